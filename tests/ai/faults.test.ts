@@ -1,4 +1,6 @@
-/** Providers that fail: every call ends in a clear error or after a bounded retry, costs nothing, and tells no secret. */
+/**
+ * Failing providers: every call ends in a clear error or after a bounded retry, costs nothing, and discloses no secret.
+ */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The programs of this machine: tesseract reads, espeak-ng speaks, pocketsphinx listens. For real, where they are. */
+/** The local programs, if installed: tesseract reads, espeak-ng speaks, pocketsphinx listens. */
 import { accessSync, constants } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** The AI module against a provider that speaks OpenAI's protocol: what comes back, what it costs, and what goes wrong. */
+/** The AI module with a provider that speaks OpenAI's protocol: results, costs and errors. */
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";

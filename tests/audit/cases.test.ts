@@ -1,4 +1,4 @@
-// If this file fails, somebody without an account reaches what no policy guards, or a harmless handler is refused.
+// If this file fails, an anonymous caller reaches data that no policy protects, or a harmless handler is refused.
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";

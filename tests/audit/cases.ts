@@ -1,7 +1,8 @@
 /**
- * Small applications as text, several in a file of `cases/`: `=== name: title` begins one, in its `backend/tasks.ts`;
- * `--- path` begins another file of it; a comment `! text` ends a line where that text is expected. `OPEN(…)` defines the
- * anonymous handler, `ALLOW` is a complete allow comment, `NAME` the handler's name. What a case leaves out, `defaults` fills in.
+ * Small applications as text, several in a file of `cases/`. `=== name: title` begins an application, in its
+ * `backend/tasks.ts`; `--- path` begins another file of it. A comment `! text` expects that text in a finding for its
+ * line. `OPEN(…)` defines the anonymous handler, `ALLOW` is a complete allow comment, `NAME` the handler's name.
+ * `defaults` supplies omitted parts.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-// If this file fails, an application that the audit refuses is generated, migrated and served all the same.
+// If this file fails, an application that the audit refuses is still generated, migrated or served.
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

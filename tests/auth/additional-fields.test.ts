@@ -1,4 +1,4 @@
-// If this file fails, an application's own user fields are lost, wrong, or open to whoever signs up.
+// If this file fails, an application's own user fields are lost, wrong, or writable at sign-up.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AuthDefinition, defineAuth } from "../../src/contract/auth.ts";
 import { DefinitionError } from "../../src/kit/definition-error.ts";

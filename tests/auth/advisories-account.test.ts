@@ -1,5 +1,5 @@
-// What went wrong in the library's limits, mails and passwords, tried on ours; each test is named after the advisory. If
-// one fails, its hole is open here. What all of them mean to svc: docs/reference/advisories.md.
+// Advisories about the library's limits, mails and passwords, tried on this service; each test is named after one. A
+// failing test means that the hole is open here. Explanations: docs/reference/advisories.md.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type AuthServer, type AuthServerOptions, ann, origin, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";

@@ -1,4 +1,4 @@
-// If this file fails, passwords can be guessed faster than the limits say, or guessing locks out who knows theirs.
+// If this file fails, passwords can be guessed faster than the limits allow, or guesses lock out the account's owner.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type AuthServer, type AuthServerOptions, ann, origin, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";

@@ -1,4 +1,4 @@
-// If this file fails, a burst of sign-ins takes all threads and connections, or people wait for a place that never comes.
+// If this file fails, a burst of sign-ins takes all threads and connections, or sign-ins wait for ever.
 import { expect, test } from "vitest";
 import { ConcurrencyLimiter } from "../../src/kit/concurrency-limiter.ts";
 

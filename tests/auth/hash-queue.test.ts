@@ -1,4 +1,4 @@
-// If this file fails, many sign-ins from one network keep everybody else from signing in.
+// If this file fails, many sign-ins from one network keep other users from signing in.
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, ann, startAuthServer } from "../support/auth-server.ts";

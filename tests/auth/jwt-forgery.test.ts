@@ -1,4 +1,5 @@
-// If this file fails, anybody can be anybody: a token that we did not sign, or no longer stand for, is believed.
+// If this file fails, anybody can impersonate any user: a token is accepted that we did not sign, or that is no longer
+// valid.
 import { createHmac, generateKeyPairSync } from "node:crypto";
 import { symmetricDecrypt } from "better-auth/crypto";
 import { decodeJwt, decodeProtectedHeader, importJWK, type JWTHeaderParameters, type JWTPayload, SignJWT } from "jose";

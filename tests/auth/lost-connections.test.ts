@@ -1,5 +1,4 @@
-// If this file fails, somebody who repeats what the answer calls not saved has done it twice, or gets an error that says
-// nothing.
+// If this file fails, an answer says "not saved" for a saved change, so a client repeats it; or an error says nothing.
 import { organization } from "better-auth/plugins";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";

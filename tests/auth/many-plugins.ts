@@ -1,4 +1,6 @@
-/** Plugins that compare passwords, codes and tokens, and one of the application's own, for tests of all their endpoints. */
+/**
+ * Plugins that compare passwords, codes and tokens, and a plugin of the application, for tests of all their endpoints.
+ */
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthEndpoint } from "better-auth/api";
 import {

@@ -1,4 +1,4 @@
-// If this file fails, somebody who holds a session, or a password, can try what a plugin asks for until it is right.
+// If this file fails, an attacker with a session or a password can guess a plugin's codes without limit.
 import { twoFactor } from "better-auth/plugins";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";

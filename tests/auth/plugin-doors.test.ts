@@ -1,4 +1,4 @@
-// If this file fails, an endpoint of a plugin is reached past the checks that all others have.
+// If this file fails, an endpoint of a plugin is reached without the checks that all others have.
 import { createHash, createHmac } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";

@@ -1,4 +1,5 @@
-// If this file fails, somebody can try more passwords or codes of an account than the limits say, by naming others.
+// If this file fails, naming several accounts allows more guesses of an account's passwords or codes than the limits
+// do.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Answer, type AuthServer, origin, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";

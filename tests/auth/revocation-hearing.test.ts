@@ -1,5 +1,5 @@
-// If this file fails, a process that cannot hear of revocations believes what it remembers, or one that can asks the
-// database on every call.
+// If this file fails, a process that receives no revocations trusts its cache, or one that does asks the database on
+// every call.
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type AuthServer, ann, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";

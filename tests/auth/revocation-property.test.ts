@@ -1,5 +1,5 @@
-// If this file fails, there is an order of sign-ins, sign-outs, changes and deletions after which a process believes a
-// JWT that it has been told to refuse, or refuses one that is good.
+// If this file fails, there is an order of sign-ins, sign-outs, changes and deletions after which a process accepts a
+// revoked JWT or refuses a valid one.
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { SessionTokens } from "../../src/auth/sessions/session-token.ts";

@@ -1,4 +1,4 @@
-// If this file fails, somebody who was signed out, deleted or demoted goes on as before, for up to five minutes.
+// If this file fails, a user who was signed out, deleted or demoted keeps the old access for up to five minutes.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// If this file fails, an operator who follows docs/how-to/rotate-secrets.md signs people out, or locks out those with a
+// If this file fails, an operator who follows docs/how-to/rotate-secrets.md signs users out, or locks out users with a
 // second factor.
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";

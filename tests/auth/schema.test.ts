@@ -1,4 +1,4 @@
-// If this file fails, the tables of migrations/ are not those that the installed version of the library writes to.
+// If this file fails, the tables of migrations/ differ from those that the installed version of the library uses.
 import { getMigrations } from "better-auth/db/migration";
 import {
   admin,

@@ -1,4 +1,4 @@
-/** Somebody with a second factor, in a browser that keeps cookies, for two-factor.test.ts. */
+/** A user with a second factor, in a browser that keeps cookies, for two-factor.test.ts. */
 import { expect } from "vitest";
 import { type Answer, type AuthServer, origin } from "../support/auth-server.ts";
 import type { Database } from "../support/database.ts";

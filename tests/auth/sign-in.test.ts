@@ -1,5 +1,5 @@
-// If this file fails, every sign-in waits for the database more often than it has to, or a password that was replaced
-// while it was compared still opens a session.
+// If this file fails, every sign-in makes unneeded round trips to the database, or a password that was replaced during
+// its comparison still opens a session.
 import { twoFactor } from "better-auth/plugins";
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// If this file fails, people cannot get in, get in as somebody else, or give themselves rights they do not have.
+// If this file fails, people cannot sign up, sign in as somebody else, or give themselves rights.
 import { scryptSync } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AuthServer, ann, origin, startAuthServer } from "../support/auth-server.ts";

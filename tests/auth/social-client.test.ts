@@ -1,4 +1,4 @@
-// If this file fails, the SDK and the service do not understand each other about social sign-in.
+// If this file fails, the SDK and the service disagree about social sign-in.
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type AuthClientOptions, createAuthClient } from "../../client/sdk/src/index.ts";
 import { type AuthServer, origin, startAuthServer } from "../support/auth-server.ts";

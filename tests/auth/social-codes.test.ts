@@ -1,4 +1,4 @@
-// If this file fails, a one-time code is worth a session to whoever else gets hold of it.
+// If this file fails, a stolen one-time code opens a session.
 import { Agent, request } from "node:http";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// If this file fails, an account falls to whoever was quicker to write down its owner's address.
+// If this file fails, somebody takes over an account by signing up with its owner's address first.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AuthDefinition } from "../../src/contract/auth.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";

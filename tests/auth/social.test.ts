@@ -1,4 +1,4 @@
-// If this file fails, people cannot sign in with Google, or leave traces of how they did.
+// If this file fails, people cannot sign in with Google, or the sign-in leaves secrets behind.
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AuthDefinition } from "../../src/contract/auth.ts";

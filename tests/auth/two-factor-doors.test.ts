@@ -1,4 +1,4 @@
-// If this file fails, somebody without the second factor gets in where nobody thought of it.
+// If this file fails, some way of signing in does not ask for the second factor.
 import { admin, emailOTP, magicLink, multiSession, twoFactor } from "better-auth/plugins";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";

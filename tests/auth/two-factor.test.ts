@@ -1,4 +1,4 @@
-// If this file fails, a second factor can be gone around, or locks its owner out.
+// If this file fails, a second factor can be bypassed, or locks its owner out.
 import { twoFactor } from "better-auth/plugins";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";

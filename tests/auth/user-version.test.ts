@@ -1,4 +1,4 @@
-// If this file fails, a user's JWTs survive a change of the user, or the database tells everybody what concerns nobody.
+// If this file fails, a user's JWTs stay valid after a change of the user, or the database sends needless notices.
 import type pg from "pg";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";

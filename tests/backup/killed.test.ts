@@ -1,4 +1,4 @@
-// If this file fails, a backup or a restore that was killed leaves something that looks whole.
+// If this file fails, a killed backup or restore leaves something that looks complete.
 import { randomUUID } from "node:crypto";
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// If this file fails, an operator's backup does not hold what was there, or cannot be put back.
+// If this file fails, a backup is incomplete, or cannot be restored.
 import { randomBytes } from "node:crypto";
 import { cp, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";

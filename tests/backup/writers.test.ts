@@ -1,5 +1,5 @@
-// If this file fails, a backup of a service that goes on is no moment of it: rows without their files, or rows that never
-// stood together.
+// If this file fails, a backup of a running service is not consistent: rows without their files, or rows that never
+// existed together.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import pg from "pg";

@@ -1,4 +1,4 @@
-// If this file fails, a person cannot put a file to a task, see it, or take it away, with a phone or the keyboard.
+// If this file fails, a user cannot attach a file to a task, see it, or remove it, with a phone or the keyboard.
 
 import sharp from "sharp";
 import { describe, expect, test } from "vitest";

@@ -1,5 +1,6 @@
 /**
- * The desk as its users meet it: the built page, served by the service on a database of its own, in Debian's Chromium.
+ * The desk example as its users see it: the built page, served by the service on a separate database, in Debian's
+ * Chromium.
  * Next hop: `desk.test.ts`.
  */
 import { execFile } from "node:child_process";

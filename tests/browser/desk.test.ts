@@ -1,4 +1,4 @@
-// If this file fails, the application that `npm start` shows does not do in a browser what it says.
+// If this file fails, the application that `npm start` shows does not work in a browser.
 import { describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import {

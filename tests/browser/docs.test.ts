@@ -1,5 +1,5 @@
-// If this file fails, the desk cannot say what svc's documentation or a person's own documents say, its citations do not
-// open, or a document that was dropped is not read.
+// If this file fails, the desk cannot answer from svc's documentation or from a user's own documents, its citations do
+// not open, or a dropped document is not read.
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Page } from "playwright-core";

@@ -1,4 +1,4 @@
-// If this file fails, an expense does not wait for a person, or the page does not show by itself what becomes of it.
+// If this file fails, an expense does not wait for a decision, or the page does not show its progress.
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { barriers, chromiumPath, deskApp, goTo, signUp, whySkipped } from "./desk-app.ts";

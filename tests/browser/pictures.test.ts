@@ -1,6 +1,6 @@
 /**
- * The pictures in README.md and docs/: `npm run pictures` makes them anew from the running desk. Not a test of anything,
- * and skipped otherwise; it is here for what the tests of the desk share.
+ * Makes the pictures in README.md and docs/ from the running desk, with `npm run pictures`. Otherwise skipped: it tests
+ * nothing, and is here because it shares code with the tests of the desk.
  */
 import { join } from "node:path";
 import type { Page } from "playwright-core";

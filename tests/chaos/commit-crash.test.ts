@@ -1,5 +1,5 @@
-// If this file fails, a mutation during a crash or a failover of PostgreSQL is answered as saved and is lost, or as not saved
-// and is there. After both, a server may give an id again to another transaction, so it must not be believed on its word.
+// If this file fails, a mutation during a crash or a failover of PostgreSQL is answered as saved and is lost, or as not
+// saved and exists. After both, a server may reuse a transaction id, so its word alone is not enough.
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

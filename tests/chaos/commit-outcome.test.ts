@@ -1,5 +1,5 @@
-// If this file fails, a mutation that was saved is answered as one that was not, and whoever repeats it, as the answer says,
-// does it twice; or one that is lost is answered as saved.
+// If this file fails, a saved mutation is answered as not saved, so that a client repeats it; or a lost one is answered
+// as saved.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createSvcHttpRouteBuilders, v } from "../../src/index.ts";

@@ -1,5 +1,5 @@
-// If this file fails, something that was acknowledged is lost when the primary dies, a job is not run or run twice, or a page goes
-// on showing what is old. It is the rehearsal itself, in short, and runs with `npm run chaos` where PgBouncer is installed.
+// If this file fails, acknowledged data is lost when the primary dies, a job is not run or run twice, or a page keeps
+// showing old data. It is a short form of the rehearsal, and runs with `npm run chaos` if PgBouncer is installed.
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";

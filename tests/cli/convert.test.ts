@@ -1,4 +1,4 @@
-// If this file fails, a person cannot turn a document into Markdown at the command line, or does not learn why not.
+// If this file fails, a document cannot be converted to Markdown at the command line, or the error does not say why.
 import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

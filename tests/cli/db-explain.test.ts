@@ -1,4 +1,4 @@
-// If this file fails, a DBA cannot see which plan a user's statement gets, or seeing it changes something.
+// If this file fails, a DBA cannot see the plan of a user's statement, or looking at it changes data.
 import { beforeAll, describe, expect, test } from "vitest";
 import { checkStatement, explainStatement } from "../../src/cli/db/explain-statement.ts";
 import { findInPlans } from "../../src/cli/db/plan-findings.ts";

@@ -1,4 +1,4 @@
-// If this file fails, a DBA cannot learn from the command line what is wrong with the database.
+// If this file fails, the command line does not tell a DBA what is wrong with the database.
 import { spawnSync } from "node:child_process";
 import { beforeAll, describe, expect, test } from "vitest";
 import { fixture, svc } from "../support/cli.ts";

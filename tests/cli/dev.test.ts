@@ -1,4 +1,4 @@
-// If this file fails, `svc dev` serves something else than what the author has saved, or cannot be ended.
+// If this file fails, `svc dev` does not serve what the author has saved, or cannot be ended.
 import type { ChildProcess } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

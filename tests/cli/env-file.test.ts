@@ -1,4 +1,4 @@
-// If this file fails, what an author has written into .env is not there, or wins over what the operator has set.
+// If this file fails, variables in .env are missing, or override those that the operator has set.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";

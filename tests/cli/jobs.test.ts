@@ -1,4 +1,4 @@
-// If this file fails, an operator cannot see what the queue does, mend it, or stop a worker in order.
+// If this file fails, an operator cannot see the queue, change its jobs, or stop a worker in order.
 import type { ChildProcess } from "node:child_process";
 import { afterEach, describe, expect, test } from "vitest";
 import { fixture, svc } from "../support/cli.ts";

@@ -1,4 +1,4 @@
-// The mistakes that authors make first. Each has to say what is wrong, where, and what to do: that is all they have.
+// Common mistakes of new authors. Each message has to say what is wrong, where, and how to fix it.
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";

@@ -1,4 +1,4 @@
-// If this file fails, a DBA cannot see from the command line who may do what, or is told something that is not so.
+// If this file fails, the command line does not show a DBA who may do what, or shows something untrue.
 import { beforeAll, describe, expect, test } from "vitest";
 import { fixture, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";

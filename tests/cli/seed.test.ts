@@ -1,4 +1,4 @@
-// If this file fails, a developer cannot fill a database to look at, or production can be filled by mistake.
+// If this file fails, a developer cannot fill a development database, or a production database is seeded by mistake.
 import { expect, test } from "vitest";
 import { fixture, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";

@@ -1,4 +1,4 @@
-// If this file fails, an operator cannot see how runs of workflows are doing, take one up again, or end it.
+// If this file fails, an operator cannot see the state of workflow runs, retry a run, or end it.
 import { expect, test } from "vitest";
 import { fixture, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";

@@ -1,4 +1,4 @@
-// If this file fails, visitors behind a bridge lock each other out, or anybody counts as whom they like.
+// If this file fails, visitors behind a bridge lock each other out, or anybody can choose the address that is counted.
 import { createHash, createHmac } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";

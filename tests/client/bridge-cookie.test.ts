@@ -1,4 +1,4 @@
-// If this file fails, a cookie that the bridge never sealed signs somebody in, or a good one no longer does.
+// If this file fails, a cookie that the bridge did not encrypt is accepted, or a valid one is not.
 import { sealData } from "iron-session";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createSvcAuthBridgeHandlers, readBridgeSession } from "../../client/sdk/src/server/index.ts";

@@ -1,4 +1,4 @@
-// If this file fails, whoever starts examples/bridge finds it broken.
+// If this file fails, examples/bridge does not work when started.
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type FetchHandler, type FetchServer, serve } from "../../examples/bridge/frontend/fetch-server.ts";

@@ -1,4 +1,4 @@
-// If this file fails, pages that a server renders show the wrong person's data, or one person's to everybody.
+// If this file fails, pages that a server renders show another user's data, or show one user's data to everybody.
 import { describe, expect, test } from "vitest";
 import { createServerCaller, readBridgeSession } from "../../client/sdk/src/server/index.ts";
 import { api } from "../fixture/web/svc/api.ts";

@@ -1,4 +1,4 @@
-/** How the SDK stays signed in: refreshes, reloads, other tabs, and the end of a session. */
+/** How the SDK keeps a session: refreshes, reloads, other tabs, and its end. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createAuthClient, createSvcClient, SvcError } from "../../client/sdk/src/index.ts";
 import { api } from "../fixture/web/svc/api.ts";

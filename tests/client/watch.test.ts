@@ -1,4 +1,4 @@
-/** Watching with the SDK: what is shown follows what is there, whatever happens in between. */
+/** Watching with the SDK: the shown data follows the database, whatever happens in between. */
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { createAuthClient, createSvcClient, type SvcClient } from "../../client/sdk/src/index.ts";
 import { Snapshot } from "../../client/sdk/src/realtime/snapshot.ts";

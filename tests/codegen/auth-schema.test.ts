@@ -1,4 +1,5 @@
-// If this file fails, trusted code has no table to change users by, or a migration meddles with the platform's.
+// If this file fails, trusted code has no table with which to change users, or a migration changes the platform's
+// tables.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
  * An application whose schema changes, in memory: generates its migrations, applies them with the real migrator, and
- * reads from the catalog what became of it.
+ * reads the result from the catalog.
  */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// If this file fails, some pair of schemas exists between which a generated migration forgets something.
+// If this file fails, there are two schemas between which a generated migration omits a change.
 import { openRls, ownerRls } from "@svc/core";
 import {
   bigserial,

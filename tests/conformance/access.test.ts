@@ -1,4 +1,4 @@
-// If this file fails, a handler takes somebody for another or lets nobody pass as a user, or a valid credential is refused.
+// If this file fails, a handler gets the wrong user or an anonymous caller as a user, or a valid credential is refused.
 import { beforeAll, describe, expect, test } from "vitest";
 import { createSvcHttpRouteBuilders, SvcError } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";

@@ -1,4 +1,4 @@
-// If this file fails, an application cannot extend authentication, or cannot give a user what only it may give.
+// If this file fails, an application cannot extend authentication, or cannot set the user fields that only it may set.
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { defineAuth } from "../../src/index.ts";

@@ -1,5 +1,5 @@
-// If this file fails, generated CRUD lets strangers in where its author asked for credentials, or its keys, pages and ids
-// are not those that were declared.
+// If this file fails, generated CRUD admits anonymous callers where credentials are required, or its keys, pages and
+// ids differ from the declaration.
 import { sql } from "drizzle-orm";
 import { pgTable, serial, text } from "drizzle-orm/pg-core";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// If this file fails, ownerRls() writes policies that show or open a user's rows to others. The other tests of isolation
-// run on policies of the fixture's migration; here they are those that the helper itself declares.
+// If this file fails, ownerRls() creates policies that show or open a user's rows to others. The other tests of
+// isolation use policies of the fixture's migration; these use those that the helper declares.
 import type { SQL } from "drizzle-orm";
 import { getTableConfig, PgDialect, type PgPolicy, type PgRole, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { beforeAll, beforeEach, expect, test } from "vitest";

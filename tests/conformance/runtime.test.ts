@@ -1,4 +1,4 @@
-// If this file fails, an application's procedures are built by several makers, or by an untyped one of the package.
+// If this file fails, an application's procedures are built by different builders, or by an untyped one of the package.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

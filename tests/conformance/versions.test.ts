@@ -1,4 +1,5 @@
-// If this file fails, the reference no longer says which version of a contract it describes, as the specification names it.
+// If this file fails, the reference does not state the version of each contract that it describes, as the specification
+// names it.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// If this file fails, the estimated total of a list tells what stands in rows of others, or is nowhere near.
+// If this file fails, the estimated total of a list discloses other users' rows, or is far off.
 import type pg from "pg";
 import { beforeAll, expect, test } from "vitest";
 import { database } from "../support/database.ts";

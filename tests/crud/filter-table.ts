@@ -1,6 +1,6 @@
 /**
- * The table that the filter tests search: a column of every kind, few rows, extremes and nulls among them. Statements run
- * as svc_authenticated, who may read the allowed columns and nothing else.
+ * The table for the filter tests: a column of every kind, few rows, with extremes and nulls. Statements run as
+ * svc_authenticated, which may only read the allowed columns.
  */
 import { beforeAll } from "vitest";
 import type { Database } from "../support/database.ts";

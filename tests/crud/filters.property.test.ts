@@ -1,5 +1,4 @@
-// If this file fails, some filter that a caller can send is answered with an error, with the wrong rows, or with rows
-// that a piece of SQL in it asked for.
+// If this file fails, some filter that a caller can send causes an error, returns wrong rows, or executes SQL.
 
 import { describe, expect, test } from "vitest";
 import { toFilterJson } from "../../src/crud/crud-filters.ts";

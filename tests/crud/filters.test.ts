@@ -1,4 +1,4 @@
-// If this file fails, a filtered list shows rows that were not asked for, hides rows that were, or answers an error.
+// If this file fails, a filtered list shows rows that do not match, hides rows that do, or answers with an error.
 import { describe, expect, expectTypeOf, test } from "vitest";
 import type { CrudFilters } from "../../src/crud/crud-filters.ts";
 import type { samples } from "../fixture/backend/schema.ts";

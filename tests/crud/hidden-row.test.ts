@@ -1,4 +1,4 @@
-// If this file fails, a developer whose policy hides a row is left to guess, or a stranger is told about tables.
+// If this file fails, a developer does not learn which policy hides a row, or a stranger learns about tables.
 import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { procedure } from "../fixture/backend/index.ts";

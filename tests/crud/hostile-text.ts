@@ -1,4 +1,4 @@
-/** Texts and names that would become SQL wherever something puts them into a statement, for injection.test.ts. */
+/** Texts and names that would become SQL if they were put into a statement unquoted, for injection.test.ts. */
 
 // biome-ignore format: a list
 export const corpus = [

@@ -1,4 +1,4 @@
-/** Parts of filters that are ignored, for filters.test.ts to ask with each alone and beside others. */
+/** Parts of filters that are ignored; filters.test.ts sends each alone and beside others. */
 
 /** `value` inside so many groups. */
 export const nested = (levels: number, value: unknown, group = "AND"): unknown =>

@@ -1,5 +1,5 @@
-// If this file fails, text that a caller sends, or a name that an author gives, becomes SQL: rows of others, dropped
-// tables, or at least a 500 for whoever has an apostrophe in a title.
+// If this file fails, text from a caller or a name from an author becomes SQL: other users' rows, dropped tables, or a
+// 500 for a title with an apostrophe.
 import {
   boolean,
   getTableConfig,

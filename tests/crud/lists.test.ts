@@ -1,4 +1,4 @@
-// If this file fails, a list shows rows in another order than asked for, skips or repeats some, or finds the wrong ones.
+// If this file fails, a list has another order than requested, skips or repeats rows, or finds the wrong ones.
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { service, type User } from "../support/service.ts";

@@ -1,4 +1,4 @@
-// If this file fails, a caller who writes a text that a column's type refuses is not told which field of the form it was.
+// If this file fails, an error about a value that its column's type refuses does not name the field.
 import { cidr, customType, inet, interval, macaddr, pgTable, serial, text, time, varchar } from "drizzle-orm/pg-core";
 import { beforeAll, expect, test } from "vitest";
 import { crudFile } from "../../src/crud/crud-sql.ts";

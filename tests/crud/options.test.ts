@@ -1,4 +1,4 @@
-// If this file fails, an option of createCrud does something else than its documentation says.
+// If this file fails, an option of createCrud does not do what its documentation says.
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createSvcProcedureBuilders, defineApi } from "../../src/index.ts";
 import { crud } from "../fixture/backend/index.ts";

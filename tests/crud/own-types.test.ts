@@ -1,5 +1,5 @@
-// If this file fails, a list, or a row by its id, is an error or the wrong one as soon as a column has a type that is not
-// PostgreSQL's own: one of an extension, wherever that is installed, or one of the application.
+// If this file fails, a list or a row by its id is an error or wrong when a column has a type of an extension, in any
+// schema, or of the application.
 import { customType, integer, pgSchema, pgTable, timestamp } from "drizzle-orm/pg-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { crudFile } from "../../src/crud/crud-sql.ts";

@@ -1,6 +1,6 @@
 /**
- * What a filter means, in memory: written from docs/reference/filters.md and not from the SQL, as simply as it can be.
- * The property test compares the two.
+ * Evaluates filters in memory, as simply as possible, written from docs/reference/filters.md and not from the SQL. The
+ * property test compares both.
  */
 import type { FilterColumn, Row } from "./filter-table.ts";
 

@@ -1,4 +1,4 @@
-/** Short ways to define something, for the tests of definitions. */
+/** Shorthands for definitions in tests. */
 import {
   createCrudFactory,
   createSvcHttpRouteBuilders,

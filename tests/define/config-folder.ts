@@ -1,4 +1,4 @@
-/** Configurations in folders of their own, which are gone after each test. */
+/** Writes configurations into separate folders, which are removed after each test. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * If these fail, a service starts with other limits than its operator wrote down in the file, or refuses to start without
- * saying what to change.
+ * If these fail, a service starts with other limits than the file defines, or refuses to start without a useful
+ * message.
  */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** If these fail, an application hammers a service that is down, or gives up on one that was back a moment later. */
+/** If these fail, an application overloads a failing service with retries, or gives up too early. */
 import { describe, expect, it } from "vitest";
 import { type RetryOptions, withRetry } from "../../src/kit/retry.ts";
 

@@ -1,4 +1,4 @@
-/** An application as a page shows it: its snippets in their files, migrated and served. */
+/** Builds the application of a documentation page: its snippets in their files, migrated and served. */
 import { execFile } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";

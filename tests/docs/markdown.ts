@@ -1,4 +1,4 @@
-/** Code blocks of the documentation, with the place where they stand. */
+/** Reads code blocks of the documentation, with their positions. */
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { root } from "../support/global-setup.ts";

@@ -1,5 +1,5 @@
-// If this file fails, docs/explanation/row-level-security-limits.md says that something is hidden which is not, or the reverse, and an
-// author trusts a policy with what it does not do. Each heading has its demonstration here.
+// If this file fails, docs/explanation/row-level-security-limits.md claims that something is hidden which is not, or
+// the reverse, and an author relies on it. Each of its headings has a demonstration here.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";

@@ -1,4 +1,4 @@
-// If this file fails, someone who copies a snippet from the documentation gets an error.
+// If this file fails, a snippet that is copied from the documentation causes an error.
 import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -1,5 +1,5 @@
-// If this file fails, a shop that was built as docs/how-to/staff-and-customers.md says sells what is not there, or shows
-// orders to strangers.
+// If this file fails, a shop built as in docs/how-to/staff-and-customers.md sells missing goods, or shows orders to
+// strangers.
 import { expect, test } from "vitest";
 import { documented } from "./documented.ts";
 

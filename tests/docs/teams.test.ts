@@ -1,4 +1,5 @@
-// If this file fails, a team that was built as docs/how-to/teams.md says shows strangers its members, messages, documents or files.
+// If this file fails, a team built as in docs/how-to/teams.md shows strangers its members, messages, documents or
+// files.
 import { expect, test } from "vitest";
 import { documented } from "./documented.ts";
 

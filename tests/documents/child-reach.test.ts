@@ -1,6 +1,7 @@
 /**
- * If this file fails, a document or a picture that takes over the process that reads it has reached the network, another
- * process, or a file of the application. Attempts run behind the very flags and guard of both kinds of child.
+ * If this file fails, a malicious document or image that takes over the process that reads it can reach the network,
+ * another process, or a file of the application. The attempts run with the flags and guards of both kinds of child
+ * processes.
  */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";

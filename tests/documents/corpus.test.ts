@@ -1,4 +1,4 @@
-// If this file fails, real documents lose text on their way to Markdown, or a malicious one does more than fail.
+// If this file fails, real documents lose text in the conversion, or a malicious one does more than fail.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";

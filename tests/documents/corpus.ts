@@ -1,4 +1,4 @@
-/** The collection of real documents that lies beside the project, and how conversions of them are scored. */
+/** The collection of real documents beside the project, and the scores of their conversions. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 

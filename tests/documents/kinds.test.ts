@@ -1,5 +1,5 @@
-// If this file fails, text arrives as mojibake, something that acts in a browser survives, or a person who sends a kind of
-// file that is not converted does not learn what to do instead.
+// If this file fails, text becomes mojibake, active content survives, or the error for an unsupported kind of file does
+// not say what to do instead.
 import iconv from "iconv-lite";
 import { describe, expect, test } from "vitest";
 import { makePdf } from "../../bench/documents/make-pdf.ts";

@@ -1,4 +1,4 @@
-// If this file fails, scanned pages come out empty, or pages that have text lose it to guesses.
+// If this file fails, scanned pages are empty, or the text of other pages is replaced by guesses.
 import sharp from "sharp";
 import { beforeAll, describe, expect, test } from "vitest";
 import { convertDocument } from "../../src/documents/convert.ts";

@@ -1,4 +1,4 @@
-// If this file fails, a run's conversion is paid for by nobody, or a provider is asked that was not allowed or not affordable.
+// If this file fails, a run's conversion is not charged, or a provider is called that is not allowed or too expensive.
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";

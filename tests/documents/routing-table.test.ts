@@ -1,5 +1,5 @@
-// If this file fails, a provider is asked that should not be, in an order that nobody agreed to, or past a cap. The table is
-// the contract: provider × mode × paidFallback × cap × what is there, for a written PDF.
+// If this file fails, the wrong provider is called, in a wrong order, or above a cap. The table is the contract:
+// provider × mode × paidFallback × cap × available providers, for a PDF with text.
 import { describe, expect, test } from "vitest";
 import { type DocumentKind, type DocumentProvider, providers } from "../../src/contract/documents.ts";
 import { isHosted, route } from "../../src/documents/routing.ts";

@@ -1,4 +1,4 @@
-// If this file fails, a run cannot convert the file that its user stored, or converts one of somebody else.
+// If this file fails, a run cannot convert its user's stored file, or converts another user's.
 import { beforeAll, expect, test } from "vitest";
 import { v, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";

@@ -1,4 +1,7 @@
-/** The table of doors. doors.test.ts, storage.test.ts, workflows.test.ts and pages.test.ts open them, each file its own. */
+/**
+ * The list of all doors. doors.test.ts, storage.test.ts, workflows.test.ts and pages.test.ts each open those of their
+ * part.
+ */
 import { documentDoors, documentWrites } from "./document-doors.ts";
 import { compare, type Door, scopesOf, type WritingDoor } from "./door.ts";
 import { pageDoors, pageWrites } from "./page-doors.ts";

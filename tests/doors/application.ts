@@ -1,4 +1,4 @@
-/** One application with a procedure for each member of the context that gives or changes rows. */
+/** An application with a procedure for each member of the context that reads or changes rows. */
 import { createCrudFactory } from "@svc/core";
 import { sql } from "drizzle-orm";
 import { crudFile } from "../../src/crud/crud-sql.ts";

@@ -1,4 +1,4 @@
-/** The doors to documents: `ctx.rag` and `ctx.grounding` over HTTP, and the functions below them. */
+/** The doors to documents: `ctx.rag` and `ctx.grounding` over HTTP, and the SQL functions below them. */
 import { type Door, isGiven, refusedAs, type Scope, type WritingDoor } from "./door.ts";
 import { isOwn } from "./search-doors.ts";
 import { type World, words } from "./world.ts";

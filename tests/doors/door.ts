@@ -1,6 +1,6 @@
 /**
- * A door is a way to read or change rows of a table: a member of the context over HTTP, a query of GraphQL, a function that
- * SQL of a request may call. Whatever a door finds rows by, what it gives to a caller is what `select` gives under the
+ * A door is a way to read or change rows of a table: a member of the context over HTTP, a GraphQL query, or a function
+ * that SQL of a request may call. However a door finds rows, it must return the rows that `select` returns under the
  * caller's policies.
  */
 import type pg from "pg";

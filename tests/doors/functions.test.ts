@@ -1,5 +1,5 @@
-// If this file fails, SQL inside a request reaches an index, or documents, past the policies: by a function that runs as the
-// owner of both, or by text that it puts into a search.
+// If this file fails, SQL inside a request reaches an index or documents without the policies: by a function that runs
+// as the owner of both, or by text in a search.
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import type { User } from "../support/service.ts";

@@ -1,4 +1,4 @@
-// If this file fails, rows that somebody may not read take the places of those that they may, or change how these are weighed.
+// If this file fails, rows that a caller may not read displace those that the caller may read, or change their weights.
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { database } from "../support/database.ts";
 import type { User } from "../support/service.ts";

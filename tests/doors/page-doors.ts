@@ -1,4 +1,4 @@
-/** The doors to rows of a table that `createCrud` offers: over HTTP, by GraphQL, and what a socket is sent. */
+/** The doors to rows of a `createCrud` table: HTTP, GraphQL, and messages to sockets. */
 import { afterAll } from "vitest";
 import type { User } from "../support/service.ts";
 import { Socket } from "../support/sockets.ts";

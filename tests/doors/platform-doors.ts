@@ -1,4 +1,4 @@
-/** The doors to runs of workflows, to transcriptions and to the ledger, and `ctx.db` to every table that requests may read. */
+/** The doors to workflow runs, transcriptions and the ledger, and `ctx.db` to every table that requests may read. */
 import { type Caller, type Door, isGiven, refusedAs, type WritingDoor } from "./door.ts";
 import { everything } from "./situations.ts";
 import type { World } from "./world.ts";

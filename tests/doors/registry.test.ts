@@ -1,5 +1,5 @@
-// If this file fails, a new function runs with more than the caller's rights, and nothing compares what it gives with what the
-// policies show.
+// If this file fails, a new function runs with more than the caller's rights, and no test compares its result with the
+// policies.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

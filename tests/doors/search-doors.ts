@@ -1,4 +1,4 @@
-/** The doors to rows of a searchable table: the context's searches over HTTP, and the functions below them. */
+/** The doors to rows of a searchable table: the context's searches over HTTP, and the SQL functions below them. */
 import { inject } from "vitest";
 import type { Caller, Door, RequestSql, Scope } from "./door.ts";
 import type { World } from "./world.ts";

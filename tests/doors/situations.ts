@@ -1,6 +1,6 @@
 /**
- * What an application may have put beside the platform's policies, as data. Each policy is planted on the tables that it
- * names. Its conditions ask for the corpus, the visibility and the oddness of a row, which each table has in its own columns.
+ * Policies that an application may add to the platform's, as data. Each policy is created on the tables that it names.
+ * Its conditions use the corpus, the visibility and the oddness of a row, which each table has in its own columns.
  */
 import type { Database } from "../support/database.ts";
 

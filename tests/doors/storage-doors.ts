@@ -1,4 +1,7 @@
-/** The doors to stored files: `ctx.storage` over HTTP, the storage route with grants and without, and the functions below. */
+/**
+ * The doors to stored files: `ctx.storage` over HTTP, the storage route with and without grants, and the SQL functions
+ * below.
+ */
 import { ReadGrants } from "../../src/storage/read-grants.ts";
 import { secret } from "../support/service.ts";
 import { type Caller, type Door, isGiven, isSignedIn, nobody, refusedAs, type WritingDoor } from "./door.ts";

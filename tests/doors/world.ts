@@ -1,6 +1,6 @@
 /**
- * People, a team, and rows of every scope that all say the same words: odd ones and even ones, and of tables with a corpus
- * those of two owners. Each text that names a row says what it is: `team-1 shared odd`.
+ * Users, a team, and rows of every scope with the same words: odd and even ones, and in tables with a corpus those of
+ * two owners. The text of a row describes it: `team-1 shared odd`.
  */
 import { beforeAll, inject } from "vitest";
 import { type Database, database } from "../support/database.ts";

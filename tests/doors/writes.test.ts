@@ -1,4 +1,5 @@
-// If this file fails, a row is changed, removed or steered by somebody to whom a policy forbids it, or whom it lets is refused.
+// If this file fails, a caller changes or removes a row although a policy forbids it, or is refused although the
+// policies allow it.
 import { beforeAll, describe, expect, test } from "vitest";
 import { writingDoors } from "./all-doors.ts";
 import { compareWrites } from "./door.ts";

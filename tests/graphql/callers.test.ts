@@ -1,4 +1,7 @@
-/** Who asks: the rules of calls by name, for a credential, a cookie, a revocation and the one transaction of a request. */
+/**
+ * Callers of GraphQL: the rules of calls by name for credentials, cookies, revocation and the single transaction of a
+ * request.
+ */
 import { createCrudFactory, defineApi } from "@svc/core";
 import { beforeAll, expect, test } from "vitest";
 import { crud, procedure } from "../fixture/backend/index.ts";

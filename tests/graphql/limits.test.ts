@@ -1,4 +1,4 @@
-/** What one request may ask: how deep, how much, how often; and that nothing asked brings the service down. */
+/** Limits of a request: depth, size and rate. No request can stop the service. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";

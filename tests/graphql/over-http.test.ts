@@ -1,4 +1,4 @@
-/** GraphQL over HTTP: media types and statuses, by the audits of the standard's own library. */
+/** GraphQL over HTTP: media types and statuses, checked by the audits of the standard's own library. */
 import { serverAudits } from "graphql-http";
 import { expect, test } from "vitest";
 import { database } from "../support/database.ts";

@@ -1,4 +1,4 @@
-/** Reading by GraphQL: to the last row what the generated list gives the same caller, whichever way the query goes. */
+/** Reads by GraphQL: exactly the rows of the generated list for the same caller, on any path of the query. */
 
 import { beforeAll, expect, test } from "vitest";
 import { database } from "../support/database.ts";

@@ -1,4 +1,4 @@
-/** Writing by GraphQL: the generated procedures and nothing else, all of a request or none of it. */
+/** Writes by GraphQL: only the generated procedures; all of a request or nothing. */
 import { beforeAll, expect, test } from "vitest";
 import { defineApi } from "../../src/app/api.ts";
 import { crud } from "../fixture/backend/index.ts";

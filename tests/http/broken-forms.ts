@@ -1,4 +1,4 @@
-/** Multipart bodies for procedures.test.ts, each of which is to be refused with 400. */
+/** Malformed multipart bodies for procedures.test.ts; each must be refused with 400. */
 
 /** Fields of `data` that the form's one file, or its rich types, cannot be put in place by. */
 export const brokenMaps: [string, object][] = [

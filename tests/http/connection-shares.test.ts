@@ -1,6 +1,6 @@
 /**
- * If this file fails, one caller's slow calls take every connection of the process, and nobody else is answered. A table
- * that is locked stands for slow statements: calls are counted where they wait, and go on when the test lets them.
+ * If this file fails, one caller's slow calls take every connection of the process, and other callers get no answer. A
+ * locked table simulates slow statements: calls are counted while they wait, and continue when the test releases them.
  */
 import { sql } from "drizzle-orm";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// If this file fails, generated CRUD stores or shows something else than the caller sent, or pages skip rows.
+// If this file fails, generated CRUD stores or shows other values than the caller sent, or pages skip rows.
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { type Answer, service, type User } from "../support/service.ts";

@@ -1,4 +1,4 @@
-// If this file fails, a mistake in the database is told to the caller as something else, or tells too much.
+// If this file fails, an error of the database is reported to the caller as something else, or with too much detail.
 import { eq, sql } from "drizzle-orm";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type ErrorCode, errorCodes, SvcError } from "../../src/index.ts";

@@ -1,4 +1,4 @@
-// If this file fails, a caller cannot tell what went wrong, or learns what only the log may know.
+// If this file fails, a caller cannot tell what went wrong, or learns details that belong in the log.
 import { describe, expect, test } from "vitest";
 import { type ErrorCode, errorCodes } from "../../src/index.ts";
 import { database } from "../support/database.ts";

@@ -1,5 +1,5 @@
-// If this file fails, a service that cannot start leaves connections, timers or its port open: the process hangs instead of
-// ending, and a supervisor does not start another one.
+// If this file fails, a service that cannot start leaves connections, timers or its port open: the process hangs
+// instead of ending, and a supervisor does not restart it.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// If this file fails, an upload takes as much memory as the file is large, arrives with other bytes than it had, or leaves a
-// temporary file that nobody removes.
+// If this file fails, an upload takes memory in proportion to the file, arrives with other bytes, or leaves a temporary
+// file.
 import { type ChildProcess, fork } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";

@@ -1,5 +1,5 @@
-// If this file fails, a few connections that send large bodies and wait take the memory or the disk of all others, also
-// without having signed in.
+// If this file fails, a few connections that send large bodies and wait take all memory or disk, even without signing
+// in.
 import { once } from "node:events";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { type ClientRequest, type IncomingMessage, request } from "node:http";

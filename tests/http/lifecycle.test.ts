@@ -1,4 +1,4 @@
-// If this file fails, a deploy cuts requests off, or a balancer sends them where nobody can answer.
+// If this file fails, a deploy cuts requests off, or a balancer sends them to a process that cannot answer.
 import { once } from "node:events";
 import { Agent, get } from "node:http";
 import { connect, type Socket } from "node:net";

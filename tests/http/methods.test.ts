@@ -1,5 +1,5 @@
-// If this file fails, a client is told that a path does not exist which answers another method, sends a large body for
-// nothing, or reads an answer to another host's request.
+// If this file fails, an existing path answers 404 to another method, a client sends a large body for nothing, or reads
+// an answer to another host's request.
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { request } from "node:http";

@@ -1,4 +1,4 @@
-/** The procedures and routes that middleware.test.ts calls: each case twice, with both builders. */
+/** The procedures and routes for middleware.test.ts: each case with both builders. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type } from "arktype";
 import * as valibot from "valibot";

@@ -1,4 +1,4 @@
-// If this file fails, an author's middleware runs in another order than declared, or an input that was refused gets in.
+// If this file fails, an author's middleware runs in another order than declared, or a refused input reaches a handler.
 import { beforeEach, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { type Answer, apiWith, service } from "../support/service.ts";

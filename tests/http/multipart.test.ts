@@ -1,4 +1,4 @@
-// If this file fails, a form that arrives in pieces is read otherwise than as a whole, loses bytes, or hangs.
+// If this file fails, a form that arrives in pieces is read differently from a whole one, loses bytes, or hangs.
 import { describe, expect, test } from "vitest";
 import { type FormEvent, MultipartReader } from "../../src/http/multipart.ts";
 import { fc } from "../support/properties.ts";

@@ -1,4 +1,4 @@
-// If this file fails, arguments arrive as something else than was sent, or a malformed call hurts the service.
+// If this file fails, arguments arrive changed, or a malformed call harms the service.
 import { afterEach, describe, expect, test } from "vitest";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";

@@ -1,4 +1,4 @@
-// If this file fails, one caller can take all there is, or is told to wait without being told how long.
+// If this file fails, one caller can use up all capacity, or is refused without a time to wait.
 import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";

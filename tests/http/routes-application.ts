@@ -1,4 +1,4 @@
-/** The routes that routes.test.ts calls, and what they noticed of it. */
+/** The routes for routes.test.ts, which record what they receive. */
 import { Readable } from "node:stream";
 import { createSvcHttpRouteBuilders, SvcError, type SvcRequest, v } from "../../src/index.ts";
 import * as schema from "../fixture/backend/schema.ts";

@@ -1,4 +1,4 @@
-// If this file fails, pages load slowly, or show old scripts, or their files are not what a client asked for.
+// If this file fails, pages load slowly, use old scripts, or get the wrong files.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Arguments for procedures.test.ts to send, and to get back as they were. */
+/** Arguments that procedures.test.ts sends and expects back unchanged. */
 
 /** What JSON has words for. */
 export const plain = [

@@ -1,5 +1,6 @@
-// If this file fails, an application can have a function that makes input into SQL, so that a title which somebody sends sets
-// who the request is, and `svc db lint` says nothing of it. Each shape is shown to be a hole first, and then to be found.
+// If this file fails, an application can have a function that turns input into SQL, so that a title from a caller
+// changes the identity of the request, and `svc db lint` does not report it. Each case is first exploited, and then
+// found.
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 

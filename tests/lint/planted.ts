@@ -1,4 +1,6 @@
-/** One violation, or more, of every rule of the linter: what makes it, in a schema `lab`, and what takes it back. */
+/**
+ * At least one violation of every rule of the linter: statements that create it in a schema `lab`, and that remove it.
+ */
 import { plantedTables } from "./planted-tables.ts";
 
 export interface Planted {

@@ -1,4 +1,4 @@
-/** An application with every kind of thing that OpenAPI has to describe, small enough to read. */
+/** A small application with every feature that OpenAPI has to describe. */
 import { type } from "arktype";
 import * as valibot from "valibot";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** Checks values by the schemas of an OpenAPI document, as they stand in it, references and all. */
+/** Checks values against the schemas of an OpenAPI document, including references. */
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import type { OpenApiDocument } from "../../src/openapi/document.ts";

@@ -1,5 +1,5 @@
-// If this file fails, a request that somebody can make of the API's own description ends in a 5xx, in an answer that the
-// description does not have, or in one that tells what is nobody's business.
+// If this file fails, a request derived from the API's description ends in a 5xx, in an undescribed answer, or in one
+// that discloses private data.
 
 import { beforeAll, expect, test } from "vitest";
 import type { OpenApiDocument } from "../../src/openapi/document.ts";

@@ -1,4 +1,4 @@
-/** Requests made of an OpenAPI document, for each of its operations: right ones, nearly right ones, and hostile ones. */
+/** Derives requests from an OpenAPI document, for each operation: valid, nearly valid and hostile ones. */
 import { request as send } from "node:http";
 import fc, { type Arbitrary } from "fast-check";
 import type { OpenApiDocument } from "../../src/openapi/document.ts";

@@ -1,4 +1,4 @@
-// If this file fails, /openapi.json tells of what is not there, or keeps back what is; or what a generator makes of it does
+// If this file fails, /openapi.json describes missing paths or omits existing ones; or a client generated from it does
 // not compile, or does not reach the service.
 import { execFile } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** Values for a JSON Schema: such as fit it, such as nearly do, and such as nobody expects. */
+/** Values for a JSON Schema: valid, nearly valid and unexpected ones. */
 import fc, { type Arbitrary } from "fast-check";
 import type { OpenApiDocument } from "../../src/openapi/document.ts";
 

@@ -1,5 +1,6 @@
 /**
- * The tests of the tutorial: each section's commands and edits, and what the newcomer then sees, in a browser too.
+ * The tests of the tutorial: each section's commands and edits, and the results that a newcomer sees, also in a
+ * browser.
  * Next hop: `tutorial.ts` reads and takes the steps.
  */
 import { readFile } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
- * What is published, as a stranger gets it: packed, installed by npm outside the repository with the machine's own Node,
- * type-checked by the oldest and the newest TypeScript that is supported, and run.
+ * The published packages from a user's view: packed, installed by npm outside the repository with the machine's own
+ * Node, type-checked by the oldest and the newest supported TypeScript, and run.
  */
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";

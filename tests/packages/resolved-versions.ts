@@ -1,4 +1,4 @@
-/** Compares what npm gave an application with what the tests of the repository run with. */
+/** Compares the versions that npm installed for an application with those that the repository's tests use. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { root } from "../support/global-setup.ts";

@@ -1,5 +1,5 @@
 /**
- * The tutorial as a script: its commands and file edits, read out of the Markdown, and somebody who follows them.
+ * The tutorial as a script: reads commands and file edits from the Markdown, and follows them.
  * Next hop: `publish.test.ts` follows it in an application that `svc init` has made.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";

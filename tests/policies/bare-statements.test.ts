@@ -1,6 +1,6 @@
-// If this file fails, SQL inside a request can lock a whole table for everybody, or listen and notify on a shared connection.
-// PostgreSQL asks no privilege for LISTEN, and DELETE is enough for LOCK TABLE: what protects is that no path of ctx.db
-// takes a statement of its own kind, and that a function which holds one is reported.
+// If this file fails, SQL inside a request can lock a whole table, or listen and notify on a shared connection.
+// PostgreSQL requires no privilege for LISTEN, and DELETE suffices for LOCK TABLE. The protection is that no path of
+// ctx.db accepts such a statement, and that a function which contains one is reported.
 import { sql } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
 import { v } from "../../src/index.ts";

@@ -1,6 +1,6 @@
-// If this file fails, SQL that an application interpolated can change who a request is by way of a function that runs text,
-// or leave something behind on a connection, or in the database, that is another user's next. As in impersonation.test.ts
-// PostgreSQL alone has to refuse: the requests' own login, a transaction as Ann.
+// If this file fails, SQL that an application interpolated can change the identity of a request by a function that
+// executes text, or leave something on a connection or in the database that affects the next user. As in
+// impersonation.test.ts PostgreSQL alone has to refuse: the tests use the requests' own login, in a transaction as Ann.
 import type pg from "pg";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { database } from "../support/database.ts";

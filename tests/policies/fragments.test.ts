@@ -1,5 +1,5 @@
-// If this file fails, an application that interpolates input into SQL, which it should not, gives away everybody's rows
-// instead of its own user's. The same attacks as in impersonation.test.ts, from the outside: over HTTP, through ctx.db.
+// If this file fails, an application that interpolates input into SQL, which it should not do, discloses all rows
+// instead of its own user's. The same attacks as in impersonation.test.ts, from outside: over HTTP, through ctx.db.
 import { sql } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
 import { v } from "../../src/index.ts";

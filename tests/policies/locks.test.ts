@@ -1,5 +1,6 @@
-// If this file fails, SQL inside a request can stop uploads, workers or migrations by taking their locks, can see what others
-// lock, or an application has no lock of its own any more. PostgreSQL alone decides here: the requests' own login.
+// If this file fails, SQL inside a request can stop uploads, workers or migrations by taking their locks, or can see
+// other sessions' locks; or an application has no locks of its own. PostgreSQL alone decides here: the tests use the
+// requests' own login.
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";

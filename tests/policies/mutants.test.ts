@@ -1,5 +1,5 @@
-// If this file fails, a policy helper may lose a clause without any test noticing, and with it somebody's rows. Every
-// policy that the helpers return is broken in every way we could think of, and the behaviour has to tell each time.
+// If this file fails, a policy helper could lose a clause, and with it protect fewer rows, without a failing test.
+// Every policy that the helpers return is mutated in every way we know, and the behaviour must differ each time.
 import { isDeepStrictEqual } from "node:util";
 import { getTableConfig, type PgPolicy, pgTable, serial, text, uuid } from "drizzle-orm/pg-core";
 import { beforeAll, describe, expect, test } from "vitest";

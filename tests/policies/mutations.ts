@@ -1,4 +1,4 @@
-/** Every way to break a policy that we could think of, for mutants.test.ts to try. */
+/** All ways we know to break a policy, for mutants.test.ts. */
 import type { SQL } from "drizzle-orm";
 import { PgDialect, type PgPolicy, type PgRole } from "drizzle-orm/pg-core";
 

@@ -1,5 +1,5 @@
-// If this file fails, someone can list, change or take over files that are not theirs, although they only speak SQL as a
-// request does. Every policy of stored files is loosened in turn, and what callers can do has to tell each time.
+// If this file fails, a caller can list, change or take over other users' files with the SQL of a request. Every policy
+// of stored files is loosened in turn, and the behaviour must differ each time.
 import type pg from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";

@@ -1,4 +1,4 @@
-/** Who may see and change which rows, for tenants.test.ts to compare with: without SQL. */
+/** A model of who may see and change which rows, without SQL, for tenants.test.ts. */
 
 import type { CrudDefinition } from "../../src/contract/crud.ts";
 import { resourceJson } from "../../src/crud/crud-resource.ts";

@@ -1,5 +1,5 @@
-// If this file fails, one of fifty tenants can read, count or change rows of another by some call that nobody thought of:
-// the calls here are random, and every answer is compared with a simple model of who may see what.
+// If this file fails, one of fifty tenants can read, count or change another tenant's rows by some call. The calls are
+// random, and every answer is compared with a simple model of access.
 import { symmetricDecrypt } from "better-auth/crypto";
 import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT } from "jose";
 import { beforeAll, expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// If this file fails, svc does not start on somebody's machine, or loses their data when a process is killed.
-// Real servers in temporary directories; runs as root and as an ordinary user.
+// If this file fails, svc does not start on some machine, or loses data when a process is killed. Real servers in
+// temporary directories; runs as root and as an ordinary user.
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

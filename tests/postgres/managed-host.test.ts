@@ -1,5 +1,5 @@
-// If this file fails, svc cannot be set up or does not work where nobody is a superuser, as with the managed hosts. It needs a
-// server of its own, whose logins nobody has made yet, and runs with `npm run chaos`.
+// If this file fails, svc cannot be set up or does not work without a superuser, as on managed hosts. It needs a
+// separate server without our logins, and runs with `npm run chaos`.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-/** Queries whose handlers count how often they ran, and fail in the ways that a standby does. */
+/** Queries whose handlers count their runs, and fail as on a standby. */
 import { sql } from "drizzle-orm";
 import { SvcError } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";

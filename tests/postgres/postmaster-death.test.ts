@@ -1,5 +1,5 @@
-// If this file fails, an application whose own PostgreSQL dies answers 503 until somebody restarts it, or says that it runs
-// when it never will again.
+// If this file fails, an application whose own PostgreSQL dies answers 503 until a manual restart, or claims to run
+// when it cannot recover.
 import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,5 +1,5 @@
-// If this file fails, somebody who has just changed something does not see it, because a standby answered that had not got it;
-// or standbys are never asked. Needs pg_basebackup; without it these tests are skipped.
+// If this file fails, a client does not see its own change, because a standby answered that had not received it; or
+// standbys are never used. Needs pg_basebackup; skipped without it.
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Procedures that hand everything to `ctx.rag` and `ctx.grounding`, and a small document to ask about. */
+/** Procedures that call `ctx.rag` and `ctx.grounding`, and a small document to ask about. */
 import { createSvcHttpRouteBuilders, createSvcProcedureBuilders, type WrittenSentence } from "@svc/core";
 import { v } from "../../src/kit/v.ts";
 import { apiWith } from "../support/service.ts";

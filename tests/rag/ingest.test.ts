@@ -1,4 +1,4 @@
-// If this file fails, documents are stored twice, half, or cut so that citations point elsewhere.
+// If this file fails, documents are stored twice or in part, or are cut so that citations point elsewhere.
 
 import { createSvcProcedureBuilders } from "@svc/core";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";

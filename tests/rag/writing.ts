@@ -1,5 +1,6 @@
 /**
- * What tests of written answers share: a service whose model writes what a test has it write, and a document to write about.
+ * Shared by the tests of written answers: a service whose model writes what a test defines, and a document to write
+ * about.
  */
 import { expect } from "vitest";
 import type { aiProvider } from "../support/ai-provider.ts";

@@ -1,6 +1,6 @@
 /**
- * Rights that are taken away while somebody watches: of what commits later nothing reaches them, not even a key. Each event
- * has the id of its transaction, so "later" is no guess. `npm run chaos` does it 2,000 times.
+ * Rights that are revoked during a subscription: nothing of later commits is delivered, not even a key. Each event has
+ * its transaction's id, so "later" is well defined. `npm run chaos` repeats it 2,000 times.
  */
 import { randomInt } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** The reader of the write-ahead log: what is told about what a transaction did. */
+/** The reader of the write-ahead log: the events of a transaction. */
 import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { defineApi } from "../../src/app/api.ts";

@@ -1,6 +1,6 @@
 /**
- * Whatever happens, in the end every client shows what is in the database: random writes, lost connections, a reader that
- * is killed, a service that is killed and starts anew. `npm run chaos` does it with 200 clients and 20,000 writes.
+ * In the end every client shows the data of the database: after random writes, lost connections, a killed reader, and a
+ * killed and restarted service. `npm run chaos` does it with 200 clients and 20,000 writes.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { randomInt } from "node:crypto";

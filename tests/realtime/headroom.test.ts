@@ -1,4 +1,5 @@
-// If this file fails, an operator is not told that the log's readers have no room, or that a forgotten slot fills the disk.
+// If this file fails, svc does not report that no replication slot is available, or that a forgotten slot fills the
+// disk.
 import { describe, expect, test } from "vitest";
 import { forgetful } from "../../src/cli/doctor-durability.ts";
 import { examineReplication, type ReplicationState, replicationState } from "../../src/cli/doctor-replication.ts";

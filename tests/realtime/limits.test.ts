@@ -1,4 +1,4 @@
-// If this file fails, somebody without an account can fill the memory of a process with subscriptions, or keep it busy.
+// If this file fails, an anonymous client can fill the memory of a process with subscriptions, or keep it busy.
 import { once } from "node:events";
 import { connect as connectTcp } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// If this file fails, scopeFromRow gets other rows than the application knows, and puts them into wrong buckets.
+// If this file fails, scopeFromRow gets rows with other values than the application knows, and returns wrong scopes.
 import { drizzle } from "drizzle-orm/node-postgres";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { defineApi } from "../../src/app/api.ts";

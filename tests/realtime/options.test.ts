@@ -1,4 +1,4 @@
-// If this file fails, an option of createCrud does not keep its word about what subscribers hear.
+// If this file fails, an option of createCrud does not have its documented effect on subscribers.
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { bearer, service } from "../support/service.ts";

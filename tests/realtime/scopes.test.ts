@@ -1,4 +1,4 @@
-// If this file fails, lists miss changes of their scope, or people hear of what others keep to themselves.
+// If this file fails, lists miss changes of their scope, or subscribers receive private changes of others.
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";

@@ -1,4 +1,4 @@
-// If this file fails, one client that does not read can fill the memory of the service, or hold up everybody else.
+// If this file fails, one client that does not read can fill the memory of the service, or delay other clients.
 import { once } from "node:events";
 import { connect as connectTcp, type Socket as TcpSocket } from "node:net";
 import { setFlagsFromString } from "node:v8";

@@ -1,4 +1,4 @@
-/** The queries that socket.test.ts watches, and a mutation that tells of them in every way there is. */
+/** The queries that socket.test.ts watches, and a mutation that emits events in every way. */
 import { z } from "zod";
 import { operationKey } from "../../client/sdk/src/key.ts";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";

@@ -1,4 +1,4 @@
-/** Procedures that hand everything to `ctx.search` and its siblings, and a few pages to look for. */
+/** Procedures that call `ctx.search` and the other searches, and a few pages to find. */
 import { createSvcProcedureBuilders } from "@svc/core";
 import { v } from "../../src/kit/v.ts";
 import { pages } from "../fixture/backend/schema.ts";

@@ -1,4 +1,4 @@
-// If this file fails, a table that declares less than every column of a scope shows rows to the wrong people, or none.
+// If this file fails, a table that declares only some columns of a scope shows rows to the wrong users, or none.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSvcProcedureBuilders, defineApi, searchable, v } from "@svc/core";

@@ -1,4 +1,4 @@
-/** Tables that are searchable in every way that `searchable` can be declared, and what their policies should show. */
+/** Tables with every possible declaration of `searchable`, and what their policies should show. */
 import { ownerRls, searchable } from "@svc/core";
 import { integer, pgTable, serial, text } from "drizzle-orm/pg-core";
 

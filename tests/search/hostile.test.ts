@@ -1,4 +1,4 @@
-// If this file fails, somebody's strange query takes a search down instead of finding something or being refused.
+// If this file fails, an unusual query makes a search fail instead of finding something or being refused.
 
 import { beforeAll, expect, test } from "vitest";
 import { database } from "../support/database.ts";

@@ -1,4 +1,4 @@
-// If this file fails, asking by words and by a vector together finds clearly less than one of the two alone.
+// If this file fails, hybrid search finds clearly less than keyword or vector search alone.
 import { describe, expect, inject, test } from "vitest";
 import { database } from "../support/database.ts";
 import { corporaFolder, judged, ndcg } from "./corpora.ts";

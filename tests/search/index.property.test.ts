@@ -1,4 +1,4 @@
-// If this file fails, the index has drifted from its table: rows are missed, or scored by numbers that are not so.
+// If this file fails, the index does not match its table: rows are missed, or have wrong scores.
 
 import { expect, test } from "vitest";
 import { database } from "../support/database.ts";

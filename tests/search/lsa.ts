@@ -1,7 +1,7 @@
 /**
- * Vectors that a test can make itself: latent semantic analysis, the strongest directions of the TF-IDF matrix of a
- * collection, found by subspace iteration from a fixed start. They say which words keep company in this collection and
- * nothing of meaning: a stand-in for a model's vectors, with which the fusion of two unequal legs can be judged.
+ * Vectors that a test can compute: latent semantic analysis, the strongest directions of the TF-IDF matrix of a
+ * collection, found by subspace iteration from a fixed start. They tell which words occur together in the collection,
+ * and nothing about meaning. They replace a model's vectors, to judge the fusion of two unequal legs.
  */
 
 import { createHash } from "node:crypto";

@@ -1,4 +1,4 @@
-// If this file fails, somebody whose rows are few among many finds none by their vectors, although they are there.
+// If this file fails, a user with few rows among many finds none of them by vector.
 import { describe, expect, inject, test } from "vitest";
 import { database } from "../support/database.ts";
 

@@ -1,4 +1,4 @@
-// If this file fails, a search reads the whole index where a part would do, and takes longer with every row.
+// If this file fails, a search reads the whole index instead of a part, and gets slower with every row.
 import type pg from "pg";
 import { beforeAll, expect, test } from "vitest";
 import { database } from "../support/database.ts";

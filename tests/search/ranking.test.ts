@@ -1,4 +1,4 @@
-// If this file fails, keyword search shows worse results than plain BM25 does.
+// If this file fails, keyword search ranks worse than plain BM25.
 import { describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { corporaFolder, judged, ndcg } from "./corpora.ts";

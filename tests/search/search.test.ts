@@ -1,4 +1,4 @@
-// If this file fails, searches miss rows, show wrong ones, or answer mistakes with something unclear.
+// If this file fails, searches miss rows, show wrong ones, or answer mistakes with an unclear error.
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { database } from "../support/database.ts";
 import { service, type User } from "../support/service.ts";

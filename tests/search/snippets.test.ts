@@ -1,4 +1,4 @@
-// If this file fails, a snippet shows text that was not written, or marks what nobody asked for.
+// If this file fails, a snippet shows text that the row does not have, or marks the wrong words.
 
 import { expect, test } from "vitest";
 import { database } from "../support/database.ts";

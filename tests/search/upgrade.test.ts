@@ -1,4 +1,4 @@
-// If this file fails, search finds nothing, or ranks by other numbers, once an application with rows is upgraded.
+// If this file fails, search finds nothing, or has other scores, after an upgrade of an application with rows.
 import { expect, test } from "vitest";
 import { migrate } from "../../src/migrate/migrate.ts";
 import { Database } from "../support/database.ts";

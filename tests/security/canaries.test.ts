@@ -1,4 +1,4 @@
-// If this file fails, a secret stands where somebody reads it: in the log, in an answer, in an address, or on a page.
+// If this file fails, a secret appears in the log, in an answer, in an address, or on a page.
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

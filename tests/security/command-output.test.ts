@@ -1,4 +1,5 @@
-// If this file fails, a password or a key can be read in what a command prints: in a terminal, a log of CI, a bug report.
+// If this file fails, the output of a command contains a password or a key, and so may a terminal, a CI log or a bug
+// report.
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// If this file fails, somebody else's page can act in the name of a user whose browser keeps our cookie.
+// If this file fails, a foreign page can act in the name of a user whose browser has our cookie.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Context } from "../../src/contract/context.ts";
 import { createSvcHttpRouteBuilders } from "../../src/index.ts";

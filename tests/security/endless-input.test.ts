@@ -1,5 +1,5 @@
-// If this file fails, a few kilobytes that anybody may send keep a process from answering everybody else, for minutes or for
-// ever: a pattern that begins its search anew from within what it has just read.
+// If this file fails, a few kilobytes from any caller block a process for minutes or longer: a pattern that rescans
+// text that it has just read.
 
 import { runInNewContext } from "node:vm";
 import { GraphQLError } from "grafast/graphql";

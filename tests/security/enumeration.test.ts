@@ -1,4 +1,4 @@
-// If this file fails, somebody can find out who has an account: by what is answered, or by how long it takes.
+// If this file fails, an attacker can find out who has an account, by answers or by their timing.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Answer, type AuthServer, ann, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";

@@ -1,5 +1,5 @@
-// If this file fails, a page of somebody else's can read a user's answers, act in the user's name, or be where a sign-in
-// sends the user; or the application's own frontends no longer can.
+// If this file fails, a foreign page can read a user's answers, act in the user's name, or be the target of a sign-in;
+// or the application's own frontends no longer can.
 import { beforeAll, describe, expect, test } from "vitest";
 import { checkOrigin } from "../../src/config/origin.ts";
 import { createOriginPolicy } from "../../src/http/origin-policy.ts";

@@ -1,6 +1,6 @@
-// If this file fails, some SQL that nobody thought of shows a request another user's rows, changes them, makes the request somebody
-// else, or stops the server. sqlsmith (Debian has the package) writes random statements for the schema as the request sees it; each
-// is run through the requests' login, as Ann, and whatever comes back is searched for what is Bob's.
+// If this file fails, some SQL shows a request another user's rows, changes them, changes the identity of the request,
+// or stops the server. sqlsmith (a Debian package) writes random statements for the schema that a request sees. Each
+// runs through the requests' login, as Ann, and its result is searched for Bob's data.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type pg from "pg";

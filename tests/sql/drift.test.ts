@@ -1,4 +1,4 @@
-// If this file fails, somebody can change the database by hand and `svc db drift` does not tell.
+// If this file fails, a manual change of the database is not reported by `svc db drift`.
 import { join } from "node:path";
 import type pg from "pg";
 import { beforeAll, expect, test } from "vitest";

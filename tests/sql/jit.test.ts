@@ -1,5 +1,5 @@
-// If this file fails, PostgreSQL compiles plans that take less than a millisecond to run: with JIT on, which is the default,
-// claiming a job takes 300 ms instead of 0.5.
+// If this file fails, PostgreSQL compiles plans that run for less than a millisecond: with JIT on, which is the
+// default, claiming a job takes 300 ms instead of 0.5.
 import type pg from "pg";
 import { beforeAll, expect, test } from "vitest";
 import { database, type Login } from "../support/database.ts";

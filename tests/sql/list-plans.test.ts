@@ -1,5 +1,5 @@
-// If this file fails, the first page of a large table, which every visitor asks for, reads and sorts the table: a third of a
-// second instead of a fifth of a millisecond.
+// If this file fails, the first page of a large table, which every visitor requests, reads and sorts the table: a third
+// of a second instead of a fifth of a millisecond.
 import { boolean, integer, pgTable, text, timestamp } from "drizzle-orm/pg-core";
 import type pg from "pg";
 import { beforeAll, expect, test } from "vitest";

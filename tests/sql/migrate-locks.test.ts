@@ -1,4 +1,5 @@
-// If this file fails, a migration behind a dump or a forgotten transaction brings every call of a running service to a stand.
+// If this file fails, a migration that waits behind a dump or a forgotten transaction stops every call of a running
+// service.
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { migrate } from "../../src/migrate/migrate.ts";

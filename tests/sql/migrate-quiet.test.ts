@@ -1,5 +1,5 @@
-// If this file fails, a migration stops calls on tables that it has nothing to do with: sign-in waits for an index of the
-// application's, and every table is locked because of a migration that adds another.
+// If this file fails, a migration stops calls on unrelated tables: sign-in waits for an index of the application, or
+// every table is locked because a migration adds another one.
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

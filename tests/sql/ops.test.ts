@@ -1,4 +1,4 @@
-// If this file fails, a DBA cannot see what slows the database down, or sees what somebody has written into it.
+// If this file fails, a DBA cannot see what slows the database down, or sees values that users have written.
 import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { fixture, svc } from "../support/cli.ts";

@@ -1,4 +1,4 @@
-// If this file fails, what svc asks the database again and again reads whole tables, and slows down as they grow.
+// If this file fails, svc's frequent statements read whole tables, and slow down as these grow.
 import type pg from "pg";
 import { expect, test } from "vitest";
 import { database } from "../support/database.ts";

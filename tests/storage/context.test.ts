@@ -1,4 +1,4 @@
-/** `ctx.storage`: what an application can do with files, and what it can never do with those of others. */
+/** `ctx.storage`: what an application can do with files, and what it can never do with other users' files. */
 import { readdirSync } from "node:fs";
 import { Readable } from "node:stream";
 import { beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Every driver does what storage relies on; and what is particular to each. */
+/** Every driver meets the requirements of storage; and the particularities of each. */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";

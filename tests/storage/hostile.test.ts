@@ -1,4 +1,4 @@
-/** Files and requests that mean harm, and stores that lose bytes: what an attacker or a broken disk must not achieve. */
+/** Hostile files and requests, and stores that lose bytes: what an attacker or a broken disk must not achieve. */
 import { once } from "node:events";
 import { readdirSync, readlinkSync, truncateSync } from "node:fs";
 import { createServer } from "node:http";

@@ -1,6 +1,6 @@
 /**
- * Real and broken pictures: each behaves on the storage route as the corpus' manifest says, and no damage to one of them
- * harms the process. The corpus lies beside the repository; where it is not, these tests skip and say so.
+ * Real and broken images: each behaves on the storage route as the corpus' manifest says, and no damaged one harms the
+ * process. The corpus is beside the repository; without it, these tests are skipped with a message.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
- * If this file fails, one caller's pictures keep everybody else's from being made, pictures are made for clients that have
- * left, or the cache of one file fills the disk. Engines here count; the store and the rows are real.
+ * If this file fails, one caller's images block those of other callers, images are made for clients that have left, or
+ * the cache of one file fills the disk. The engines here only count; the store and the rows are real.
  */
 import { createHash, randomUUID } from "node:crypto";
 import pg from "pg";

@@ -1,4 +1,4 @@
-/** Images on the storage route: the parameters, WebP for browsers that take it, and what is refused. */
+/** Images on the storage route: parameters, WebP for browsers that accept it, and refusals. */
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import sharp from "sharp";

@@ -1,4 +1,4 @@
-/** A process that is killed while it writes files: what is there afterwards is whole, and the sweep takes the rest. */
+/** A process that is killed while it writes files: stored files are complete, and the sweep removes the rest. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";

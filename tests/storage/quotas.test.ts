@@ -1,5 +1,5 @@
-// If this file fails, one user, or anybody who never signed in, fills the disk that everybody's files lie on; or a file
-// that was deleted, or never came, goes on to count against somebody.
+// If this file fails, one user, or anonymous callers, fill the disk that all files share; or a file that was deleted,
+// or never arrived, still counts.
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { systemIdentity } from "../../src/postgres/identity.ts";

@@ -1,4 +1,4 @@
-/** The storage route: who gets bytes, which of them, and under which headers. */
+/** The storage route: who gets which bytes, with which headers. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { ReadGrants } from "../../src/storage/read-grants.ts";
 import { database } from "../support/database.ts";

@@ -1,4 +1,7 @@
-/** How pictures are made when many ask at once, and when they are deleted meanwhile. The store can be told to wait. */
+/**
+ * How images are made when many requests come at once, and when they are deleted meanwhile. The store can be told to
+ * wait.
+ */
 import { createHash, randomUUID } from "node:crypto";
 import pg from "pg";
 import sharp from "sharp";

@@ -1,4 +1,4 @@
-/** Uploads in parts over any store, as a tus client sends them. Each store has a test file that calls this. */
+/** Uploads in parts with any store, as a tus client sends them. Each store has a test file that calls this. */
 import { createHash } from "node:crypto";
 import { connect } from "node:net";
 import pg from "pg";

@@ -1,4 +1,4 @@
-// If this file fails, an upload that was interrupted loses bytes, mixes them up, or leaves some that nobody has.
+// If this file fails, an interrupted upload loses bytes, mixes them up, or leaves orphaned ones.
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";

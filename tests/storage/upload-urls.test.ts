@@ -1,4 +1,4 @@
-/** Signed upload URLs: whoever has one stores one file as its maker's, and nothing else. */
+/** Signed upload URLs: the holder can store one file for the URL's maker, and nothing else. */
 import { request } from "node:http";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// If this file fails, looking through more files than fit into one statement misses damage, reports what was deleted
-// meanwhile, or removes what somebody needs.
+// If this file fails, walking over more files than fit into one statement misses damage, reports files that were
+// deleted meanwhile, or removes bytes that are in use.
 import { createHash, randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

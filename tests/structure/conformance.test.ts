@@ -1,4 +1,4 @@
-// If this file fails, docs/reference/conformance.md promises something that nobody can check.
+// If this file fails, docs/reference/conformance.md makes a promise without a test.
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 

@@ -1,5 +1,5 @@
-// If this file fails, somebody who deploys by the files in deploy/ and the Dockerfiles gets something that does not start,
-// or runs with rights that it does not need. Nothing here needs a container engine or a running systemd.
+// If this file fails, a deployment by the files in deploy/ or the Dockerfiles does not start, or runs with rights that
+// it does not need. The tests need neither a container engine nor a running systemd.
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { cp, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// If this file fails, somebody who asks a command for --help is not told what it takes, or is told what is not so.
+// If this file fails, a command's --help omits an option, or says something untrue.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

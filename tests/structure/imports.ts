@@ -1,4 +1,4 @@
-/** The imports between files of the repository, read from their text. For the tests of this folder. */
+/** Reads the imports between files of the repository from their text, for the tests of this folder. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, relative } from "node:path";
 import { root } from "../support/global-setup.ts";

@@ -1,5 +1,5 @@
-// If this file fails, somebody who opens one folder has to read others that it should not need: imports run in circles, or
-// from a folder to one above it.
+// If this file fails, a folder cannot be understood without folders that it should not need: imports are circular, or
+// point to a higher layer.
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// If this file fails, docs/explanation/request.md lists other files than a list request runs through.
+// If this file fails, docs/explanation/request.md lists other files than those that a list request runs through.
 import { readFile } from "node:fs/promises";
 import { Session } from "node:inspector/promises";
 import { join, relative } from "node:path";

@@ -1,4 +1,4 @@
-// If this file fails, the settings that operators copy, and that the rehearsal runs with, are not what the docs say.
+// If this file fails, the settings that operators copy, and that the rehearsal uses, differ from the docs.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// If this file fails, a DBA can no longer find, or trust, what runs in the database by reading sql/ and migrations/.
+// If this file fails, sql/ and migrations/ no longer show a DBA all code that runs in the database.
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// If this file fails, a dashboard or an alert looks at a metric that does not exist, one exists that nobody explains, a number
-// is wrong, or a stranger learns what goes on here.
+// If this file fails, a dashboard or an alert uses a missing metric, a metric is undocumented or wrong, or a stranger
+// can read them.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

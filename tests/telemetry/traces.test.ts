@@ -1,5 +1,5 @@
-// If this file fails, an operator cannot follow a call through the database, the queue and the sockets, or finds in its trace
-// what only the caller should know.
+// If this file fails, an operator cannot follow a call through the database, the queue and the sockets, or its trace
+// contains private data.
 import { randomBytes } from "node:crypto";
 import { trace } from "@opentelemetry/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

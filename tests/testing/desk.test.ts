@@ -1,4 +1,4 @@
-// If this file fails, an application's own tests say something else than what its users will see, or hide a failure.
+// If this file fails, an application's own tests differ from what its users see, or hide a failure.
 import { join } from "node:path";
 import { createTestApp, JobsFailed, type TestApp } from "@svc/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Builders that know the fixture's tables, and ways to look into what they make. */
+/** Builders with the fixture's tables, and helpers to inspect their types. */
 import {
   createCrudFactory,
   createSvcHttpRouteBuilders,

@@ -1,4 +1,5 @@
-// If this file fails, secrets lie in the queue's table and in backups, or a job gets other arguments than were passed.
+// If this file fails, secrets are stored in the queue's table and in backups, or a job gets other arguments than were
+// passed.
 import { describe, expect, test } from "vitest";
 import type { SvcError } from "../../src/index.ts";
 import { jobArguments } from "../../src/jobs/job-arguments.ts";

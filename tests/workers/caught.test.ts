@@ -1,5 +1,5 @@
-// If this file fails, a mutation whose handler deals with a job that could not be scheduled is undone all the same; or one whose
-// handler does not notice it commits without the job.
+// If this file fails, a mutation rolls back although its handler caught the error of a job that could not be scheduled;
+// or one that did not notice the error commits without the job.
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Context } from "../../src/contract/context.ts";
 import { v } from "../../src/index.ts";

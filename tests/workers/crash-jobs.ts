@@ -1,4 +1,7 @@
-/** Jobs that wait to be let on, or never work, ways to enqueue and to look at them, and workers to kill, for the tests of crashes. */
+/**
+ * For the tests of crashes: jobs that wait for a signal or never succeed, ways to enqueue and inspect them, and workers
+ * to kill.
+ */
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll } from "vitest";

@@ -1,4 +1,4 @@
-// If this file fails, a worker that dies loses jobs, leaves them stuck, or has them done twice.
+// If this file fails, a worker that dies loses jobs, leaves them stuck, or causes a second run.
 import { describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { jobs, until } from "../support/worker.ts";

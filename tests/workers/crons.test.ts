@@ -1,4 +1,4 @@
-// If this file fails, what should run every night runs twice, or not at all, or an hour off after the change of clocks.
+// If this file fails, a nightly cron runs twice or not at all, or an hour off after the change of clocks.
 
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// If this file fails, an old application's crons stop running with an upgrade, and nobody says so.
+// If this file fails, an old application's crons silently stop running after an upgrade.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";

@@ -1,4 +1,4 @@
-// If this file fails, the jobs of a dead worker stay stuck, or those of a living one are taken from it.
+// If this file fails, the jobs of a dead worker stay stuck, or a living worker loses its jobs.
 import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { createLog } from "../../src/telemetry/log.ts";

@@ -1,4 +1,4 @@
-// If this file fails, work that was scheduled is lost, done twice, done for what never happened, or done as somebody else.
+// If this file fails, scheduled work is lost, done twice, done for a call that rolled back, or done as the wrong user.
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";

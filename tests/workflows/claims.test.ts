@@ -1,5 +1,5 @@
-// If this file fails, a workflow whose handler runs many times reads all checkpoints each time: a thousand steps cost a million rows.
-// Or a worker believes in checkpoints that are not there any more.
+// If this file fails, a workflow whose handler runs many times reads all checkpoints each time: a thousand steps cost a
+// million rows. Or a worker relies on checkpoints that no longer exist.
 import { beforeAll, describe, expect, test } from "vitest";
 import { workflow } from "../../src/index.ts";
 import { type NumberedStep, StepCache } from "../../src/workflows/step-cache.ts";

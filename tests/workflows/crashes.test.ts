@@ -1,4 +1,4 @@
-// If this file fails, a process that dies makes a run do a step twice, lose what a step wrote, or stop for ever.
+// If this file fails, a process that dies makes a run repeat a step, lose the writes of a step, or stop for ever.
 import { fork } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";

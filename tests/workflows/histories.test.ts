@@ -1,4 +1,4 @@
-// If this file fails, a new version of the platform goes another way with runs that the one before it began.
+// If this file fails, a new version of the platform replays runs of the previous version differently.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";

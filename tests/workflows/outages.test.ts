@@ -1,4 +1,4 @@
-// If this file fails, a restart of PostgreSQL in the middle of things loses runs of workflows, or does their steps twice.
+// If this file fails, a restart of PostgreSQL loses workflow runs, or repeats their steps.
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";

@@ -1,4 +1,4 @@
-// If this file fails, an event and a timeout that meet both win or both lose, or an event is lost or taken twice.
+// If this file fails, a concurrent event and timeout both win or both lose, or an event is lost or used twice.
 import type pg from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";

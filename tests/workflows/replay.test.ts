@@ -1,4 +1,4 @@
-// If this file fails, a crash makes a run do a step twice, a changed handler corrupts old runs, or an event is lost.
+// If this file fails, a crash makes a run repeat a step, a changed handler corrupts old runs, or an event is lost.
 import { beforeAll, describe, expect, test } from "vitest";
 import { v, type WorkflowContext, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";

@@ -1,4 +1,4 @@
-// If this file fails, a run that waits for others of its name to stop waits for ever, although nothing runs.
+// If this file fails, a run that waits for other runs of its workflow to stop waits for ever, although none runs.
 import type pg from "pg";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";

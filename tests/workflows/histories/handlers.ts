@@ -1,7 +1,7 @@
 /**
- * The handlers whose runs were recorded in the JSON files beside this one. They stand for the workflows of applications that
- * are under way at an upgrade: change the platform, not them. `RECORD_HISTORIES=1 vitest run tests/workflows/histories.test.ts`
- * records runs anew, and is right only when a history of a new shape is added.
+ * The handlers whose runs are recorded in the JSON files beside this one. They represent workflows of applications that
+ * are in progress during an upgrade: change the platform, not them. `RECORD_HISTORIES=1 vitest run
+ * tests/workflows/histories.test.ts` records the runs again, which is only right to add a history of a new shape.
  */
 import { SvcError, type Workflow, type WorkflowContext, workflow } from "../../../src/index.ts";
 
