@@ -12,7 +12,7 @@ export const corpus = [
   "'".repeat(5000), "(".repeat(5000), "x".repeat(100_000), "[".repeat(200_000),
 ];
 
-/** Names that an author may give to columns; all need quotes, or mean something in PL/pgSQL. */
+/** Names that an author may give to columns; all need quotes, or have a meaning in PL/pgSQL. */
 // biome-ignore format: a list
 export const names = [
   'we"ird"; drop table notes; --', "it's", "$$", "$body1$", "%I %L %s %1$s", "back\\slash\\'", "Mixed Case", "new\nline; --", 'U&"\\0022"',

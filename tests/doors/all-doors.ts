@@ -25,7 +25,7 @@ export const writingDoors = (made: World): WritingDoor[] => [
   ...workflowWrites(made),
 ];
 
-/** Each caller asks. @returns how many rows were given */
+/** Opens the door as each caller. @returns the number of returned rows */
 export async function compareAll({ sql, callers, fewScopes }: World, door: Door): Promise<number> {
   let given = 0;
   for (const caller of callers) {

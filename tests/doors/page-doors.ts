@@ -97,7 +97,7 @@ export function pageDoors({ running, sql }: World): Door[] {
   ];
 }
 
-/** A query that ctx.realtime.refresh runs again is run as nobody, whoever is sent what it gave. */
+/** A query that ctx.realtime.refresh repeats runs as anonymous, whoever gets the result. */
 function refreshed({ running }: Pick<World, "running">): Door {
   const open = new Map<User | null, Promise<Socket>>();
   afterAll(async () => {

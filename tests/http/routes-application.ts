@@ -8,7 +8,7 @@ export const verbs = ["get", "post", "put", "delete", "patch"] as const;
 const insert = { message: "written" };
 
 export const noticed = {
-  /** What the last handler was called with. */
+  /** The arguments of the last handler. */
   arrived: undefined as { input: unknown; request: SvcRequest } | undefined,
   cancelled: false,
 };

@@ -1,6 +1,6 @@
 /** Arguments that procedures.test.ts sends and expects back unchanged. */
 
-/** What JSON has words for. */
+/** Values that JSON can represent. */
 export const plain = [
   null,
   true,

@@ -7,7 +7,7 @@ import { crud, procedure } from "../fixture/backend/index.ts";
 
 const route = createSvcHttpRouteBuilders();
 
-/** A thing that holds things of its own kind: its schema refers to itself. */
+/** A recursive type: its schema refers to itself. */
 const Tree = z.object({
   label: z.string(),
   get children() {

@@ -7,7 +7,7 @@ export function schemaChecks(document: OpenApiDocument) {
   const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: false });
   addFormats.default(ajv);
   for (const format of ["binary"]) ajv.addFormat(format, true);
-  // What OpenAPI has around schemas is no keyword; a document as a whole is a place that references lead into.
+  // OpenAPI's members around schemas are not JSON Schema keywords; the whole document is the target of references.
   ajv.addVocabulary(["openapi", "info", "servers", "tags", "paths", "components"]);
   ajv.addSchema({ ...document, $id: "document" } as object);
   const compiled = new Map<string, ValidateFunction>();
@@ -25,7 +25,7 @@ export function schemaChecks(document: OpenApiDocument) {
   };
 }
 
-/** The schemas of a document, wherever they stand. */
+/** All schemas of a document, at any position. */
 export function schemasOf(document: object): unknown[] {
   const found: unknown[] = [];
   const walk = (value: unknown, within: string) => {

@@ -61,7 +61,7 @@ async function* lines(sentences: AsyncIterable<WrittenSentence>) {
   for await (const sentence of sentences) yield `${JSON.stringify(sentence)}\n`;
 }
 
-/** Sentence by sentence, when the handler has returned. */
+/** Sends sentence by sentence, after the handler has returned. */
 const stream = createSvcHttpRouteBuilders()
   .post.path("/docs/stream")
   .allowAnonymous()

@@ -15,7 +15,7 @@ export const searches = {
   vectorSearch: call("vectorSearch").handler(({ context, input: { table = pages, ...options } }) =>
     context.vectorSearch(table, options),
   ),
-  /** JSON has no number that is none, and no infinity: the handler puts it in. */
+  /** JSON has no NaN and no infinity, so the handler inserts them. */
   vectorWith: call("vectorWith").handler(({ context, input: { odd, ...options } }) =>
     context.vectorSearch(pages, {
       ...options,

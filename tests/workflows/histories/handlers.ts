@@ -5,13 +5,13 @@
  */
 import { SvcError, type Workflow, type WorkflowContext, workflow } from "../../../src/index.ts";
 
-/** What a history is a run of, and what was signalled to it. */
+/** The workflow of a history, and its signals. */
 export interface Scenario {
   workflow: Workflow;
   events: readonly (readonly [name: string, payload: unknown])[];
 }
 
-/** What a step may give, by the number of the scenario: all that the encoding tells apart. */
+/** Results of steps, by the number of the scenario: all values that the encoding distinguishes. */
 const values = [
   null,
   undefined,
@@ -92,7 +92,7 @@ async function caught(wf: WorkflowContext, index: number): Promise<string> {
 const times = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => make(index));
 
-/** Fifty, by the names of their files. */
+/** Fifty scenarios, by their file names. */
 export const scenarios = new Map<string, Scenario>(
   [
     ...times(16, (index) => ({ workflow: row(index), events: [] })),
