@@ -1,8 +1,8 @@
 /**
  * Connections through which the library finds jobs, claims them and records how they ended. They do not wait for the
  * disk: if PostgreSQL crashes within half a second it may forget a claim, and another worker then claims the job.
- * Next hop: `sql/jobs/claim_job.sql` finds the next job; `sql/jobs/finish_job.sql` refuses what was done under a claim that is forgotten; `rescue.ts` finds jobs whose
- * end is.
+ * Next hop: `sql/jobs/claim_job.sql` finds the next job; `sql/jobs/finish_job.sql` refuses the result of a job whose
+ * claim was forgotten; `rescue.ts` finds jobs whose end was forgotten.
  */
 import type pg from "pg";
 import type { Logger } from "pino";

@@ -166,7 +166,7 @@ const rerankAnswer = z.object({
 
 async function read<T>(response: Response, shape: z.ZodType<T>): Promise<T> {
   const parsed = shape.safeParse(await response.json().catch(() => undefined));
-  if (!parsed.success) throw providerFailed("its answer is not what was asked for");
+  if (!parsed.success) throw providerFailed("its answer has an unexpected form");
   return parsed.data;
 }
 
@@ -184,7 +184,7 @@ function reason(error: unknown, signal: AbortSignal): unknown {
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof SvcError) return cause;
   const status = (error as { statusCode?: number }).statusCode;
   if (status !== undefined && status >= 400) return providerFailed(`it answered ${status}`);
-  return providerFailed("its answer was cut short, or is not what was asked for", error);
+  return providerFailed("its answer was cut short, or has an unexpected form", error);
 }
 
 function toSdk({ role, content }: Message): ModelMessage {

@@ -43,7 +43,7 @@ export interface TakeOptions {
   binDir?: string | null;
   /** Called with a line per step. (Default: no output) */
   report?: (line: string) => void;
-  /** Aborts the backup and removes what was written. */
+  /** Aborts the backup and removes its files. */
   signal?: AbortSignal;
 }
 

@@ -52,11 +52,11 @@ export function whereToLook(error: unknown, { session }: Caller): unknown {
 function brokenRule(cause: unknown): string | undefined {
   const { code, constraint, schema, table } = fromDatabase(cause) ?? {};
   if (!code?.startsWith("23") || !constraint) return undefined;
-  return `It is the constraint "${constraint}" of ${schema}.${table}; the log has the rest.`;
+  return `It violates the constraint "${constraint}" of ${schema}.${table}; the log has the details.`;
 }
 
 const textIds =
-  "A policy compares a uuid with this user's id, which is not a uuid. Make the column text; or have defineAuth's betterAuth set advanced.database.generateId to \"uuid\", for users to come.";
+  "A policy compares a uuid with this user's id, which is not a uuid. Make the column text. Or set advanced.database.generateId to \"uuid\" in defineAuth's betterAuth: new users then get uuids.";
 
 /** PostgreSQL's message quotes the value, in any language. */
 function isNoUuid(cause: unknown, userId: string): boolean {

@@ -1,7 +1,7 @@
 /**
  * `svc dev`: generates, migrates and serves, and repeats this when a file changes. On an error the message is printed,
  * and the last working version keeps serving. A service that crashes is restarted.
- * Next hop: `prepare.ts` and `start.ts`, each run as a process of its own, since what was imported cannot be unloaded.
+ * Next hop: `prepare.ts` and `start.ts`, each run in a separate process, since imported modules cannot be unloaded.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
@@ -23,7 +23,7 @@ export const dev = defineCommand({
 });
 
 async function develop(cwd: string, companion: string | undefined): Promise<void> {
-  const environment = { ...process.env }; // without what .env says now: each process reads it anew
+  const environment = { ...process.env }; // without .env, which each process reads again
   const config = await readConfig(cwd);
   const cluster = await openDatabase(config);
   const server = new Server(cwd, environment, () => {
@@ -68,7 +68,7 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
     new Promise<ChildProcess>((resolve) => beside?.once("exit", () => resolve(beside))),
   ]);
   stopWatching();
-  // Ends what is left of its group. Open, the pipe would keep this process alive.
+  // Ends the rest of its process group. An open pipe would keep this process alive.
   (beside?.stdio[3] as Writable | undefined)?.destroy();
   if (beside && ended === beside) {
     const how = beside.signalCode ? `was ended by ${beside.signalCode}` : `has ended with exit code ${beside.exitCode}`;

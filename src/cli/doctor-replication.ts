@@ -47,7 +47,8 @@ export function examineReplication(state: ReplicationState): Finding[] {
   }
   for (const { name, active, status, bytes } of state.held) {
     if (status === "lost") advise(true, `The slot ${name} has lost its log and is useless.\n  ${drop(name)}`);
-    else if (!active) advise(true, `No process reads the slot ${name}: it retains ${size(bytes)} of log.\n  ${drop(name)}`);
+    else if (!active)
+      advise(true, `No process reads the slot ${name}: it retains ${size(bytes)} of log.\n  ${drop(name)}`);
     else advise(bytes > behind, `The reader of the slot ${name} is ${size(bytes)} of log behind.`);
   }
   advise(

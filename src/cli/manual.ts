@@ -118,7 +118,9 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     page: "how-to/back-up.md",
   },
   "db restore": {
-    examples: [["svc db restore /backups/monday --end-sessions", "Into an empty database; everybody signs in anew."]],
+    examples: [
+      ["svc db restore /backups/monday --end-sessions", "Restores into an empty database, and signs out all users."],
+    ],
     page: "how-to/back-up.md",
   },
   "db verify": {
@@ -171,7 +173,7 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     page: "reference/cli.md",
   },
   migrate: {
-    examples: [["svc migrate --cwd my-app", "Applies what is new; the same as `svc migrate apply`."]],
+    examples: [["svc migrate --cwd my-app", "Applies new files; the same as `svc migrate apply`."]],
     page: "how-to/change-the-schema.md",
   },
   "migrate apply": {

@@ -8,7 +8,7 @@ const applyArguments = {
   ...cwdArgument,
   again: {
     type: "boolean",
-    description: "Apply every file of sql/ again, to undo what was changed there by hand.",
+    description: "Apply every file of sql/ again, to undo manual changes.",
     default: false,
   },
   "allow-older": {

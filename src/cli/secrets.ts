@@ -44,7 +44,7 @@ const reseal = defineCommand({
     run(args.cwd, () =>
       withSystem(args.cwd, async (pool, config) => {
         const { resealed, lost } = await resealAll(pool, await readSecrets(config));
-        say(resealed === 0 ? "Nothing to do." : `Encrypted ${resealed} values anew.`);
+        say(resealed === 0 ? "Nothing to do." : `Encrypted ${resealed} values again.`);
         if (lost === 0) return;
         say(`${lost} values were encrypted under a secret that is not in AUTHLIB_SECRET: put it back at the end.`);
         process.exitCode = 1;

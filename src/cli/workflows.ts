@@ -86,7 +86,7 @@ const retry = defineCommand({
     },
   },
   run: ({ args }) =>
-    change(args.cwd, args.id, "select svc_private.retry_any_workflow($1, $2) as it", [args.from ?? null], "goes on"),
+    change(args.cwd, args.id, "select svc_private.retry_any_workflow($1, $2) as it", [args.from ?? null], "continues"),
 });
 
 const cancel = defineCommand({

@@ -47,7 +47,7 @@ export function loginUrl(access: Access, login: Login, database: string = databa
 }
 
 /**
- * Creates what is missing, with one query when nothing is.
+ * Creates missing logins and the database, with one query when nothing is missing.
  *
  * @param renew the passwords are new, so existing roles get them
  */

@@ -109,7 +109,7 @@ export async function resetPassword(files: ServerFiles, binDir: string, password
   });
   if (done.ok) return;
   throw new ClusterError(
-    `The passwords of the cluster in ${files.directory} are gone and could not be set anew: ${done.stderr.trim()}.`,
+    `The passwords of the cluster in ${files.directory} are lost and could not be set again: ${done.stderr.trim()}.`,
     "Restore access.json from a backup; if the data is of no value, remove that directory.",
   );
 }

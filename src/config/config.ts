@@ -239,7 +239,7 @@ export type EffectiveConfig = Frozen<
     allowedHosts: string[] | true | null;
     webDir: string | null;
     openapi: { document: boolean; reference: boolean };
-    /** null without DATABASE_URL: the embedded cluster. A purpose without a URL of its own has that of requests. */
+    /** null without DATABASE_URL: the embedded cluster. A purpose without its own URL uses that of requests. */
     database:
       | null
       | (Record<"url" | "system" | "queue" | "auth" | "admin" | "replication", string> & {

@@ -1,6 +1,6 @@
 /**
  * Reads the configuration once, at start-up: `svc.config.ts`, then the environment, which wins. Everything wrong is
- * reported at once, each with its place and what to write instead. Nobody else reads `process.env` for these names.
+ * reported at once, each with its place and what to write instead. No other code reads these names from `process.env`.
  * Next hop: the CLI commands pass the frozen result to `src/server/app.ts`, the pools, auth and storage.
  */
 import { existsSync } from "node:fs";

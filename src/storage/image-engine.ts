@@ -76,9 +76,7 @@ async function sizeOf(source: Source): Promise<Size> {
 class TooLarge extends Error {
   constructor(format: Format, pixels: number) {
     const most = format === "avif" ? "16.7 for AVIF, 40 with f=webp" : "40";
-    super(
-      `It would have ${(pixels / 1e6).toFixed(1)} megapixels; the limit is ${most}. Use a smaller w or h.`,
-    );
+    super(`It would have ${(pixels / 1e6).toFixed(1)} megapixels; the limit is ${most}. Use a smaller w or h.`);
   }
 }
 

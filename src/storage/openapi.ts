@@ -90,7 +90,9 @@ export const storagePaths: Record<string, Part> = {
   },
   "/api/storage/uploads/{id}": {
     parameters: [id],
-    head: upload("svc-uploads-show", "How far an upload has come", 200, "The offset is in the headers.", { parameters: [version] }),
+    head: upload("svc-uploads-show", "How far an upload has come", 200, "The offset is in the headers.", {
+      parameters: [version],
+    }),
     patch: {
       ...upload("svc-uploads-append", "Continue an upload", 204, "The bytes were stored.", {}),
       parameters: [

@@ -182,7 +182,9 @@ describe("what might be a rename", () => {
     const path = await changed(rename);
     expect((await svc("migrate", "generate", "--cwd", path, "--drop", "tasks.title")).code).toBe(0);
     const text = await readFile(join(path, "migrations/0002_change_tasks.sql"), "utf8");
-    expect(text).toContain(`-- Loses the values of title in every row of tasks.\nALTER TABLE "tasks" DROP COLUMN "title";`);
+    expect(text).toContain(
+      `-- Loses the values of title in every row of tasks.\nALTER TABLE "tasks" DROP COLUMN "title";`,
+    );
   });
 
   test.each([["tables", (text: string) => text.replace('pgTable("tasks"', 'pgTable("todos"'), "--rename tasks:todos"]])(

@@ -54,7 +54,9 @@ describe("svc rls explain", () => {
   test("counts what somebody sees", async () => {
     const { out } = await run("rls", "explain", "notes", "--as", "ann@x.test");
     expect(out).toBe("public.notes: user ann sees 1 of 2 rows. Pass --row ID to see why.\n");
-    expect((await run("rls", "explain", "notes")).out).toMatch(/has no grant to select from public\.notes, which has 2 rows/);
+    expect((await run("rls", "explain", "notes")).out).toMatch(
+      /has no grant to select from public\.notes, which has 2 rows/,
+    );
   });
 
   test("says which policies admit a row, and which hide it", async () => {

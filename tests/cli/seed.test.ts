@@ -29,7 +29,9 @@ test("a seed writes rows and users, and run again the same", async () => {
 
 test("production is not seeded by mistake, and what is no seed is named", async () => {
   const production = { NODE_ENV: "production", AUTHLIB_URL: "https://app.example.com" };
-  expect((await seed(production)).error).toMatch(/Seeding is refused: NODE_ENV is production\. Nothing was done\.\s+Pass --force/);
+  expect((await seed(production)).error).toMatch(
+    /Seeding is refused: NODE_ENV is production\. Nothing was done\.\s+Pass --force/,
+  );
   expect((await seed({}, "--file", "backend/none.ts")).error).toMatch(/There is no .*backend\/none\.ts\./);
   expect((await seed({}, "--file", "backend/schema.ts")).error).toMatch(
     /schema\.ts is not a seed\.\s+Write: export default/,

@@ -31,7 +31,7 @@ test("lists, shows, retries and cancels runs", async () => {
   expect((await run("workflows", "list", "--status", "failed")).text).not.toContain("test.queued");
   expect((await run("workflows", "show", failed)).text).toMatch(/error +INTERNAL: no such mailbox/);
 
-  expect((await run("workflows", "retry", failed)).text).toContain(`Run ${failed} goes on.`);
+  expect((await run("workflows", "retry", failed)).text).toContain(`Run ${failed} continues.`);
   expect(await db.sql("select status from svc.workflow_runs where id = $1", [failed])).toEqual([{ status: "pending" }]);
   expect((await run("workflows", "cancel", queued)).text).toContain(`Run ${queued} is cancelled.`);
   const again = await run("workflows", "cancel", queued);

@@ -120,5 +120,5 @@ test("what breaks a rule of the table instead keeps its answer", async () => {
   expect(await answer("shifts.create", { ...right, name: "nobody" })).toEqual({ status: 400, code: "BAD_REQUEST" });
   // Which rule it is, authors are told while they develop.
   const { body } = await svc.mutate(null, "shifts.create", { ...right, name: "nobody" });
-  expect(body.hint).toMatch(/^It is the constraint "shifts_\w+" of public\.shifts; /);
+  expect(body.hint).toMatch(/^It violates the constraint "shifts_\w+" of public\.shifts; /);
 });

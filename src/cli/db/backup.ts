@@ -17,7 +17,11 @@ export const dbBackup = defineCommand({
   },
   args: {
     ...cwdArgument,
-    folder: { type: "positional", description: "The folder to write to: it must be empty, or not exist yet.", required: true },
+    folder: {
+      type: "positional",
+      description: "The folder to write to: it must be empty, or not exist yet.",
+      required: true,
+    },
   },
   run: ({ args }) =>
     run(args.cwd, async () => {

@@ -27,10 +27,13 @@ export const dbExplain = defineCommand({
     ...asArgument,
     args: {
       type: "string",
-      description:
-        "JSON: an array of values for $1, $2 and so on; for a list, its input. (Default: none)",
+      description: "JSON: an array of values for $1, $2 and so on; for a list, its input. (Default: none)",
     },
-    analyze: { type: "boolean", description: "Run it to measure times, rows and buffers, then roll back.", default: false },
+    analyze: {
+      type: "boolean",
+      description: "Run it to measure times, rows and buffers, then roll back.",
+      default: false,
+    },
     timeout: { type: "string", description: "Timeout in seconds. (Default: 60)", default: "60" },
     json: { type: "boolean", description: "{as, analyzed, plans, findings} as JSON, for programs.", default: false },
   },
@@ -90,7 +93,9 @@ function refusal(error: pg.DatabaseError): DefinitionError {
   if (code === "42601" && error.routine === "exec_parse_message") {
     return new DefinitionError("That is more than one statement.", { hint: "Explain them one by one." });
   }
-  return new DefinitionError(`PostgreSQL refused the statement: ${message}.`, { hint: hints[code ?? ""] ?? hint ?? "" });
+  return new DefinitionError(`PostgreSQL refused the statement: ${message}.`, {
+    hint: hints[code ?? ""] ?? hint ?? "",
+  });
 }
 
 const hints: Record<string, string> = {

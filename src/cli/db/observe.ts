@@ -29,7 +29,10 @@ export const dbSlow = defineCommand({
 });
 
 export const dbLocks = defineCommand({
-  meta: { name: "locks", description: "Show sessions that wait for locks, who blocks them, and transactions that stay open." },
+  meta: {
+    name: "locks",
+    description: "Show sessions that wait for locks, who blocks them, and transactions that stay open.",
+  },
   args: { ...cwdArgument, ...jsonArgument },
   run: ({ args }) =>
     run(args.cwd, () =>

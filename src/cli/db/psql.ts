@@ -28,7 +28,7 @@ export const dbPsql = defineCommand({
     run(args.cwd, async () => {
       if (args.passed.length > 0 && !process.argv.includes("--")) {
         throw new DefinitionError(`"${args.passed[0]}" is not an option.`, {
-          hint: 'Write -c "select 1" to run a statement; put psql's own arguments after --.',
+          hint: 'Write -c "select 1" to run a statement; put arguments for psql after --.',
         });
       }
       await withDatabase(await readConfig(args.cwd), { logins: "serving" }, async (cluster) => {

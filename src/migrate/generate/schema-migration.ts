@@ -43,11 +43,17 @@ export async function writeMigration(
 
   const sections: [title: string, statements: string[]][] = [
     ["Renames. Data, policies and privileges are kept.", renames],
-    ["Removes what is no longer declared, and what would block the changes below.", [...policies.drop, ...revokes, ...tables.clear]],
+    [
+      "Removes what is no longer declared, and what would block the changes below.",
+      [...policies.drop, ...revokes, ...tables.clear],
+    ],
     ["", schemas(before, after)],
     ["", tables.change.map(explain)],
     ["Additional user fields, as auth.ts declares them.", fields.change],
-    ["These statements lose data. Save what you still need above this line.", [...tables.drop.map(explain), ...fields.drop]],
+    [
+      "These statements lose data. Save what you still need above this line.",
+      [...tables.drop.map(explain), ...fields.drop],
+    ],
     [
       "Functions that the policies call: sql/ is applied after the migrations.",
       functions ? askedBy(policies.create, functions) : [],
