@@ -34,7 +34,7 @@ export const total = procedure.query.name("tasks.total").allowAnonymous().handle
 export default defineApi({ procedures: { total } });
 `;
 
-/** Writes an application and gives its folder. */
+/** Writes an application and returns its folder. */
 async function application(name: string, index: string, files: Record<string, string> = {}): Promise<string> {
   const cwd = join(folder, name);
   for (const [path, content] of Object.entries({ "backend/index.ts": index, ...files })) {

@@ -78,7 +78,7 @@ describe("a changed password", () => {
   });
 
   test("leaves no session to a sign-in with the old one that was under way", async () => {
-    // Passwords that cost nothing, and a comparison that can be held up after it has found the password right.
+    // Cheap passwords, and a comparison that can be paused after a match.
     const held: PromiseWithResolvers<void>[] = [];
     const reached = Promise.withResolvers<void>();
     const slow = await startAuthServer(db, {

@@ -121,7 +121,7 @@ describe("the betterAuth hook", () => {
   });
 });
 
-// what is declared, and what the error must name
+// declarations, and the name that the error must contain
 const mistakes: { definition: unknown; names: RegExp }[] = [
   {
     definition: { emailandpassword: {} },

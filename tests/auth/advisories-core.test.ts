@@ -256,7 +256,7 @@ describe("CVE-2025-71403: trusted origins with wildcards and patterns", () => {
 
   test("the library is given the list as it is, and no hook of the application widens it", async () => {
     const lists: string[][] = [];
-    // A plugin is started with what the library goes by.
+    // Starts a plugin with the library's settings.
     const plugin = {
       id: "planted",
       init: (context: { trustedOrigins: string[] }) => void lists.push(context.trustedOrigins),

@@ -33,7 +33,7 @@ test("gives a place on when a call fails", async () => {
   expect(await limiter.run(async () => "again")).toBe("again");
 });
 
-/** Calls that run until they are told to end, in the order in which they began. */
+/** Calls that run until they are ended, in the order of their start. */
 function callsOf(limiter: ConcurrencyLimiter) {
   const begun: string[] = [];
   const ends: (() => void)[] = [];

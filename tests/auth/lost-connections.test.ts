@@ -11,7 +11,7 @@ const definition = defineAuth({
   betterAuth: (defaults) => ({ ...defaults, rateLimit: { enabled: false }, plugins: [organization()] }),
 });
 const db = database();
-/** As the simple protocol has it, with its length. */
+/** COMMIT in the simple protocol, with its length. */
 const commit = "Q\0\0\0\x0bcommit\0";
 let proxy: CuttingProxy;
 let server: AuthServer;

@@ -9,7 +9,7 @@ import { totp, wrong } from "../support/totp.ts";
 import { Browser, enrolled } from "./second-factor.ts";
 
 const definition = defineAuth({
-  // Without the plugin's own count of requests, which is one of each process.
+  // Without the plugin's own rate limit, which counts per process.
   betterAuth: (defaults) => ({ ...defaults, rateLimit: { enabled: false }, plugins: [twoFactor()] }),
 });
 

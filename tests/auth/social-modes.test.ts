@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 const at = (name: string) => servers.get(name) as AuthServer;
 
-/** Configuration, preference, and what becomes of it: a mode, or a status. */
+/** The configuration, the preference, and the result: a mode, or a status. */
 const table: [string, string | undefined, Mode | number][] = [
   ["nothing", undefined, "token"],
   ["nothing", "token", "token"],

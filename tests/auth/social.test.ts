@@ -32,7 +32,7 @@ afterAll(async () => {
   await provider.close();
 });
 
-/** Through the provider's own pages. */
+/** Signs in by the provider's own pages. */
 async function signIn(browser: Browser, query: Record<string, string>): Promise<Page> {
   return browser.walk(await browser.begin(query), { account: gina.sub });
 }

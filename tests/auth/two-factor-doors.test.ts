@@ -19,7 +19,7 @@ const definition = defineAuth({
   betterAuth: (defaults) => ({
     ...defaults,
     rateLimit: { enabled: false },
-    // Somebody who came by Google has no password to give.
+    // A user who signed in with Google has no password.
     plugins: [
       twoFactor({ allowPasswordless: true }),
       magicLink({ sendMagicLink: (mail) => void links.push(mail) }),

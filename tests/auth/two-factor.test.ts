@@ -41,7 +41,7 @@ describe("switching it on", () => {
       status: 401,
       body: { code: "UNAUTHORIZED", hint: "INVALID_CODE" },
     });
-    // It is not on yet: a sign-in still takes the password alone.
+    // It is not on yet: a sign-in still needs only the password.
     expect((await server.post("/sign-in", who)).status).toBe(200);
     expect((await browser.post("/two-factor/verify-totp", { code: totp(body.totpURI) })).status).toBe(200);
     expect(await server.post("/sign-in", who)).toMatchObject({ status: 403, body: { code: "TWO_FACTOR_REQUIRED" } });

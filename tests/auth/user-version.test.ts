@@ -20,7 +20,7 @@ const version = async () => {
   );
   return Number(row?.version);
 };
-/** What has been told so far: notices come in the order of the commits. */
+/** Notices so far, in commit order. */
 async function notices(): Promise<unknown[]> {
   await db.sql("notify svc_auth, 'end'");
   await expect.poll(() => heard.at(-1), { interval: 5 }).toBe("end");

@@ -17,7 +17,7 @@ const save = async (page: Page, name: string) => {
   await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
   await page.waitForTimeout(500); // transitions end
   const picture = await page.screenshot({ animations: "disabled" });
-  // 256 colours are all that they have, and a third of the bytes.
+  // They have only 256 colours, which take a third of the bytes.
   await sharp(picture)
     .png({ palette: true, effort: 10 })
     .toFile(join(root, `docs/pictures/${name}.png`));

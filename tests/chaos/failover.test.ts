@@ -13,7 +13,7 @@ const why = "problem" in found ? ` [skipped: ${found.problem}]` : "";
 
 test.skipIf(missing)(`nothing acknowledged is lost in a failover${why}`, { timeout: 300_000 }, async () => {
   const script = join(root, "scripts/rehearse/scale.ts");
-  // Rejects when the rehearsal found something wrong.
+  // Rejects when the rehearsal found a problem.
   const { stdout } = await promisify(execFile)(process.execPath, [script, "--seconds", "3", "--writers", "6"]);
   expect(stdout).toMatch(/^acknowledged mutations +[1-9]\d*, lost 0$/m);
   expect(stdout).not.toContain("WRONG");

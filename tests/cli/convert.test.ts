@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Needs neither database nor configuration, and is run where there is none. */
+/** Needs neither database nor configuration, so it runs without them. */
 async function convert(name: string, bytes: string | Buffer | null, ...options: string[]) {
   if (bytes !== null) await writeFile(join(folder, name), bytes);
   const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), "convert", name, ...options], { cwd: folder });

@@ -21,7 +21,7 @@ test("the variables of .env are there, for the application too, and those that a
   expect(ai).toMatchObject({ baseUrl: "http://127.0.0.1:5/v1", apiKey: "of the operator" });
   expect(process.env.OF_THE_APPLICATION).toBe("its own");
 
-  // A folder where a file should be.
+  // A folder instead of a file.
   await rm(join(folder, ".env"));
   await mkdir(join(folder, ".env"));
   await expect(readConfig(folder)).rejects.toThrow(`${join(folder, ".env")} could not be read`);

@@ -6,7 +6,7 @@ import { svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
-// The platform and the fixture are applied in it.
+// The platform and the fixture are applied.
 const db = database();
 let app: string;
 
@@ -134,7 +134,7 @@ describe("svc migrate reset", () => {
   test("empties the database that is named, and migrates it again", async () => {
     const reset = () => migrate(["reset", "--yes", "--force", "--database", db.name]);
     let { code, error } = await reset();
-    // Roles belong to the whole server: another test run's sql/roles.sql may be at work on them.
+    // Roles belong to the whole server: another test run may apply sql/roles.sql at the same time.
     if (error.includes("tuple concurrently updated")) ({ code, error } = await reset());
     expect(code, error).toBe(0);
     expect(await rows()).toEqual([{ count: 0 }]);

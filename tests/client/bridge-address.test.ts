@@ -61,7 +61,7 @@ describe("behind a bridge that tells addresses", () => {
   });
 });
 
-/** A request with what the bridge sends, by the rules of docs/reference/bridge.md; some of it changed. */
+/** A request as a bridge sends it, by docs/reference/bridge.md, with changes. */
 function handed(header: (signed: typeof sign) => string, changed: object = {}): IncomingMessage {
   const headers = { "svc-client-address": header(sign), authorization: "Bearer x" };
   return { method: "POST", url: "/api/auth/token", headers, socket: {}, ...changed } as unknown as IncomingMessage;

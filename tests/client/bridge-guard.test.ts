@@ -106,7 +106,7 @@ describe("a backend that is not there", () => {
       body: "{}",
     });
 
-  /** A backend's address, and what answers there instead. */
+  /** A backend's address, and the answer of something else there. */
   const instead: [string, (() => Response) | null][] = [
     ["closed", null],
     ["a proxy's page", () => new Response("<h1>Bad gateway</h1>", { status: 502 })],

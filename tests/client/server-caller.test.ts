@@ -10,7 +10,7 @@ const backend = (options: Partial<Parameters<typeof createServerCaller>[0]> = {}
   createServerCaller({ baseUrl: running.proxy.url, origin: running.service.url, ...options });
 const lastHeaders = () => running.proxy.passed.at(-1)?.headers ?? {};
 
-/** A browser in cookie mode: what it sends with a page's request. */
+/** A browser in cookie mode: the cookie that it sends with a page's request. */
 async function cookieOf(email: string): Promise<string> {
   const answer = await fetch(`${running.service.url}/api/auth/sign-in/email`, {
     method: "POST",

@@ -66,7 +66,7 @@ async function application(changes: Partial<Record<keyof typeof files | string, 
   return path;
 }
 
-/** Without a database. */
+/** Runs `svc` without a database. */
 async function svc(...args: string[]): Promise<{ code: number | null; output: string }> {
   const env = { ...process.env, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
   const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args], {

@@ -18,7 +18,7 @@ const notes = (id: PgColumnBuilderBase = serial("id"), name = "notes", number = 
     (t) => ownerRls(t.userId),
   );
 
-/** The snapshot as it was written when a serial was a serial, and the migration of that time. */
+/** The snapshot from before identity columns, and the migration of that time. */
 async function before(schema: Record<string, unknown>): Promise<{ snapshot: Snapshot; text: string }> {
   const snapshot = await takeSnapshot({ schema, auth: {} }, null);
   const now = (await writeMigration(await emptySnapshot(), snapshot, { renames: [], drops: [] })) ?? "";

@@ -26,7 +26,7 @@ const procedures = {
 const httpRoutes = Object.fromEntries(
   verbs.map((verb) => [
     verb,
-    // Asks for nobody itself, so that a 401 is the route's own.
+    // It requires no session itself, so that a 401 is the route's own.
     httpRoute[verb]
       .path("/access")
       .handler(({ context }) => ({ body: context.auth.getSession()?.user.id ?? "nobody" })),

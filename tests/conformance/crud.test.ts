@@ -9,7 +9,7 @@ import { database } from "../support/database.ts";
 import { apiWith, bearer, service, type User } from "../support/service.ts";
 
 const createCrud = createCrudFactory(createSvcProcedureBuilders());
-// Anyone may do anything with these rows, so that nothing but CRUD itself asks for credentials.
+// Anyone may do anything with these rows, so that only CRUD itself requires credentials.
 const open = () => openRls({ read: "anyone", write: "anyone" });
 const letters = pgTable("letters", { id: serial("id").primaryKey(), body: text("body").notNull() }, open);
 const labels = pgTable(

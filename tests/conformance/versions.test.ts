@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import starter from "../../examples/starter/backend/index.ts";
 import { root } from "../support/global-setup.ts";
 
-// The words before the version, and the promise that stands with it.
+// The words before the version, and the promise beside it.
 const versions: [what: string, file: string, words: RegExp][] = [
   [
     "the filter syntax is version 3",

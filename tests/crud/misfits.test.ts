@@ -118,7 +118,7 @@ test("an id that is none of its type is refused as such", async () => {
 
 test("what breaks a rule of the table instead keeps its answer", async () => {
   expect(await answer("shifts.create", { ...right, name: "nobody" })).toEqual({ status: 400, code: "BAD_REQUEST" });
-  // Which rule it is, authors are told while they develop.
+  // In development, authors learn which rule it is.
   const { body } = await svc.mutate(null, "shifts.create", { ...right, name: "nobody" });
   expect(body.hint).toMatch(/^It violates the constraint "shifts_\w+" of public\.shifts; /);
 });

@@ -19,7 +19,7 @@ const things = pgTable(
   open,
 );
 
-// Options as they come from JavaScript, or from a slip that types did not catch.
+// Options from JavaScript, or from a mistake that types did not catch.
 const make = (options: object) => () => createCrud(things, options as never);
 
 const mistakes: [what: string, define: () => unknown, message: string, hint?: string][] = [

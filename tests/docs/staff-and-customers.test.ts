@@ -28,7 +28,7 @@ test("staff keeps the products, customers buy what is there, and each sees what 
   );
   expect(totals[0]).toBe(3);
   expect(totals[1] + totals[2]).toBe(3);
-  // A quantity below zero would fill the stock.
+  // A negative quantity would increase the stock.
   expect((await call("mutation", bob.token, "orders.place", { productId: tea, quantity: -5 })).status).toBe(409);
 });
 

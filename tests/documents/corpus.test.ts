@@ -13,7 +13,7 @@ const convert = (sample: Sample, children?: { take(): Child }) =>
     (error: unknown) => error,
   );
 
-/** Processes whose memory is looked at: the most that one of them has held, in MiB. Linux knows it. */
+/** Watches processes: the highest memory of one of them, in MiB. Only on Linux. */
 function watched() {
   let most = 0;
   return {

@@ -54,7 +54,7 @@ const platform = (creditsPerPage = 3, credits?: Credits) => ({
 });
 const external = { mode: "force-external", paidFallback: true } as const;
 
-/** Credits in memory, as a caller of its own would keep them. */
+/** Credits in memory. */
 function purse(total: number) {
   const state = { left: total, charged: 0 };
   const credits: Credits = {

@@ -69,7 +69,7 @@ describe("text", () => {
   });
 });
 
-/** Syllables by the parts they are composed of: five bits each for initial, vowel and final. */
+/** Syllables by their parts: five bits each for initial, vowel and final. */
 function johab(text: string): Buffer {
   const vowels = [3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 18, 19, 20, 21, 22, 23, 26, 27, 28, 29];
   const bytes = [...text].flatMap((sign) => {

@@ -54,7 +54,7 @@ test("a run converts what its user stored, as a step of its own", async () => {
   const run = await runOf(ann);
   expect(run.result).toEqual({ markdown: "| a | b |\n| --- | --- |\n| 1 | 2 |", kind: "csv" });
   expect(run.steps).toMatchObject([{ kind: "step", name: "document.convert", status: "completed" }]);
-  // What the caller says of the file goes before what it was stored as.
+  // The caller's file name and type take precedence over the stored ones.
   expect((await runOf(ann, { filename: "table.md", mimeType: "" })).result.kind).toBe("md");
 });
 

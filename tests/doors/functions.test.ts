@@ -48,7 +48,7 @@ describe("a function that requests may call and that runs as the owner of the ta
     expect(
       asOwner.flatMap((one) => [...reached(one)].filter(reads).map(({ name }) => `${one.name} by ${name}`)),
     ).toEqual([]);
-    // The look at the sources finds what it is to find.
+    // Proves that the search of the sources finds what it should.
     const finds = routines.find(({ name }) => name === "svc_private.find_chunks");
     expect([finds && reads(finds), finds?.exposed, finds?.owner]).toEqual([true, false, "svc_owner"]);
   });

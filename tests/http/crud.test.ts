@@ -157,7 +157,7 @@ describe("an id", () => {
   test("of a row that is hidden and of one that is missing get the same answer", async () => {
     const bob = await svc.signUp("bob");
     const [row] = await db.sql("insert into notes (user_id, title) values ($1, 'private') returning id", [bob.id]);
-    // The hint names the row that was asked for, and nothing else of it.
+    // The hint only contains the requested id.
     const plain = ({ status, body }: Answer) => ({
       status,
       body: { ...body, requestId: "", hint: body.hint?.replace(/--row \d+/, "--row ID") },

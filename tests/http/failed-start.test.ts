@@ -30,7 +30,7 @@ async function start(broken: object): Promise<unknown> {
   });
 }
 
-/** Timers that keep the process, and sockets. What the test itself has is there before, too. */
+/** Sockets, and timers that keep the process alive. The test's own are there before, too. */
 const held = () => process.getActiveResourcesInfo().filter((name) => /Timeout|TCP/.test(name)).length;
 
 test("a start that fails behind authentication and realtime closes all of it", async () => {

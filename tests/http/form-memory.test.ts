@@ -59,7 +59,7 @@ const post = (url: string): ClientRequest =>
     headers: { "content-type": "multipart/form-data; boundary=b" },
   });
 
-/** Sends a file of so many bytes that are different every time. @returns the answer, and the hash of what was sent */
+/** Sends a file of random bytes with the given size. @returns the answer, and the hash of the bytes */
 async function upload(url: string, name: string, size: number) {
   const sending = post(url);
   const answered = once(sending, "response") as Promise<[IncomingMessage]>;

@@ -11,7 +11,7 @@ import { apiWith, TestService } from "../support/service.ts";
 
 const db = database();
 
-/** On Linux all of 127.0.0.0/8 is this machine: another address of it, as the network would use one. */
+/** On Linux all of 127.0.0.0/8 is this machine. Connects to another address of it, as from the network. */
 async function isOpen(service: TestService, address: string): Promise<boolean> {
   const socket = connect(Number(new URL(service.url).port), address);
   const opened = await once(socket, "connect").then(

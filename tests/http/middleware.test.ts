@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 
 type Way = "procedure" | "route";
-/** Calls a case and gives the value of a 200. */
+/** Calls a case and returns the value of a 200. */
 async function call(way: Way, key: string, input?: unknown): Promise<Answer & { value: unknown }> {
   const answer = await (way === "procedure" ? svc.mutate(null, `case.${key}`, input) : svc.post(`/case/${key}`, input));
   return { ...answer, value: way === "procedure" ? answer.body.json : answer.body };

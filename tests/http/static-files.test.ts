@@ -43,7 +43,7 @@ interface Got {
   header: (name: string) => string | undefined;
   body: Buffer;
 }
-/** As it comes over the wire: fetch() would unpack it. */
+/** The raw answer: fetch() would decompress it. */
 const ask = (path: string, headers: Record<string, string> = {}, method = "GET") =>
   new Promise<Got>((resolve, reject) => {
     const { hostname, port } = new URL(svc.url);

@@ -12,7 +12,7 @@ import { apiWith, service, type User } from "../support/service.ts";
 // biome-ignore lint/suspicious/noExplicitAny: what the types hide is tried too
 type Any = any;
 
-/** Every way in which text gets from a handler to the server, by Drizzle's public and hidden members. */
+/** Every way from a handler's text to the server, by Drizzle's public and hidden members. */
 const paths: Record<string, (db: Any, text: string) => Promise<unknown>> = {
   condition: (db, text) => db.select({ title: notes.title }).from(notes).where(sql.raw(text)),
   column: (db, text) => db.select({ value: sql.raw(text) }).from(sql`(values (1)) as one`),

@@ -80,7 +80,7 @@ describe("a platform function that runs text takes one statement, and none that 
     );
     expect(rows.map(({ name }) => name.split("(")[0]).sort()).toEqual(["svc.estimate_rows", "svc.search_vector"]);
     for (const { source } of rows) {
-      // What sets a parameter puts a number in. A cursor, and RETURN QUERY, take nothing but what gives rows.
+      // Parameters are set with a number. A cursor, and RETURN QUERY, only accept statements that return rows.
       const free = source.replace(/^\s*--.*$/gm, "").replace(/execute format\('set local hnsw/g, "");
       expect(free.match(/(?<!\b(?:in|query) )\bexecute\b/gi)).toBeNull();
     }

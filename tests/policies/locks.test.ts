@@ -15,7 +15,7 @@ async function entered(role: string = roles[0], user = "ann", begin = "begin"): 
   return client;
 }
 
-/** Advisory locks of this database that are held, and those that are waited for. */
+/** Advisory locks of this database: held, or waited for. */
 const locks = (granted: boolean) =>
   db.sql<{ classid: number }>(
     `select classid::bigint::int as classid from pg_locks

@@ -135,7 +135,7 @@ describe("several processes", { timeout: 60 * seconds }, () => {
 });
 
 describe("after a crash of the server too", { timeout: 60 * seconds }, () => {
-  // who has the number that the dead server left behind
+  // processes that now have the dead server's pid
   const strangers = [
     { holder: "nobody", pid: () => null },
     { holder: "another process", pid: () => process.pid },
@@ -205,7 +205,7 @@ describe("DATABASE_URL", { timeout: 60 * seconds }, () => {
     );
   });
 
-  // A server of such an age is not to be had here, so these judge what one would answer.
+  // Such old servers are not available here, so these facts imitate one.
   const good = {
     version: "16.2",
     versionNumber: 160002,

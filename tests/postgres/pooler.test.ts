@@ -17,7 +17,7 @@ import { until, workers } from "../support/worker.ts";
 const found = findBouncer();
 const missing = "problem" in found ? ` [skipped: ${found.problem}]` : "";
 
-/** So few that calls have to share them. */
+/** So few that calls must share them. */
 const connections = 3;
 
 const api = apiWith({

@@ -14,7 +14,7 @@ import { ask, inAnotherProcess, open, serverPid, temporary } from "./clusters.ts
 
 const seconds = 1000;
 const kill = (cluster: { directory: string | null }) => process.kill(serverPid(cluster), "SIGKILL");
-/** Waits for an answer, for as long as the test has. */
+/** Waits for an answer, up to the test's timeout. */
 async function answers(url: string, statement: string): Promise<unknown> {
   for (;;) {
     const answer = await ask(url, statement).catch(() => undefined);
@@ -117,7 +117,7 @@ describe("svc start, whose server is killed", { timeout: 180 * seconds }, () => 
     expect((await fetch(`${baseUrl}/readyz`)).status).toBe(200);
     expect(output().match(/PostgreSQL has ended unexpectedly/g)).toHaveLength(3);
 
-    // It cannot be started any more: the process ends, and says why.
+    // It cannot be restarted: the process ends with the reason.
     kill({ directory });
     await rm(join(directory, "data"), { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     const { code, error } = await command.ended;

@@ -29,7 +29,7 @@ interface Result extends GroundedClaim {
 const path = corpus("grounding/scifact-claims-train.jsonl");
 const db = database();
 
-/** Shared corpora lie beside the project, or further up; they are not a part of it. */
+/** The shared corpora are beside the project or in a folder above; they are not part of it. */
 function corpus(name: string): string | undefined {
   for (let folder = root; ; folder = dirname(folder)) {
     const file = join(folder, "shared/corpora", name);
@@ -104,7 +104,7 @@ test.skipIf(path === undefined)(
     expect(measure(results).opposite).toBeGreaterThanOrEqual(0.6);
     expect(measure(heldOut).absence).toBeGreaterThanOrEqual(0.84);
     expect(measure(heldOut).opposite).toBeGreaterThanOrEqual(0.6);
-    // Few claims are called supported; nearly all of them are, and none for want of evidence.
+    // Few claims are called supported, and nearly all of these are.
     expect(unknown).toBeLessThanOrEqual(supported.right * 0.05);
     expect(supported.against).toBeLessThanOrEqual(supported.right * 0.25);
   },

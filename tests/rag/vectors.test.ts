@@ -21,7 +21,7 @@ Guests may not stay after eight.
 # Kitchen
 
 Lunch comes at noon.`;
-// Three directions: of people who heal, of guests, of food.
+// Three directions: healing people, guests, food.
 const vectors = [
   [4, 0, 0],
   [0, 2, 0],

@@ -80,7 +80,7 @@ describe("sockets of one address", () => {
   beforeAll(() => few.start());
   afterAll(() => few.stop());
 
-  /** @returns the status, once the upgrade is answered */
+  /** @returns the status of the upgrade's answer */
   const upgraded = (from: string) =>
     new Promise<{ status?: number | undefined; after?: string | undefined; websocket: WebSocket }>((resolve) => {
       const { websocket } = new Socket(`${few.url.replace("http", "ws")}/ws`, { headers: { "x-forwarded-for": from } });

@@ -14,7 +14,7 @@ import { begun, broken, create, patch } from "../support/uploads.ts";
 const db = database();
 const dir = bytesFolder();
 const disk = new DiskDriver(dir);
-/** A function of the application that runs what it is given, with the rights of its caller. */
+/** A function of the application that executes its argument with the rights of its caller. */
 const run = createSvcProcedureBuilders()
   .mutation.name("attack.run")
   .allowAnonymous()

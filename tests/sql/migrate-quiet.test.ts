@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Tables of others that a transaction holds in a way that stops readers or writers. */
+/** Tables that a transaction locks in a mode that blocks readers or writers. */
 const held = async (client: pg.Client, except: string[] = []): Promise<string[]> => {
   const { rows } = await client.query(
     `select distinct c.oid::regclass || ' ' || l.mode as it
@@ -97,7 +97,7 @@ describe("a migration", () => {
     const report = (line: string) => line.includes("rolled back") && resolve();
     const migration = migrate({ ...options(), again: true, lockWaitMs: 100, report });
     await wayGiven;
-    // Committed already, while the application's part still waits.
+    // Already committed, while the application's part still waits.
     expect(await db.sql(appliedAt)).not.toEqual(before);
     await holder.query("commit");
     await migration;
@@ -167,7 +167,7 @@ describe("publish_tables", () => {
       [...(await identity("public.parted")), ...(await identity("public.parted_1"))].map(({ kind }) => kind),
     ).toEqual(["f", "f"]);
     expect(await identity("public.followed")).toEqual([{ kind: "d", columns: null }]);
-    // What used to fail: an update and a delete on a published partition.
+    // This used to fail: an update and a delete on a published partition.
     await db.sql("insert into public.parted values (1, 'ann', '2026-05-05')");
     await db.sql("update public.parted set owner = 'bob'");
     await db.sql("delete from public.parted");

@@ -59,7 +59,7 @@ describe("svc db slow", () => {
     const elsewhere = new pg.Client({ connectionString: db.url("admin").replace(/\/[^/]*$/, "/postgres") });
     await elsewhere.connect();
     await elsewhere.query("set pg_stat_statements.track = 'top'");
-    // By the name of what is read, which makes it another statement than that of an earlier run: an alias does not.
+    // A new table name makes it a new statement, unlike an alias.
     await elsewhere.query(
       `with elsewhere_of_${db.name} as materialized (select 1) select from elsewhere_of_${db.name}`,
     );

@@ -11,7 +11,7 @@ import { service } from "../support/service.ts";
 const db = database();
 const svc = service(db, undefined, { production: true } as object);
 
-/** @returns the files of src/ of which a function runs between the request and the statement that waits for the table */
+/** @returns the files of src/ whose functions run between the request and the statement that waits for the table */
 async function filesUntil(table: string, call: () => Promise<unknown>): Promise<Set<string>> {
   const session = new Session();
   session.connect();
@@ -40,7 +40,7 @@ test("a list request runs through the files that the page lists", async () => {
   const ann = await svc.signUp("ann");
   const list = async () => expect((await svc.query(ann, "articles.list")).status).toBe(200);
   for (let again = 0; again < 3; again++) await list();
-  // Timers run beside the request. Nothing of them is in all of several runs.
+  // Timers run beside the request; they do not appear in all of several runs.
   let files = [...(await filesUntil("articles", list))];
   for (let again = 0; again < 5; again++) {
     const those = await filesUntil("articles", list);

@@ -7,7 +7,7 @@ import { root } from "../support/global-setup.ts";
 
 const read = (name: string) => readFileSync(join(root, name), "utf8");
 
-/** Section by section: PgBouncer forgets what an earlier section of the same name said. */
+/** Section by section: in PgBouncer a later section of the same name replaces an earlier one. */
 function sections(text: string): Map<string, Map<string, string>> {
   const found = new Map<string, Map<string, string>>();
   let section = "";

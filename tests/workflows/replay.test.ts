@@ -7,9 +7,9 @@ import { apiWith, service, type User } from "../support/service.ts";
 import { heard, Socket } from "../support/sockets.ts";
 import { until, workers } from "../support/worker.ts";
 
-/** What the handler of "replay.changing" does: tests change it under a run. */
+/** The behaviour of the handler of "replay.changing", which tests change during a run. */
 let way: "first" | "renamed" | "shorter" | "kind" | "branches" = "first";
-/** How often each step of "replay.crashing" was done. */
+/** How often each step of "replay.crashing" was executed. */
 const done = new Map<string, number>();
 const count = (name: string) => done.set(name, (done.get(name) ?? 0) + 1);
 

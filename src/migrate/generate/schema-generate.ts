@@ -23,8 +23,9 @@ export interface GenerateOptions extends Answers {
   /** Writes only the snapshot, when existing migrations already match the schema. */
   baseline?: boolean;
   /**
-   * Writes only changes that can neither lose data nor fail, and nothing beside hand-written migrations without a
-   * baseline.
+   * Refuses a migration with statements that lose data or may fail (marked `-- Loses` or `-- Fails`), and writes
+   * nothing beside hand-written migrations without a baseline. Conversions of columns (`-- Rewrites`) and removed
+   * values of enums (`-- Takes`) are written.
    */
   careful?: boolean;
 }
