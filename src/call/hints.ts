@@ -19,7 +19,7 @@ export function explanation(
   const row = /^\w[\w-]*$/.test(id) ? id : "ID"; // only safe characters in a command to paste
   const command = `svc rls explain ${table}${session ? ` --as ${session.user.id}` : ""} --row ${row}`;
   // Policies do not cover soft deletion: the command would report the row as visible.
-  return `To see why: ${command}${crud?.softDelete ? `. Or it was removed: see its column ${crud.softDelete.name}.` : ""}`;
+  return `To see why: ${command}${crud?.softDelete ? `. Or it was removed: see its ${crud.softDelete.name}.` : ""}`;
 }
 
 /** By SQLSTATE. Only the log may name the policy or grant; in development, callers are told where to look. */

@@ -72,8 +72,8 @@ export async function examineServer(pool: pg.Pool): Promise<Finding[]> {
   const names = rows.map(({ name }) => name);
   const shown = names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ");
   const text =
-    `This server has other databases of svc: ${shown}. They share its logins and roles: anyone with this service's URLs ` +
-    "can read them too.\n  Give services that must not trust each other separate servers (docs/explanation/roles.md).";
+    `This server has other databases of svc: ${shown}. They share its logins and roles: anyone with this service's ` +
+    "URLs can read them too.\n  Give services that must not trust each other separate servers (docs/explanation/roles.md).";
   return [{ kind: "advice", text }];
 }
 

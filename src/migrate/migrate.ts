@@ -156,8 +156,8 @@ class Migration {
     if (unknown.length === 0) return;
     throw new MigrationError(`This database has migrations that these files lack:\n  ${unknown.join("\n  ")}`, {
       hint:
-        "A newer version has migrated it: deploy that one. Or pass --allow-older to replace its functions with the older " +
-        "ones of these files.",
+        "A newer version has migrated it: deploy that one. Or pass --allow-older to replace its functions with " +
+        "the older ones of these files.",
     });
   }
 

@@ -86,7 +86,7 @@ async function findHolders(client: pg.Client): Promise<string> {
 function heldUp(error: Error, holders: string, patienceMs: number): Error {
   return Object.assign(error, {
     message:
-      `${error.message}\n  Other sessions have used the tables for ${patienceMs / 1000} s${holders}. Nothing was changed.\n` +
+      `${error.message}\n  Others have used the tables for ${patienceMs / 1000} s${holders}. Nothing was changed.\n` +
       "  `svc db locks` shows who holds them: wait for a dump, end forgotten sessions, and migrate again.",
   });
 }

@@ -107,7 +107,7 @@ test("a row that is marked as deleted says so, while developing", async () => {
   const { body: row } = await developing.mutate(ann, "articles.create", { title: "gone" });
   await developing.mutate(ann, "articles.remove", { id: row.json.id });
   const { body } = await developing.mutate(ann, "articles.remove", { id: row.json.id });
-  expect(body.hint).toMatch(new RegExp(`--row ${row.json.id}\\. Or it was removed: see its column deleted_at\\.$`));
+  expect(body.hint).toMatch(new RegExp(`--row ${row.json.id}\\. Or it was removed: see its deleted_at\\.$`));
 });
 
 test("a filter that the resource does not allow is a line of the log, once, while developing", async () => {

@@ -54,7 +54,11 @@ export interface TestApp<Api extends Operations = Operations> extends AsyncDispo
   passTime(time: string | number): Promise<void>;
   /** Enqueues a cron's procedure as if its time had come. @param name as in `cron.name(…)` */
   enqueueCron(name: string): Promise<void>;
-  /** Runs the application's seed, which creates users for `asUser("ann@example.com")`. @param seed the export of seed.ts */
+  /**
+   * Runs the application's seed, which creates users for `asUser("ann@example.com")`.
+   *
+   * @param seed the export of seed.ts
+   */
   seed(seed: Seed): Promise<void>;
   /** Runs one statement as the administrator, bypassing row-level security, and returns its rows. */
   sql<Row extends object = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
