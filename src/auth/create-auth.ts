@@ -173,8 +173,8 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
 }
 
 const unprovable = () =>
-  new DefinitionError("Addresses are to be verified, and nothing sends the mails: nobody could sign in.", {
-    hint: "Give emailVerification.sendVerificationEmail in auth.ts.",
+  new DefinitionError("Addresses must be verified, but no mailer is configured: nobody could sign in.", {
+    hint: "Set emailVerification.sendVerificationEmail in auth.ts.",
   });
 
 /** The declared additional fields that auth."user" has columns for. Other fields are logged and ignored. */

@@ -156,7 +156,7 @@ export async function inTransaction<T>(
   }
 }
 
-/** Runs code of an anonymous definition behind its gate; that of others outside of the gate of another call. */
+/** Runs code of an anonymous definition behind its gate; code of others outside of the gate of another call. */
 export function behindGate<T, C extends Context>(
   { root, production }: Pick<Runtime, "root" | "production">,
   definedAt: DefinedAt | undefined,

@@ -165,7 +165,7 @@ class Report {
     }
   }
 
-  /** What is wrong first, then advice. @param all whether to list what is right, too */
+  /** Problems first, then advice. @param all whether to list passed checks, too */
   text(all: boolean): string {
     const of = (kind: Finding) => this.findings.filter((one) => one.kind === kind);
     const lines = [...of("wrong"), ...of("advice"), ...(all ? of("ok") : [])].map(({ kind, text }) => {

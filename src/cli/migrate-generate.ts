@@ -17,9 +17,9 @@ export const migrateGenerate = defineCommand({
     drop: {
       type: "string",
       repeatable: true,
-      description: "What is gone and was not renamed; may be repeated. (Default: nothing)",
+      description: "A name that was dropped and not renamed; may be repeated. (Default: nothing)",
     },
-    baseline: { type: "boolean", description: "Only note that the migrations say what the schema says." },
+    baseline: { type: "boolean", description: "Only write the snapshot: the migrations already match the schema." },
   },
   run: ({ args }) =>
     run(args.cwd, async () => {

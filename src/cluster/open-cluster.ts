@@ -1,7 +1,7 @@
 /**
- * Gives svc its PostgreSQL: the server that DATABASE_URL names, or a private cluster that is started here and stopped
- * with the process that started it. Next hops: `cluster/external.ts` checks the former, `cluster/binaries.ts` finds
- * programs for the latter, `cluster/server.ts` runs them. docs/how-to/database.md tells the same to users.
+ * Provides PostgreSQL: the server that DATABASE_URL names, or a private cluster that starts here and stops with the
+ * process that started it. Next hops: `cluster/external.ts` checks the former, `cluster/binaries.ts` finds programs for
+ * the latter, `cluster/server.ts` runs them. For users: docs/how-to/database.md.
  */
 import { mkdirSync } from "node:fs";
 import { resolveTree } from "./binaries.ts";
@@ -16,9 +16,9 @@ export { ClusterError } from "./error.ts";
 export interface ProvisionOptions {
   /** The application's state directory, `.svc`. */
   directory: string;
-  /** Where DATABASE_* and SVC_POSTGRES are looked up. (Default: process.env.) */
+  /** The environment with DATABASE_* and SVC_POSTGRES. (Default: process.env.) */
   env?: NodeJS.ProcessEnv;
-  /** Where server programs and extensions are kept. (Default: once per project; see `treeDirectory`.) */
+  /** The folder of server programs and extensions. (Default: once per project; see `treeDirectory`.) */
   cache?: string;
   /** Called with a line per slow step. (Default: no output.) */
   report?: (line: string) => void;
@@ -41,7 +41,7 @@ export interface OpenOptions extends ProvisionOptions {
 /**
  * Opens the application's PostgreSQL.
  *
- * @throws ClusterError whose message ends in the remedy
+ * @throws ClusterError whose message ends with the remedy
  * @example
  * const cluster = await openCluster({ directory: ".svc" });
  * const pool = new Pool({ connectionString: cluster.urls.request });
@@ -63,10 +63,11 @@ export async function openCluster(options: OpenOptions): Promise<Cluster> {
 }
 
 /**
- * Makes server programs and pgvector ready without starting anything, so that the first start is quick. `scripts/setup`
+ * Prepares server programs and pgvector without starting a server, so that the first start is quick. `scripts/setup`
+ * calls it. Tries again to get pgvector if an earlier run could not.
  * calls it. Looks for pgvector again if an earlier run could not get it.
  *
- * @returns null if DATABASE_URL names a server: then there is nothing to prepare
+ * @returns null if DATABASE_URL names a server: there is nothing to prepare
  */
 export async function provision(options: ProvisionOptions): Promise<(Tree & { cached: boolean }) | null> {
   const { env = process.env, report = () => {} } = options;

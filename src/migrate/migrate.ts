@@ -103,7 +103,7 @@ async function connected<T>(options: MigrateOptions, work: (client: pg.Client) =
 /** The error when the application's scope fails after the platform's was committed. */
 function besideApplied(error: unknown): unknown {
   if (error instanceof Error) {
-    error.message += "\n  The platform's files have been applied; the application's are as they were before.";
+    error.message += "\n  The platform's files have been applied; the application's have not.";
   }
   return error;
 }
@@ -136,7 +136,7 @@ class Migration {
     for (const { name } of rows) {
       if (name === "graphile_worker.migrations") continue; // the library secures its other tables itself
       this.#options.report?.(
-        `secured ${name}: it had no row-level security, and denies everybody until it has a policy`,
+        `secured ${name}: it had no row-level security, and now denies all access until it has a policy`,
       );
     }
     const { application } = this.#options;
@@ -156,8 +156,8 @@ class Migration {
     if (unknown.length === 0) return;
     throw new MigrationError(`This database has migrations that these files lack:\n  ${unknown.join("\n  ")}`, {
       hint:
-        "A newer version has migrated it: deploy that one. To put the functions of these files in place of the newer ones " +
-        "all the same: --allow-older.",
+        "A newer version has migrated it: deploy that one. Or pass --allow-older to replace its functions with " +
+        "the older ones of these files.",
     });
   }
 
@@ -177,7 +177,7 @@ class Migration {
     const { rows } = await this.#client.query("select svc_private.drop_unwritten_crud($1) as name", [
       written.map(([, fingerprint]) => fingerprint),
     ]);
-    for (const { name } of rows) this.#options.report?.(`dropped ${name}: no file of sql/crud writes it any more`);
+    for (const { name } of rows) this.#options.report?.(`dropped ${name}: no file of sql/crud defines it any more`);
   }
 
   async #applyScope(scope: Scope, folder: string): Promise<void> {
@@ -292,7 +292,7 @@ function describe(path: string, text: string, error: unknown): MigrationError {
 }
 
 const unknownLanguage =
-  "A language of searchable(…) does not exist in this database: name one that \\dF of psql shows, such as english, german or simple.";
+  "A language of searchable(…) does not exist in this database: use one that \\dF in psql lists, such as english, german or simple.";
 
 const laterFunction =
-  "sql/ is applied after the migrations. Put the function into this one, above what calls it; or delete the file with its snapshot and generate it again: it brings along what policies ask, where sql/ has it.";
+  "sql/ is applied after the migrations. Create the function in this migration, above its first use. Or delete the migration with its snapshot and generate it again: svc then copies the functions that policies call from sql/.";

@@ -178,5 +178,5 @@ function probable(procedures: ProcedureDefinition[], name: string, kind: Procedu
     name,
     open.filter((procedure) => procedure.kind === kind).map((procedure) => procedure.name),
   );
-  return nearest && `Did you mean ${nearest}? What clients may call is named under procedures in defineApi().`;
+  return nearest && `Did you mean ${nearest}? Clients may call what defineApi() lists under procedures.`;
 }

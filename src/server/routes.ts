@@ -124,7 +124,7 @@ async function encode(route: RouteDefinition, result: unknown, isHead: boolean):
     const said = lower["content-length"];
     if (said === undefined || String(said) === String(bytes)) return;
     throw new SvcError("INTERNAL", undefined, {
-      cause: new Error(`A route said "content-length: ${said}" of ${bytes} bytes. Leave it out: it is set by itself.`),
+      cause: new Error(`A route set "content-length: ${said}" for ${bytes} bytes. Leave the header out: svc sets it.`),
     });
   }
 }

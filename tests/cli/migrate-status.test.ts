@@ -6,7 +6,7 @@ import { svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
-// The platform and the fixture are applied in it.
+// The platform and the fixture are applied.
 const db = database();
 let app: string;
 
@@ -123,7 +123,7 @@ describe("svc migrate reset", () => {
       "not other. Nothing was done",
     ],
     ["in production", ["--yes"], { NODE_ENV: "production", AUTHLIB_SECRET: "x".repeat(40) }, "Nothing was done"],
-    ["with nobody to ask", ["--force", "--database", "any"], {}, "There is no terminal to ask at."],
+    ["with nobody to ask", ["--force", "--database", "any"], {}, "There is no terminal for the confirmation."],
   ])("refuses %s", async (_where, args, env, words) => {
     const { code, error } = await migrate(["reset", ...args], env);
     expect(code).toBe(1);
@@ -134,7 +134,7 @@ describe("svc migrate reset", () => {
   test("empties the database that is named, and migrates it again", async () => {
     const reset = () => migrate(["reset", "--yes", "--force", "--database", db.name]);
     let { code, error } = await reset();
-    // Roles belong to the whole server: another test run's sql/roles.sql may be at work on them.
+    // Roles belong to the whole server: another test run may apply sql/roles.sql at the same time.
     if (error.includes("tuple concurrently updated")) ({ code, error } = await reset());
     expect(code, error).toBe(0);
     expect(await rows()).toEqual([{ count: 0 }]);

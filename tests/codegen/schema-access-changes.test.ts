@@ -1,4 +1,4 @@
-// If this file fails, a generated migration leaves out policies, privileges, constraints or options of views.
+// If this file fails, a generated migration omits policies, privileges, constraints or options of views.
 import { openRls } from "@svc/core";
 import { integer, pgSchema, pgTable, primaryKey, serial, text, uuid } from "drizzle-orm/pg-core";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,7 @@
-/** Schemas that change, for the tests of generated migrations: tables, views and enums with what varies as arguments. */
+/**
+ * Schemas that change, for the tests of generated migrations: tables, views and enums, with the varying parts as
+ * arguments.
+ */
 import { openRls, ownerRls } from "@svc/core";
 import { sql } from "drizzle-orm";
 import {

@@ -47,7 +47,7 @@ describe("migrate", () => {
     expect(await dumpSchema(adminUrl)).toBe(dump);
   });
 
-  // Whoever upgrades comes from a release, most of them from a late one; FUZZ_RUNS takes every state there ever was.
+  // Upgrades start from a release, mostly from a late one; FUZZ_RUNS tries every earlier state.
   test("from any prefix of the migrations leads to the same schema as a fresh install", {
     timeout: 300_000,
   }, async () => {
@@ -136,7 +136,7 @@ describe("migrate", () => {
 
     const attempt = migrate({ adminUrl, platform: root, application: folder });
     await expect(attempt).rejects.toThrow('application/migrations/0002_wrong.sql:3: column "nonsense" does not exist');
-    // The application's first: the platform's transaction was committed before.
+    // The application's scope failed: the platform's transaction was committed before.
     expect(await rows(adminUrl, "select 1 from pg_class where relname = 'notes' and relkind = 'r'")).toEqual([]);
     expect(await rows(adminUrl, "select 1 from svc_private.applied_migrations where scope = 'application'")).toEqual(
       [],
@@ -214,7 +214,7 @@ describe("migrate", () => {
       /has migrations that these files lack:\n {2}application\/migrations\/0009_newer\.sql/,
     );
     expect(await rows(adminUrl, "select public.answer()")).toEqual([{ answer: 2 }]);
-    // Taken back on purpose: now it is the newer files that the database lacks.
+    // Applies the older files on purpose: the database now lacks the newer ones.
     await migrate(at(older));
     expect(await rows(adminUrl, "select public.answer()")).toEqual([{ answer: 1 }]);
     expect((await compareFiles(at(newer))).pending).toEqual(["application/sql/answer.sql"]);
@@ -236,7 +236,7 @@ describe("migrate", () => {
         .sort() ?? [];
     const all = await functions();
 
-    // A resource that is gone; an overload from when an id was a text, with the mark of that time; somebody's own function.
+    // A removed resource; an overload from when an id was a text, with the mark of that time; a function of the author.
     const file = join(folder, "sql/crud/notes.sql");
     const text = await readFile(file, "utf8");
     await rm(file);
@@ -254,7 +254,7 @@ describe("migrate", () => {
     expect(kept).toHaveLength(all.length - 5);
     expect(await functions()).toEqual([...kept, "svc_crud.own_get(text)"].sort());
     expect(reports).toHaveLength(6);
-    expect(reports).toContain("dropped svc_crud.posts_get(text): no file of sql/crud writes it any more");
+    expect(reports).toContain("dropped svc_crud.posts_get(text): no file of sql/crud defines it any more");
 
     await writeFile(file, text);
     expect(await migrate(target)).toEqual(["application/sql/crud/notes.sql"]);

@@ -1,4 +1,4 @@
-// If this file fails, docs/explanation/request.md lists other files than a list request runs through.
+// If this file fails, docs/explanation/request.md lists other files than those that a list request runs through.
 import { readFile } from "node:fs/promises";
 import { Session } from "node:inspector/promises";
 import { join, relative } from "node:path";
@@ -11,7 +11,7 @@ import { service } from "../support/service.ts";
 const db = database();
 const svc = service(db, undefined, { production: true } as object);
 
-/** @returns the files of src/ of which a function runs between the request and the statement that waits for the table */
+/** @returns the files of src/ whose functions run between the request and the statement that waits for the table */
 async function filesUntil(table: string, call: () => Promise<unknown>): Promise<Set<string>> {
   const session = new Session();
   session.connect();

@@ -1,6 +1,6 @@
 /**
- * The service under test: real HTTP on a free port, a real database, real sign-ups. `as(user)` calls procedures the way
- * a client does and gives status, body and headers instead of throwing.
+ * The service under test: real HTTP on a free port, a real database, real sign-ups. Calls of procedures return status,
+ * body and headers instead of throwing.
  */
 import { join } from "node:path";
 import { Writable } from "node:stream";
@@ -69,7 +69,7 @@ export class TestService {
     return this.#service.url;
   }
 
-  /** @param port for a start at the same place again. (Default: a free one) */
+  /** @param port to restart on the same port. (Default: a free one) */
   async start(port = 0): Promise<void> {
     const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
     const { limits, pool, ...rest } = this.#config;
@@ -125,7 +125,7 @@ export class TestService {
     });
   }
 
-  /** Any request; a JSON answer is parsed, another one is its text. */
+  /** Sends any request. A JSON answer is parsed; other answers are text. */
   async fetch(path: string, init: RequestInit = {}): Promise<Answer> {
     const response = await fetch(`${this.url}${path}`, init);
     const text = await response.text();
@@ -137,7 +137,7 @@ export class TestService {
 export const bearer = (user: User | null): Record<string, string> =>
   user ? { authorization: `Bearer ${user.token}` } : {};
 
-/** The fixture's CRUD, and what a test file adds to it. */
+/** The fixture's CRUD, with the additions of a test file. */
 export function apiWith(bags: Parameters<typeof defineApi>[0] = {}): Api {
   return defineApi({ ...bags, procedures: { ...crud, ...bags.procedures } });
 }

@@ -10,7 +10,7 @@ export const text = (what: string) =>
     .string(`${what} must be a text.`)
     .refine(
       (value) => !value.includes("\0") && value.isWellFormed(),
-      `${what} holds a character that cannot be stored.`,
+      `${what} contains a character that cannot be stored.`,
     );
 
 export const email = text("The e-mail address")
