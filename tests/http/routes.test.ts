@@ -290,6 +290,6 @@ test.for([
   ["/api/places/near/new", "/api/places/near/:b"],
   ["/api/places/far/new", "/api/places/:a/new"],
   ["/api/places/far/1", "/api/places/:a/:b"],
-])("a fixed segment wins over a parameter: %s", async ([path, route]) => {
+] as const)("a fixed segment wins over a parameter: %s", async ([path, route]) => {
   expect(await svc.fetch(path)).toMatchObject({ status: 200, body: route });
 });
