@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
-import { cwdArgument, developing, openDatabase, readConfig, run, say } from "./command.ts";
+import { cwdArgument, developing, logArgument, openDatabase, readConfig, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { nextSignal } from "./signal.ts";
 import { watchApplication } from "./watch.ts";
@@ -18,15 +18,16 @@ export const dev = defineCommand({
       type: "string",
       description: "A command to run beside it, such as the frontend's own server. (Default: none)",
     },
+    ...logArgument,
   },
-  run: ({ args }) => run(args.cwd, () => develop(args.cwd, args.with)),
+  run: ({ args }) => run(args.cwd, () => develop(args.cwd, args.with, args.json)),
 });
 
-async function develop(cwd: string, companion: string | undefined): Promise<void> {
+async function develop(cwd: string, companion: string | undefined, json: boolean): Promise<void> {
   const environment = { ...process.env }; // without what .env says now: each process reads it anew
   const config = await readConfig(cwd);
   const cluster = await openDatabase(config);
-  const server = new Server(cwd, environment, () => {
+  const server = new Server(cwd, environment, json, () => {
     turns = turns.then(() => server.revive());
   });
   const beside = companion ? startBeside(companion, cwd) : undefined;
@@ -105,15 +106,17 @@ const well = 60_000;
 class Server {
   readonly #cwd: string;
   readonly #environment: NodeJS.ProcessEnv;
+  readonly #json: boolean;
   readonly #due: () => void;
   #child: ChildProcess | undefined;
   #crashes = 0;
   #pause: NodeJS.Timeout | undefined;
 
-  /** @param due called when it is time to restart after a crash */
-  constructor(cwd: string, environment: NodeJS.ProcessEnv, due: () => void) {
+  /** @param json whether its log is JSON in a terminal too @param due called when it is time to restart after a crash */
+  constructor(cwd: string, environment: NodeJS.ProcessEnv, json: boolean, due: () => void) {
     this.#cwd = cwd;
     this.#environment = environment;
+    this.#json = json;
     this.#due = due;
   }
 
@@ -144,7 +147,7 @@ class Server {
   }
 
   async #start(): Promise<void> {
-    const child = command("start", this.#cwd, this.#environment, "--with-worker");
+    const child = command("start", this.#cwd, this.#environment, "--with-worker", ...(this.#json ? ["--json"] : []));
     this.#child = child;
     let since: number | undefined;
     child.once("message", () => {

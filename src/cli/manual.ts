@@ -64,6 +64,14 @@ export const manual: Readonly<Record<string, ManualPage>> = {
   "jobs show": { examples: [["svc jobs show 42", "Its arguments and its last error."]], page: "reference/jobs.md" },
   "jobs retry": { examples: [["svc jobs retry 42", "Due at once."]], page: "reference/jobs.md" },
   "jobs cancel": { examples: [["svc jobs cancel 42", "Removes it from the queue."]], page: "reference/jobs.md" },
+  "crons list": {
+    examples: [["svc crons list", "Their schedules and last runs."]],
+    page: "reference/jobs.md",
+  },
+  "crons run": {
+    examples: [["svc crons run notes.nightly", "Once, now; a worker runs it."]],
+    page: "reference/jobs.md",
+  },
   logs: {
     examples: [
       ["svc logs svc.log --follow --level warn", "Warnings and errors as they happen."],
@@ -207,6 +215,18 @@ export const manual: Readonly<Record<string, ManualPage>> = {
   doctor: {
     examples: [["svc doctor --verbose", "With the configuration in effect; changes nothing."]],
     exitCodes: { 0: "Nothing is wrong.", 1: "Something is wrong." },
+    page: "reference/cli.md",
+  },
+  "completion bash": {
+    examples: [["svc completion bash > ~/.svc-completion", "Then, in ~/.bashrc: source ~/.svc-completion."]],
+    page: "reference/cli.md",
+  },
+  "completion zsh": {
+    examples: [["svc completion zsh > ~/.svc-completion", "Then, in ~/.zshrc: source ~/.svc-completion."]],
+    page: "reference/cli.md",
+  },
+  "completion fish": {
+    examples: [["svc completion fish > ~/.config/fish/completions/svc.fish", "Once."]],
     page: "reference/cli.md",
   },
   prepare: { examples: [["svc prepare", "What `svc dev` does before it serves."]], page: "reference/cli.md" },

@@ -1,8 +1,9 @@
 /** `svc migrate generate`: writes the next migration from the schema. Never prompts, needs no database. */
 import { writeAuthSchema } from "../auth/auth-schema.ts";
 import { generateMigration } from "../migrate/generate/schema-generate.ts";
-import { cwdArgument, readConfig, run, say } from "./command.ts";
+import { cwdArgument, readConfig, run } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { conclude } from "./output.ts";
 
 export const migrateGenerate = defineCommand({
   meta: { name: "generate", description: "Write the next migration from the schema." },
@@ -31,7 +32,8 @@ export const migrateGenerate = defineCommand({
         drops: args.drop,
         baseline: args.baseline,
       });
-      for (const file of [...first, ...written]) say(`wrote ${file}`);
-      if (written.length === 0) say("Nothing to generate.");
+      const wrote = [...first, ...written];
+      const none = written.length === 0 ? ["Nothing to generate."] : [];
+      conclude({ wrote }, ...wrote.map((file) => `wrote ${file}`), ...none);
     }),
 });

@@ -9,6 +9,7 @@ import { generateMigration } from "../migrate/generate/schema-generate.ts";
 import { migrate } from "../migrate/migrate.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { conclude, during } from "./output.ts";
 
 export const prepareCommand = defineCommand({
   meta: { name: "prepare", description: "Generate, and bring the database up to date." },
@@ -16,18 +17,24 @@ export const prepareCommand = defineCommand({
   run: ({ args: { cwd } }) =>
     run(cwd, async () => {
       const config = await readConfig(cwd);
-      for (const file of await writeAuthSchema(config)) say(`wrote ${file}`); // the application may import it
+      const changes: string[] = [];
+      const report = (line: string) => {
+        changes.push(line);
+        say(line);
+      };
+      for (const file of await writeAuthSchema(config)) report(`wrote ${file}`); // the application may import it
       const app = await loadApp(config);
-      for (const line of await codegen(config, app)) say(line);
+      for (const line of await codegen(config, app)) report(line);
       for (const file of await generateMigration(config, { renames: [], drops: [], careful: true })) {
-        say(`wrote ${file}`);
+        report(`wrote ${file}`);
       }
       await withDatabase(config, {}, async (cluster) => {
         const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
-        const applied = await migrate(target);
+        const applied = await during("Applying the files of migrations/ and sql/", () => migrate(target));
         const own = applied.filter((file) => !file.startsWith("platform/"));
         if (applied.length > own.length) say(`applied ${applied.length - own.length} files of the platform`);
         for (const file of own) say(`applied ${file.replace(/^application\//, "")}`);
+        conclude({ changes, applied });
       });
     }),
 });
