@@ -16,6 +16,7 @@ export const manual: Readonly<Record<string, ManualPage>> = {
   init: {
     examples: [
       ["svc init my-app", "Makes it in ./my-app, and installs its packages."],
+      ["svc init my-app --template react", "With React; `next` is the third template."],
       ["svc init my-app --packages .svc/packages", "Takes svc's own packages from a folder."],
     ],
     page: "tutorial/first-application.md",

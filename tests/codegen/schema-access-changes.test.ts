@@ -87,7 +87,9 @@ test("what a helper's options declare is no finding of the linter", async () => 
   const [text = ""] = await migrationsOf({ schema });
   const db = await emptyDatabase();
   await apply(db, [text]);
-  const found = await db.sql("select rule, name from svc_private.lint_schema() where name ~ 'notes|guestbook|board|told'");
+  const found = await db.sql(
+    "select rule, name from svc_private.lint_schema() where name ~ 'notes|guestbook|board|told'",
+  );
   // The author's own policy says nothing.
   expect(found).toEqual([{ rule: "world_readable_table", name: "select_told on public.told" }]);
 });
