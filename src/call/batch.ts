@@ -8,7 +8,8 @@ import { encodeJsonText, encodeResult } from "../http/wire.ts";
 import { atIndex, SvcError } from "../kit/svc-error.ts";
 import { identityOf } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import type { CallContext, Caller } from "./create-context.ts";
+import type { Caller } from "./caller.ts";
+import type { CallContext } from "./create-context.ts";
 import {
   behindGate,
   checkOutput,

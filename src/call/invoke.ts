@@ -24,7 +24,8 @@ import { withGate } from "../postgres/anonymous-gate.ts";
 import { sqlState } from "../postgres/errors.ts";
 import { identityOf } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import { CallContext, type Caller, type ContextServices, transactionFor } from "./create-context.ts";
+import type { Caller } from "./caller.ts";
+import { CallContext, type ContextServices, transactionFor } from "./create-context.ts";
 import { besides, explanation, missingRow, whereToLook } from "./hints.ts";
 
 /** The services that a process needs to run calls. */
@@ -155,7 +156,7 @@ export async function inTransaction<T>(
   }
 }
 
-/** Runs code of an anonymous definition behind its gate; that of others outside of the gate of another call. */
+/** Runs code of an anonymous definition behind its gate; code of others outside of the gate of another call. */
 export function behindGate<T, C extends Context>(
   { root, production }: Pick<Runtime, "root" | "production">,
   definedAt: DefinedAt | undefined,

@@ -4,7 +4,8 @@
  */
 import { cwdArgument, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { jsonArgument, print, wholeNumber, withSystem } from "./inspect.ts";
+import { wholeNumber, withSystem } from "./inspect.ts";
+import { print } from "./output.ts";
 import { table } from "./table.ts";
 
 interface UsageRow {
@@ -23,11 +24,10 @@ const usage = defineCommand({
   meta: { name: "usage", description: "Usage and cost by day, user and model." },
   args: {
     ...cwdArgument,
-    days: { type: "string", description: "How many days (UTC), with today. (Default: 7)", default: "7" },
+    days: { type: "string", description: "How many days (UTC), including today. (Default: 7)", default: "7" },
     user: { type: "string", description: "Only this user, by id or e-mail address. (Default: all)" },
     model: { type: "string", description: "Only this model. (Default: all)" },
     limit: { type: "string", description: "Rows at most. (Default: 100)", default: "100" },
-    ...jsonArgument,
   },
   run: ({ args }) =>
     run(args.cwd, () => {
@@ -36,7 +36,7 @@ const usage = defineCommand({
         const text = "select l.*, l.day::text as day from svc_private.list_usage($1, $2, $3, $4) l";
         const { rows } = await pool.query<UsageRow>(text, [args.user ?? null, args.model ?? null, days, limit]);
         const head = ["day (UTC)", "user", "model", "calls", "tokens in", "tokens out", "credits", "reserved"];
-        print(args.json, rows, () => table(head, rows.map(line)));
+        print(rows, () => table(head, rows.map(line)));
         const sum = rows.reduce((total, row) => total + Number(row.charged), 0);
         say(`${amount(String(sum))} credits in ${days === 1 ? "1 day" : `${days} days`}${more(rows.length, limit)}.`);
       });
@@ -62,4 +62,4 @@ const line = (row: UsageRow): string[] => [
 /** Rounded, without binary fractions. */
 const amount = (credits: string) => String(Number(Number(credits).toFixed(6)));
 
-const more = (rows: number, limit: number) => (rows === limit ? `, of the first ${limit} lines alone` : "");
+const more = (rows: number, limit: number) => (rows === limit ? `, counting only the first ${limit} rows` : "");

@@ -4,8 +4,9 @@ import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { migrate } from "../migrate/migrate.ts";
 import { databaseName, dropAll } from "../migrate/migration-reset.ts";
-import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
+import { cwdArgument, platformRoot, readConfig, run, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { conclude, during } from "./output.ts";
 
 export const migrateReset = defineCommand({
   meta: { name: "reset", description: "Development: drop everything in the database and migrate again." },
@@ -29,10 +30,12 @@ export const migrateReset = defineCommand({
         if (args.database !== undefined && args.database !== name) {
           throw new DefinitionError(`The database is ${name}, not ${args.database}. Nothing was done.`);
         }
-        if (!args.yes && !(await isConfirmed(name))) return say("Nothing was done.");
-        await dropAll(adminUrl);
-        const applied = await migrate({ adminUrl, platform: platformRoot, application: config.cwd });
-        say(`Emptied ${name}, and applied ${applied.length} files.`);
+        if (!args.yes && !(await isConfirmed(name))) return conclude({ emptied: null }, "Nothing was done.");
+        const applied = await during("Emptying the database and migrating it", async () => {
+          await dropAll(adminUrl);
+          return migrate({ adminUrl, platform: platformRoot, application: config.cwd });
+        });
+        conclude({ emptied: name, applied }, `Emptied ${name}, and applied ${applied.length} files.`);
       });
     }),
 });
@@ -41,14 +44,14 @@ export const migrateReset = defineCommand({
 function refuseElsewhere({ database, production }: EffectiveConfig, isNamed: boolean): void {
   if ((!database && !production) || isNamed) return;
   const why = database ? "DATABASE_URL names a server that others may use" : "NODE_ENV is production";
-  throw new DefinitionError(`Not here: ${why}. Nothing was done.`, {
+  throw new DefinitionError(`The reset is refused: ${why}. Nothing was done.`, {
     hint: "To delete every row there anyway: svc migrate reset --force --database NAME",
   });
 }
 
 function refuseWithoutAnswer(yes: boolean): void {
   if (yes || process.stdin.isTTY) return;
-  throw new DefinitionError("There is no terminal to ask at. Nothing was done.", {
+  throw new DefinitionError("There is no terminal for the confirmation. Nothing was done.", {
     hint: "Pass --yes to skip the question.",
   });
 }
@@ -57,7 +60,7 @@ async function isConfirmed(name: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   // Ctrl-C and Ctrl-D close the terminal; without this the question would never resolve.
   const closed = new Promise<string>((resolve) => terminal.once("close", () => resolve("")));
-  const asked = terminal.question(`Every row in ${name} will be lost. Type its name to go on: `);
+  const asked = terminal.question(`Every row in ${name} will be lost. Type its name to continue: `);
   const answer = await Promise.race([asked, closed]);
   terminal.close();
   return answer.trim() === name;

@@ -3,12 +3,13 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import { migrate } from "../migrate/migrate.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { conclude } from "./output.ts";
 
 const applyArguments = {
   ...cwdArgument,
   again: {
     type: "boolean",
-    description: "Apply every file of sql/ again, to undo what was changed there by hand.",
+    description: "Apply every file of sql/ again, to undo manual changes.",
     default: false,
   },
   "allow-older": {
@@ -18,13 +19,13 @@ const applyArguments = {
   },
   wait: {
     type: "string",
-    description: "For how many seconds to try again while others use the tables. (Default: 300)",
+    description: "Seconds to keep retrying while other sessions use the tables. (Default: 300)",
     default: "300",
   },
 } as const;
 
 const apply = defineCommand({
-  meta: { name: "apply", description: "Apply what is new in migrations/ and sql/; what `svc migrate` alone does." },
+  meta: { name: "apply", description: "Apply new files of migrations/ and sql/, as `svc migrate` alone does." },
   args: applyArguments,
   run: ({ args }) =>
     run(args.cwd, async () => {
@@ -44,8 +45,8 @@ const apply = defineCommand({
           say(line);
         };
         const applied = await migrate({ ...target, report });
-        if (!isChanged) say("Nothing to do.");
-        else if (applied.length > 0) say(`Applied ${applied.length} files.`);
+        const said = applied.length > 0 ? [`Applied ${applied.length} files.`] : [];
+        conclude({ applied }, ...(isChanged ? said : ["Nothing to do."]));
       });
     }),
 });
@@ -63,7 +64,7 @@ const subCommands = {
 };
 
 export const migrateCommand = defineCommand({
-  meta: { name: "migrate", description: "Apply what is new in migrations/ and sql/." },
+  meta: { name: "migrate", description: "Apply new files of migrations/ and sql/." },
   subCommands,
   default: "apply",
 });

@@ -47,10 +47,15 @@ export class RequestLimits {
     this.#count(this.#addresses, this.networkOf(request), requestsPerAddress);
   }
 
-  /** The network that a request counts for: the client's, as far as proxies and bridges are trusted. */
-  networkOf(request: IncomingMessage): string {
+  /** The client's address, as far as proxies and bridges are trusted. */
+  addressOf(request: IncomingMessage): string | undefined {
     const { trustProxy, handed } = this.#options;
-    return networkOf(handed?.read(request) ?? addressOf(request, trustProxy));
+    return handed?.read(request) ?? addressOf(request, trustProxy);
+  }
+
+  /** The network that a request counts for. */
+  networkOf(request: IncomingMessage): string {
+    return networkOf(this.addressOf(request));
   }
 
   /** Counts users too, from any address, once the caller is authenticated. */

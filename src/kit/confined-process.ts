@@ -1,5 +1,6 @@
 /**
- * Processes that parse untrusted content: without environment, and with access to the files of their program alone.
+ * Starts processes that parse untrusted content: without environment, and with access only to the files of their
+ * program.
  * Next hop: `program-files.ts`.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
@@ -9,13 +10,13 @@ import { programFiles } from "./program-files.ts";
 export interface ConfinedOptions {
   /** Further flags of Node. (Default: none) */
   flags?: readonly string[];
-  /** Of the program. (Default: none) */
+  /** Arguments of the program. (Default: none) */
   args?: readonly string[];
 }
 
 /**
  * @param program the path of the program
- * @param packages those that the program imports
+ * @param packages that the program imports
  */
 export function startConfined(
   program: string,
@@ -29,7 +30,7 @@ export function startConfined(
   });
 }
 
-/** Both are 0 where Linux does not say. */
+/** Both are 0 if Linux does not report them, and on other systems. */
 export async function usageOf(pid: number | undefined): Promise<{ processorMs: number; memoryBytes: number }> {
   if (process.platform !== "linux" || pid === undefined) return { processorMs: 0, memoryBytes: 0 };
   const [stat, statm] = await Promise.all(

@@ -4,6 +4,7 @@
  * Next hop: `src/call/batch.ts`.
  */
 import { type BatchCall, invokeBatch } from "../call/batch.ts";
+import { callerOf } from "../call/caller.ts";
 import { mediaType, parseJson, readBody } from "../http/body.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
@@ -29,8 +30,8 @@ export function batchEndpoint(transport: ProcedureTransport): Endpoint {
     const body = parseJson(await readBody(request, transport.limits.jsonBytes, session ? undefined : refuseLarge));
     const calls = callsIn(body).map((call, index) => admit(transport, call, session, index));
     transport.requests.countCalls(request, session, calls.length - 1);
-    const holder = transport.requests.holderOf(request, session);
-    const results = await invokeBatch(transport.runtime, calls, { session, requestId: exchange.requestId, holder });
+    const caller = callerOf(request, response, session, transport.requests);
+    const results = await invokeBatch(transport.runtime, calls, caller);
     const position = transport.replicas && (await positionOf(transport.replicas));
     sendJson(
       response,

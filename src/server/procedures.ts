@@ -3,7 +3,7 @@
  * Next hop: `src/call/invoke.ts`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Caller } from "../call/create-context.ts";
+import { type Caller, callerOf } from "../call/caller.ts";
 import { checkOutput, invoke, invokeStatement, isGenerated, type Runtime } from "../call/invoke.ts";
 import type { ProcedureDefinition, ProcedureKind } from "../contract/procedure.ts";
 import { type BodyLimits, mediaType, parseJson, readBody } from "../http/body.ts";
@@ -30,7 +30,7 @@ export interface ProcedureTransport {
   procedures: ReadonlyMap<string, ProcedureDefinition>;
   authenticate: Authenticate;
   runtime: Runtime;
-  requests: Pick<RequestLimits, "holderOf" | "countCalls">;
+  requests: Pick<RequestLimits, "addressOf" | "holderOf" | "countCalls">;
   limits: BodyLimits;
   /** Standbys for queries. (Default: none) */
   replicas?: Replicas | undefined;
@@ -63,8 +63,7 @@ export function procedureEndpoint(
     const admitLarge = session || named !== undefined ? undefined : (start: Buffer) => void admit(nameIn(start));
     const { name, args, watch } = await readCall(request, transport.limits, kind, named, admitLarge);
     const procedure = admit(name);
-    const holder = transport.requests.holderOf(request, session);
-    const caller: Caller = { session, requestId: exchange.requestId, holder };
+    const caller = callerOf(request, response, session, transport.requests);
     const { runtime, replicas } = transport;
     if (!watch && replicas) {
       const said = request.headers["svc-position"];
@@ -157,7 +156,7 @@ function nameIn(start: Buffer): string {
 
 /**
  * Unknown, internal and wrong-kind names get the same answer, so that internal procedures are not disclosed. In
- * development, the hint suggests a name.
+ * development, the hint says what the name is, or suggests one.
  */
 export function findProcedure({ procedures, runtime }: ProcedureTransport, name: string, kind: ProcedureKind) {
   const procedure = procedures.get(name);
@@ -169,15 +168,17 @@ export function findProcedure({ procedures, runtime }: ProcedureTransport, name:
   });
 }
 
-/** Internal procedures cannot be called from outside, so they are not suggested. */
+/** Internal procedures cannot be called from outside, so they are not suggested for another name. */
 function probable(procedures: ProcedureDefinition[], name: string, kind: ProcedureKind): string | undefined {
-  const open = procedures.filter((procedure) => procedure.kind !== "internal");
-  const same = open.find((procedure) => procedure.name === name);
+  const same = procedures.find((procedure) => procedure.name === name);
+  if (same?.kind === "internal") {
+    return `${name} is internal: only the scheduler, crons and workflows run it. For clients, define a query or mutation.`;
+  }
   if (same) return `${name} is a ${same.kind}: send it to /api/${same.kind}.`;
   if (name.length > 128) return undefined;
   const [nearest] = byNearness(
     name,
-    open.filter((procedure) => procedure.kind === kind).map((procedure) => procedure.name),
+    procedures.filter((procedure) => procedure.kind === kind).map((procedure) => procedure.name),
   );
-  return nearest && `Did you mean ${nearest}? What clients may call is named under procedures in defineApi().`;
+  return nearest && `Did you mean ${nearest}? Clients may call what defineApi() lists under procedures.`;
 }

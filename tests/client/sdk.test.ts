@@ -1,4 +1,4 @@
-/** The SDK against a real service: signing in, calling, and what an application gets back. */
+/** The SDK with a real service: signing in, calls, and their results. */
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createAuthClient, createSvcClient, mutation, query, SvcError } from "../../client/sdk/src/index.ts";

@@ -1,4 +1,4 @@
-// If this file fails, a caller who writes a text that a column's type refuses is not told which field of the form it was.
+// If this file fails, an error about a value that its column's type refuses does not name the field.
 import { cidr, customType, inet, interval, macaddr, pgTable, serial, text, time, varchar } from "drizzle-orm/pg-core";
 import { beforeAll, expect, test } from "vitest";
 import { crudFile } from "../../src/crud/crud-sql.ts";
@@ -125,7 +125,7 @@ test("an id that is none of its type is refused as such", async () => {
 
 test("what breaks a rule of the table instead keeps its answer", async () => {
   expect(await answer("shifts.create", { ...right, name: "nobody" })).toEqual({ status: 400, code: "BAD_REQUEST" });
-  // Which rule it is, authors are told while they develop.
+  // In development, authors learn which rule it is.
   const { body } = await svc.mutate(null, "shifts.create", { ...right, name: "nobody" });
-  expect(body.hint).toMatch(/^It is the constraint "shifts_\w+" of public\.shifts; /);
+  expect(body.hint).toMatch(/^It violates the constraint "shifts_\w+" of public\.shifts; /);
 });

@@ -1,4 +1,4 @@
-/** The doors to rows of a table that `createCrud` offers: over HTTP, by GraphQL, and what a socket is sent. */
+/** The doors to rows of a `createCrud` table: HTTP, GraphQL, and messages to sockets. */
 import { afterAll } from "vitest";
 import type { User } from "../support/service.ts";
 import { Socket } from "../support/sockets.ts";
@@ -97,7 +97,7 @@ export function pageDoors({ running, sql }: World): Door[] {
   ];
 }
 
-/** A query that ctx.realtime.refresh runs again is run as nobody, whoever is sent what it gave. */
+/** A query that ctx.realtime.refresh repeats runs as anonymous, whoever gets the result. */
 function refreshed({ running }: Pick<World, "running">): Door {
   const open = new Map<User | null, Promise<Socket>>();
   afterAll(async () => {

@@ -1,4 +1,4 @@
-/** From the schema's declaration to what the SDK gives an application, through the generated api.ts. */
+/** Types from the schema's declaration to the SDK's results, through the generated api.ts. */
 import { expectTypeOf, test } from "vitest";
 import { createSvcClient, type InputOf, type OutputOf } from "../../client/sdk/src/index.ts";
 import { api } from "../fixture/web/svc/api.ts";

@@ -15,6 +15,8 @@ import type { VerifiedTokens } from "./verified-tokens.ts";
 export interface AuthenticateOptions {
   jwts: Jwts;
   verified: VerifiedTokens;
+  /** Of `Authorization`, in lower case. */
+  schemes: readonly string[];
   sessionTokens: SessionTokens;
   sessions: SessionStore;
   cookie: SessionCookie;
@@ -22,9 +24,9 @@ export interface AuthenticateOptions {
 }
 
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { jwts, verified, cookie, origins } = options;
+  const { jwts, verified, cookie, origins, schemes } = options;
   return (headers, access = "write") => {
-    const credential = bearer(headers.authorization);
+    const credential = credentialIn(headers.authorization, schemes);
     if (credential !== null) {
       if (!looksLikeJwt(credential)) return findSession(options, credential);
       return verified.get(credential) ?? jwts.verify(credential);
@@ -56,10 +58,11 @@ export function findSession(
   return token === null ? null : sessions.find(token);
 }
 
-/** The credential after `Bearer`; null without the header, and for other schemes, which are ignored. */
-export function bearer(header: string | undefined): string | null {
-  if (header === undefined || header.slice(0, 7).toLowerCase() !== "bearer ") return null;
-  return header.slice(7).trim() || null;
+/** The credential after one of the schemes; null without the header, and for other schemes, which are ignored. */
+export function credentialIn(header: string | undefined, schemes: readonly string[]): string | null {
+  const end = header?.indexOf(" ") ?? -1;
+  if (header === undefined || end < 0 || !schemes.includes(header.slice(0, end).toLowerCase())) return null;
+  return header.slice(end + 1).trim() || null;
 }
 
 /** A JWT has three parts, a session token two. `typ: JWT` is verified later with the rest. */

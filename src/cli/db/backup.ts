@@ -7,17 +7,22 @@ import { megabytes, takeBackup } from "../../backup/take.ts";
 import { createDriver } from "../../storage/storage.ts";
 import { cwdArgument, readConfig, run, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
+import { conclude } from "../output.ts";
 import { stopSignals } from "../signal.ts";
 import { version } from "../version.ts";
 
 export const dbBackup = defineCommand({
   meta: {
     name: "backup",
-    description: "Write database and stored files, as of one moment, into a new folder. The service may go on.",
+    description: "Write the database and the stored files of one snapshot into a folder. The service may keep running.",
   },
   args: {
     ...cwdArgument,
-    folder: { type: "positional", description: "Where to: a folder that is not there yet, or empty.", required: true },
+    folder: {
+      type: "positional",
+      description: "The folder to write to: it must be empty, or not exist yet.",
+      required: true,
+    },
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
@@ -25,7 +30,7 @@ export const dbBackup = defineCommand({
       await withDatabase(config, { logins: "admin" }, async (cluster) => {
         const stop = new AbortController();
         for (const signal of stopSignals) {
-          process.once(signal, () => stop.abort(new BackupError("Interrupted. There is no backup.")));
+          process.once(signal, () => stop.abort(new BackupError("Interrupted. No backup was written.")));
         }
         const { files, tables, dump } = await takeBackup({
           adminUrl: cluster.urls.admin,
@@ -36,7 +41,10 @@ export const dbBackup = defineCommand({
           report: say,
           signal: stop.signal,
         });
-        say(`${args.folder}: ${tables.length} tables, ${files.count} files, ${megabytes(dump.size + files.bytes)}.`);
+        conclude(
+          { folder: args.folder, tables: tables.length, files, bytes: dump.size + files.bytes },
+          `${args.folder}: ${tables.length} tables, ${files.count} files, ${megabytes(dump.size + files.bytes)}.`,
+        );
         if (files.damaged === 0) return;
         say(`${files.damaged} files were missing or damaged before: see svc storage verify.`);
         process.exitCode = 1;

@@ -5,6 +5,7 @@
 import { cwdArgument, run, say } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { oneOf, withSystem } from "../inspect.ts";
+import { during, print } from "../output.ts";
 import { paint } from "../table.ts";
 
 interface Finding {
@@ -22,26 +23,28 @@ const severities = Object.keys(colours) as Severity[];
 export const dbLint = defineCommand({
   meta: {
     name: "lint",
-    description: "Look for holes and slow spots in the schema. Exit code 1 when there is an error.",
+    description: "Find security and performance problems in the schema. Exit code 1 when there is an error.",
   },
   args: {
     ...cwdArgument,
     level: {
       type: "string",
-      description: `The least severity to list, of ${severities.join(", ")}. (Default: info)`,
+      description: `The lowest severity to list, of ${severities.join(", ")}. (Default: info)`,
       default: "info",
     },
     strict: { type: "boolean", description: "Exit code 1 for warnings too.", default: false },
-    json: { type: "boolean", description: "A JSON array of {severity, rule, name, problem, remedy}.", default: false },
+    json: { type: "boolean", description: "A JSON array of {severity, rule, name, problem, remedy}." },
   },
   run: ({ args }) =>
     run(args.cwd, () => {
       const least = severities.indexOf(oneOf("level", args.level, severities) as Severity);
       return withSystem(args.cwd, async (pool) => {
-        const { rows } = await pool.query<Finding>("select * from svc_private.lint_schema()");
+        const { rows } = await during("Looking through the schema", () =>
+          pool.query<Finding>("select * from svc_private.lint_schema()"),
+        );
         const found = severities.flatMap((severity) => rows.filter((finding) => finding.severity === severity));
         const listed = found.filter(({ severity }) => severities.indexOf(severity) <= least);
-        process.stdout.write(args.json ? `${JSON.stringify(listed, null, 2)}\n` : listed.map(describe).join("\n"));
+        print(listed, () => listed.map(describe).join("\n"));
         say(summary(found));
         const limit = args.strict ? ["error", "warning"] : ["error"];
         if (found.some(({ severity }) => limit.includes(severity))) process.exitCode = 1;
@@ -56,5 +59,5 @@ function summary(found: readonly Finding[]): string {
   const count = (severity: Severity) => found.filter((finding) => finding.severity === severity).length;
   const counts = `${count("error")} errors, ${count("warning")} warnings, ${count("info")} hints.`;
   if (found.length === 0) return counts;
-  return `${counts}\nWhat is meant, say in a comment on the object: 'lint:allow RULE: the reason'.`;
+  return `${counts}\nTo allow a finding, write in a comment on the object: 'lint:allow RULE: the reason'.`;
 }

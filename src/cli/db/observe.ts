@@ -8,38 +8,40 @@ import { DefinitionError } from "../../kit/definition-error.ts";
 import { cwdArgument, run, say } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { limitArgument, wholeNumber, withSystem } from "../inspect.ts";
+import { output, printJson } from "../output.ts";
 import { table, time } from "../table.ts";
 
 type Row = Record<string, unknown>;
 
-const jsonArgument = { json: { type: "boolean", description: "As JSON, for programs.", default: false } } as const;
-
 export const dbSlow = defineCommand({
-  meta: { name: "slow", description: "Statements by the time that they have cost. Needs pg_stat_statements." },
-  args: { ...cwdArgument, ...limitArgument, ...jsonArgument },
+  meta: { name: "slow", description: "List statements by total time. Needs pg_stat_statements." },
+  args: { ...cwdArgument, ...limitArgument },
   run: ({ args }) =>
     run(args.cwd, () => {
       const limit = wholeNumber("limit", args.limit);
       return withSystem(args.cwd, async (pool) => {
         const rows = await ask(pool, "select * from svc_private.slow_statements($1)", [limit]);
-        if (args.json) return print(rows);
+        if (output.json) return printJson(rows);
         show(["calls", "total ms", "mean ms", "longest ms", "rows each", "hit %", "role", "statement"], rows);
       });
     }),
 });
 
 export const dbLocks = defineCommand({
-  meta: { name: "locks", description: "Who waits for whom, and transactions that stay open." },
-  args: { ...cwdArgument, ...jsonArgument },
+  meta: {
+    name: "locks",
+    description: "Show sessions that wait for locks, who blocks them, and transactions that stay open.",
+  },
+  args: { ...cwdArgument },
   run: ({ args }) =>
     run(args.cwd, () =>
       withSystem(args.cwd, async (pool) => {
         const blocked = await ask(pool, "select * from svc_private.ops_blocked");
         const open = await ask(pool, "select * from svc_private.ops_long_transactions");
-        if (args.json) return print({ blocked, open });
+        if (output.json) return printJson({ blocked, open });
         const heads = new Set(blocked.map(({ head }) => head));
         for (const head of heads) process.stdout.write(chain(blocked.filter((row) => row.head === head)));
-        if (blocked.length === 0) process.stdout.write("Nobody waits for a lock.\n");
+        if (blocked.length === 0) process.stdout.write("No session waits for a lock.\n");
         if (open.length === 0) process.stdout.write("No transaction has been open for more than five seconds.\n");
         else {
           process.stdout.write("\nTransactions that stay open:\n");
@@ -61,8 +63,8 @@ function chain(rows: Row[]): string {
 }
 
 export const dbStats = defineCommand({
-  meta: { name: "stats", description: "Sizes, dead rows, indexes, replication slots, reads from memory." },
-  args: { ...cwdArgument, ...limitArgument, ...jsonArgument },
+  meta: { name: "stats", description: "Show sizes, dead rows, indexes, replication slots and reads from memory." },
+  args: { ...cwdArgument, ...limitArgument },
   run: ({ args }) =>
     run(args.cwd, () => {
       const limit = wholeNumber("limit", args.limit);
@@ -71,7 +73,7 @@ export const dbStats = defineCommand({
         const tables = await ask(pool, "select * from svc_private.ops_tables limit $1", [limit]);
         const indexes = await ask(pool, "select * from svc_private.ops_indexes limit $1", [limit]);
         const slots = await ask(pool, "select * from svc_private.ops_slots");
-        if (args.json) return print({ database, tables, indexes, slots });
+        if (output.json) return printJson({ database, tables, indexes, slots });
         say(describe(database ?? {}));
         const head = ["table", "rows", "total", "indexes", "dead", "dead %", "vacuumed", "analysed", "whole scans"];
         show([...head, "by index", "rows each", "hit %"], tables);
@@ -101,10 +103,6 @@ async function ask(pool: pg.Pool, text: string, values: unknown[] = []): Promise
 
 /** `numeric` and `bigint` arrive as text; these values all fit in a number. */
 const plain = (value: unknown) => (typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value);
-
-function print(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
-}
 
 function show(head: string[], rows: Row[]): void {
   process.stdout.write(

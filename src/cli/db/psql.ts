@@ -10,11 +10,11 @@ import { defineCommand } from "../define.ts";
 import { asArgument, identify } from "./identify.ts";
 
 export const dbPsql = defineCommand({
-  meta: { name: "psql", description: "Open psql with the rights of a user. What follows -- is given to psql." },
+  meta: { name: "psql", description: "Open psql with the rights of a user. Arguments after -- are passed to psql." },
   args: {
     ...cwdArgument,
     ...asArgument,
-    command: { type: "string", alias: "c", description: "A statement to run. (Default: it asks for them)" },
+    command: { type: "string", alias: "c", description: "A statement to run. (Default: interactive)" },
     file: { type: "string", alias: "f", description: "A file of statements to run. (Default: none)" },
     passed: {
       type: "positional",
@@ -23,13 +23,17 @@ export const dbPsql = defineCommand({
       repeatable: true,
     },
     write: { type: "boolean", description: "Allow changes. (Default: transactions are read-only)", default: false },
+    json: { type: "boolean", description: "The rows of the statement of --command as JSON." },
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
       if (args.passed.length > 0 && !process.argv.includes("--")) {
         throw new DefinitionError(`"${args.passed[0]}" is not an option.`, {
-          hint: 'Write -c "select 1" to run a statement; write -- before what is for psql.',
+          hint: 'Write -c "select 1" to run a statement; put arguments for psql after --.',
         });
+      }
+      if (args.json && args.command === undefined) {
+        throw new DefinitionError("--json needs a statement.", { hint: 'Write -c "select …" --json.' });
       }
       await withDatabase(await readConfig(args.cwd), { logins: "serving" }, async (cluster) => {
         const { url, settings, who } = await identify(cluster.urls, args.as, "svc db psql");
@@ -37,13 +41,18 @@ export const dbPsql = defineCommand({
         say(`As ${who}${args.write ? "" : ", reading only: --write allows changes"}.`);
         process.exitCode = await psql(url, settings, [
           ...["--set", `PROMPT1=${who.replaceAll("%", "%%")} %/%R%x%# `],
-          ...(args.command === undefined ? [] : ["--command", args.command]),
+          ...(args.json ? ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"] : []),
+          ...(args.command === undefined ? [] : ["--command", args.json ? asJson(args.command) : args.command]),
           ...(args.file === undefined ? [] : ["--file", args.file]),
           ...args.passed,
         ]);
       });
     }),
 });
+
+/** @param statement a query, or a change with RETURNING */
+const asJson = (statement: string) =>
+  `with svc_rows as (\n${statement.replace(/[\s;]+$/, "")}\n) select coalesce(json_agg(to_json(svc_rows)), '[]') from svc_rows`;
 
 /** @returns psql's exit code @throws DefinitionError when there is no psql */
 function psql(url: string, settings: Record<string, string>, args: readonly string[]): Promise<number> {

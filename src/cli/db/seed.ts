@@ -7,24 +7,25 @@ import type { Seed } from "../../contract/seed.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { runSeed } from "../../service/seed.ts";
 import { createLog } from "../../telemetry/log.ts";
-import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "../command.ts";
+import { cwdArgument, platformRoot, readConfig, run, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
+import { conclude, during } from "../output.ts";
 import { refusePending } from "../pending.ts";
 import { readSecrets } from "../read-secrets.ts";
 
 export const dbSeed = defineCommand({
-  meta: { name: "seed", description: "Write the rows and users that seed.ts makes, for development." },
+  meta: { name: "seed", description: "Insert the rows and users of seed.ts, for development." },
   args: {
     ...cwdArgument,
     file: { type: "string", description: "What to run. (Default: seed.ts in the backend's folder)" },
-    force: { type: "boolean", description: "In production too.", default: false },
+    force: { type: "boolean", description: "Also in production.", default: false },
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
       if (config.production && !args.force) {
-        throw new DefinitionError("Not here: NODE_ENV is production. Nothing was done.", {
-          hint: "--force seeds a database in production all the same.",
+        throw new DefinitionError("Seeding is refused: NODE_ENV is production. Nothing was done.", {
+          hint: "Pass --force to seed a production database.",
         });
       }
       const file = args.file ? resolve(config.cwd, args.file) : join(config.rootDir, "seed.ts");
@@ -33,8 +34,9 @@ export const dbSeed = defineCommand({
       await withDatabase(config, { logins: "serving" }, async (cluster) => {
         await refusePending({ adminUrl: cluster.urls.system, platform: platformRoot, application: config.cwd });
         const secrets = await readSecrets(config);
-        await runSeed(seed, { app, config, urls: cluster.urls, secrets, log: createLog("warn", process.stderr) });
-        say(`Seeded by ${file}.`);
+        const log = createLog("warn", process.stderr);
+        await during("Seeding", () => runSeed(seed, { app, config, urls: cluster.urls, secrets, log }));
+        conclude({ seeded: file }, `Seeded by ${file}.`);
       });
     }),
 });
@@ -47,7 +49,7 @@ async function loadSeed(file: string): Promise<Seed> {
   }
   const { default: seed } = await import(pathToFileURL(file).href);
   if (typeof seed?.["~svc"]?.seed === "function") return seed;
-  throw new DefinitionError(`The default export of ${file} is no seed.`, {
+  throw new DefinitionError(`The default export of ${file} is not a seed.`, {
     hint: "Write: export default defineSeed(async ({ context, user }) => { … });",
   });
 }
