@@ -130,6 +130,19 @@ describe("the packages", () => {
     await run("npm", ["ci", "--dry-run", "--ignore-scripts"]);
   });
 
+  test("take at most 190 MB without the development tools", async () => {
+    const light = join(folder, "light");
+    await mkdir(light);
+    await writeFile(join(light, "package.json"), "{}");
+    const archive = join(packages(), "svc-core-0.1.0.tgz");
+    const started = performance.now();
+    await run("npm", ["install", "--omit=dev", archive], light);
+    const seconds = Math.round((performance.now() - started) / 1000);
+    const megabytes = Number.parseInt(await run("du", ["-sm", "node_modules"], light), 10);
+    console.info(`npm install --omit=dev @svc/core: ${megabytes} MB, ${seconds} s`);
+    expect(megabytes).toBeLessThanOrEqual(190);
+  });
+
   // Tests ran with other versions than applications got, because of ranges and an `overrides` that only applies in the
   // repository.
   test("resolve to the versions that the tests run with", async () => {
@@ -139,7 +152,7 @@ describe("the packages", () => {
     expect(JSON.parse(await readFile(join(app, "package.json"), "utf8"))).not.toHaveProperty("overrides");
   });
 
-  test.each(["core", "client", "react", "testing"])(
+  test.each(["core", "client", "react", "testing", "dev"])(
     "@svc/%s is as npm and its tools expect a package",
     async (name) => {
       const output = await run(tool("publint"), [join(packages(), name), "--strict"], folder, {

@@ -1,0 +1,52 @@
+// If this file fails, an application without an optional package is not told which one to install, or how.
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type FeatureName, features, missingPackages } from "../../src/kit/optional-packages.ts";
+
+let app: string;
+const core = () => join(app, "node_modules/@svc/core");
+const install = async (name: string) => {
+  await mkdir(join(app, "node_modules", name), { recursive: true });
+  await writeFile(join(app, "node_modules", name, "package.json"), "{}");
+};
+const dependOn = (version: string) =>
+  writeFile(join(app, "package.json"), JSON.stringify({ dependencies: { "@svc/core": version } }));
+
+beforeAll(async () => {
+  app = await mkdtemp(join(tmpdir(), "svc-optional-"));
+  await mkdir(core(), { recursive: true });
+  const peerDependencies = { "@aws-sdk/client-s3": "^3.2.1", "@aws-sdk/lib-storage": "^3.2.1", "@svc/dev": "0.1.0" };
+  await writeFile(join(core(), "package.json"), JSON.stringify({ peerDependencies }));
+  await dependOn("0.1.0");
+});
+afterAll(() => rm(app, { recursive: true, force: true }));
+
+test("a missing package is named with the command that installs its tested version", () => {
+  expect(missingPackages("s3", core())).toEqual({
+    message:
+      'Storing files in S3 (storage.driver "s3") needs the packages @aws-sdk/client-s3, @aws-sdk/lib-storage, which are not installed.',
+    hint: "In the application's folder: npm install @aws-sdk/client-s3@3.2.1 @aws-sdk/lib-storage@3.2.1",
+  });
+});
+
+test("only the missing one of a feature's packages is named", async () => {
+  await install("@aws-sdk/client-s3");
+  expect(missingPackages("s3", core())?.message).toContain("needs the package @aws-sdk/lib-storage, which is not");
+  await install("@aws-sdk/lib-storage");
+  expect(missingPackages("s3", core())).toBeNull();
+});
+
+test("a package for development is saved as one", () => {
+  expect(missingPackages("dev", core())?.hint).toMatch(/npm install --save-dev @svc\/dev@0\.1\.0$/);
+});
+
+test("svc's own come from where the application has @svc/core's archive from", async () => {
+  await dependOn("file:../packages/svc-core-0.1.0.tgz");
+  expect(missingPackages("dev", core())?.hint).toMatch(/--save-dev \.\.\/packages\/svc-dev-0\.1\.0\.tgz$/);
+});
+
+test.each(Object.keys(features) as FeatureName[])("the repository has what %s needs", (name) => {
+  expect(missingPackages(name)).toBeNull();
+});
