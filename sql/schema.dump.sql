@@ -2281,6 +2281,37 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The public file with this id, where the policies let the caller see it: public ones can be read by id, not listed.
 
+-- function svc.find_row(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_row(resource jsonb, args jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+AS $function$
+declare
+  chosen constant record := svc_hidden.related_item(resource, args);
+  condition text;
+  result json;
+begin
+  select string_agg(format('t.%I = %L::%s', k.value ->> 'name', args -> 'by' ->> k.key, k.value ->> 'type'), ' and ')
+    into condition
+    from jsonb_each(resource -> 'keys') as k
+   where args -> 'by' ? k.key;
+  if condition is null then
+    return null;
+  end if;
+
+  execute format('select %s from (select %s from %s as t where %s limit 1) as t',
+    chosen.item,
+    svc_hidden.columns_sql(chosen.needed || (resource #>> '{columns,id,name}')),
+    resource ->> 'table',
+    concat_ws(' and ', condition, resource ->> 'visible')) into result;
+  return result;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: One row by a key, with selected properties and included relations, or null. Called by generated get functions.
+
 -- function svc.find_rows(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_rows(list jsonb)
  RETURNS json
@@ -2302,7 +2333,7 @@ declare
 
   -- Step 2: the rows.
   requested constant text    := nullif(concat_ws(' and ',
-    svc_hidden.filter_sql(list -> 'filters', args -> 'filters'),
+    svc_hidden.filter_sql((list -> 'filters') || coalesce(list -> 'relations', '{}'), args -> 'filters'),
     svc_hidden.search_sql(list -> 'search', args ->> 'search')), '');
 
   -- Step 3: where the page starts. A cursor is bound to its list.
@@ -2318,12 +2349,21 @@ declare
   last_id text;
   found_rows bigint;
   total bigint;
+  chosen record;
 begin
-  -- Step 4: the page, and one row more, which tells whether there is another page.
+  -- Step 4: what each row shows, when that is not every column. The page reads the columns that it is made of and sorted
+  -- by.
+  if args ?| '{include,select}' then
+    chosen := svc_hidden.related_item(list, args);
+    list := list || jsonb_build_object('item', chosen.item,
+      'row', svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', list #>> '{columns,id,name}']));
+  end if;
+
+  -- Step 5: the page, and one row more, which tells whether there is another page.
   execute svc_hidden.page_sql(list, sort, direction, concat_ws(' and ', list ->> 'visible', requested, start), skipped)
     into data, last_key, last_id, found_rows;
 
-  -- Step 5: the total. A page with nothing behind it shows it, unless the page itself lies behind the end.
+  -- Step 6: the total. A page with nothing behind it shows it, unless the page itself lies behind the end.
   if list ->> 'count' <> 'none' and start is null and found_rows <= page_size and (found_rows > 0 or skipped = 0) then
     total := skipped + found_rows;
   else
@@ -3068,6 +3108,17 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: How many numbers the vectors of a scope have that the caller may read.
 
+-- function svc_hidden.columns_sql(text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.columns_sql(names text[])
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select string_agg(distinct format('t.%I', name), ', ') from unnest(names) as name
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Columns as a select list over t. Part of svc_hidden.related_rows(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
 -- function svc_hidden.count_rows(text,text,text,text,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.count_rows(target text, visible text, requested text, mode text, shown bigint)
  RETURNS bigint
@@ -3093,6 +3144,23 @@ end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Number of rows of a list: exact, estimated, or null for none. Part of svc.find_rows().
+
+-- function svc_hidden.crud_resource(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.crud_resource(prefix text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  resource jsonb;
+begin
+  -- Generated functions have unquoted names, so PostgreSQL keeps them in lower case.
+  execute format('select svc_crud.%I()', lower(prefix || '_resource')) into resource;
+  return resource;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Description of a generated resource by its prefix. Part of svc_hidden.related_rows(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
 -- function svc_hidden.cursor_sql(text,text,jsonb,jsonb,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.cursor_sql(cursor text, list_name text, sort jsonb, id jsonb, direction text)
@@ -3379,6 +3447,34 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
 comment: Condition of a filter by a list of values. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
+-- function svc_hidden.filter_members(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.filter_members(relation jsonb, input jsonb, OUT quantifier text, OUT member jsonb, OUT columns jsonb)
+ RETURNS SETOF record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  target jsonb;
+begin
+  if jsonb_typeof(input) <> 'object' then
+    return;
+  end if;
+  target := svc_hidden.crud_resource(relation ->> 'to');
+  columns := (target -> 'filters') || coalesce(target -> 'relations', '{}');
+  if not (relation -> 'many')::boolean then
+    quantifier := 'some';
+    member := input;
+    return next;
+    return;
+  end if;
+  for quantifier, member in select e.key, e.value from jsonb_each(input) as e where e.key in ('some', 'none', 'every') loop
+    return next;
+  end loop;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: The filters inside a condition on a relation. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
 -- function svc_hidden.filter_pattern(text,text,jsonb,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_pattern(kind text, op text, value jsonb, subject text)
  RETURNS text
@@ -3402,29 +3498,77 @@ comment: Condition of a filter by a pattern. Part of svc_hidden.filter_condition
 CREATE OR REPLACE FUNCTION svc_hidden.filter_patterns(columns jsonb, filters jsonb, OUT patterns bigint, OUT characters bigint)
  RETURNS record
  LANGUAGE sql
- IMMUTABLE
+ STABLE
 AS $function$
-  with recursive objects (object, level) as (
-    select filters, 0
+  with recursive objects (object, columns, level) as (
+    select filters, columns, 0
     union all
-    -- Strict and silent as in filter_size().
-    select m.member, o.level + 1
+    select m.object, m.columns, o.level + 1
       from objects as o
-      cross join (values ('strict $.OR[*]'::jsonpath), ('strict $.AND[*]')) as g (path)
-      cross join jsonb_path_query(o.object, g.path, '{}', true) as m (member)
+      cross join lateral (
+        -- Strict and silent as in filter_size().
+        select g.member, o.columns
+          from (values ('strict $.OR[*]'::jsonpath), ('strict $.AND[*]')) as p (path)
+          cross join jsonb_path_query(o.object, p.path, '{}', true) as g (member)
+        union all
+        select f.member, f.columns
+          from jsonb_path_query(o.object, 'strict $.keyvalue()', '{}', true) as c (pair)
+          cross join svc_hidden.filter_members(o.columns -> (c.pair ->> 'key'), c.pair -> 'value') as f
+         where o.columns -> (c.pair ->> 'key') ? 'to'
+      ) as m (object, columns)
      where o.level < 5
   )
   select count(*), coalesce(sum(length(c.pair #>> '{value,value}')), 0)
     from objects as o
     cross join jsonb_path_query(o.object, 'strict $.keyvalue()', '{}', true) as c (pair)
-   where columns -> (c.pair ->> 'key') ->> 'kind' = 'text'
-     and not coalesce((columns -> (c.pair ->> 'key') -> 'array')::boolean, false)
+   where o.columns -> (c.pair ->> 'key') ->> 'kind' = 'text'
+     and not coalesce((o.columns -> (c.pair ->> 'key') -> 'array')::boolean, false)
      and c.pair -> 'value' ->> 'op' in ('like', 'ilike')
      and jsonb_typeof(c.pair #> '{value,value}') = 'string'
      and length(c.pair #>> '{value,value}') <= 1000
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
 comment: Number of patterns in a filter, and of their characters. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
+-- function svc_hidden.filter_relation(jsonb,jsonb,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.filter_relation(relation jsonb, input jsonb, depth integer)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  through constant jsonb := relation -> 'through';
+  one record;
+  target jsonb;
+  inner_sql text;
+  found_sql text;
+  parts text[];
+begin
+  for one in select m.quantifier, m.member, m.columns from svc_hidden.filter_members(relation, input) as m loop
+    if pg_column_size(one.member) > 32768 and svc_hidden.filter_size(one.member) > 5000 then
+      continue;  -- as in filter_sql(), which counts the conditions of one level
+    end if;
+    inner_sql := svc_hidden.filter_sql(one.columns, one.member, depth);
+    if inner_sql is null and not (one.member = '{}' and one.quantifier <> 'every' and (relation -> 'many')::boolean) then
+      continue;  -- an empty filter asks whether there are rows; one of which nothing is left is ignored
+    end if;
+
+    target := coalesce(target, svc_hidden.crud_resource(relation ->> 'to'));
+    found_sql := format('select %s from %s as t where %s', svc_hidden.names_sql(relation -> 'foreign'), target ->> 'table',
+      coalesce(nullif(concat_ws(' and ', target ->> 'visible',
+        case when one.quantifier = 'every' then format('%s is not true', inner_sql) else inner_sql end), ''), 'true'));
+    if through is not null then
+      found_sql := format('select %s from %s as t where %s', svc_hidden.names_sql(through -> 'local'), through ->> 'table',
+        concat_ws(' and ', through ->> 'visible', format('(%s) in (%s)', svc_hidden.names_sql(through -> 'foreign'), found_sql)));
+    end if;
+    parts := parts || format(case when one.quantifier = 'some' then '(%s) in (%s)' else '((%s) in (%s)) is not true' end,
+      svc_hidden.names_sql(relation -> 'local'), found_sql);
+  end loop;
+  return '(' || array_to_string(parts, ' and ') || ')';
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Condition of a filter on related rows, or null. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
 -- function svc_hidden.filter_size(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_size(filters jsonb)
@@ -3491,6 +3635,9 @@ begin
             select svc_hidden.filter_sql(columns, e.member, depth + 1) as sql from jsonb_array_elements(value) as e (member)
           ) as m;
       end if;
+    elsif columns -> key ? 'to' then
+      -- Rule 6: a relation, which counts as a level like a group.
+      part := case when depth < 5 then svc_hidden.filter_relation(columns -> key, value, depth + 1) end;
     else
       -- Rule 4: a column that is not in the allow-list has no description, so it is ignored.
       part := svc_hidden.filter_condition(columns -> key, value);
@@ -3748,6 +3895,18 @@ $function$
 execute: svc_authenticated, svc_system
 comment: Waits for another transaction that stores this document of the caller. Definer: advisory locks are closed to requests; the key holds the caller's id, so nobody else's documents wait.
 
+-- function svc_hidden.names_sql(jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.names_sql(names jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select string_agg(format('t.%I', n.name), ', ' order by n.position)
+    from jsonb_array_elements_text(names) with ordinality as n (name, position)
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Columns as a list over t, in their order. Part of svc_hidden.related_rows(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
 -- function svc_hidden.page_sql(jsonb,jsonb,text,text,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.page_sql(list jsonb, sort jsonb, direction text, condition text, skipped bigint)
  RETURNS text
@@ -3783,6 +3942,110 @@ end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The statement that reads a page of a list. Part of svc.find_rows(). lint:allow function_without_search_path: it runs under that of its caller; its text names no function of a schema.
+
+-- function svc_hidden.related_item(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.related_item(resource jsonb, wanted jsonb, OUT item text, OUT needed text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  relations constant jsonb := coalesce(resource -> 'relations', '{}');
+  parts text[];
+  name text;
+  options jsonb;
+begin
+  select coalesce(array_agg(format('%s as %I', f.field ->> 2, f.field ->> 0) order by f.position), '{}'),
+         coalesce(array_agg(f.field ->> 1), '{}')
+    into parts, needed
+    from jsonb_array_elements(resource -> 'fields') with ordinality as f (field, position)
+   where not wanted ? 'select' or wanted -> 'select' ? (f.field ->> 0);
+
+  for name, options in select e.key, e.value from jsonb_each(coalesce(wanted -> 'include', '{}')) as e loop
+    if relations ? name and (options = 'true' or jsonb_typeof(options) = 'object') then
+      parts := parts || format('%s as %I', svc_hidden.related_rows(relations -> name, options), name);
+      needed := needed || array(select jsonb_array_elements_text(relations -> name -> 'local'));
+    end if;
+  end loop;
+
+  item := format('(select row_to_json(item.*) from (select %s) as item)', array_to_string(parts, ', '));
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: A row as JSON with selected properties and included relations, as SQL over t. Part of svc.find_rows(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
+-- function svc_hidden.related_rows(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.related_rows(relation jsonb, wanted jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  target  constant jsonb   := svc_hidden.crud_resource(relation ->> 'to');
+  many    constant boolean := (relation -> 'many')::boolean;
+  through constant jsonb   := relation -> 'through';
+  options constant jsonb   := case when jsonb_typeof(wanted) = 'object' then wanted else '{}' end;
+  chosen  constant record  := svc_hidden.related_item(target, options);
+  keys text;
+  link text;
+  conditions text;
+  order_by text := target ->> 'orderBy';
+  direction text := 'desc';
+  sort jsonb;
+  row_limit bigint := 1;
+begin
+  select string_agg(format('t.%I as k%s', l.name, l.position), ', ') into keys
+    from jsonb_array_elements_text(relation -> 'local') with ordinality as l (name, position);
+
+  -- Step 1: which rows. A join table is read under its own policies; a row that it names twice comes once.
+  select string_agg(format('t.%I = k.k%s', f.name, f.position), ' and ') into link
+    from jsonb_array_elements_text(coalesce(through -> 'local', relation -> 'foreign')) with ordinality as f (name, position);
+  if through is not null then
+    link := format('(%s) in (select %s from %s as t where %s)',
+      svc_hidden.names_sql(relation -> 'foreign'), svc_hidden.names_sql(through -> 'foreign'), through ->> 'table',
+      concat_ws(' and ', through ->> 'visible', link));
+  end if;
+  conditions := concat_ws(' and ', link, target ->> 'visible');
+
+  -- Step 2: of a list, its filters, order and length.
+  if many then
+    conditions := concat_ws(' and ', conditions,
+      svc_hidden.filter_sql((target -> 'filters') || coalesce(target -> 'relations', '{}'), options -> 'filters'));
+    select o.key, case when o.value = 'asc' then 'asc' else 'desc' end into order_by, direction
+      from jsonb_each_text(options -> 'orderBy') as o
+     where target -> 'columns' ? o.key
+     limit 1;
+    if not found then
+      order_by := target ->> 'orderBy';
+      direction := 'desc';
+    end if;
+    row_limit := least(greatest(coalesce((options ->> 'limit')::bigint, (target #> '{limits,0}')::bigint), 1),
+      (target #> '{limits,1}')::bigint);
+  end if;
+  sort := target -> 'columns' -> order_by;
+
+  -- As in svc_hidden.page_sql(), the innermost select sorts and limits plain columns; JSON is made of what is left.
+  return format(
+    '(select %1$s from (select %2$s) as k cross join lateral (
+       select %3$s as item
+         from (select %4$s from %5$s as t where %6$s order by t.%7$I %8$s %9$s, t.%10$I %8$s limit %11$s) as t
+     ) as r)',
+    case when many then 'coalesce(json_agg(r.item), ''[]'')' else 'r.item' end,
+    keys,
+    chosen.item,
+    svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', target #>> '{columns,id,name}']),
+    target ->> 'table',
+    conditions,
+    sort ->> 'name',
+    direction,
+    case when (sort ->> 'notNull')::boolean then '' else 'nulls last' end,
+    target #>> '{columns,id,name}',
+    row_limit
+  );
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: The rows behind a relation as JSON, as SQL over t. Part of svc_hidden.related_item(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
 -- function svc_hidden.search_condition(jsonb,jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.search_condition(target jsonb, scope jsonb, filters jsonb)
