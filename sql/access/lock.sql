@@ -31,5 +31,5 @@ $$;
 grant execute on function svc.lock(text) to svc_anonymous, svc_authenticated;
 
 comment on function svc.lock(text) is
-  'Waits until no other transaction has locked this name, and keeps it until the transaction ends. '
+  'Waits until no other transaction holds the lock of this name, and holds it until the transaction ends. '
   'Definer: advisory locks are closed to requests, because the platform''s keys are among them.';

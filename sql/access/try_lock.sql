@@ -23,5 +23,5 @@ $$;
 grant execute on function svc.try_lock(text) to svc_anonymous, svc_authenticated;
 
 comment on function svc.try_lock(text) is
-  'Locks this name until the transaction ends, or answers false at once when another transaction has it. '
+  'Locks this name until the transaction ends, or returns false at once if another transaction holds the lock. '
   'Definer: advisory locks are closed to requests, because the platform''s keys are among them.';

@@ -42,4 +42,4 @@ end
 $$;
 
 comment on function svc_private.reserve_credits(text, text, text, numeric, numeric, numeric) is
-  'Reserves credits for one call and returns the line of the ledger; SV402 above the cap of the request or of the user.';
+  'Reserves credits for one call and returns the row of the ledger; SV402 above the cap of the request or of the user.';

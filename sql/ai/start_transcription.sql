@@ -43,4 +43,4 @@ revoke execute on function svc.start_transcription(uuid, text) from svc_authenti
 
 comment on function svc.start_transcription(uuid, text) is
   'Begins the transcription of a stored recording that the current user may see, and returns its id. '
-  'Definer: the queue''s tables answer no request; it acts for the transaction''s user alone.';
+  'Definer: requests have no rights on the queue''s tables; it acts only for the transaction''s user.';

@@ -44,4 +44,5 @@ end
 $$;
 
 comment on function svc_private.require_restored(jsonb, jsonb, jsonb) is
-  'An error that names the first table, definition or sequence that is not as the backup says; null definitions are not compared.';
+  'Raises an error that names the first table, definition or sequence that differs from the backup; null definitions '
+  'are not compared.';

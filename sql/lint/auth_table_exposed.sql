@@ -23,4 +23,5 @@ select distinct 'error', 'pg_catalog.pg_class'::regclass, r.oid, 0, r.name,
    and (r.kind = 'm' or not coalesce(r.options::text ~* 'security_invoker=(true|on|1)', false))
    and has_any_column_privilege('svc_authenticated', r.oid, 'select');
 
-comment on view svc_private.lint_auth_table_exposed is 'Tables of the authentication that a request reaches, itself or through a view.';
+comment on view svc_private.lint_auth_table_exposed is
+  'Authentication tables that a request can read, directly or through a view.';

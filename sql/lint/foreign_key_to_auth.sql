@@ -13,4 +13,5 @@ select 'warning' as severity, 'pg_catalog.pg_constraint'::regclass as catalog, k
    and k.confkey::int2[] is distinct from (
      select p.conkey from pg_catalog.pg_constraint p where p.conrelid = t.oid and p.contype = 'p');
 
-comment on view svc_private.lint_foreign_key_to_auth is 'Foreign keys to tables of the authentication by anything but their primary key.';
+comment on view svc_private.lint_foreign_key_to_auth is
+  'Foreign keys to authentication tables that do not reference the primary key.';

@@ -9,4 +9,5 @@ select 'error' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid a
  where p.permissive and p.command in ('update', 'all') and p.check_text = 'true' and p.using_text <> 'true'
    and (p.for_everybody or p.roles && '{svc_anonymous,svc_authenticated}');
 
-comment on view svc_private.lint_given_away_row is 'Update policies with a condition on the old row and none on the new.';
+comment on view svc_private.lint_given_away_row is
+  'Update policies with a condition on the old row and none on the new row.';

@@ -37,4 +37,5 @@ select distinct on (r.policy)
         and e.polqual::text like '%{SUBLINK %')
  order by r.policy, r.role, r.first_asked;
 
-comment on view svc_private.lint_recursive_policy is 'Policies that lead back to their own table, which PostgreSQL refuses.';
+comment on view svc_private.lint_recursive_policy is
+  'Policies that read their own table, directly or through others, which PostgreSQL refuses.';

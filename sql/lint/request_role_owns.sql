@@ -8,4 +8,4 @@ select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as
   join pg_catalog.pg_roles o on o.oid = r.owner
  where o.rolname in ('svc_request', 'svc_anonymous', 'svc_authenticated');
 
-comment on view svc_private.lint_request_role_owns is 'Tables and views owned by a role of requests.';
+comment on view svc_private.lint_request_role_owns is 'Tables and views owned by a request role.';

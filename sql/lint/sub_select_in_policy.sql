@@ -9,4 +9,5 @@ select 'info' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid as
   from svc_private.policy_texts p
  where p.using_text ~ '\mIN \( SELECT';
 
-comment on view svc_private.lint_sub_select_in_policy is 'Policies that compare with IN (SELECT …), which no index serves.';
+comment on view svc_private.lint_sub_select_in_policy is
+  'Policies that compare with IN (SELECT …), which cannot use an index.';

@@ -11,4 +11,4 @@ select distinct on (r.oid) 'error' as severity, 'pg_catalog.pg_class'::regclass 
     or c.relreplident = 'd'
    and not exists (select from pg_catalog.pg_index i where i.indrelid = r.oid and i.indisprimary);
 
-comment on view svc_private.lint_unpublishable_table is 'Published tables whose changed rows cannot be named.';
+comment on view svc_private.lint_unpublishable_table is 'Published tables without a usable replica identity.';

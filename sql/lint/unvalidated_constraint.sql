@@ -9,4 +9,4 @@ select 'warning' as severity, 'pg_catalog.pg_constraint'::regclass as catalog, k
   join svc_private.relations r on r.oid = k.conrelid
  where not k.convalidated;
 
-comment on view svc_private.lint_unvalidated_constraint is 'Constraints that hold for new rows only.';
+comment on view svc_private.lint_unvalidated_constraint is 'Constraints that are checked only for new rows.';

@@ -10,4 +10,4 @@ select distinct 'error' as severity, 'pg_catalog.pg_policy'::regclass as catalog
    and d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid <> p.relid
   join svc_private.relations t on t.oid = d.refobjid and t.schema = 'auth';
 
-comment on view svc_private.lint_user_field_in_policy is 'Policies that read tables of the authentication.';
+comment on view svc_private.lint_user_field_in_policy is 'Policies that read authentication tables.';

@@ -9,4 +9,5 @@ select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as
    and (r.anonymous_reaches and has_any_column_privilege('svc_anonymous', r.oid, 'select, insert, update')
         or r.users_reach and has_any_column_privilege('svc_authenticated', r.oid, 'select, insert, update'));
 
-comment on view svc_private.lint_view_without_security_invoker is 'Views that requests may read and that look past row-level security.';
+comment on view svc_private.lint_view_without_security_invoker is
+  'Views that requests may read and that bypass row-level security.';

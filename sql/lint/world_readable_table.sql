@@ -10,4 +10,4 @@ select 'info' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid as
    and (p.for_everybody or 'svc_anonymous' = any (p.roles))
    and r.anonymous_reaches and has_any_column_privilege('svc_anonymous', p.relid, 'select');
 
-comment on view svc_private.lint_world_readable_table is 'Tables that callers without an account read whole.';
+comment on view svc_private.lint_world_readable_table is 'Tables that callers without an account can read completely.';

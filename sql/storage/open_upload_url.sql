@@ -30,5 +30,5 @@ $$;
 grant execute on function svc.open_upload_url(uuid, text, interval) to svc_request, svc_system;
 
 comment on function svc.open_upload_url(uuid, text, interval) is
-  'When the signed URL of a reservation expires; 42501 where a policy would refuse the file. '
-  'Definer: requests may not read reservations; it takes those of the current user alone.';
+  'When the signed URL of a reservation expires; 42501 if a policy would refuse the file. '
+  'Definer: requests may not read reservations; it takes only those of the current user.';

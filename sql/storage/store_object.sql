@@ -29,5 +29,5 @@ $$;
 grant execute on function svc.store_object(uuid, uuid, bigint, text) to svc_request, svc_system;
 
 comment on function svc.store_object(uuid, uuid, bigint, text) is
-  'Turns a reservation of the current user into a stored file; 42501 where a policy refuses it. '
+  'Turns a reservation of the current user into a stored file; 42501 if a policy refuses it. '
   'Definer: requests may not write rows of files; it takes reservations of the current user, and policies decide.';
