@@ -23,9 +23,9 @@ export const bucketTopic = (bucket: string, crud: CrudDefinition, owner: unknown
 type Change = Pgoutput.MessageInsert | Pgoutput.MessageUpdate | Pgoutput.MessageDelete;
 
 /**
- * The topics of a change: of the row as it was, and as it is.
+ * The topics of a change: those of the old row and of the new row.
  *
- * @returns null when they cannot be told, and everybody who watches has to ask again
+ * @returns null if they cannot be determined: then all watchers must query again
  */
 export function bucketsOf(crud: CrudDefinition, scoped: ScopedRealtime, change: Change, log: Logger): string[] | null {
   // As it was, the row is logged whole only once `svc migrate` has said so.

@@ -30,7 +30,7 @@ export const connectionLimits = {
   keys: 256 * 1024,
   /** Frames from the client within ten seconds. */
   frames: 2_000,
-  /** Bytes that wait to be sent; whoever reads more slowly is dropped, and asks again when it comes back. */
+  /** Bytes that wait to be sent. A slower reader is disconnected, and queries again when it reconnects. */
   waiting: 1024 * 1024,
 } as const;
 

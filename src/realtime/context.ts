@@ -53,7 +53,7 @@ export class CallRealtime implements ContextRealtime {
       );
     }
     const { json, meta } = toParts("What is emitted", data, "Store it, and emit its id.");
-    // What JSON lacks goes as an answer would: a Date is one for whoever watches, too.
+    // Values that JSON does not have are encoded as in answers: watchers get a Date as a Date.
     this.#say(meta.length > 0 ? { emit: key, result: { json, meta } } : { emit: key, data: json });
   }
 

@@ -18,7 +18,7 @@ export interface Grant {
   expiresAt: number;
 }
 
-/** In milliseconds: as long as a JWT. Who then goes on watching asks for another, and is asked who they are. */
+/** In milliseconds: as long as a JWT. A client that continues to watch requests another, and is authenticated again. */
 export const grantLifetime = 5 * 60_000;
 
 export class Grants {

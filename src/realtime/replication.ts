@@ -1,7 +1,7 @@
 /**
- * Reads the write-ahead log: what every committed transaction did to the published tables, and what it said, in commit
- * order, whoever did it. The slot is temporary: a process that dies leaves nothing behind, and one that lost its
- * connection starts anew and says that there was a gap.
+ * Reads the write-ahead log: the changes of published tables and the messages of every committed transaction, in commit
+ * order, from all clients of the database. The slot is temporary: a process that dies leaves nothing behind. A process
+ * that lost its connection starts with a new slot and reports a gap.
  * Next hop: `transaction-events.ts` makes events of it. Format: https://www.postgresql.org/docs/current/protocol-replication.html
  */
 import { randomBytes } from "node:crypto";
@@ -59,7 +59,7 @@ export class ChangeReader {
     this.#options = options;
   }
 
-  /** Begins to read, and goes on until `stop`, through every loss of the connection. */
+  /** Reads until `stop`, and reconnects after every loss of the connection. */
   start(): void {
     this.#running ??= this.#run();
   }

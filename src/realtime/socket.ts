@@ -143,7 +143,7 @@ function refuse(socket: Duplex, { status, message, code, hint, retryAfter }: Svc
     `content-length: ${Buffer.byteLength(body)}`,
     ...(retryAfter === undefined ? [] : [`retry-after: ${retryAfter}`]),
   ];
-  // No server looks after this connection any more: whoever leaves it open would hold its file for ever.
+  // No server manages this connection any more: a client that keeps it open would hold its file descriptor forever.
   socket.once("finish", () => socket.destroy());
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }

@@ -156,7 +156,7 @@ export function split(key: string): { name: string; args: string | null } {
 const ofKey = (name: string, args: string | null): string[] =>
   args === null ? [`key:${name}`] : [`key:${name}`, `key:${name}::${args}`];
 
-/** Runs are told to their user alone, whoever else knows an id. */
+/** A run notifies only its own user, even if other users know its id. */
 function ofRuns(name: string, args: string | null, userId: string): string[] {
   if (name === "workflows.list") return [`runs:${userId}`];
   const { id } = argumentsIn(args);

@@ -67,7 +67,7 @@ function useParts(operation: Query, args: unknown, enabled: boolean) {
   useEffect(() => {
     if (!enabled) return;
     return client.watch(operation, args as never, (result) => {
-      // What comes for somebody who has just signed in is none of the one before.
+      // A result for a user who has just signed in does not belong to the previous user.
       if ((client.auth?.getState().user?.id ?? null) === user) queries.setQueryData(key, result);
     });
   }, [client, queries, name, enabled]);

@@ -27,7 +27,7 @@ export interface UseUploadResult extends UploadState {
   start(file: File): void;
   /** Stops sending. What has arrived waits a day. */
   pause(): void;
-  /** Goes on after `pause`, or after a failure. */
+  /** Continues after `pause`, or after a failure. */
   resume(): void;
   /** Gives it up, also at the service. What is done stays. */
   cancel(): void;

@@ -88,7 +88,7 @@ export interface SvcClient<Api extends Operations = Operations> {
    * Calls a query now and after every change of what it reads.
    *
    * @param onResult gets the result, each time; at once when somebody watches the same already
-   * @param onError  gets what went wrong; watching goes on. (Default: it is not told)
+   * @param onError  gets the error; watching continues. (Default: errors are not reported)
    * @returns a function that ends it
    * @example
    * const stop = client.watch(api.tasks.list, {}, (page) => render(page.data));
@@ -103,7 +103,7 @@ export interface SvcClient<Api extends Operations = Operations> {
   readonly realtime: { getStatus(): RealtimeStatus; subscribe(listener: () => void): () => void };
   /** Ends everything that is watched, and the connection. */
   close(): void;
-  /** For the bindings. Asks a query through whoever watches it, so that there is one fetch for all. */
+  /** For the bindings. Runs a query through its existing watchers, so that there is one fetch for all. */
   readonly "~svc": { refetch(operation: Query, args: unknown): Promise<unknown> };
   /**
    * Fetches one of the application's own routes with the caller's credentials. Resolves for every status.

@@ -12,7 +12,7 @@ export type ClientErrorCode =
   | "NETWORK_ERROR"
   /** No answer within the time that the call allows. With status 504 it was the service's own limit. */
   | "TIMEOUT"
-  /** An answer arrived that is none of the service's: a proxy's page, or half of one. */
+  /** The answer is not from the service, or incomplete: a proxy's page, or half an answer. */
   | "INVALID_ANSWER";
 
 /** Codes of the service, and of the SDK. Others may come from newer services. */

@@ -34,7 +34,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** Ends that a second try may mend: nothing was answered, or that it is too much right now. */
+/** Failures that a retry may resolve: there was no answer, or the service is busy. */
 const passing: ReadonlySet<string> = new Set(["NETWORK_ERROR", "UNAVAILABLE", "RATE_LIMITED", "INVALID_ANSWER"]);
 
 /** Repeats what only reads. @param retries after the first try */

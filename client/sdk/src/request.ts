@@ -70,7 +70,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** What an answer that is none says, by the service or by something before it. */
+/** The error of a refused call, from the service or from a proxy in front of it. */
 export function toError(response: Response, text: string): SvcError {
   const answer = parse(text);
   const { status } = response;

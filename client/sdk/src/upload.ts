@@ -12,7 +12,7 @@ export interface UploadOptions {
   name?: string;
   /** (Default: "private") */
   visibility?: "private" | "public";
-  /** Goes on with an upload that was begun earlier, also by another page. (Default: a new one) */
+  /** Continues an upload that was begun earlier, also by another page. (Default: a new upload) */
   id?: string;
   /** Told the upload's id as soon as there is one: what `id` takes later. */
   onStart?: (id: string) => void;
@@ -74,7 +74,7 @@ export async function upload(fetch: Fetch, file: Blob, options: UploadOptions = 
   return { id };
 }
 
-/** By its members: a Blob of another window, or of a library for one, is none of this window's class. */
+/** Checks the members: a Blob of another window or of a library is not an instance of this window's class. */
 function checkFile(file: Partial<Blob> | null | undefined): void {
   if (typeof file?.size === "number" && typeof file.slice === "function") return;
   const what =
@@ -84,7 +84,7 @@ function checkFile(file: Partial<Blob> | null | undefined): void {
   );
 }
 
-/** Gives an upload up, and what has arrived of it. One that is finished, or unknown, is left as it is. */
+/** Cancels an upload and removes its received bytes. A finished or unknown upload does not change. */
 export async function cancelUpload(fetch: Fetch, id: string): Promise<void> {
   const response = await fetch(`${path}/${id}`, { method: "DELETE", headers: tus });
   if (!response.ok && response.status !== 404) await fail(response);
@@ -128,7 +128,7 @@ async function fail(response: Response): Promise<never> {
   throw toError(response, text);
 }
 
-/** What a second look mends: another request came first, or the last answer took too long. */
+/** Failures that a new look at the upload resolves: another request came first, or the last answer took too long. */
 function passing(error: unknown): never {
   const isPassing = error instanceof SvcError && (error.code === "TIMEOUT" || error.code === "CONFLICT");
   throw isPassing ? new SvcError("UNAVAILABLE", error.message, { status: error.status, cause: error }) : error;

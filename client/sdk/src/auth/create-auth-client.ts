@@ -119,7 +119,7 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
     const query = new URLSearchParams(search);
     if (here() && !byCookie) flow.requireBegun(query);
     const failure = query.get("error");
-    // Whoever was signed in before is not who has just tried to.
+    // A user who was signed in before is not the user of this failed sign-in.
     if (code === undefined && failure !== null) {
       const why = /^[a-z_]{1,40}$/.test(failure) ? failure : "provider_error";
       throw new SvcError("FORBIDDEN", `The sign-in failed: ${why}.`, {

@@ -78,7 +78,7 @@ export function tokenStrategy({ state, request, endpoints, storage }: TokenParts
     return session ? { authorization: `Bearer ${session}` } : {};
   };
 
-  /** One refresh at a time, whoever needs it; they share its end, and none of them can stop it for the others. */
+  /** One refresh at a time for all waiting calls. They share its result, and none of them can cancel it for the others. */
   function refresh(): Promise<void> {
     if (refreshing?.era === era) return refreshing.end;
     const end = fetchJwt().finally(() => {

@@ -4,7 +4,7 @@
  */
 import { SvcError } from "../error.ts";
 
-/** What the backend answered; its refusals are handed on as they are. */
+/** The backend's answer; its refusals are passed on unchanged. */
 export interface BackendAnswer {
   status: number;
   body: Record<string, unknown>;

@@ -14,7 +14,7 @@ export function answer(status: number, body: object, cookie?: string, retryAfter
   return new Response(JSON.stringify(body), { status, headers });
 }
 
-/** The backend's refusal, as it is. */
+/** The backend's refusal, unchanged. */
 export const handOn = ({ status, body, retryAfter }: BackendAnswer, cookie?: string) =>
   answer(status, body, cookie, retryAfter);
 

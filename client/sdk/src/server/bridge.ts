@@ -106,7 +106,7 @@ export function createSvcAuthBridgeHandlers(options: BridgeOptions): BridgeHandl
     if (given.status >= 400) return handOn(given, given.status === 401 ? clear(at) : undefined);
     const { sessionToken = session.sessionToken, token } = given.body;
     if (typeof sessionToken !== "string" || typeof token !== "string") throw incomplete();
-    // Sealed again on each refresh, so that whoever keeps coming stays signed in; signed anew after a change of secrets.
+    // Sealed again on each refresh, so that active users stay signed in; signed again after a change of secrets.
     return answer(200, { token }, await keep({ user: latest(session.user, token), sessionToken }, at));
   }
 
@@ -119,7 +119,7 @@ export function createSvcAuthBridgeHandlers(options: BridgeOptions): BridgeHandl
       const given = await refreshes.signOut(session.sessionToken, end, isOver);
       return given.status >= 400 ? handOn(given, clear(at)) : answer(200, { success: true }, clear(at));
     } catch (error) {
-      // Here it is over all the same: whoever shares this browser is not signed in.
+      // The session ends in this browser anyway, so that the next user of the browser is not signed in.
       if (error instanceof SvcError) return refusal(signedOutHereOnly(error), clear(at));
       throw error;
     }

@@ -25,7 +25,7 @@ export function requireOwnPage(request: Request, own: readonly string[]): string
 }
 
 /**
- * Reads a body that is handed on as it is.
+ * Reads a body that is passed on unchanged.
  *
  * @throws SvcError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, BAD_REQUEST
  */

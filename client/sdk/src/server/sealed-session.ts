@@ -17,7 +17,7 @@ export const lifetime = 7 * 24 * 60 * 60;
 /** iron-session accepts a seal for another minute, for clocks that differ. Seven days are seven days here. */
 const ttl = lifetime - 60;
 
-/** In characters. Browsers drop longer cookies, so that there is none of ours. */
+/** In characters. Browsers drop longer cookies, so a longer one is not ours. */
 const longest = 4096;
 
 /**

@@ -26,7 +26,7 @@ export type ServerCalls = Pick<SvcClient, "query" | "mutate">;
 
 export interface ServerCaller {
   /**
-   * As whoever sent this request, in cookie mode: with the service's own cookies of it and no other.
+   * Calls as the sender of this request, in cookie mode: with the request's cookies of the service and no others.
    * Mutations are refused (FORBIDDEN) unless a page of the same origin has sent the request.
    */
   forRequest(request: Request | Headers): ServerCalls;
@@ -83,7 +83,7 @@ function fixed(headers: Record<string, string>): AuthClient {
   return parts as AuthClient;
 }
 
-/** The service's cookies; those of the frontend and of third parties are none of its business. */
+/** Only the service's cookies, without those of the frontend and of third parties. */
 function ownCookies(header: string | null): string {
   const own = cookiePairs(header).filter(({ name }) => /^(__Secure-)?authlib\.[\w.-]+$/.test(name));
   return own.map(({ name, value }) => `${name}=${value}`).join("; ");
