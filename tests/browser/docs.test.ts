@@ -52,7 +52,7 @@ if (!chromiumPath) {
     await ask(page, "A transaction that rolls back always sends events.");
     await docs.getByText("The documents do not say so.").waitFor();
 
-    await ask(page, "Is a password trimmed?");
+    await ask(page, "How does a user reset a forgotten password?");
     await docs
       .getByText(/password/i)
       .first()
