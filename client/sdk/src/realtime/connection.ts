@@ -1,7 +1,7 @@
 /**
- * The socket that all watched queries of a client share: opened with the first, closed after the last, and opened again
- * when it is lost or another user signs in.
- * Next hop: `watched-query.ts` gets the events.
+ * The socket that all watched queries of a client share: opened with the first, closed after the last, made anew
+ * whenever it is lost or somebody else signs in.
+ * Next hop: `watched-query.ts` hears what comes.
  */
 import type { AuthClient } from "../auth/create-auth-client.ts";
 import type { Credentials } from "../auth/strategy.ts";
@@ -9,18 +9,18 @@ import { SvcError } from "../error.ts";
 import { withDeadline } from "../patience.ts";
 import { request, type Transport } from "../request.ts";
 
-/** `live`: changes arrive. `degraded`: changes may not arrive, and queries are repeated periodically. */
+/** `live`: changes arrive. `degraded`: they may not, and queries are asked again now and then. */
 export type RealtimeStatus = "idle" | "connecting" | "live" | "degraded";
 
-/** The listener of a key. */
+/** Who listens to a key. */
 export interface KeyListener {
-  /** From now on no change is missed; earlier changes may have been missed. */
+  /** From now on no change is missed; what changed before may have been. */
   subscribed(): void;
   /** @param xid the transaction that changed something */
   changed(xid: string): void;
   /** The service sent a result by itself. @param body encoded, or plain data */
   updated(frame: { result?: unknown; data?: unknown }, xid: string): void;
-  /** The service refuses this subscription. */
+  /** The service will not let this be watched. */
   refused(error: { code: string; error: string; hint?: string }): void;
 }
 
@@ -48,20 +48,20 @@ interface Frame {
 const firstRetry = 500;
 const longestRetry = 30_000;
 const ticketTimeout = 15_000;
-/** How long a connection without subscriptions is kept, because pages often replace their queries. */
+/** How long a connection without subscriptions is kept: pages replace their queries all the time. */
 const idleFor = 2_000;
 
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #listeners = new Map<string, KeyListener>();
   readonly #watchers = new Set<() => void>();
-  /** The service's keys of queries that are watched with a grant; several may share a name. */
+  /** What the service calls queries that are watched with a grant; several may share a name. */
   readonly #granted = new Map<string, string>();
   #socket: WebSocket | undefined;
   #status: RealtimeStatus = "idle";
   #timer: ReturnType<typeof setTimeout> | undefined;
   #attempt = 0;
-  /** Counts connections: events of an earlier one are ignored. */
+  /** Counts connections: what an earlier one still does is no longer of interest. */
   #era = 0;
   #user: string | null = null;
 
@@ -72,7 +72,7 @@ export class Connection {
       const user = options.auth?.getState().user?.id ?? null;
       if (user === this.#user) return;
       this.#user = user;
-      // Another user: the socket's rights are those of the previous user.
+      // Somebody else: what the socket may hear was decided for the one before.
       if (this.#listeners.size > 0) this.#open();
     });
   }
@@ -127,7 +127,7 @@ export class Connection {
     );
   }
 
-  /** The URL: with a ticket, because browsers cannot add headers; without a ticket by cookie or anonymously. */
+  /** Where to connect: with a ticket, for a browser sends no headers along; by cookie, or as nobody, without. */
   async #address(): Promise<string> {
     const { transport, auth } = this.#options;
     const base = transport.baseUrl || globalThis.location.origin;
@@ -158,7 +158,7 @@ export class Connection {
       const { status = 0, code, message, hint } = error as SvcError;
       const isFinal = error instanceof SvcError && status >= 400 && status < 500 && status !== 429;
       if (isFinal) this.#listeners.get(key)?.refused({ code, error: message, ...(hint !== undefined && { hint }) });
-      else this.#socket?.close(); // as if it had been lost: all queries are repeated later
+      else this.#socket?.close(); // as if it had been lost: everything is asked for again, later
     }
   }
 
@@ -175,7 +175,7 @@ export class Connection {
     try {
       return await ask(credentials);
     } catch (error) {
-      // The JWT was revoked, for example because the user's row has changed: one retry with a fresh one.
+      // The JWT has been revoked, for example since the user's row has changed: one more try with a fresh one.
       if (!(error instanceof SvcError && error.status === 401) || !auth?.["~svc"].refused(credentials)) throw error;
       return ask(await auth["~svc"].credentials(signal));
     }
@@ -199,7 +199,7 @@ export class Connection {
     this.#socket = undefined;
     this.#become("degraded");
     const longest = Math.min(firstRetry * 2 ** this.#attempt++, longestRetry);
-    // Full jitter: after a restart of the service the clients do not reconnect all at once.
+    // Full jitter: after a restart of the service everybody comes, but not at once.
     this.#timer = setTimeout(() => era === this.#era && this.#open(), Math.random() * longest);
   }
 

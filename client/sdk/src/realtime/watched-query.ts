@@ -1,14 +1,14 @@
 /**
- * A watched query: one fetch and one subscription for all watchers with the same arguments. It never misses a change,
- * and does not fetch again for a change that it has already: an answer names the transactions that it saw, an event
- * names its transaction.
+ * A query that is watched: one fetch and one subscription for all who watch it with the same arguments. It never misses a
+ * change, and does not ask again for one that it has seen: an answer says which transactions it saw, an event which one
+ * it is about.
  * Next hop: `connection.ts` brings events, `snapshot.ts` compares.
  */
 import { SvcError } from "../error.ts";
 import type { Connection } from "./connection.ts";
 import { Snapshot } from "./snapshot.ts";
 
-/** An answer and its snapshot; null if unknown. */
+/** An answer, and what it saw; null when that cannot be said. */
 export interface Seen {
   result: unknown;
   snapshot: string | null;
@@ -18,9 +18,9 @@ export interface WatchedQueryOptions {
   key: string;
   connection: Connection;
   fetch(): Promise<Seen>;
-  /** Decodes a result that the service pushed. */
+  /** Makes a result of what the service sent by itself. */
   decode(frame: { result?: unknown; data?: unknown }): unknown;
-  /** The last watcher has left. */
+  /** Nobody watches any more. */
   unused(): void;
 }
 
@@ -29,13 +29,13 @@ export interface Watcher {
   error(error: unknown): void;
 }
 
-/** In milliseconds: changes within this time cause one fetch. */
+/** In milliseconds: changes that come together are asked for together. */
 const debounce = 25;
-/** How long it is kept without watchers. */
+/** How long it is kept when nobody watches. */
 const lingering = 500;
-/** The polling interval while changes may not arrive: a shown result is then never older than five seconds. */
+/** How often is asked while changes may not arrive: what is shown is then never five seconds old. */
 const pollEvery = 4_000;
-/** Backoff of failed fetches: the first wait, doubled each time, and the longest. */
+/** After a fetch that failed for a while: the first wait, doubled each time, and the longest. */
 const firstRetry = 500;
 const longestRetry = 30_000;
 
@@ -46,11 +46,11 @@ export class WatchedQuery {
   #last: { result: unknown } | undefined;
   #snapshot: Snapshot | null = null;
   #fetching: Promise<unknown> | undefined;
-  /** Transactions of events that arrived during a fetch; "" means unknown. */
+  /** What came while an answer was under way; "" stands for something unknown. */
   #meanwhile: string[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #poll: ReturnType<typeof setInterval> | undefined;
-  /** Failed fetches since the last success, and the time of the next try. */
+  /** Fetches that failed, since one did not, and when the next is tried. */
   #failures = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #ended = false;
@@ -83,7 +83,7 @@ export class WatchedQuery {
     };
   }
 
-  /** Another user has signed in: results of the previous user are dropped, also of running fetches. */
+  /** Somebody else is signed in: what the one before saw is forgotten, also what is still on its way. */
   reset(): void {
     this.#era++;
     this.#last = undefined;
@@ -92,7 +92,7 @@ export class WatchedQuery {
     if (this.#watchers.size > 0) this.refetch().catch(() => {});
   }
 
-  /** Fetches, or waits for the running fetch. Watchers get the result too. */
+  /** Asks, or waits for the answer that is under way. Watchers hear of it too. */
   refetch(): Promise<unknown> {
     if (this.#fetching) return this.#fetching;
     const fetching = this.#fetch().finally(() => {
@@ -121,7 +121,7 @@ export class WatchedQuery {
     } catch (error) {
       if (era === this.#era) {
         for (const watcher of [...this.#watchers]) watcher.error(error);
-        // The reason for the fetch remains, and maybe no event will come to repeat it.
+        // What it was asked for is still not known, and no event may come to ask again.
         if (passes(error)) this.#tryAgain();
       }
       throw error;
@@ -133,7 +133,7 @@ export class WatchedQuery {
     for (const watcher of [...this.#watchers]) watcher.result(result);
   }
 
-  /** Whether the last answer includes the changes of this transaction. */
+  /** Whether the last answer has what this transaction changed. */
   #has(xid: string): boolean {
     return xid !== "" && this.#snapshot?.sees(xid) === true;
   }
@@ -171,7 +171,7 @@ export class WatchedQuery {
     this.#poll = degraded ? setInterval(() => this.refetch().catch(() => {}), pollEvery) : undefined;
   }
 
-  /** Waits a moment, because a page that replaces a component often watches the same query again. */
+  /** A page that replaces one component by another wants it again in a moment. */
   #endUnlessWatched(): void {
     setTimeout(() => this.#watchers.size === 0 && this.#end(), lingering);
   }
@@ -189,7 +189,7 @@ export class WatchedQuery {
   }
 }
 
-/** Whether a retry may succeed, because the query itself is valid. */
+/** Whether asking again later may go better: nothing is wrong with the question. */
 function passes(error: unknown): boolean {
   const { status } = error instanceof SvcError ? error : { status: 0 };
   return status < 400 || status >= 500 || status === 429;
