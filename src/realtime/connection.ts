@@ -1,6 +1,6 @@
 /**
- * One client's connection: what its frames mean, and how much it may cost. Frames are JSON; docs/reference/realtime.md lists
- * them.
+ * One client's connection: what its frames mean, and how much it may cost. Frames are JSON; docs/reference/realtime.md
+ * lists them.
  * Next hop: `subscription-topics.ts` for what may be watched, `subscription-registry.ts` for what is heard, `outbox.ts` for how it is sent.
  */
 import type { Duplex } from "node:stream";

@@ -1,6 +1,6 @@
 /**
- * Which changes concern which queries. A query that is watched hears topics, and a change is told under topics; who hears
- * what is decided here alone.
+ * Which changes concern which queries. A query that is watched hears topics, and a change is told under topics; who
+ * hears what is decided here alone.
  *
  *   all:tasks              everything about a resource, when single changes are too many to name
  *   list:tasks             its lists, where everybody may hear of every row
@@ -176,8 +176,8 @@ function argumentsIn(args: string | null): { id?: unknown } {
 }
 
 /**
- * The id among the arguments of a get, plain or encoded, as the log writes it: a bigint without leading zeros, a UUID in
- * lower case. Null where the get itself would refuse it.
+ * The id among the arguments of a get, plain or encoded, as the log writes it: a bigint without leading zeros, a UUID
+ * in lower case. Null where the get itself would refuse it.
  */
 function idOf({ id: column }: CrudDefinition, args: string | null): string | null {
   const { id } = argumentsIn(args);
