@@ -80,6 +80,31 @@ test("without a mistake there is no message", async () => {
   expect(code).toBe(0);
 });
 
+test("a generated migration that cannot be applied is not left standing", async () => {
+  const schema = good["backend/schema.ts"].replace("pgTable,", "integer, pgTable, pgView,");
+  const view = (source: string) =>
+    `${schema}\nimport { sql } from "drizzle-orm";\nexport const seen = pgView("seen", { id: integer("id") }).as(sql.raw("select id from ${source}"));`;
+  await write({ "backend/schema.ts": view("nowhere") });
+  expectExplained(
+    await svc(["prepare"]),
+    /application\/migrations\/0001_create_notes\.sql:\d+: relation "nowhere" does not exist/,
+    "migrations/0001_create_notes.sql and migrations/meta/0001_snapshot.json were deleted again. Correct the schema;",
+  );
+  await write({ "backend/schema.ts": view("public.notes") });
+  const { code, output } = await svc(["prepare"]);
+  expect(code, output).toBe(0);
+  expect(output).toContain("applied migrations/0001_create_notes.sql");
+}, 60_000);
+
+test("two migrations of one number are refused when the next one is generated", async () => {
+  await write({ "migrations/0007_ours.sql": "select 1;", "migrations/0007_theirs.sql": "select 2;" });
+  expectExplained(
+    await svc(["migrate", "generate"]),
+    "migrations/0007_ours.sql and migrations/0007_theirs.sql have the same number.",
+    "Rename the one that has not been applied anywhere, such as to 0008_theirs.sql.",
+  );
+});
+
 describe("in the definitions", () => {
   const procedure = `import { defineApi } from "@svc/core";\nimport { procedure } from "./runtime.ts";\n`;
 

@@ -164,6 +164,26 @@ describe("migrate", () => {
     );
   });
 
+  test("two new migrations of one number are refused, also beside one that was applied; two that were are not", async () => {
+    const adminUrl = await empty();
+    const folder = await application();
+    const target = { adminUrl, platform: root, application: folder };
+    await migrate(target);
+    await writeFile(join(folder, "migrations/0001_twin.sql"), "create table public.twin (id int);");
+    await expect(migrate(target)).rejects.toThrow(
+      /migrations\/0001_create_fixture\.sql and migrations\/0001_twin\.sql have the same number\.\n {2}Rename .* such as to \d{4}_twin\.sql\./,
+    );
+    expect(await rows(adminUrl, "select to_regclass('public.twin') as found")).toEqual([{ found: null }]);
+
+    const { checksum } = await import("../../src/migrate/ledger.ts");
+    await execute(
+      adminUrl,
+      `insert into svc_private.applied_migrations (scope, name, checksum)
+       values ('application', '0001_twin.sql', '${checksum("create table public.twin (id int);")}')`,
+    );
+    expect(await migrate(target)).toEqual([]);
+  });
+
   test("a policy removed from its file is removed from the database", async () => {
     const adminUrl = await empty();
     const folder = await application();
