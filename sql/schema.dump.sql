@@ -2036,7 +2036,7 @@ begin
   if current_setting('transaction_read_only')::boolean then
     raise exception 'a query cannot cancel' using errcode = '25006';
   end if;
-  -- Without a user nothing matches: whoever is anonymous owns nothing.
+  -- Without a user nothing matches: anonymous callers own no jobs.
   delete from graphile_worker._private_jobs j
    where j.id = cancel_job.job_id and j.locked_at is null
      and j.payload #>> '{caller,userId}' = svc.current_user_id();
