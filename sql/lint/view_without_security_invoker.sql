@@ -2,7 +2,7 @@
 
 create or replace view svc_private.lint_view_without_security_invoker as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,
-       'reads its tables as its owner, past the caller''s policies' as problem,
+       'reads its tables as its owner, without the caller''s policies' as problem,
        format('alter view %s set (security_invoker = true);', r.name) as remedy
   from svc_private.relations r
  where r.kind = 'v' and not coalesce(r.options::text ~* 'security_invoker=(true|on|1)', false)
