@@ -2122,7 +2122,7 @@ begin
   end if;
   if octet_length(message::text) > 65536 then
     raise exception 'a message of % bytes is larger than 65536', octet_length(message::text)
-      using errcode = 'SV413', hint = 'Send what changed, and let subscribers ask for the rest.';
+      using errcode = 'SV413', hint = 'Send only the change, and let subscribers query the rest.';
   end if;
   perform pg_catalog.pg_logical_emit_message(true, 'svc', message::text);
 end
@@ -2393,7 +2393,7 @@ begin
   returning j.job_queue_id into queue;
   if not found then
     raise exception 'job % is no longer held by %', job_id, worker
-      using errcode = 'SV409', hint = 'It was given to another worker. What this one did for it is undone.';
+      using errcode = 'SV409', hint = 'It was given to another worker. The changes of this worker are rolled back.';
   end if;
   if queue is not null then
     update graphile_worker._private_job_queues q
@@ -2574,7 +2574,7 @@ begin
   end if;
   -- A query reads one snapshot from its first statement on: after waiting it would not see what it waited for.
   if pg_catalog.current_setting('transaction_read_only')::boolean then
-    raise exception 'svc.lock() has no use in a transaction that only reads' using errcode = '25006',
+    raise exception 'svc.lock() cannot be used in a read-only transaction' using errcode = '25006',
       hint = 'Take the lock in a mutation.';
   end if;
   perform pg_catalog.pg_advisory_xact_lock(726502190, pg_catalog.hashtext(name));
@@ -2599,7 +2599,7 @@ begin
      and (u.by_system or u.user_id is not distinct from svc.current_user_id())
   returning u.* into opened;
   if not found then
-    raise exception 'no room was reserved for this upload' using errcode = 'SV404';
+    raise exception 'this upload has no reservation' using errcode = 'SV404';
   end if;
   perform svc_private.try_to_store(opened, opened.size);
   return opened.expires_at;
@@ -2936,7 +2936,7 @@ begin
     raise exception 'a query cannot enqueue' using errcode = '25006';
   end if;
   if caller is null and session_user <> 'svc_system' then
-    raise exception 'a transcription belongs to somebody' using errcode = '42501';
+    raise exception 'a transcription needs a user' using errcode = '42501';
   end if;
   if not exists (select from svc_hidden.find_objects_as_authenticated(array[recording]))
     and not (caller is null and exists (select from svc.storage_objects o where o.id = recording)) then
@@ -2988,7 +2988,7 @@ begin
      and (u.by_system or u.user_id is not distinct from svc.current_user_id())
   returning u.* into reserved;
   if not found then
-    raise exception 'no room was reserved for this file' using errcode = 'SV404';
+    raise exception 'this file has no reservation' using errcode = 'SV404';
   end if;
   perform svc_private.store_upload(reserved, store_object.bytes_id, store_object.size, store_object.sha256);
 end
@@ -3043,7 +3043,7 @@ begin
     raise exception 'svc.try_lock() needs a name' using errcode = '22004';
   end if;
   if pg_catalog.current_setting('transaction_read_only')::boolean then
-    raise exception 'svc.try_lock() has no use in a transaction that only reads' using errcode = '25006',
+    raise exception 'svc.try_lock() cannot be used in a read-only transaction' using errcode = '25006',
       hint = 'Take the lock in a mutation.';
   end if;
   return pg_catalog.pg_try_advisory_xact_lock(726502190, pg_catalog.hashtext(name));
@@ -3811,7 +3811,7 @@ begin
       from pg_catalog.pg_attribute a
      where a.attrelid = relation and a.attname = filter #>> '{column,name}' and a.attnum > 0 and not a.attisdropped;
     if cast_type is null then
-      raise exception 'a filter names no column of %', relation using errcode = '22023';
+      raise exception 'a filter names an unknown column of %', relation using errcode = '22023';
     end if;
     part := svc_hidden.filter_condition(filter -> 'column' || jsonb_build_object('type', cast_type), jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
     if part is null then
@@ -5941,7 +5941,7 @@ begin
      for no key update;
   if not found then
     raise exception 'the run % is no longer held with %', run_id, held
-      using errcode = 'SV409', hint = 'It was cancelled, or given to another worker. What this one did is undone.';
+      using errcode = 'SV409', hint = 'It was cancelled, or given to another worker. The changes of this worker are rolled back.';
   end if;
   return run;
 end
@@ -6609,7 +6609,7 @@ begin
      limit 1;
   end if;
   if problem is not null then
-    raise exception 'not what was backed up: %', problem using errcode = 'data_corrupted';
+    raise exception 'differs from the backup: %', problem using errcode = 'data_corrupted';
   end if;
 end
 $function$
@@ -6706,7 +6706,7 @@ declare
 begin
   if amount > request_cap then
     raise exception 'a call of % credits is above the cap of % for one request', amount, request_cap
-      using errcode = 'SV402', hint = 'Ask for less at once.';
+      using errcode = 'SV402', hint = 'Request less at once.';
   end if;
   if user_cap is not null and amount > 0 then
     perform pg_advisory_xact_lock(hashtextextended('svc.ai_ledger ' || coalesce(reserve_credits.user_id, ''), 0));
@@ -7813,7 +7813,7 @@ begin
   elsif run.status not in ('pending', 'running') then
     return 'ended';
   elsif (select count(*) from svc.workflow_events e where e.run_id = run.id and e.taken_by is null) >= 1000 then
-    raise exception 'a run keeps at most 1000 events that nobody waits for' using errcode = 'SV409';
+    raise exception 'a run keeps at most 1000 events that it has not waited for' using errcode = 'SV409';
   end if;
   perform svc_private.settle_waits(run.id);
   update svc.workflow_steps s

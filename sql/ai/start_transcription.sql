@@ -21,7 +21,7 @@ begin
     raise exception 'a query cannot enqueue' using errcode = '25006';
   end if;
   if caller is null and session_user <> 'svc_system' then
-    raise exception 'a transcription belongs to somebody' using errcode = '42501';
+    raise exception 'a transcription needs a user' using errcode = '42501';
   end if;
   if not exists (select from svc_hidden.find_objects_as_authenticated(array[recording]))
     and not (caller is null and exists (select from svc.storage_objects o where o.id = recording)) then

@@ -38,7 +38,7 @@ begin
      limit 1;
   end if;
   if problem is not null then
-    raise exception 'not what was backed up: %', problem using errcode = 'data_corrupted';
+    raise exception 'differs from the backup: %', problem using errcode = 'data_corrupted';
   end if;
 end
 $$;

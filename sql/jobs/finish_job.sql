@@ -23,7 +23,7 @@ begin
   returning j.job_queue_id into queue;
   if not found then
     raise exception 'job % is no longer held by %', job_id, worker
-      using errcode = 'SV409', hint = 'It was given to another worker. What this one did for it is undone.';
+      using errcode = 'SV409', hint = 'It was given to another worker. The changes of this worker are rolled back.';
   end if;
   if queue is not null then
     update graphile_worker._private_job_queues q

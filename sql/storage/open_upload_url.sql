@@ -20,7 +20,7 @@ begin
      and (u.by_system or u.user_id is not distinct from svc.current_user_id())
   returning u.* into opened;
   if not found then
-    raise exception 'no room was reserved for this upload' using errcode = 'SV404';
+    raise exception 'this upload has no reservation' using errcode = 'SV404';
   end if;
   perform svc_private.try_to_store(opened, opened.size);
   return opened.expires_at;
