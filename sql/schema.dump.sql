@@ -6310,7 +6310,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: The terms of a query, with their statistics in the index. Part of svc_private.find_matches(). lint:allow function_without_search_path: it runs under that of svc_private.find_matches().
+comment: The terms of a query, with what the index says of them. Part of svc_private.find_matches(). lint:allow function_without_search_path: it runs under that of svc_private.find_matches().
 
 -- function svc_private.register_cron(text,text,timestamp with time zone): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.register_cron(cron text, schedule text, now timestamp with time zone)

@@ -77,5 +77,5 @@ end
 $$;
 
 comment on function svc_private.read_query(integer, text, text[], regconfig, integer[], boolean, double precision, double precision, integer) is
-  'The terms of a query, with their statistics in the index. Part of svc_private.find_matches(). '
+  'The terms of a query, with what the index says of them. Part of svc_private.find_matches(). '
   'lint:allow function_without_search_path: it runs under that of svc_private.find_matches().';
