@@ -39,7 +39,7 @@ $$;
 
 comment on function svc_hidden.filter_patterns(jsonb, jsonb) is
   'Number of patterns in a filter, and of their characters. Part of svc_hidden.filter_sql(). '
-  'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
+  'lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.';
 
 grant execute on function svc_hidden.filter_patterns(jsonb, jsonb)
   to svc_request, svc_anonymous, svc_authenticated, svc_system;

@@ -72,7 +72,8 @@ end
 $$;
 
 comment on function svc_hidden.filter_sql(jsonb, jsonb, integer) is
-  'A list call''s filters as a boolean SQL expression over t, or null for none. Never fails: what is wrong is ignored.';
+  'A list call''s filters as a boolean SQL expression over t, or null for none. Never fails: invalid parts are '
+  'ignored.';
 
 grant execute on function svc_hidden.filter_sql(jsonb, jsonb, integer)
   to svc_request, svc_anonymous, svc_authenticated, svc_system;
