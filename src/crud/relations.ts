@@ -57,7 +57,7 @@ function relation(
   };
 }
 
-/** The operations that a relation stands for: whoever may not list rows may not include them either. */
+/** The operations that a relation stands for: a caller who may not list rows may not include them either. */
 const reads = ({ methods }: CrudDefinition, many: boolean) => methods.includes(many ? "list" : "get");
 
 const withoutResource = ({ table, many }: Link) =>
