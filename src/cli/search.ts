@@ -154,7 +154,7 @@ async function explain(client: pg.Client, asked: Asked, found: Found[]): Promise
     const lines = rows.filter((row) => row.row_id === row_id).map(line);
     process.stdout.write(`\n${row_id}: ${score.toFixed(4)}\n${table(head, lines)}`);
   }
-  if (found.length > 0) say("\nadds = in query × idf × tf / (tf + norm); norm = 0.9 × (0.6 + 0.4 × length / average).");
+  if (found.length > 0) say("\nadds = in query × idf × tf / (tf + norm); norm = k1 × (1 - b + b × length / average).");
 }
 
 const line = (row: Addend): string[] => [
