@@ -7,7 +7,7 @@
 -- candidate. Both are raised to the third power, so that the few candidates near the top decide.
 --
 -- Vectors always have a nearest row, whether it is relevant or not. So words have the weight 1, and vectors a weight of
--- 0.18 times their contrast over that of the words, 1 at most. A leg's contrast is its best candidate over its worst,
+-- 0.15 times the power 1.5 of their contrast over that of the words, 1 at most. A leg's contrast is its best candidate over its worst,
 -- measured from its zero. For words that is 0. For vectors, whose cosines may all lie at 0.8, it is the similarity of
 -- texts that only the words found. Without such texts the contrasts count as equal. The result is divided by the highest
 -- possible value: 1 means best in both legs. docs/adr/0026-weights-that-hold-elsewhere.md has the measurements.
@@ -52,10 +52,10 @@ begin
   ), emphasis as (
     -- 0 for a leg without candidates.
     select case when k.best is null then 0 else (tuning ->> 'keywordWeight')::double precision end as keyword,
-           case when v.best is null then 0 else (tuning ->> 'vectorWeight')::double precision * least(1, 0.18 * case
+           case when v.best is null then 0 else (tuning ->> 'vectorWeight')::double precision * least(1, 0.15 * case
              when a.score is null then 1
-             else greatest(v.best - a.score, 0)
-                    / nullif(greatest(v.worst - a.score, (v.best - v.worst) / 10), 0) / (k.best / k.worst)
+             else power(greatest(v.best - a.score, 0)
+                    / nullif(greatest(v.worst - a.score, (v.best - v.worst) / 10), 0) / (k.best / k.worst), 1.5)
            end) end as vector
       from (select max(score) as best, min(score) as worst from keyword) as k
      cross join (select max(score) as best, min(score) as worst from nearest) as v

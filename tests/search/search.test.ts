@@ -210,7 +210,7 @@ describe.skipIf(!hasVectors)("with vectors", () => {
     };
     const legs = [shares(keyword, 0), shares(nearest, nearest.at(-1).score)] as const;
     // The vectors found every row that the words found.
-    const [forKeyword, forVector] = [1, 0.18];
+    const [forKeyword, forVector] = [1, 0.15];
     const fused = await call("hybridSearch", { query: "boat house", vector: [0.2, 1, 0.1] });
     expect(fused).toHaveLength(4);
     for (const { id, score } of fused) {
@@ -233,7 +233,7 @@ describe.skipIf(!hasVectors)("with vectors", () => {
       }, 0) / others.length;
     const [best, worst] = nearest.map(({ score }: { score: number }) => score - zero);
     const contrast = best / Math.max(worst, (best - worst) / 10) / (keyword[0].score / keyword.at(-1).score);
-    const trust = Math.min(1, 0.18 * contrast);
+    const trust = Math.min(1, 0.15 * contrast ** 1.5);
     expect(trust).toBeLessThan(0.9);
 
     // Whether words found the nearest too decides what is added.
