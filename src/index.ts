@@ -22,7 +22,13 @@ export type {
   WrittenAnswer,
   WrittenSentence,
 } from "./contract/grounding.ts";
-export { createSvcHttpRouteBuilders, type HttpRoute, type RouteResult } from "./contract/http-route.ts";
+export type { SignedIn, SignInInput, SignUpInput, UserChanges } from "./contract/handler-auth.ts";
+export {
+  createSvcHttpRouteBuilders,
+  type HttpRoute,
+  type RouteErrors,
+  type RouteResult,
+} from "./contract/http-route.ts";
 export type { InputRefusal, Middleware, MiddlewareCall } from "./contract/middleware.ts";
 export { createSvcProcedureBuilders, type Procedure } from "./contract/procedure.ts";
 export type {
@@ -76,6 +82,7 @@ export { type RetryOptions, withRetry } from "./kit/retry.ts";
 export type { Session, SessionUser } from "./kit/session.ts";
 export { type Issue, SvcError, type SvcErrorOptions } from "./kit/svc-error.ts";
 export { type Infer, v } from "./kit/v.ts";
+export { isConflict } from "./postgres/errors.ts";
 export type { IngestFileResult } from "./rag/ingest-workflow.ts";
 export { type SearchableOptions, searchable } from "./search/searchable.ts";
 export { deriveWorkflowStatus } from "./workflows/status.ts";

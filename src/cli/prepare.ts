@@ -2,11 +2,14 @@
  * `svc prepare`: everything before serving, in one process: generates files, writes the next migration if it can lose
  * nothing, and migrates the database. `svc dev` runs it after every change; a deploy may, too.
  */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { loadApp } from "../app/load-app.ts";
 import { writeAuthSchema } from "../auth/auth-schema.ts";
 import { codegen } from "../codegen/codegen.ts";
 import { generateMigration } from "../migrate/generate/schema-generate.ts";
-import { migrate } from "../migrate/migrate.ts";
+import { MigrationError, migrate } from "../migrate/migrate.ts";
+import { describeVanished, findVanished } from "../migrate/vanished.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
 
@@ -19,15 +22,28 @@ export const prepareCommand = defineCommand({
       for (const file of await writeAuthSchema(config)) say(`wrote ${file}`); // the application may import it
       const app = await loadApp(config);
       for (const line of await codegen(config, app)) say(line);
-      for (const file of await generateMigration(config, { renames: [], drops: [], careful: true })) {
-        say(`wrote ${file}`);
-      }
+      const generated = await generateMigration(config, { renames: [], drops: [], careful: true });
+      for (const file of generated) say(`wrote ${file}`);
       await withDatabase(config, {}, async (cluster) => {
         const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
-        const applied = await migrate(target);
+        const vanished = await findVanished(target);
+        if (vanished.length > 0) say(describeVanished(vanished));
+        const applied = await migrate(target).catch((error) => takeBack(config.cwd, generated, error));
         const own = applied.filter((file) => !file.startsWith("platform/"));
         if (applied.length > own.length) say(`applied ${applied.length - own.length} files of the platform`);
         for (const file of own) say(`applied ${file.replace(/^application\//, "")}`);
       });
     }),
 });
+
+/**
+ * Deletes a migration that was just generated and cannot be applied: left standing, it would have to be edited by hand,
+ * even after the schema has been corrected.
+ */
+async function takeBack(cwd: string, generated: readonly string[], error: unknown): Promise<never> {
+  if (!(error instanceof MigrationError) || !generated.some((file) => error.file === `application/${file}`))
+    throw error;
+  for (const file of generated) await rm(join(cwd, file));
+  error.message += `\n  ${generated.join(" and ")} were deleted again. Correct the schema; or write the migration with \`svc migrate generate\` and edit it.`;
+  throw error;
+}

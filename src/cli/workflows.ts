@@ -63,7 +63,7 @@ const list = defineCommand({
 });
 
 const show = defineCommand({
-  meta: { name: "show", description: "All about one run, with its steps." },
+  meta: { name: "show", description: "Show one run with its steps." },
   args: { ...cwdArgument, ...idArgument, ...jsonArgument },
   run: ({ args }) =>
     run(args.cwd, () =>
@@ -86,7 +86,7 @@ const retry = defineCommand({
     },
   },
   run: ({ args }) =>
-    change(args.cwd, args.id, "select svc_private.retry_any_workflow($1, $2) as it", [args.from ?? null], "goes on"),
+    change(args.cwd, args.id, "select svc_private.retry_any_workflow($1, $2) as it", [args.from ?? null], "continues"),
 });
 
 const cancel = defineCommand({

@@ -1,6 +1,6 @@
 /**
  * Reads the configuration once, at start-up: `svc.config.ts`, then the environment, which wins. Everything wrong is
- * reported at once, each with its place and what to write instead. Nobody else reads `process.env` for these names.
+ * reported at once, each with its place and what to write instead. No other code reads these names from `process.env`.
  * Next hop: the CLI commands pass the frozen result to `src/server/app.ts`, the pools, auth and storage.
  */
 import { existsSync } from "node:fs";
@@ -102,7 +102,7 @@ function checkEnvironment(set: Environment, problems: string[]): void {
     refuse("AUTHLIB_SECRET", "is required in production; set it to 32 characters or more, try `openssl rand -hex 32`");
   }
   if (set.SVC_BRIDGE_SECRET.some((secret) => set.AUTHLIB_SECRET.includes(secret))) {
-    refuse("SVC_BRIDGE_SECRET", "is one of AUTHLIB_SECRET, which frontends must not know; make another one");
+    refuse("SVC_BRIDGE_SECRET", "is one of AUTHLIB_SECRET, which frontends must not know; create another one");
   }
   const { reason } = set.AUTHLIB_URL ? checkOrigin(set.AUTHLIB_URL, { production }) : {};
   if (reason) refuse("AUTHLIB_URL", reason);

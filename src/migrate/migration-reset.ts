@@ -67,7 +67,7 @@ export async function dropAll(adminUrl: string): Promise<void> {
       await client.query(dropEverything);
     } catch (cause) {
       if (!(cause instanceof pg.DatabaseError) || cause.code !== "55P03") throw cause;
-      throw new MigrationError("Something else holds the tables.", { hint: "Stop the service, then reset.", cause });
+      throw new MigrationError("Another session locks the tables.", { hint: "Stop the service, then reset.", cause });
     }
     await client.query("commit");
   });

@@ -1,4 +1,4 @@
-// The mistakes that authors make first. Each has to say what is wrong, where, and what to do: that is all they have.
+// Common mistakes of new authors. Each message has to say what is wrong, where, and how to fix it.
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -46,7 +46,7 @@ interface Ended {
   output: string;
 }
 
-/** Runs `svc` in the folder. @param env a DATABASE_URL that answers, unless it says something else */
+/** Runs `svc` in the folder. @param env overrides a working DATABASE_URL */
 function svc(args: string[], env: Record<string, string> = {}): Promise<Ended> {
   const databases = {
     DATABASE_URL: db.url("request"),
@@ -61,11 +61,11 @@ function svc(args: string[], env: Record<string, string> = {}): Promise<Ended> {
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
-  // Not "exit": what it has printed may come after that.
+  // Not "exit": output may follow that event.
   return new Promise((resolve) => child.once("close", (code) => resolve({ code, output })));
 }
 
-/** An explained mistake: exit code 1, every part of the message, and no frame of ours. */
+/** An explained mistake: exit code 1, every part of the message, and none of our stack frames. */
 function expectExplained({ code, output }: Ended, ...parts: (string | RegExp)[]): void {
   for (const part of parts) expect(output).toMatch(part);
   expect(output).not.toMatch(/^\s+at /m);
@@ -78,6 +78,31 @@ test("without a mistake there is no message", async () => {
     "wrote backend/generated/auth-schema.ts\nwrote sql/crud/notes.sql\nwrote sql/realtime.sql\nwrote sql/search.sql\nwrote backend/generated/ai.ts\nwrote web/svc/api.ts\n",
   );
   expect(code).toBe(0);
+});
+
+test("a generated migration that cannot be applied is not left standing", async () => {
+  const schema = good["backend/schema.ts"].replace("pgTable,", "integer, pgTable, pgView,");
+  const view = (source: string) =>
+    `${schema}\nimport { sql } from "drizzle-orm";\nexport const seen = pgView("seen", { id: integer("id") }).as(sql.raw("select id from ${source}"));`;
+  await write({ "backend/schema.ts": view("nowhere") });
+  expectExplained(
+    await svc(["prepare"]),
+    /application\/migrations\/0001_create_notes\.sql:\d+: relation "nowhere" does not exist/,
+    "migrations/0001_create_notes.sql and migrations/meta/0001_snapshot.json were deleted again. Correct the schema;",
+  );
+  await write({ "backend/schema.ts": view("public.notes") });
+  const { code, output } = await svc(["prepare"]);
+  expect(code, output).toBe(0);
+  expect(output).toContain("applied migrations/0001_create_notes.sql");
+}, 60_000);
+
+test("two migrations of one number are refused when the next one is generated", async () => {
+  await write({ "migrations/0007_ours.sql": "select 1;", "migrations/0007_theirs.sql": "select 2;" });
+  expectExplained(
+    await svc(["migrate", "generate"]),
+    "migrations/0007_ours.sql and migrations/0007_theirs.sql have the same number.",
+    "Rename the one that has not been applied anywhere, such as to 0008_theirs.sql.",
+  );
 });
 
 describe("in the definitions", () => {
@@ -197,7 +222,7 @@ describe("in the surroundings", () => {
       const { port } = blocker.address() as { port: number };
       try {
         const ended = await svc(["start"], { PORT: String(port) });
-        // The next free port may be taken too by the time of another look, so its number is not compared.
+        // The next free port may be taken by the next check, so its number is not compared.
         expectExplained(
           ended,
           `Port ${port} is taken by `,

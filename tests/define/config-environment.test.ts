@@ -1,7 +1,4 @@
-/**
- * If these fail, a service starts with other secrets or databases than its operator gave it in the environment, or shows
- * them.
- */
+/** If these fail, a service starts with other secrets or databases than the environment defines, or discloses them. */
 import { describe, expect, it } from "vitest";
 import { describeConfig } from "../../src/config/describe-config.ts";
 import { load, older, refusal, secret } from "./config-folder.ts";

@@ -1,4 +1,4 @@
-// If this file fails, definitions that are right are refused, or change what was built from them before.
+// If this file fails, valid definitions are refused, or change definitions that were derived from them.
 import { integer, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";

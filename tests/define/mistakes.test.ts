@@ -1,4 +1,4 @@
-// If this file fails, a mistake in an application's definitions surfaces as a riddle at run time, or not at all.
+// If this file fails, a mistake in an application's definitions causes an unclear error at run time, or none.
 import { integer, pgTable, serial } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
 import { DefinitionError, v } from "../../src/index.ts";

@@ -1,4 +1,4 @@
-// If this file fails, arguments arrive as something else than was sent, or a malformed call hurts the service.
+// If this file fails, arguments arrive changed, or a malformed call harms the service.
 import { afterEach, describe, expect, test } from "vitest";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
@@ -6,7 +6,7 @@ import { type Answer, apiWith, bearer, service } from "../support/service.ts";
 import { brokenForms, brokenMaps } from "./broken-forms.ts";
 import { plain, rich } from "./wire-values.ts";
 
-/** What the last handler was called with. */
+/** The arguments of the last handler. */
 let arrived: unknown;
 let calls = 0;
 afterEach(() => {
@@ -52,7 +52,7 @@ const serving = service(db, apiWith({ procedures }), { production: true } as obj
 const send = (path: string, body: BodyInit, type?: string): Promise<Answer> =>
   svc.fetch(path, { method: "POST", body, ...(type && { headers: { "content-type": type } }) });
 
-/** JSON has no word for it: 3 is its code among the rich types. */
+/** JSON cannot represent it: 3 is its code among the rich types. */
 const undefinedEncoded = { json: null, meta: [[3]] };
 
 describe("arguments", () => {

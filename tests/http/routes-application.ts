@@ -1,4 +1,4 @@
-/** The routes that routes.test.ts calls, and what they noticed of it. */
+/** The routes for routes.test.ts, which record what they receive. */
 import { Readable } from "node:stream";
 import { createSvcHttpRouteBuilders, SvcError, type SvcRequest, v } from "../../src/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
@@ -8,7 +8,7 @@ export const verbs = ["get", "post", "put", "delete", "patch"] as const;
 const insert = { message: "written" };
 
 export const noticed = {
-  /** What the last handler was called with. */
+  /** The arguments of the last handler. */
   arrived: undefined as { input: unknown; request: SvcRequest } | undefined,
   cancelled: false,
 };

@@ -1,4 +1,4 @@
-// If this file fails, a webhook or a feed of an application receives or sends something else than its author wrote.
+// If this file fails, a webhook or a feed of an application receives or sends something else than its author intended.
 import { request as rawRequest } from "node:http";
 import { gzipSync } from "node:zlib";
 import { beforeEach, describe, expect, test } from "vitest";

@@ -15,7 +15,7 @@ type Row = Record<string, unknown>;
 const jsonArgument = { json: { type: "boolean", description: "As JSON, for programs.", default: false } } as const;
 
 export const dbSlow = defineCommand({
-  meta: { name: "slow", description: "Statements by the time that they have cost. Needs pg_stat_statements." },
+  meta: { name: "slow", description: "List statements by total time. Needs pg_stat_statements." },
   args: { ...cwdArgument, ...limitArgument, ...jsonArgument },
   run: ({ args }) =>
     run(args.cwd, () => {
@@ -29,7 +29,10 @@ export const dbSlow = defineCommand({
 });
 
 export const dbLocks = defineCommand({
-  meta: { name: "locks", description: "Who waits for whom, and transactions that stay open." },
+  meta: {
+    name: "locks",
+    description: "Show sessions that wait for locks, who blocks them, and transactions that stay open.",
+  },
   args: { ...cwdArgument, ...jsonArgument },
   run: ({ args }) =>
     run(args.cwd, () =>
@@ -39,7 +42,7 @@ export const dbLocks = defineCommand({
         if (args.json) return print({ blocked, open });
         const heads = new Set(blocked.map(({ head }) => head));
         for (const head of heads) process.stdout.write(chain(blocked.filter((row) => row.head === head)));
-        if (blocked.length === 0) process.stdout.write("Nobody waits for a lock.\n");
+        if (blocked.length === 0) process.stdout.write("No session waits for a lock.\n");
         if (open.length === 0) process.stdout.write("No transaction has been open for more than five seconds.\n");
         else {
           process.stdout.write("\nTransactions that stay open:\n");
@@ -61,7 +64,7 @@ function chain(rows: Row[]): string {
 }
 
 export const dbStats = defineCommand({
-  meta: { name: "stats", description: "Sizes, dead rows, indexes, replication slots, reads from memory." },
+  meta: { name: "stats", description: "Show sizes, dead rows, indexes, replication slots and reads from memory." },
   args: { ...cwdArgument, ...limitArgument, ...jsonArgument },
   run: ({ args }) =>
     run(args.cwd, () => {

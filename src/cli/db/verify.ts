@@ -17,7 +17,7 @@ export const dbVerify = defineCommand({
     folder: { type: "positional", description: "The backup's folder.", required: true },
     deep: {
       type: "boolean",
-      description: "Also restore the database under a passing name, compare every table's rows, and drop it again.",
+      description: "Also restore the database under a temporary name, compare every table's rows, and drop it again.",
       default: false,
     },
   },
@@ -33,7 +33,7 @@ export const dbVerify = defineCommand({
         process.exitCode = 1;
         return;
       }
-      say("All files are what they were.");
+      say("All files are intact.");
       if (!args.deep) return;
       await withDatabase(await readConfig(args.cwd), { logins: "admin" }, async (cluster) => {
         const { admin } = cluster.urls;
@@ -44,7 +44,7 @@ export const dbVerify = defineCommand({
           platform: platformRoot,
           binDir: cluster.binDir,
         });
-        say("Restored on trial: every table has the rows that it had.");
+        say("Trial restore: every table has the rows of the backup.");
       });
     }),
 });

@@ -17,8 +17,8 @@ export const rlsExplain = defineCommand({
   args: {
     ...cwdArgument,
     table: { type: "positional", description: "Its name as in SQL.", required: true },
-    as: { type: "string", description: "Id or e-mail address of a user. (Default: nobody, who is not signed in)" },
-    row: { type: "string", description: "The row's primary key. (Default: how many rows are seen of how many)" },
+    as: { type: "string", description: "Id or e-mail address of a user. (Default: not signed in)" },
+    row: { type: "string", description: "The row's primary key. (Default: counts the visible rows)" },
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
@@ -65,7 +65,7 @@ async function ask(pool: pg.Pool, role: string, userId: string | null, text: str
   } catch (error) {
     if (!(error instanceof pg.DatabaseError)) throw error;
     const hint = error.code === "42P17" ? "svc db lint names the policies: recursive_policy." : (error.hint ?? "");
-    throw new DefinitionError(`PostgreSQL refuses it to them: ${error.message}.`, { hint });
+    throw new DefinitionError(`PostgreSQL refuses the query to this caller: ${error.message}.`, { hint });
   } finally {
     await client.query("rollback");
     client.release();
@@ -75,9 +75,9 @@ async function ask(pool: pg.Pool, role: string, userId: string | null, text: str
 async function countRows(system: pg.Pool, asCaller: AsCaller, { name, granted }: Access, who: string): Promise<string> {
   const text = `select count(*)::integer as count from ${name}`;
   const all = (await system.query(text)).rows[0].count;
-  if (granted === null) return `${who} has no grant to select from ${name}, of ${all} rows.\n`;
+  if (granted === null) return `${who} has no grant to select from ${name}, which has ${all} rows.\n`;
   const { count } = await asCaller(text, []);
-  return `${name}: ${who} sees ${count} of ${all} rows. With --row ID: why, or why not.\n`;
+  return `${name}: ${who} sees ${count} of ${all} rows. Pass --row ID to see why.\n`;
 }
 
 /** The row as JSON. @throws DefinitionError when it does not exist, or the table has a composite key */
@@ -93,7 +93,7 @@ async function readRow(pool: pg.Pool, { name, relation }: Access, id: string): P
     `select to_jsonb(t)::text as row from ${name} t where ${key.rows[0].column}::text = $1`,
     [id],
   );
-  if (!rows[0]) throw new DefinitionError(`${name} has no row ${id}, for anybody.`);
+  if (!rows[0]) throw new DefinitionError(`${name} has no row ${id} at all.`);
   return rows[0].row;
 }
 
@@ -101,7 +101,7 @@ async function readRow(pool: pg.Pool, { name, relation }: Access, id: string): P
 async function verdict({ name, command, granted, policies, has_rls }: Access, row: string, asCaller: AsCaller) {
   if (granted === null) return line(command, false, "there is no grant");
   if (!has_rls) return line(command, true, "row-level security is off");
-  if (policies.length === 0) return line(command, false, "no policy is for this");
+  if (policies.length === 0) return line(command, false, "no policy applies to it");
   // Under the table's own name, because expressions may use it.
   const copy = `(select (jsonb_populate_record(null::${name}, $1::jsonb)).*) as ${name.slice(name.lastIndexOf(".") + 1)}`;
   const passed = { permissive: false, restrictive: true };
