@@ -169,10 +169,12 @@ export function behindGate<T, C extends Context>(
   return withGate(gate, () => work(gate ? CallContext.behind(context, gate) : context));
 }
 
+const nothingRead = { tables: [], unpublished: [], bypassing: [], outside: false };
+
 /** The statements of a query share one snapshot. Those of unsafeDb have their own. */
 async function seenBy(transaction: RequestTransaction, context: CallContext): Promise<Seen> {
   const { outside, texts } = CallContext.reads(context);
-  if (!transaction.isOpen) return { snapshot: null, reads: { tables: [], unpublished: [], bypassing: [], outside } };
+  if (!transaction.isOpen) return { snapshot: null, reads: { ...nothingRead, outside } };
   const { rows } = await transaction.asLogin(
     { name: "svc_seen", text: "select pg_current_snapshot()::text as snapshot, r.* from svc.tables_read($1) r" },
     [texts],
@@ -215,7 +217,9 @@ export async function invokeStatement(
   if (!runtime.production && crud && procedure.name.endsWith(".list")) noteIgnoredFilters(runtime.log, crud, input);
   const { requestPool: pool } = runtime;
   const identity = identityOf(caller.session, caller.holder);
-  const seen = watched && ((snapshot: string | null) => watched({ snapshot }));
+  const seen =
+    watched &&
+    ((snapshot: string | null, tables: string[]) => watched({ snapshot, reads: { ...nothingRead, tables } }));
   const called = statement.before
     ? callHooked(runtime, procedure, input, caller)
     : callStatement(pool, identity, statement, statement.values(input), procedure.kind === "query", seen);

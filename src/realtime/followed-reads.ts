@@ -13,11 +13,10 @@ import { type FollowedTable, nameOfTable, tableName } from "../crud/followed-tab
 export interface Seen {
   /** The transactions that it saw; null if unknown. */
   snapshot: string | null;
-  /** Of a handler; generated operations hear of their own table. */
-  reads?: Reads;
+  reads: Reads;
 }
 
-/** What a handler read, as far as that is known (sql/realtime/tables_read.sql). */
+/** What a query read, as far as that is known (sql/realtime/tables_read.sql). */
 export interface Reads {
   tables: readonly string[];
   /** Tables whose changes are not read from the log. */
@@ -75,7 +74,9 @@ export class FollowedReads {
   /** What the answer of a watched query says besides its snapshot. */
   describe(procedure: ProcedureDefinition, reads: Reads, userId: string | null): { follows?: string; notice?: string } {
     const named = procedure.follows?.map(nameOfTable) ?? [];
-    const read = reads.tables.filter((name) => this.#tables.has(name) && !named.includes(name));
+    const told = toldOtherwise(procedure);
+    if (told === "all") return {};
+    const read = reads.tables.filter((name) => this.#tables.has(name) && !named.includes(name) && name !== told);
     const followed = [...named, ...read];
     const notice = this.#notice(procedure, reads, followed);
     return {
@@ -145,6 +146,18 @@ export class FollowedReads {
         ".follows() without tables says that nothing is missing.",
     ].filter((one): one is string => typeof one === "string");
   }
+}
+
+/**
+ * Of a generated operation: its table, whose changes it hears of under topics of the resource (subscription-topics.ts); or
+ * all, where the author wants no events of it, or where a grant decides what is heard.
+ */
+function toldOtherwise({ name, statement, crud }: ProcedureDefinition): string | "all" | null {
+  if (!statement) return null;
+  if (!crud?.realtime) return "all";
+  const operation = name.slice(name.lastIndexOf(".") + 1);
+  if (operation === "list" && (!crud.realtime.list || crud.realtime.scoped)) return "all";
+  return operation === "list" || operation === "get" ? tableName({ schema: crud.schema, name: crud.table }) : null;
 }
 
 interface Contents {

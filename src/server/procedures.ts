@@ -88,7 +88,7 @@ export function procedureEndpoint(
     let members: object = {};
     const body = await answer(runtime, procedure, args, caller, ({ snapshot, reads }) => {
       const user = session?.user.id ?? null;
-      members = { snapshot, ...(reads && transport.reads.describe(procedure, reads, user)) };
+      members = { snapshot, ...transport.reads.describe(procedure, reads, user) };
     });
     sendJson(response, 200, withMembers(body, members));
   };

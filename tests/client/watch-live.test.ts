@@ -1,5 +1,4 @@
 /** Watching queries of the author's own with the SDK: they follow what they read, at a bounded price. */
-import { randomInt } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { createAuthClient, createSvcClient, type SvcClient } from "../../client/sdk/src/index.ts";
 import type { Query } from "../../client/sdk/src/operation.ts";
@@ -99,51 +98,3 @@ test("what the service cannot follow is said on the console, once", async () => 
   const told = said.mock.calls.map(([text]) => String(text)).filter((text) => text.startsWith("svc: "));
   expect(told).toEqual([expect.stringContaining('Those who watch "live.untold" miss changes.')]);
 });
-
-const pick = <T>(all: readonly T[]): T => all[randomInt(all.length)] as T;
-const rounds = Number(process.env.FUZZ_RUNS ?? process.env.CHAOS_ROUNDS ?? 0) > 0 ? 30 : 3;
-
-test(
-  "whatever is written, every watched query ends with what a fresh read gives",
-  async () => {
-    const everybody = await Promise.all(Array.from({ length: 4 }, signedUp));
-    const queries = ["live.mine", "live.teams", "live.raw", "live.view", "live.cte", "live.called", "live.everybodys"];
-    const watched = everybody.flatMap(({ client }) => [
-      ...queries.map((name) => ({ client, name, args: {}, ...show(client, name) })),
-      ...[3, 13].map((day) => {
-        const [name, args] = ["live.partitioned", { day }];
-        return { client, name, args, ...show(client, name, args) };
-      }),
-    ]);
-    const users = everybody.map(({ user }) => user.id);
-    const row = (table: string) => `(select id from ${table} order by random() limit 1)`;
-    const name = () => pick(["red", "green", "blue"]);
-    const write = () =>
-      pick([
-        () => db.sql("insert into notes (user_id, title) values ($1, $2)", [pick(users), name()]),
-        () => db.sql(`update notes set user_id = $1 where id = ${row("notes")}`, [pick(users)]),
-        () => db.sql(`delete from notes where id = ${row("notes")}`),
-        () => db.sql("insert into memberships (user_id, team_id) values ($1, $2)", [pick(users), name()]),
-        () => db.sql(`delete from memberships where id = ${row("memberships")}`),
-        () => db.sql("insert into boards (team_id, name) values ($1, $2)", [name(), name()]),
-        () => db.sql(`update boards set team_id = $1 where id = ${row("boards")}`, [name()]),
-        () => db.sql("insert into guestbook (message) values ($1)", [name()]),
-        () => db.sql(`delete from guestbook where id = ${row("guestbook")}`),
-        () => db.sql("insert into posts (user_id, title) values ($1, $2)", [pick(users), name()]),
-        () => db.sql(`delete from posts where id = ${row("posts")}`),
-        () => db.sql("insert into visits values ($1, $2) on conflict do nothing", [pick([3, 13]), name()]),
-        () => db.sql("update visits set day = $1 where page = $2 and day <> $1", [3, name()]).catch(() => {}),
-        () => db.sql("delete from visits where page = $1", [name()]),
-      ])();
-    for (let round = 0; round < rounds; round++) {
-      for (let n = 0; n < 60; n++) await write();
-      if (round % 3 === 1) await cutReader(db);
-      for (const one of watched) {
-        const fresh = await one.client.query(operation(one.name), one.args as never);
-        await expect.poll(() => one.shown.result, { timeout: 30_000, message: one.name }).toEqual(fresh);
-      }
-    }
-    expect(watched.flatMap(({ shown }) => shown.errors)).toEqual([]);
-  },
-  60_000 + rounds * 30_000,
-);

@@ -1,6 +1,6 @@
 /** Queries of the author's that read in every way there is, and the tables that they read. */
 import { v } from "@svc/core";
-import { asc, eq, sql } from "drizzle-orm";
+import { asc, countDistinct, eq, sql } from "drizzle-orm";
 import { integer, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
 import { openRls } from "../../src/crud/rls.ts";
@@ -78,6 +78,18 @@ const partitioned = query
   .name("live.partitioned")
   .input(v.object({ day: v.number() }))
   .handler(({ context: { db }, input }) => db.select().from(visits).where(eq(visits.day, input.day)));
+/** A join and an aggregate of the posts of a title. */
+const tagged = query
+  .name("live.tagged")
+  .input(v.object({ tag: v.string() }))
+  .handler(({ context: { db }, input }) =>
+    db
+      .select({ title: posts.title, posts: countDistinct(posts.id), greetings: countDistinct(guestbook.id) })
+      .from(posts)
+      .leftJoin(guestbook, eq(guestbook.message, posts.title))
+      .where(eq(posts.title, input.tag))
+      .groupBy(posts.title),
+  );
 const keyless = query.name("live.keyless").handler(({ context: { db } }) => db.$count(marks));
 const called = query
   .name("live.called")
@@ -117,6 +129,7 @@ export const procedures = {
   view,
   cte,
   partitioned,
+  tagged,
   keyless,
   called,
   everybodys,

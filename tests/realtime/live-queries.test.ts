@@ -89,6 +89,29 @@ describe("a change of what a query read reaches its watchers", () => {
   });
 });
 
+describe("a generated operation", () => {
+  test("hears of what its policies read: a list of boards, of who joins a team and leaves it", async () => {
+    const ann = await running.signUp("ann");
+    const socket = await connect(ann);
+    await db.sql("insert into boards (team_id, name) values ('blue', 'plans')");
+    const { changed } = await watch(socket, ann, "boards.list");
+    expect((await ask(ann, "boards.list")).json.data).toEqual([]);
+    await running.mutate(ann, "memberships.create", { teamId: "blue" });
+    await socket.wait(changed);
+    expect((await ask(ann, "boards.list")).json.data).toMatchObject([{ name: "plans" }]);
+    await db.sql("delete from memberships where user_id = $1", [ann.id]);
+    await socket.wait(changed);
+    expect((await ask(ann, "boards.list")).json.data).toEqual([]);
+  });
+
+  test("has no token where its own topics tell everything, or a grant decides what is heard", async () => {
+    const ann = await running.signUp("ann");
+    for (const name of ["notes.list", "posts.list", "guestbook.list", "team_boards.list"]) {
+      expect(Object.keys(await ask(ann, name)), name).toEqual(["json", "snapshot"]);
+    }
+  });
+});
+
 describe("a change of another owner's row", () => {
   test("reaches nobody else", async () => {
     const [ann, bob] = [await running.signUp("ann"), await running.signUp("bob")];
