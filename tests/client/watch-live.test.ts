@@ -75,6 +75,22 @@ test("changes of other owners' rows do not make it ask again", async () => {
   expect((runs.get("live.mine") ?? 0) - before).toBeLessThan(5); // for her own, and what was still on its way
 });
 
+test("a query whose tables do not change is not run again", async () => {
+  const { client } = await signedUp();
+  const { shown } = show(client, "live.tally");
+  const { shown: busy } = show(client, "live.closed");
+  await live(client);
+  await expect.poll(() => shown.result).toBe(0);
+  await db.sql("truncate guestbook");
+  await expect.poll(() => busy.result).toBe(0);
+  for (let n = 1; n <= 6; n++) {
+    await db.sql("insert into guestbook (message) values ('x')");
+    await expect.poll(() => busy.result).toBe(n);
+  }
+  // The call, that of the subscription, and that of its token.
+  expect(runs.get("live.tally")).toBeLessThanOrEqual(3);
+});
+
 test("a thousand commits cost few runs, and the last one shows them all", async () => {
   const { client } = await signedUp();
   await db.sql("truncate guestbook");

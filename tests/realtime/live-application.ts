@@ -91,6 +91,9 @@ const tagged = query
       .groupBy(posts.title),
   );
 const keyless = query.name("live.keyless").handler(({ context: { db } }) => db.$count(marks));
+const tally = query
+  .name("live.tally")
+  .handler(async ({ context: { db } }) => counted("live.tally", await db.$count(marks)));
 const called = query
   .name("live.called")
   .handler(
@@ -131,6 +134,7 @@ export const procedures = {
   partitioned,
   tagged,
   keyless,
+  tally,
   called,
   everybodys,
   outside,
