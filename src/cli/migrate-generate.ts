@@ -10,6 +10,7 @@ import { generateMigration } from "../migrate/generate/schema-generate.ts";
 import { describeVanished, findVanished } from "../migrate/vanished.ts";
 import { cwdArgument, platformRoot, readConfig, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { conclude } from "./output.ts";
 
 export const migrateGenerate = defineCommand({
   meta: { name: "generate", description: "Write the next migration from the schema." },
@@ -39,8 +40,9 @@ export const migrateGenerate = defineCommand({
         drops: args.drop,
         baseline: args.baseline,
       });
-      for (const file of [...first, ...written]) say(`wrote ${file}`);
-      if (written.length === 0) say("Nothing to generate.");
+      const wrote = [...first, ...written];
+      const none = written.length === 0 ? ["Nothing to generate."] : [];
+      conclude({ wrote }, ...wrote.map((file) => `wrote ${file}`), ...none);
     }),
 });
 

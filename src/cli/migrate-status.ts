@@ -6,7 +6,7 @@ import { type FileStatus, migrationStatus } from "../migrate/migration-status.ts
 import { describeVanished, vanishedOf } from "../migrate/vanished.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { jsonArgument, print } from "./inspect.ts";
+import { output, print } from "./output.ts";
 import { paint, table, time } from "./table.ts";
 
 export const migrateStatus = defineCommand({
@@ -14,7 +14,6 @@ export const migrateStatus = defineCommand({
   args: {
     ...cwdArgument,
     verbose: { type: "boolean", description: "List the platform's applied files, too." },
-    ...jsonArgument,
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
@@ -28,10 +27,11 @@ export const migrateStatus = defineCommand({
           time(appliedAt ?? null),
           path,
         ]);
-        print(args.json, files, () => table(["state", "applied at (UTC)", "file"], rows));
+        print(files, () => table(["state", "applied at (UTC)", "file"], rows));
         say(summary(files));
         const hidden = files.length - listed.length;
-        if (hidden > 0 && !args.json) say(`Not listed: ${hidden} applied files of the platform; --verbose lists them.`);
+        if (hidden > 0 && !output.json)
+          say(`Not listed: ${hidden} applied files of the platform; --verbose lists them.`);
         if (files.some(({ state }) => state !== "applied")) process.exitCode = 1;
       });
     }),

@@ -80,7 +80,6 @@ export function runningAddress(directory: string, env: NodeJS.ProcessEnv = proce
 /**
  * Prepares server programs and pgvector without starting a server, so that the first start is quick. `scripts/setup`
  * calls it. Tries again to get pgvector if an earlier run could not.
- * calls it. Looks for pgvector again if an earlier run could not get it.
  *
  * @returns null if DATABASE_URL names a server: there is nothing to prepare
  */

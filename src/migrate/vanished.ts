@@ -8,7 +8,7 @@ import { type Folders, migrationNames, readLedger, unknownMigrations } from "./l
 /** How long to wait for a database that may not answer, in milliseconds. */
 const patienceMs = 5_000;
 
-/** @param options.adminUrl any login that can read the ledger @returns paths such as `migrations/0004_words.sql` */
+/** @param options.adminUrl any login that can read the ledger @returns paths below the application's folder */
 export async function findVanished({ adminUrl, ...folders }: Folders & { adminUrl: string }): Promise<string[]> {
   const client = new pg.Client({
     connectionString: adminUrl,
@@ -23,7 +23,7 @@ export async function findVanished({ adminUrl, ...folders }: Folders & { adminUr
   }
 }
 
-/** The application's among paths such as `application/migrations/0004_words.sql`. */
+/** The application's among paths that begin with their scope. */
 export const vanishedOf = (paths: readonly string[]): string[] =>
   paths.filter((path) => path.startsWith("application/")).map((path) => path.slice("application/".length));
 

@@ -1,6 +1,7 @@
 // If this file fails, a generated migration omits policies, privileges, constraints or options of views.
 import { openRls } from "@svc/core";
-import { integer, pgSchema, pgTable, primaryKey, serial, text, uuid } from "drizzle-orm/pg-core";
+import { sql } from "drizzle-orm";
+import { integer, pgPolicy, pgRole, pgSchema, pgTable, primaryKey, serial, text, uuid } from "drizzle-orm/pg-core";
 import { describe, expect, test } from "vitest";
 import { apply, type Change, emptyDatabase, evolution, expectSame, migrationsOf } from "./evolution.ts";
 import {
@@ -102,6 +103,25 @@ const changes: Record<string, Change> = {
 
 describe("after a generated migration the database is the same as one made anew, when", () => {
   test.each(Object.entries(changes))("%s", (_name, change) => expectSame(change));
+});
+
+test("what a helper's options declare is no finding of the linter", async () => {
+  const schema = {
+    notes: owned({}, { read: "public" }),
+    guestbook: table("guestbook"),
+    board: table("board", {}, () => openRls({ read: "anyone", write: "authenticated" })),
+    told: table("told", {}, () => [
+      pgPolicy("select_told", { for: "select", to: pgRole("svc_anonymous").existing(), using: sql`true` }),
+    ]),
+  };
+  const [text = ""] = await migrationsOf({ schema });
+  const db = await emptyDatabase();
+  await apply(db, [text]);
+  const found = await db.sql(
+    "select rule, name from svc_private.lint_schema() where name ~ 'notes|guestbook|board|told'",
+  );
+  // The author's own policy says nothing.
+  expect(found).toEqual([{ rule: "world_readable_table", name: "select_told on public.told" }]);
 });
 
 test("a schema of the application's own is the administrator's to create, and then requests are let in", async () => {

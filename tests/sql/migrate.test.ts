@@ -108,7 +108,7 @@ describe("migrate", () => {
     await migrate({ adminUrl, platform: root });
     const before = await dumpSchema(adminUrl);
     const folder = await application();
-    await writeFile(join(folder, "migrations/0002_slow.sql"), "create table slow (id int); select pg_sleep(60);");
+    await writeFile(join(folder, "migrations/0009_slow.sql"), "create table slow (id int); select pg_sleep(60);");
 
     const child = fork(join(root, "tests/support/migrate-child.ts"), [adminUrl, root, folder], { stdio: "ignore" });
     const ended = new Promise((resolve) => child.once("exit", resolve));
@@ -132,10 +132,10 @@ describe("migrate", () => {
   test("an error in the last file undoes the first, and says where it is", async () => {
     const adminUrl = await empty();
     const folder = await application();
-    await writeFile(join(folder, "migrations/0002_wrong.sql"), "create table ok (id int);\n\nselect nonsense;\n");
+    await writeFile(join(folder, "migrations/0009_wrong.sql"), "create table ok (id int);\n\nselect nonsense;\n");
 
     const attempt = migrate({ adminUrl, platform: root, application: folder });
-    await expect(attempt).rejects.toThrow('application/migrations/0002_wrong.sql:3: column "nonsense" does not exist');
+    await expect(attempt).rejects.toThrow('application/migrations/0009_wrong.sql:3: column "nonsense" does not exist');
     // The application's scope failed: the platform's transaction was committed before.
     expect(await rows(adminUrl, "select 1 from pg_class where relname = 'notes' and relkind = 'r'")).toEqual([]);
     expect(await rows(adminUrl, "select 1 from svc_private.applied_migrations where scope = 'application'")).toEqual(

@@ -8,6 +8,7 @@ import { migrationStatus } from "../../migrate/migration-status.ts";
 import { explainVanished, vanishedOf } from "../../migrate/vanished.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
+import { during, print } from "../output.ts";
 import { paint } from "../table.ts";
 
 export const dbDrift = defineCommand({
@@ -21,7 +22,6 @@ export const dbDrift = defineCommand({
     json: {
       type: "boolean",
       description: "A JSON array of {state, object, kind, part, expected, found, remedy}.",
-      default: false,
     },
   },
   run: ({ args }) =>
@@ -30,10 +30,10 @@ export const dbDrift = defineCommand({
       await withDatabase(config, { logins: "admin" }, async (cluster) => {
         const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
         await refuseUnapplied(target);
-        const differences = await findDrift({ ...target, scratchUrl: config.database?.scratch ?? null });
-        process.stdout.write(
-          args.json ? `${JSON.stringify(differences, null, 2)}\n` : differences.map(describe).join("\n"),
+        const differences = await during("Applying the files to an empty database, to compare", () =>
+          findDrift({ ...target, scratchUrl: config.database?.scratch ?? null }),
         );
+        print(differences, () => differences.map(describe).join("\n"));
         say(summary(differences));
         if (differences.length > 0) process.exitCode = 1;
       });

@@ -9,6 +9,7 @@ import { DefinitionError } from "../../kit/definition-error.ts";
 import { cwdArgument, openDatabase, readConfig, run } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { commandPool, findUser } from "../inspect.ts";
+import { print } from "../output.ts";
 import { type Access, listAccess, type Policy } from "../policies.ts";
 import { paint } from "../table.ts";
 
@@ -35,13 +36,17 @@ export const rlsExplain = defineCommand({
         if (!first) return;
         const who = userId === null ? "somebody without an account" : `user ${userId}`;
         const asCaller: AsCaller = (text, values) => ask(request, role, userId, text, values);
+        const about = { table: first.name, as: userId };
         if (args.row === undefined) {
-          process.stdout.write(await countRows(system, asCaller, first, who));
+          const counts = await countRows(system, asCaller, first);
+          print({ ...about, ...counts }, () => describeCounts(first, counts, who));
           return;
         }
         const row = await readRow(system, first, args.row);
-        process.stdout.write(`${first.name} ${args.row} for ${who}:\n`);
-        for (const one of access) process.stdout.write(await verdict(one, row, asCaller));
+        const commands: Verdict[] = [];
+        for (const one of access) commands.push(await verdict(one, row, asCaller));
+        const value = { ...about, row: args.row, commands };
+        print(value, () => `${first.name} ${args.row} for ${who}:\n${commands.map(describe).join("")}`);
       } finally {
         await Promise.all([system.end(), request.end()]);
         await cluster.stop();
@@ -72,13 +77,22 @@ async function ask(pool: pg.Pool, role: string, userId: string | null, text: str
   }
 }
 
-async function countRows(system: pg.Pool, asCaller: AsCaller, { name, granted }: Access, who: string): Promise<string> {
-  const text = `select count(*)::integer as count from ${name}`;
-  const all = (await system.query(text)).rows[0].count;
-  if (granted === null) return `${who} has no grant to select from ${name}, which has ${all} rows.\n`;
-  const { count } = await asCaller(text, []);
-  return `${name}: ${who} sees ${count} of ${all} rows. Pass --row ID to see why.\n`;
+interface Counts {
+  /** null without a grant to select. */
+  seen: number | null;
+  rows: number;
 }
+
+async function countRows(system: pg.Pool, asCaller: AsCaller, { name, granted }: Access): Promise<Counts> {
+  const text = `select count(*)::integer as count from ${name}`;
+  const rows = (await system.query(text)).rows[0].count;
+  return { seen: granted === null ? null : Number((await asCaller(text, [])).count), rows };
+}
+
+const describeCounts = ({ name }: Access, { seen, rows }: Counts, who: string) =>
+  seen === null
+    ? `${who} has no grant to select from ${name}, which has ${rows} rows.\n`
+    : `${name}: ${who} sees ${seen} of ${rows} rows. Pass --row ID to see why.\n`;
 
 /** The row as JSON. @throws DefinitionError when it does not exist, or the table has a composite key */
 async function readRow(pool: pg.Pool, { name, relation }: Access, id: string): Promise<string> {
@@ -97,28 +111,41 @@ async function readRow(pool: pg.Pool, { name, relation }: Access, id: string): P
   return rows[0].row;
 }
 
+interface Verdict {
+  command: Access["command"];
+  admitted: boolean;
+  /** null where the policies decide. */
+  reason: string | null;
+  policies: { name: string; admits: boolean; condition: string }[];
+}
+
 /** The result for one command: the grant, then each policy's own result for this row. */
-async function verdict({ name, command, granted, policies, has_rls }: Access, row: string, asCaller: AsCaller) {
-  if (granted === null) return line(command, false, "there is no grant");
-  if (!has_rls) return line(command, true, "row-level security is off");
-  if (policies.length === 0) return line(command, false, "no policy applies to it");
+async function verdict(access: Access, row: string, asCaller: AsCaller): Promise<Verdict> {
+  const { name, command, granted, policies, has_rls } = access;
+  const because = (admitted: boolean, reason: string) => ({ command, admitted, reason, policies: [] });
+  if (granted === null) return because(false, "there is no grant");
+  if (!has_rls) return because(true, "row-level security is off");
+  if (policies.length === 0) return because(false, "no policy applies to it");
   // Under the table's own name, because expressions may use it.
   const copy = `(select (jsonb_populate_record(null::${name}, $1::jsonb)).*) as ${name.slice(name.lastIndexOf(".") + 1)}`;
   const passed = { permissive: false, restrictive: true };
-  const reasons: string[] = [];
+  const results: Verdict["policies"] = [];
   for (const policy of policies) {
     const condition = conditionOf(policy, command);
     const { it } = await asCaller(`select coalesce((${condition}), false) as it from ${copy}`, [row]);
     if (policy.permissive) passed.permissive ||= it === true;
     else passed.restrictive &&= it === true;
-    reasons.push(`    ${it ? "yes" : "no "}  ${policy.name}: ${condition.replaceAll(/\s+/g, " ")}\n`);
+    results.push({ name: policy.name, admits: it === true, condition: condition.replaceAll(/\s+/g, " ") });
   }
-  return line(command, passed.permissive && passed.restrictive) + reasons.join("");
+  return { command, admitted: passed.permissive && passed.restrictive, reason: null, policies: results };
 }
 
 /** For an insert, the existing row is treated as a new one. */
 const conditionOf = ({ using, check }: Policy, command: Access["command"]) =>
   (command === "insert" ? check : using) ?? "true";
 
-const line = (command: string, allowed: boolean, reason?: string) =>
-  `  ${command.padEnd(6)}  ${allowed ? paint("admitted", 32) : paint("hidden", 31)}${reason ? `: ${reason}` : ""}\n`;
+function describe({ command, admitted, reason, policies }: Verdict): string {
+  const outcome = admitted ? paint("admitted", 32) : paint("hidden", 31);
+  const lines = policies.map(({ name, admits, condition }) => `    ${admits ? "yes" : "no "}  ${name}: ${condition}\n`);
+  return `  ${command.padEnd(6)}  ${outcome}${reason ? `: ${reason}` : ""}\n${lines.join("")}`;
+}
