@@ -1,7 +1,7 @@
 -- The tables that this transaction has read so far, as "schema.name", sorted: those that it holds a lock on. PostgreSQL
 -- locks each table that a statement names, also beneath views, in policies and inside functions, and keeps the lock until
 -- the transaction ends. A partition is told as the table that it is a part of. Called at the end of a query that is
--- watched (src/call/invoke.ts).
+-- watched (src/call/seen-by.ts).
 --
 -- SECURITY DEFINER, because no request may read pg_locks (sql/grants.sql). It answers for its own process alone. Only the
 -- login may execute it: what a query reads is nothing that its caller needs to know.

@@ -28,6 +28,7 @@ import type { Seen } from "../realtime/followed-reads.ts";
 import type { Caller } from "./caller.ts";
 import { CallContext, type ContextServices, transactionFor } from "./create-context.ts";
 import { besides, explanation, missingRow, whereToLook } from "./hints.ts";
+import { nothingRead, seenBy } from "./seen-by.ts";
 
 /** The services that a process needs to run calls. */
 export interface Runtime extends ContextServices {
@@ -167,20 +168,6 @@ export function behindGate<T, C extends Context>(
 ): T {
   const gate = definedAt && new Gate(definedAt, root, production);
   return withGate(gate, () => work(gate ? CallContext.behind(context, gate) : context));
-}
-
-const nothingRead = { tables: [], unpublished: [], bypassing: [], outside: false };
-
-/** The statements of a query share one snapshot. Those of unsafeDb have their own. */
-async function seenBy(transaction: RequestTransaction, context: CallContext): Promise<Seen> {
-  const { outside, texts } = CallContext.reads(context);
-  if (!transaction.isOpen) return { snapshot: null, reads: { ...nothingRead, outside } };
-  const { rows } = await transaction.asLogin(
-    { name: "svc_seen", text: "select pg_current_snapshot()::text as snapshot, r.* from svc.tables_read($1) r" },
-    [texts],
-  );
-  const { snapshot, ...tables } = rows[0];
-  return { snapshot: outside ? null : snapshot, reads: { ...tables, outside } };
 }
 
 /** Invalid input decides the outcome alone: middleware before `.input()` can read the 400 but not replace it. */
