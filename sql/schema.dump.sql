@@ -3036,6 +3036,52 @@ $function$
 execute: svc_request, svc_system
 comment: Turns a reservation of the current user into a stored file; 42501 if a policy refuses it. Definer: requests may not write rows of files; it takes reservations of the current user, and policies decide.
 
+-- function svc.tables_read(text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.tables_read(statements text[] DEFAULT '{}'::text[], OUT tables text[], OUT unpublished text[], OUT bypassing text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  select coalesce(array_agg(distinct c.name) filter (where c.is_published), '{}'),
+         coalesce(array_agg(distinct c.name) filter (where not c.is_published and c.relkind <> 'v'), '{}'),
+         coalesce(array_agg(distinct c.name) filter (where c.relkind = 'v' and not c.is_invoker), '{}')
+    into tables, unpublished, bypassing
+    from pg_catalog.pg_locks l
+   -- offset 0: a look-up for each of the few locks, instead of a join with all that the catalog has.
+   cross join lateral (
+     select n.nspname || '.' || c.relname as name, c.relkind,
+            'security_invoker=true' = any (coalesce(c.reloptions, '{}')) as is_invoker,
+            exists (
+              select from pg_catalog.pg_publication p
+                join pg_catalog.pg_publication_rel r on r.prpubid = p.oid
+               where p.pubname = 'svc' and r.prrelid = c.oid
+            ) as is_published
+       from pg_catalog.pg_class c
+       join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+      where c.oid = coalesce(pg_catalog.pg_partition_root(l.relation), l.relation)
+        and c.relkind in ('r', 'p', 'f', 'm', 'v')
+        and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')
+     offset 0
+   ) c
+   where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation';
+
+  if cardinality(statements) > 0 then
+    bypassing := bypassing || array(
+      select p.proname || '()'
+        from pg_catalog.pg_proc p
+        join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+       where p.prosecdef and p.prorettype <> 'pg_catalog.trigger'::regtype
+         and n.nspname not in ('pg_catalog', 'svc', 'svc_hidden', 'svc_private', 'svc_crud', 'auth', 'graphile_worker')
+         and array_to_string(statements, ' ') ~ ('\m' || regexp_replace(p.proname, '(\W)', '\\\1', 'g') || '\M')
+       order by 1);
+  end if;
+end
+$function$
+execute: svc_request, svc_system
+comment: The tables that this transaction has read, for the queries that are watched, and what read past the policies. Definer: only svc_owner reads pg_locks; it answers for its own transaction.
+
 -- function svc.transaction_outcome(xid8,text,pg_lsn): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.transaction_outcome(transaction xid8, server text, place pg_lsn)
  RETURNS text
@@ -6378,6 +6424,8 @@ begin
              as identity
       from jsonb_array_elements(wanted) w
       join pg_catalog.pg_class c on c.oid = (w ->> 'table')::regclass
+     -- A foreign or unlogged table has no changes in the log, and cannot be published.
+     where c.relkind in ('r', 'p') and c.relpersistence = 'p'
   loop
     tables := tables || each.id;
     if cardinality(each.identity) > 0 and not each.is_partitioned and not each.is_full and not exists (
