@@ -10,6 +10,12 @@ export async function visitNotes(url: string): Promise<void> {
     const context = await browser.newContext();
     const complaints: string[] = [];
     context.on("weberror", (error) => complaints.push(String(error.error())));
+    let heard = 0;
+    context.on("page", (one) =>
+      one.on("websocket", (socket) => {
+        if (new URL(socket.url()).pathname === "/ws") socket.on("framereceived", () => heard++);
+      }),
+    );
     const [page, second] = [await open(context, url), await open(context, url)];
     await enter(page, "ann", "Sign in");
     await expect.poll(() => page.getByRole("alert").first().textContent()).toMatch(/\w/);
@@ -27,6 +33,7 @@ export async function visitNotes(url: string): Promise<void> {
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("button", { name: "Sign up" }).waitFor();
     expect(complaints).toEqual([]);
+    expect(heard).toBeGreaterThan(0); // not by asking again and again
   } finally {
     await browser.close();
   }
