@@ -1,6 +1,7 @@
 /** The public surface of @svc/core. What is not exported here is internal. */
 export { type Ai, createAi } from "./ai/create-ai.ts";
 export { defineApi } from "./app/api.ts";
+export { createSvc, type Svc } from "./app/create-svc.ts";
 export { defineConfig, type SvcConfig } from "./config/config.ts";
 export type { Api } from "./contract/api.ts";
 export { type AuthDefinition, defineAuth } from "./contract/auth.ts";
@@ -22,7 +23,13 @@ export type {
   WrittenAnswer,
   WrittenSentence,
 } from "./contract/grounding.ts";
-export { createSvcHttpRouteBuilders, type HttpRoute, type RouteResult } from "./contract/http-route.ts";
+export type { SignedIn, SignInInput, SignUpInput, UserChanges } from "./contract/handler-auth.ts";
+export {
+  createSvcHttpRouteBuilders,
+  type HttpRoute,
+  type RouteErrors,
+  type RouteResult,
+} from "./contract/http-route.ts";
 export type { InputRefusal, Middleware, MiddlewareCall } from "./contract/middleware.ts";
 export { createSvcProcedureBuilders, type Procedure } from "./contract/procedure.ts";
 export type {
@@ -76,6 +83,7 @@ export { type RetryOptions, withRetry } from "./kit/retry.ts";
 export type { Session, SessionUser } from "./kit/session.ts";
 export { type Issue, SvcError, type SvcErrorOptions } from "./kit/svc-error.ts";
 export { type Infer, v } from "./kit/v.ts";
+export { isConflict } from "./postgres/errors.ts";
 export type { IngestFileResult } from "./rag/ingest-workflow.ts";
 export { type SearchableOptions, searchable } from "./search/searchable.ts";
 export { deriveWorkflowStatus } from "./workflows/status.ts";

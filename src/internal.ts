@@ -1,4 +1,4 @@
-/** What svc's own packages, such as @svc/testing, need of it. For nobody else: it changes without a word. */
+/** Exports for svc's own packages, such as @svc/testing. Not for applications: they change without notice. */
 export { type DueJobs, type Failure, openDueJobs } from "../workers/run-due.ts";
 export { loadApp } from "./app/load-app.ts";
 export { platformRoot } from "./cli/platform.ts";

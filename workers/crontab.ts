@@ -1,6 +1,6 @@
 /**
- * Crons: every worker looks once a second which of their times have come, and tries to claim them; each time is given to
- * one.
+ * Crons: every worker checks once a second which cron times have come, and tries to claim them. Only one worker gets
+ * each time.
  * Next hop: `sql/jobs/claim_cron.sql`; what it enqueues is run by `tasks/procedure.ts`.
  */
 import type pg from "pg";
@@ -20,7 +20,7 @@ export interface CrontabOptions {
 }
 
 export interface Crontab {
-  /** Claims what has come. Called once a second; a test with a clock of its own calls it itself. */
+  /** Claims the times that have come. Called once a second; tests with their own clock call it. */
   look(): Promise<void>;
   close(): Promise<void>;
 }
@@ -61,7 +61,7 @@ export function startCrontab({ crons, pool, log, now }: CrontabOptions): Crontab
       [cron.name, cron.schedule.text, slot, cron.procedure.name],
     );
     const [row] = rows;
-    // Nobody's any more, as with another schedule: not to be tried again every second.
+    // Claimed by another worker, or under another schedule: do not try it again every second.
     state.lastSlot = slot;
     if (row?.job) log.info({ cron: cron.name, slot, job: row.job }, "cron enqueued");
   };

@@ -1,6 +1,5 @@
 /**
- * The span of a job that runs: in the trace of the call that enqueued it, or at the beginning of one of its own, as for
- * crons.
+ * The span of a running job: in the trace of the call that enqueued it, or in a new trace, as for crons.
  * Next hop: `src/telemetry/jobs.ts`.
  */
 import { jobAttributes } from "../src/telemetry/jobs.ts";
@@ -12,7 +11,7 @@ interface Row {
   max_attempts: number;
 }
 
-/** What a job calls: an internal procedure's name, otherwise its kind. */
+/** The name of the internal procedure that a job calls, otherwise its kind. */
 export function jobName(kind: string, payload: unknown): string {
   const { procedure } = Object(payload) as Record<string, unknown>;
   return typeof procedure === "string" ? procedure : kind;

@@ -12,8 +12,8 @@ const defaultInterval = 2_000;
 /** In milliseconds before the second check: a living worker has connected again by then. */
 const secondCheckAfter = 400;
 /**
- * In milliseconds. After a restart of PostgreSQL all workers have to connect again. After a failover too, but the new
- * server does not know when that was; the loss of our own lock tells it.
+ * In milliseconds. After a restart of PostgreSQL all workers have to reconnect. The same holds after a failover, but
+ * the new server does not know its time; the loss of our own lock tells it.
  */
 const defaultGrace = 10_000;
 
@@ -28,14 +28,14 @@ export interface RescueOptions {
   log: Logger;
   /** In milliseconds. (Default: 2000) */
   lookEveryMs?: number;
-  /** In milliseconds: no worker counts as dead for so long after a restart or a failover. (Default: 10000) */
+  /** In milliseconds: no worker counts as dead during this time after a restart or a failover. (Default: 10000) */
   graceMs?: number;
-  /** Whether this worker has just lost the database, as the others may have. (Default: false) */
+  /** Whether this worker has just lost the database. Others may have, too. (Default: false) */
   afterLoss?: boolean;
 }
 
 export interface Rescue {
-  /** Resolves when the lock is held for the first time: before that the worker must take no job. */
+  /** Resolves when the lock is first held. Before that the worker must not take jobs. */
   held: Promise<void>;
   close(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export function startRescue(options: RescueOptions): Rescue {
     await returnLostJobs();
   }
 
-  /** When a job runs again is decided in SQL. */
+  /** SQL decides when a job runs again. */
   async function rescueDeadWorkers(): Promise<void> {
     const text = "select worker, rescued from svc_private.rescue_workers($1, $2)";
     const values = [suspectedWorkers, `${graceMs} milliseconds`];

@@ -1,6 +1,6 @@
 /**
- * Runs what is due, one job after the other, until nothing is: what a test calls in the place of a worker. The jobs, their
- * transactions and what they leave behind are those of `runner.ts`.
+ * Runs due jobs, one after the other, until none is left. Tests call it instead of starting a worker. The jobs, their
+ * transactions and their effects are those of `runner.ts`.
  * Next hop: `runner.ts` for `runJob`, `crontab.ts` for crons.
  */
 import { type JobHelpers, Logger as QueueLogger, runTaskListOnce, type TaskList } from "graphile-worker";
@@ -23,7 +23,7 @@ export interface DueJobsOptions {
   log: Logger;
 }
 
-/** What went wrong while jobs ran. */
+/** An error of a job. */
 export interface Failure {
   /** The internal procedure or workflow. */
   name: string;
@@ -33,11 +33,11 @@ export interface Failure {
 }
 
 export interface DueJobs {
-  /** Runs all that is due, and what that makes due. @returns how many ran, and which of them failed */
+  /** Runs all due jobs, and jobs that become due by them. @returns how many ran, and which failed */
   run(): Promise<{ ran: number; failures: Failure[] }>;
-  /** Claims the times of crons that have come; `run` runs them. */
+  /** Claims cron times that have come; `run` runs them. */
   claimCrons(): Promise<void>;
-  /** Enqueues a cron's procedure whatever the time is. @throws TypeError for a cron that is none */
+  /** Enqueues a cron's procedure at once. @throws TypeError for an unknown cron */
   enqueueCron(name: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -48,14 +48,14 @@ interface FailedRun {
   message: string;
 }
 
-/** Opens connections of its own, and registers the crons as a worker does when it begins. */
+/** Opens separate connections, and registers the crons as a starting worker does. */
 export async function openDueJobs({ app, config, urls, secrets, log }: DueJobsOptions): Promise<DueJobs> {
   const settings = { ...config.pool, ...config.limits, request: 2, system: 4, auth: 1 };
   const pools = createPools(urls, settings, log);
   const runtime = createRuntime(app, pools, config, secrets, log);
   const services: TaskServices = { app, runtime, sessionOf: sessionsOfUsers(pools.system, app.auth) };
   const { crons } = app.api["~svc"];
-  // A new one each time: what it remembers of the database may have been moved in the meantime.
+  // A new one each time, because a test may have changed the times in the database.
   const claimCrons = () => startCrontab({ crons, pool: pools.system, log, now: () => new Date() }).look();
   const close = async () => {
     runtime.documents.children.close();
@@ -85,7 +85,7 @@ export async function openDueJobs({ app, config, urls, secrets, log }: DueJobsOp
       }
       const pool = runTaskListOnce({ noHandleSignals: true, logger: new QueueLogger(() => toPino(log)) }, list, client);
       await pool.promise;
-      // A step that fails ends no job: the run remembers it, and is tried again later or has failed for good.
+      // A failed step does not fail its job: the run stores the error and is retried, or has failed for good.
       const failed = await client.query<FailedRun>("select id, name, message from svc_private.list_failed_runs($1)", [
         rows[0]?.now,
       ]);

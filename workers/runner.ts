@@ -1,6 +1,6 @@
 /**
- * A worker: takes jobs off the queue and runs them, several at a time. Any number of them may run, in the process that
- * serves or in processes of their own.
+ * A worker: takes jobs from the queue and runs several at a time. Any number of workers may run, in the serving process
+ * or in separate ones.
  * Next hop: `tasks.ts` for what a job is, `rescue.ts` for what happens when a worker dies, `crontab.ts` for crons.
  */
 import { EventEmitter } from "node:events";
@@ -23,9 +23,9 @@ import { tasks } from "./tasks.ts";
 
 /** Jobs at a time. */
 const defaultConcurrency = 4;
-/** In milliseconds between two looks for jobs that have come due; new jobs are announced. */
+/** In milliseconds: polling interval for jobs that become due. New jobs are announced. */
 const pollInterval = 1_000;
-/** In milliseconds: the longest wait for the end of a failed pool. Jobs that it still holds are fenced and rescued. */
+/** In milliseconds: maximum wait for the end of a failed pool. Jobs that it still holds are fenced and rescued. */
 const endsWithin = 3_000;
 /** In milliseconds before a worker that lost the database starts again. */
 const restartAfter = 500;
@@ -33,35 +33,35 @@ const restartAfter = 500;
 export interface WorkerOptions {
   app: LoadedApp;
   config: EffectiveConfig;
-  /** `queue`: the system's login directly, where `system` goes through a pooler. (Default: `system`) */
+  /** `queue`: the system's login without a pooler, if `system` uses one. (Default: `system`) */
   urls: PoolUrls & { queue?: string };
-  /** Newest first, as the API processes have them. */
+  /** Newest first, the same as in API processes. */
   secrets: readonly string[];
   log: Logger;
   /** Jobs at a time. (Default: 4) */
   concurrency?: number;
   /** Kinds of jobs that this worker takes. (Default: all) */
   queues?: readonly string[];
-  /** In milliseconds between two looks for dead workers. (Default: 2000) */
+  /** In milliseconds between two checks for dead workers. (Default: 2000) */
   rescueEveryMs?: number;
-  /** In milliseconds after a restart or a failover of PostgreSQL: no worker counts as dead. (Default: 10000) */
+  /** In milliseconds: no worker counts as dead for this time after a restart of PostgreSQL. (Default: 10000) */
   graceAfterRestartMs?: number;
   /** Receives spans; the caller closes it. (Default: no tracing) */
   tracing?: Tracing | undefined;
-  /** Counts the jobs that ended. (Default: none are counted) */
+  /** Counts the jobs that ended. (Default: none) */
   metrics?: JobMetrics | undefined;
 }
 
 export interface Worker {
-  /** The name under which it holds jobs. Another one after it lost the database. */
+  /** The name under which it holds jobs. It changes after a loss of the database. */
   readonly id: string;
-  /** Resolves when it takes jobs. */
+  /** Resolves when it begins to take jobs. */
   ready: Promise<void>;
-  /** Takes no more jobs and lets those that run end; after `limits.shutdownMs` they are given back. */
+  /** Takes no more jobs and waits for running ones; after `limits.shutdownMs` they return to the queue. */
   stop(): Promise<void>;
 }
 
-/** Starts a worker with connections of its own. @throws TypeError for a queue that is none */
+/** Starts a worker with its own connections. @throws TypeError for an unknown queue */
 export function startWorker(options: WorkerOptions): Worker {
   const { app, config, concurrency = defaultConcurrency } = options;
   const log = options.log.child({ component: "worker" });
@@ -75,7 +75,7 @@ export function startWorker(options: WorkerOptions): Worker {
   const services: TaskServices = { app, runtime, sessionOf: sessionsOfUsers(pools.system, app.auth) };
 
   const { promise: ready, resolve: nowReady } = Promise.withResolvers<void>();
-  // A worker that takes no calls of procedures leaves the crons to those that do.
+  // A worker without procedure jobs leaves the crons to others.
   const takesCrons = chosen.some(({ kind }) => kind === "procedure");
   const crontab = startCrontab({ crons: takesCrons ? app.api["~svc"].crons : [], pool: pools.system, log });
 
@@ -98,7 +98,7 @@ export function startWorker(options: WorkerOptions): Worker {
     },
   };
 
-  /** The library's pool of workers, with the lock that says that it lives. */
+  /** The library's worker pool, with the lock that marks it as alive. */
   function begin(afterLoss: boolean) {
     const list: TaskList = {};
     const running = new Set<string>();
@@ -131,8 +131,8 @@ export function startWorker(options: WorkerOptions): Worker {
         gracefulShutdownAbortTimeout: Math.max(1, config.limits.shutdownMs / 2),
         preset: {
           plugins: [beforeFirstJob(() => held)],
-          // With a delay the library handles the rejection when the database is away at the end of a job. Jobs that are
-          // done are gone already (svc.finish_job), so what it says of them may wait and go together.
+          // With a delay the library handles the rejection when the database is away at the end of a job. Finished jobs
+          // are already gone (svc.finish_job), so recording their end may be delayed and batched.
           worker: { completeJobBatchDelay: 50, failJobBatchDelay: 0 },
         },
       },
@@ -157,16 +157,16 @@ export function startWorker(options: WorkerOptions): Worker {
       replace(reason);
     };
     pool.promise.then(() => end("it ended"), end);
-    // The library may wait forever for a pool that has lost the database.
+    // The library may wait for ever for a pool that lost the database.
     const endSoon = (reason: unknown) => setTimeout(() => end(reason), endsWithin).unref();
     events.on("worker:fatalError", ({ error }) => endSoon(error));
     events.on("pool:gracefulShutdown", ({ message }) => endSoon(message));
     return { pool, rescue, hold };
   }
 
-  /** Replaces a pool that gave up because it could not store how a job ended, as when PostgreSQL restarts. Its jobs are rescued. */
+  /** Replaces a pool that could not store how a job ended, for example after a restart. Its jobs are rescued. */
   function replace(reason: unknown): void {
-    log.warn({ reason: String(reason) }, "the worker lost the database; starting anew");
+    log.warn({ reason: String(reason) }, "the worker lost the database; starting again");
     again = setTimeout(async () => {
       await Promise.race([life.rescue.close(), after(endsWithin)]);
       if (!stopping) life = begin(true);
@@ -182,12 +182,12 @@ export function startWorker(options: WorkerOptions): Worker {
       () => true,
     );
     await crontab.close();
-    hold(); // in case it never began
+    hold(); // in case it was never held
     abandoned = !(await Promise.race([graceful, after(config.limits.shutdownMs)]));
     await rescue.close();
     runtime.documents.children.close();
     await Promise.all([pools.close(), queue.close()]);
-    // Only now: a look at the queue that was under way would have taken them again.
+    // Only now: a claim that was in progress would take the jobs again.
     if (abandoned) {
       await giveBack(direct, pool.id, log).catch((err) => log.warn({ err }, "jobs are left to the rescue"));
     }
@@ -252,7 +252,7 @@ export async function runJob(
 
 /** The queue stores the message of the cause, not the one for callers. */
 function reasonOf(error: unknown): Error {
-  const reason = error instanceof Error ? (error.cause ?? error) : error; // handlers may throw what is no Error
+  const reason = error instanceof Error ? (error.cause ?? error) : error; // handlers may throw any value
   return reason instanceof Error ? reason : new Error(String(reason));
 }
 
@@ -264,7 +264,7 @@ function choose(queues: readonly string[] | undefined): readonly Task[] {
   return tasks.filter(({ kind }) => queues.includes(kind));
 }
 
-/** The library asks its plugins before a worker's first look at the queue. */
+/** The library calls its plugins before a worker first looks for jobs. */
 const beforeFirstJob = (wait: () => Promise<void>) => ({
   name: "SvcWorkerLock",
   version: "1.0.0",

@@ -1,5 +1,5 @@
 /**
- * The words that workers use. A *job* is a row of the queue; its *kind* says which code runs it; a *task* is that code.
+ * The terms of workers. A *job* is a row of the queue; its *kind* decides which code runs it; a *task* is that code.
  * Next hop: `tasks.ts` lists the tasks, `runner.ts` runs them.
  */
 import type { Logger } from "pino";
@@ -9,48 +9,49 @@ import type { Runtime } from "../src/call/invoke.ts";
 import type { LoadedApp } from "../src/contract/loaded-app.ts";
 import type { RequestTransaction } from "../src/postgres/transaction.ts";
 
-/** What all jobs of a worker share. */
+/** Shared by all jobs of a worker. */
 export interface TaskServices {
   app: LoadedApp;
   runtime: Runtime;
   sessionOf: SessionOfUser;
 }
 
-/** A job that is running. */
+/** A running job. */
 export interface RunningJob {
   id: string;
   /** 1 for the first. */
   attempt: number;
-  /** After this many a job that still fails is left for a person to look at. */
+  /** After this many attempts a failing job is dead, and left to a person. */
   maxAttempts: number;
   createdAt: Date;
-  /** The id under which this worker holds the job, as `svc.finish_job` wants it. */
+  /** The id under which this worker holds the job, for `svc.finish_job`. */
   worker: string;
-  /** Aborted when the worker has to end and the job should come to its end soon. */
+  /** Aborted when the worker stops, so that the job ends soon. */
   signal: AbortSignal;
-  /** Uses up the attempts that are left, where trying again is of no use: what the task throws then is the end. */
+  /** Uses up the remaining attempts when a retry is useless: the task's next error is final. */
   giveUp(): Promise<void>;
-  /** With the job's id and kind on every line. */
+  /** Adds the job's id and kind to every line. */
   log: Logger;
   /**
-   * Ends the job as a part of a transaction: what it wrote and the end of the job commit together. A task that does not
+   * Ends the job as part of a transaction: its writes and the end of the job commit together. Without this call the job
+   * ends after the task returns, so it may run twice.
    * call this has its job ended after it returns: then it may run again although it was done.
    *
-   * @throws the database's error SV409 when the job was given to another worker in the meantime
+   * @throws the database's error SV409 when another worker has got the job meanwhile
    */
   finish(transaction: RequestTransaction): Promise<void>;
-  /** As `finish`, together with one function of the system's: a single statement, which is its own transaction. */
+  /** As `finish`, with one function of the system: a single statement, which is its own transaction. */
   finishWith(call: { name: string; text: string; values: unknown[] }): Promise<void>;
 }
 
-/** One kind of job. What a task throws is kept as the job's last error, and the job is tried again later. */
+/** One kind of job. The error of a task is stored as the job's last error, and the job is retried later. */
 export interface Task<Payload = unknown> {
-  /** As in the queue. */
+  /** The kind in the queue. */
   kind: string;
-  /** What a job of this kind carries. One that does not match fails. */
+  /** The payload of this kind. A job with another payload fails. */
   payload: z.ZodType<Payload>;
   run(payload: Payload, job: RunningJob, services: TaskServices): Promise<void>;
 }
 
-/** Keeps the payload's type between `payload` and `run`. */
+/** Infers the payload's type from `payload` for `run`. */
 export const defineTask = <Payload>(task: Task<Payload>): Task => task as Task;

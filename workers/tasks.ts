@@ -1,4 +1,4 @@
-/** Every kind of job, in one list. A new kind is a file in `tasks/` and a line here. */
+/** Lists every kind of job. For a new kind, add a file in `tasks/` and a line here. */
 import type { Task } from "./task.ts";
 import { procedure } from "./tasks/procedure.ts";
 import { sweepStorageTask } from "./tasks/sweep-storage.ts";

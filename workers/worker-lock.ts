@@ -1,12 +1,12 @@
 /**
- * The advisory lock of a worker, on a connection of its own. PostgreSQL frees it the moment the process dies, and then
- * other workers take its jobs.
+ * The advisory lock of a worker, on a separate connection. PostgreSQL frees it when the process dies, and other workers
+ * then take its jobs.
  * Next hop: `sql/jobs/hold_worker.sql`; `rescue.ts` looks for locks that are free.
  */
 import pg from "pg";
 import type { Logger } from "pino";
 
-/** In milliseconds: the first wait before a new connection; each is twice as long as the one before. */
+/** In milliseconds: the first wait before reconnecting; doubled each time. */
 const firstRetryAfter = 200;
 const longestRetryAfter = 2_000;
 
@@ -20,7 +20,7 @@ export interface WorkerLockOptions {
   onLost(): void;
 }
 
-/** Takes the lock, and takes it again whenever its connection is lost. @returns a function that lets it go */
+/** Takes the lock, and takes it again after every loss of its connection. @returns a function that releases it */
 export function holdWorkerLock({ url, worker, log, onHeld, onLost }: WorkerLockOptions): () => Promise<void> {
   let closed = false;
   let client: pg.Client;
@@ -34,7 +34,7 @@ export function holdWorkerLock({ url, worker, log, onHeld, onLost }: WorkerLockO
       if (isLost || closed) return;
       isLost = true;
       onLost();
-      // Logged once: further attempts while the database is away say nothing new.
+      // Logged once: further attempts while the database is away tell nothing new.
       if (retryAfter === firstRetryAfter) {
         log.warn({ reason: String(reason) }, "lost the connection that marks this worker as alive; opening another");
       }
@@ -47,7 +47,7 @@ export function holdWorkerLock({ url, worker, log, onHeld, onLost }: WorkerLockO
     client = next;
     try {
       await next.connect();
-      // A host that loses its power closes no connection; keepalives notice it within 20 seconds.
+      // A host without power closes no connection; keepalives detect it within 20 seconds.
       await next.query("set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3");
       await next.query("select svc_private.hold_worker($1)", [worker]);
       if (retryAfter > firstRetryAfter) log.info("this worker is marked as alive again");

@@ -1,4 +1,4 @@
--- Writes the result of a transcription, once: a later call changes nothing. Called by the worker
+-- Stores the result of a transcription, once: a later call changes nothing. Called by the worker
 -- (workers/tasks/transcribe.ts) as svc_system.
 
 create or replace function svc_private.end_transcription(

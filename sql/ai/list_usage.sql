@@ -1,6 +1,7 @@
--- What was spent, by day (UTC), user and model, for `svc ai usage`. Read as svc_system, which no policy restricts.
+-- Usage of the AI ledger by day (UTC), user and model, for `svc ai usage`. Read as svc_system, which no policy
+-- restricts.
 --
--- What is reserved and has neither ended nor expired stands beside what was charged: the cap counts both.
+-- The result also includes reservations that have neither ended nor expired: the cap counts both.
 
 create or replace function svc_private.list_usage(only_user text, only_model text, days integer, most integer)
 returns table (

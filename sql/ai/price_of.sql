@@ -1,6 +1,6 @@
--- What a call costs. Called by the reservation with an estimate, and by the settlement with what was used.
+-- The price of a call. Called for a reservation with an estimate, and for the settlement with the actual usage.
 --
--- Models that run on this machine are called local-…: they cost nothing, and need no row.
+-- Models that run on this machine are named local-…: they cost nothing and need no row.
 
 create or replace function svc_private.price_of(model text, input_tokens integer, output_tokens integer)
 returns numeric

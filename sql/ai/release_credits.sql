@@ -1,4 +1,4 @@
--- Gives a reservation back: the call was not made, or failed before anything was used. Called by src/ai/credits.ts as
+-- Releases a reservation: the call was not made, or failed before it used anything. Called by src/ai/credits.ts as
 -- svc_system.
 
 create or replace function svc_private.release_credits(reservation bigint)

@@ -1,9 +1,9 @@
--- Reserves credits for a call that is about to be made, or refuses it. Called by src/ai/credits.ts as svc_system, in a
--- transaction of its own: a reservation must be seen by others before the call that it pays for begins.
+-- Reserves credits for a call, or refuses it. Called by src/ai/credits.ts as svc_system, in a separate transaction:
+-- others must see a reservation before the call that it pays for begins.
 --
--- Callers of one user wait for each other here, for as long as this statement takes: the sum that the cap is compared
--- with holds what all of them have reserved. What was reserved and never settled (the process died) counts until it
--- expires, which errs on the side of the cap.
+-- Calls of one user wait for each other during this statement, so that the cap is compared with the sum of all their
+-- reservations. A reservation that was never settled (the process died) counts until it expires, so the cap is never
+-- exceeded.
 
 create or replace function svc_private.reserve_credits(
   user_id text, operation text, model text, amount numeric, request_cap numeric, user_cap numeric

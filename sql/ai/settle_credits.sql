@@ -1,7 +1,7 @@
--- Ends a reservation with what the call really cost. Called by src/ai/credits.ts as svc_system.
+-- Ends a reservation with the actual cost of the call. Called by src/ai/credits.ts as svc_system.
 --
--- Never more than was reserved is charged: caps are promises, and an estimate that was too low is not the caller's to pay.
--- The tokens are written down in full, so that an operator sees where estimates fall short.
+-- It never charges more than was reserved: callers rely on their caps, and do not pay for an estimate that was too low.
+-- The actual tokens are stored in full, so that an operator sees where estimates are too low.
 
 create or replace function svc_private.settle_credits(
   reservation bigint, amount numeric, used_input integer, used_output integer

@@ -1,9 +1,10 @@
--- Begins to turn a stored recording into text: a row, and the job that fills it, in the caller's transaction. Called by
--- ai.speech.transcribe (src/ai/speech.ts).
+-- Begins the transcription of a stored recording: inserts a row and enqueues its job, in the caller's transaction.
+-- Called by ai.speech.transcribe (src/ai/speech.ts).
 --
--- SECURITY DEFINER, since the queue answers no request. It acts for the transaction's user alone, and takes only
--- recordings that the policies show to this user; the system, which is nobody, takes any. Executable by the requests' login alone, never by its roles: see svc.enqueue_job. SQL
--- that was smuggled into a request shall not spend its user's credits.
+-- SECURITY DEFINER, because requests may not access the queue. It acts only for the transaction's user, and accepts
+-- only recordings that the policies show to this user; the system may use any recording. Only the requests' login may
+-- execute it, never its roles (see svc.enqueue_job): SQL that was injected into a request must not spend its user's
+-- credits.
 
 create or replace function svc.start_transcription(recording uuid, model text)
 returns uuid

@@ -12,8 +12,8 @@ create policy all_auth on auth.account
 grant select, insert, update, delete on auth.account to svc_auth;
 
 -- The default privileges of schemas.sql give svc_system every table. With write access it could store the hash of a
--- known password and sign in as anybody. So svc_system only reads, and changes encrypted values by svc_private.reseal()
--- alone.
+-- known password and sign in as anybody. So svc_system may only read, and changes encrypted values only through
+-- svc_private.reseal().
 revoke insert, update, delete on auth.account from svc_system;
 
 comment on policy all_auth on auth.account is 'The authentication library works on all accounts.';

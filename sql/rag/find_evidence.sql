@@ -32,7 +32,7 @@ returns table (
   chunk_coverage double precision,    -- the same in the chunk and its headings, words of the same stem counting in part
   matched text[],                     -- the claim's lexemes in the sentence
   missing text[],                     -- the claim's lexemes that the sentence lacks
-  similarity double precision         -- of the chunk's vector to the claim's; null where there are none
+  similarity double precision         -- of the chunk's vector to the claim's; null without vectors
 )
 language plpgsql
 stable

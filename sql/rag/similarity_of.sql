@@ -1,7 +1,7 @@
 -- The cosine of the angle between two vectors of length 1: their product. Called by svc.find_evidence().
 
 create or replace function svc_hidden.similarity_of(one real[], other real[])
-returns double precision  -- from -1 to 1; null where there is nothing to compare
+returns double precision  -- from -1 to 1; null when a vector is missing
 language sql
 immutable
 parallel safe

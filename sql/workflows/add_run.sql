@@ -1,8 +1,8 @@
--- Makes a run and its job. Called by svc.start_workflow and svc_private.start_system_workflow, which say on whose behalf:
--- here nothing is checked, so nobody else may execute it.
+-- Creates a run and its job. Called by svc.start_workflow and svc_private.start_system_workflow, which name the user.
+-- This function checks nothing, so no other role may execute it.
 --
--- The same idempotency key of the same user and workflow gives the run that there is; the system has keys of its own. Of
--- two at once, the second waits for the first, and makes the run itself when that rolls back.
+-- The same idempotency key of the same user and workflow returns the existing run; the system has separate keys. Of two
+-- concurrent calls, the second waits for the first, and creates the run itself if that rolls back.
 create or replace function svc_private.add_run(
   owner text, as_system boolean, workflow text, code_version integer, run_args json, run_key text,
   longest interval, most_running integer

@@ -1,5 +1,6 @@
--- Tells subscribers of a run, or of a list that contains it, that it changed: by a message in the write-ahead log, so on
--- commit and never before. Called by every function here that changes a run. Only its user listens (subscription-topics.ts).
+-- Tells subscribers of a run, or of a list that contains it, that it changed: by a message in the write-ahead log, so
+-- on commit and never before. Called by every function here that changes a run. Only its user may subscribe
+-- (subscription-topics.ts).
 create or replace function svc_private.announce_run(run_id uuid, user_id text)
 returns void
 language plpgsql

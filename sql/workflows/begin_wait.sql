@@ -1,7 +1,7 @@
--- Begins a wait for an event, or a sleep. Called by src/workflows/ when a handler comes to one for the first time. An event
--- that came early ends the wait at once.
+-- Begins a wait for an event, or a sleep. Called by src/workflows/ when a handler reaches one for the first time. An
+-- event that came earlier ends the wait at once.
 --
--- Returns {"done", "result"}: what is not done has to be waited for, and the worker lets go of the run (suspend_run).
+-- Returns {"done", "result"}. If it is not done, the worker releases the run (suspend_run).
 create or replace function svc_private.begin_wait(
   run_id uuid, held bigint, place text, what text, event text, patience interval
 )

@@ -1,13 +1,13 @@
--- Gives a run to a worker, with what it has done, and a fence that makes every earlier claim void. Called by
+-- Gives a run to a worker, with its checkpoints, and a fence that invalidates every earlier claim. Called by
 -- workers/tasks/workflow.ts. Null when there is nothing to do: the run has ended, is gone, or waits for its turn.
 --
--- A run that is "running" already is claimed as well: the queue gives a job away twice only when its first worker is dead.
+-- A run that is already "running" is claimed too: the queue gives a job away twice only when its first worker is dead.
 -- Ten claims without a checkpoint between them mean that the run kills its workers: it fails.
 --
--- A worker that has had the run before says which checkpoints it knows: all up to a number, less those that were not done. It
--- gets the others alone, or a handler that runs many times would read all checkpoints each time. Checkpoints that are done
--- never change; svc_private.retry_any_workflow() deletes the last ones. So what the worker knows holds as long as the last
--- checkpoint that it knows is there, made at the same time: numbers alone can come again after a failover.
+-- A worker that had the run before says which checkpoints it knows: all up to a number, except unfinished ones. It gets
+-- only the others; otherwise a handler that runs many times would read all checkpoints each time. Finished checkpoints
+-- never change; svc_private.retry_any_workflow() deletes the last ones. So the worker's knowledge is valid if its last
+-- known checkpoint exists and was made at the same time: after a failover numbers alone may be used again.
 create or replace function svc_private.claim_run(
   run_id uuid, known_seq bigint default null, known_at timestamptz default null, unfinished bigint[] default '{}'
 )

@@ -1,5 +1,5 @@
--- Ends a run that is locked. Called by end_run, claim_run and cancel_any_workflow. Its job stays with the worker that holds it;
--- one that nobody holds goes.
+-- Ends a locked run. Called by end_run, claim_run and cancel_any_workflow. If a worker holds the run's job, the job
+-- stays with it; otherwise the job is removed.
 create or replace function svc_private.close_run(
   run svc.workflow_runs, how text, outcome json, failure json, detail text
 )

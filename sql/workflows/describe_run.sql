@@ -1,5 +1,5 @@
--- A run as ctx.workflows gives it, without its steps. Called by svc.get_workflow and svc.list_workflows, under the caller's
--- row-level security, hence the columns one by one: not all of them are granted.
+-- A run in the form of ctx.workflows, without its steps. Called by svc.get_workflow and svc.list_workflows, under the
+-- caller's row-level security. It lists columns one by one, because not all of them are granted.
 create or replace function svc_hidden.describe_run(run_id uuid)
 returns json
 language plpgsql

@@ -1,4 +1,5 @@
--- Ends a run that its worker holds: completed with a result, or failed with an error. Called by src/workflows/execute.ts.
+-- Ends a run that its worker holds: completed with a result, or failed with an error. Called by
+-- src/workflows/execute.ts.
 create or replace function svc_private.end_run(
   run_id uuid, held bigint, how text, outcome json, failure json, detail text
 )

@@ -1,11 +1,12 @@
--- Wakes the oldest run that waits for its turn, where a workflow limits how many of its runs may run at a time. Called when a
--- run stops running or is deleted, and by claim_run when places are left. The advisory lock serializes this with claim_run: no
--- run stays asleep beside a free place.
+-- Wakes the oldest run that waits for its turn, if a workflow limits how many of its runs may run at a time. Called
+-- when a run stops running or is deleted, and by claim_run when slots are left. The advisory lock serializes this with
+-- claim_run, so that no run stays asleep beside a free slot.
 --
--- A waiting run may be locked by somebody else: a signal, a cancellation, the deletion of its user. Waiting for that lock here
--- would deadlock with claim_run, which locks the run first and takes the advisory lock then. Passing the run over would lose
--- the wake-up, because a signal does not look for free places. So a locked run gets its job and keeps its marker: the worker
--- that runs the job waits for the lock, and claim_run decides. A run that is cancelled or deleted meanwhile calls this again.
+-- Another transaction may hold the waiting run's lock: a signal, a cancellation, the deletion of its user. Waiting for
+-- that lock here would deadlock with claim_run, which locks the run first and then takes the advisory lock. Skipping
+-- the run would lose the wake-up, because a signal does not look for free slots. So a locked run gets its job and keeps
+-- its marker: the worker that runs the job waits for the lock, and claim_run decides. A run that is cancelled or
+-- deleted meanwhile calls this again.
 create or replace function svc_private.free_slot(run svc.workflow_runs)
 returns void
 language plpgsql

@@ -1,5 +1,5 @@
--- Gives the place of a deleted run to the next one. Trigger of svc.workflow_runs: the foreign key deletes the runs of a deleted
--- user, also one that is running, and no other function would look for those that wait for it.
+-- Gives the slot of a deleted run to the next one. Trigger of svc.workflow_runs: the foreign key deletes the runs of a
+-- deleted user, also running ones, and no other function would wake the runs that wait for the slot.
 --
 -- SECURITY DEFINER, because the login that deletes the user may neither change runs nor add jobs.
 create or replace function svc_private.free_slot_of_deleted()

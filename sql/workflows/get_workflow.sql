@@ -1,5 +1,5 @@
--- A run with its timeline: steps and events in the order in which they came. Called by ctx.workflows.get and `svc workflows
--- show`, under the caller's row-level security: null for a run that is another's, or none.
+-- A run with its timeline: steps and events in the order of their creation. Called by ctx.workflows.get and `svc
+-- workflows show`, under the caller's row-level security: null for another user's run or a missing one.
 create or replace function svc.get_workflow(run_id uuid)
 returns json
 language plpgsql

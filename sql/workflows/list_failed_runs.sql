@@ -1,5 +1,5 @@
--- Runs with a step that failed since a time: they have failed, or try again later. Called by workers/run-due.ts, for
--- tests of applications and `svc jobs run`.
+-- Runs with a step that failed since a time: they have failed, or will be retried. Called by workers/run-due.ts, for
+-- tests of applications.
 
 create or replace function svc_private.list_failed_runs(since timestamptz)
 returns table (id uuid, name text, message text)

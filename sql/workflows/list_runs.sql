@@ -1,4 +1,4 @@
--- Runs of everybody, newest first, with their steps: for the operator. Called by `svc workflows` as svc_system.
+-- Runs of all users, newest first, with their steps, for operators. Called by `svc workflows` as svc_system.
 
 create or replace function svc_private.list_runs(wanted_status text, wanted_id uuid, most integer)
 returns table (

@@ -1,5 +1,5 @@
 -- Runs, newest first. Called by ctx.workflows.list and `svc workflows list`, under the caller's row-level security. The
--- cursor is the place of the last run that was given: its time and its id.
+-- cursor is the position of the last returned run: its time and its id.
 create or replace function svc.list_workflows(wanted_status text, wanted_name text, most integer, after text)
 returns json
 language plpgsql

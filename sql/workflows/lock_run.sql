@@ -1,8 +1,8 @@
--- Locks a run that a worker holds, or raises SV409 when it holds it no longer: it was cancelled, failed at its deadline,
--- or given to another worker. Called first by every function that a worker writes with: this is the fence. (svc.record_step
--- has its own, and comes here when it is shut.)
+-- Locks a run that a worker holds, or raises SV409 when the worker no longer holds it: it was cancelled, failed at its
+-- deadline, or given to another worker. Every function with which a worker writes calls this first: it is the fence.
+-- (svc.record_step has its own check, and calls this when that fails.)
 --
--- NO KEY UPDATE, since checkpoints refer to the run and must not wait for each other's foreign key.
+-- NO KEY UPDATE, because checkpoints refer to the run and must not wait for each other's foreign key.
 create or replace function svc_private.lock_run(run_id uuid, held bigint)
 returns svc.workflow_runs
 language plpgsql

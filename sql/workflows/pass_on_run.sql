@@ -1,5 +1,6 @@
--- Lets go of a run that this worker's code does not know, and another's may: in the middle of a release, workers of the version
--- before take runs that newer processes have started. Called by src/workflows/execute.ts. It costs the run no attempt.
+-- Releases a run that this worker's code does not know but another worker's may: during a release, workers of the
+-- previous version receive runs that newer processes have started. Called by src/workflows/execute.ts. It uses up no
+-- attempt of the run.
 create or replace function svc_private.pass_on_run(run_id uuid, held bigint, delay interval)
 returns void
 language plpgsql

@@ -1,5 +1,6 @@
 -- Writes the checkpoint of a step that is done, or that failed for good. Called by src/workflows/ as the last statement
--- before COMMIT: in the transaction of what the step wrote through wf.db, so the two are one; otherwise alone.
+-- before COMMIT, in the step's own transaction if it used wf.db, so that its writes and the checkpoint commit together;
+-- otherwise alone.
 --
 -- SECURITY DEFINER, executable by the requests' login (never by its roles) and by the system.
 create or replace function svc.record_step(

@@ -1,9 +1,9 @@
--- Takes a run that failed or was cancelled up again, from its last checkpoint or from a step, for any user.
--- Called by svc.retry_workflow, and by `svc workflows retry`.
+-- Continues a run that failed or was cancelled, from its last checkpoint or from a step, for any user. Called by
+-- svc.retry_workflow, and by `svc workflows retry`.
 --
--- From its last checkpoint: a step that failed for good, and what was recorded after it, is done anew.
--- From a step: by name (the first of that name) or position; it and all that was recorded after it is forgotten, and done
--- anew. Events that ended a forgotten wait stay used: a decision that is to be made again is made by a new event.
+-- From its last checkpoint: a step that failed for good, and everything recorded after it, is repeated.
+-- From a step, given by name (the first of that name) or position: it and everything recorded after it is deleted and
+-- repeated. Events that ended a deleted wait stay used: for a new decision, send a new event.
 -- Answers accepted, active (it has not ended in failure), no_step or unknown.
 create or replace function svc_private.retry_any_workflow(run_id uuid, from_step text)
 returns text

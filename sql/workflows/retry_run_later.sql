@@ -1,5 +1,5 @@
--- Lets go of a run after an error: it will be tried again from its last checkpoint. Called by src/workflows/execute.ts,
--- which counts the attempts and knows the delay.
+-- Releases a run after an error, to retry it from its last checkpoint. Called by src/workflows/execute.ts, which counts
+-- the attempts and chooses the delay.
 create or replace function svc_private.retry_run_later(run_id uuid, held bigint, failure json, detail text, delay interval)
 returns void
 language plpgsql

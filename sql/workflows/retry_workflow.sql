@@ -1,5 +1,5 @@
--- As svc_private.retry_any_workflow, for the current user's own runs: those of others are unknown here, as if they did not
--- exist. Called by ctx.workflows. Executable by the requests' login alone, never by its roles: see svc.enqueue_job.
+-- As svc_private.retry_any_workflow, for the current user's own runs: other users' runs answer as if they did not
+-- exist. Called by ctx.workflows. Only the requests' login may execute it, never its roles: see svc.enqueue_job.
 create or replace function svc.retry_workflow(run_id uuid, from_step text)
 returns text
 language plpgsql

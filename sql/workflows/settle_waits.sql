@@ -1,5 +1,5 @@
--- Ends the waits and sleeps of a run whose time has come. Called by functions that hold the row lock of the run, before they look
--- at or adds anything: so an event and a timeout meet one after the other, and the first decides.
+-- Ends the waits and sleeps of a run whose time has come. Called by functions that hold the row lock of the run, before
+-- they read or add anything. So of an event and a timeout the first one decides.
 create or replace function svc_private.settle_waits(run_id uuid)
 returns void
 language plpgsql

@@ -1,7 +1,7 @@
 -- Whether a run is the current user's own, and the policies show it to them. Called by svc.cancel_workflow(),
 -- svc.signal_workflow() and svc.retry_workflow(), before they change the run as the owner of the tables.
---
--- SECURITY DEFINER with a reader for its owner: a restrictive policy of the application counts. A permissive one lets others
+-- SECURITY DEFINER, owned by a reader, so that restrictive policies of the application apply. A permissive policy lets
+-- other users read a run but not change it, hence the comparison with the caller.
 -- read a run and not steer it, hence the comparison with the caller.
 
 create or replace function svc_private.shows_own_run(run_id uuid)

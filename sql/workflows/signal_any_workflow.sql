@@ -1,8 +1,8 @@
--- Sends an event to a run of any user. It ends the oldest wait for it, or is kept for the next one. Called by
--- svc.signal_workflow, and by ctx.workflows in what runs as the system.
+-- Sends an event to a run of any user. It ends the oldest wait for this event, or is stored for the next one. Called by
+-- svc.signal_workflow, and by ctx.workflows in code that runs as the system.
 --
--- Answers accepted, ended (the run is over) or unknown. A wait whose time is up has ended before the event came, however
--- late its job is: settle_waits() goes first. Both hold the row lock, so an event and a timeout cannot both win.
+-- Answers accepted, ended (the run is over) or unknown. A wait whose time is up ends before the event, however late its
+-- job runs, because settle_waits() comes first. Both hold the row lock, so an event and a timeout cannot both win.
 create or replace function svc_private.signal_any_workflow(run_id uuid, event text, content json)
 returns text
 language plpgsql

@@ -1,4 +1,4 @@
--- As svc.start_workflow, on behalf of the system: called by ctx.workflows in what runs as the system already.
+-- As svc.start_workflow, for a run of the system. Called by ctx.workflows in code that already runs as the system.
 create or replace function svc_private.start_system_workflow(
   workflow text, code_version integer, run_args json, run_key text, longest interval, most_running integer
 )

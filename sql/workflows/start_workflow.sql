@@ -1,6 +1,6 @@
--- Starts a workflow as a part of the caller's transaction, on behalf of the current user. Called by ctx.workflows.
+-- Starts a workflow in the caller's transaction, for the current user. Called by ctx.workflows.
 --
--- SECURITY DEFINER, and executable by the requests' login alone, never by its roles: see svc.enqueue_job.
+-- SECURITY DEFINER. Only the requests' login may execute it, never its roles: see svc.enqueue_job.
 create or replace function svc.start_workflow(
   workflow text, code_version integer, run_args json, run_key text, longest interval, most_running integer
 )

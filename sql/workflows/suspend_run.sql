@@ -1,6 +1,6 @@
--- Lets go of a run that can do nothing but wait: no process holds it until an event comes or its next time. Called by
--- src/workflows/execute.ts with the positions at which it is stuck. Where one of them has ended in the meantime, or
--- none is given since the worker itself has to stop, the run is queued again at once.
+-- Releases a run that can only wait: no process holds it until an event comes or its next time. Called by
+-- src/workflows/execute.ts with the positions of the waits. If one of them has ended meanwhile, or none is given
+-- because the worker itself has to stop, the run is queued again at once.
 create or replace function svc_private.suspend_run(run_id uuid, held bigint, stuck text[])
 returns void
 language plpgsql

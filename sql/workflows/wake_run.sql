@@ -1,7 +1,8 @@
--- Sees to it that a worker looks at a run at a time, and not at any other: a run has one job, found by its key. Called in
--- the transaction that changes the run, so the two never disagree.
+-- Schedules the run's only job, found by its key, for a time, and replaces any other time. Called in the transaction
+-- that changes the run, so that both always agree.
 --
--- So many attempts, since a crash uses one up: what gives up on a run is its own count of claims (claim_run).
+-- The job has many attempts, because a crash uses one up. The run's own count of claims decides when it is given up
+-- (claim_run).
 create or replace function svc_private.wake_run(run_id uuid, due timestamptz)
 returns void
 language plpgsql

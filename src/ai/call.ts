@@ -1,5 +1,5 @@
 /**
- * The running call that the AI module works for. `ai` is imported, not passed, so it finds the call here: in the handler,
+ * The running call that uses the AI module. `ai` is imported, not passed, so it finds the call here: in the handler,
  * its middleware or its workflow step.
  * Next hop: `create-ai.ts`.
  */
@@ -9,22 +9,22 @@ import type { RequestTransaction } from "../postgres/transaction.ts";
 import type { StoredFile } from "../storage/read-file.ts";
 import type { AiServices } from "./services.ts";
 
-/** The call that is running. */
+/** The running call. */
 export interface AiCall {
   services: AiServices;
-  /** Null for the system, and for callers that nobody is signed in to. */
+  /** Null for the system and for anonymous callers. */
   userId: string | null;
-  /** Whose files are read and written. */
+  /** Storage of the caller's files. */
   storage: ContextStorage;
-  /** One of them whole; no transaction is held open for it. */
+  /** Reads a whole file without holding a transaction open. */
   readFile(storageId: string): Promise<StoredFile>;
-  /** What commits with the call. */
+  /** The call's transaction. */
   transaction: RequestTransaction;
 }
 
 const calls = new AsyncLocalStorage<() => AiCall>();
 
-/** Runs `work` as the given call. The call is put together when AI is used, which most calls do not. */
+/** Runs `work` as the given call. The call is only built when AI is used, since most calls do not use it. */
 export const withAiCall = <T>(call: () => AiCall, work: () => T): T => calls.run(call, work);
 
 /** @throws Error outside of a handler */

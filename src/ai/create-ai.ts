@@ -1,8 +1,8 @@
 /**
- * The `ai` module of an application: what `svc codegen` writes into `backend/generated/ai.ts` calls this. Each operation
- * reserves its credits, calls the provider of its model, and settles.
- * Next hop: `paid.ts` for the credits, `provider.ts` for the providers, `stream.ts`, and `speech.ts` for what has to do
- * with files.
+ * The `ai` module of an application; the generated `backend/generated/ai.ts` calls this. Each operation reserves its
+ * credits, calls the provider of its model, and settles.
+ * Next hop: `paid.ts` for the credits, `provider.ts` for the providers, `stream.ts`, and `speech.ts` for operations on
+ * files.
  */
 import { z } from "zod";
 import type { CallOptions, ChatOptions, ContentPart, Message, Usage } from "../contract/ai.ts";
@@ -15,24 +15,24 @@ import { type Provider, providerFailed } from "./provider.ts";
 import { type Speech, speech } from "./speech.ts";
 import { streamed } from "./stream.ts";
 
-/** What every answer says about what it took. */
+/** The cost of an answer. */
 export interface Billing {
   usage: Usage;
   creditsCharged: number;
   model: string;
 }
 
-/** The image itself, or where it is stored. */
+/** The image itself, or its storage id. */
 export type ImageSource =
   | { image: Uint8Array | ArrayBuffer | Blob; mediaType: string; storageId?: undefined }
   | { storageId: string; image?: undefined; mediaType?: undefined };
 
 export interface Ai {
-  /** Answers a conversation. @throws SvcError CREDIT_LIMIT_EXCEEDED, AI_NOT_CONFIGURED, PROVIDER_FAILED, as all of them */
+  /** Answers a conversation. @throws SvcError CREDIT_LIMIT_EXCEEDED, AI_NOT_CONFIGURED, PROVIDER_FAILED, as all do */
   chat(options: ChatOptions): Promise<{ text: string } & Billing>;
-  /** The same, piece by piece. Ending the iteration early ends the call. */
+  /** The same, in pieces. Ending the iteration early ends the call. */
   stream(options: ChatOptions): AsyncIterable<string>;
-  /** The embedding of a text, as many numbers as its model has. */
+  /** The embedding of a text; its length depends on the model. */
   embed(text: string, options?: CallOptions): Promise<number[]>;
   /** Orders documents by how well they answer a query, best first. @param options `topK` (Default: all of them) */
   rerank(
@@ -40,7 +40,8 @@ export interface Ai {
   ): Promise<{ index: number; document: string; score: number }[]>;
   vision: {
     /**
-     * The text in an image: bytes with their media type, or a stored file that the caller may read. `markdown` where the
+     * Reads the text in an image: bytes with their media type, or a stored file that the caller may read. `markdown` is
+     * set if the model writes it; its HTML becomes text, and only harmless links stay.
      * model writes it, with HTML as text and harmless links alone.
      */
     extractText(options: ImageSource & CallOptions): Promise<{ text: string; markdown?: string } & Billing>;
@@ -65,7 +66,7 @@ export function createAi(): Ai {
     },
 
     stream({ model: given, maxTokens = 1024, signal, ...options }) {
-      const call = currentAiCall(); // now: where it is iterated, the handler may have returned
+      const call = currentAiCall(); // now: the handler may have returned when the stream is read
       const model = given ?? call.services.config.chatModel;
       const stream = able(call, model, "stream");
       const messages = checkMessages(options.messages);
@@ -142,15 +143,15 @@ export function createAi(): Ai {
   };
 }
 
-/** What stands in an image may be meant for the browser that shows it. */
+/** Text in an image may attack the browser that shows it. */
 const harmless = async (markdown: string) => (await import("../text/worker-thread.ts")).aside("neutralise", [markdown]);
 
-/** @throws SvcError AI_NOT_CONFIGURED when the model's provider cannot do that */
+/** @throws SvcError AI_NOT_CONFIGURED when the model's provider lacks the operation */
 function able<K extends keyof Provider>(call: AiCall, model: string, what: K): NonNullable<Provider[K]> {
   const can = call.services.providerOf(model)[what];
   if (can) return can as NonNullable<Provider[K]>;
   throw new SvcError("AI_NOT_CONFIGURED", undefined, {
-    hint: `The model "${model}" cannot ${what}. Name another one.`,
+    hint: `The model "${model}" cannot ${what}. Use another model.`,
   });
 }
 
@@ -166,7 +167,7 @@ function checkMessages(messages: unknown): Message[] {
   throw invalidInput('messages must be a list of { role: "user" | "assistant", content }, with at least one of them.');
 }
 
-/** They may come from the caller. A negative `maxTokens` would reserve less than nothing. */
+/** The options may come from the caller. A negative `maxTokens` would reserve less than nothing. */
 const numbers = z.object({
   maxTokens: integer(1, 1_000_000),
   temperature: number(0, 2).optional(),

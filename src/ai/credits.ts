@@ -1,6 +1,6 @@
 /**
- * Credits: reserved before a paid call, settled after it. In SQL, in statements of their own: of calls that run at the
- * same time none can spend what another has reserved, and a call that rolls back has still cost what it cost.
+ * Credits: reserved before a paid call, settled after it. Reservations commit at once in SQL, so concurrent calls
+ * cannot spend the same credits, and a call that rolls back is still charged.
  * Next hop: `sql/ai/reserve_credits.sql`.
  */
 import type pg from "pg";
@@ -10,28 +10,28 @@ import { SvcError } from "../kit/svc-error.ts";
 import { sqlState } from "../postgres/errors.ts";
 
 export interface Reservation {
-  /** Charges what was used, and at most what was reserved. @returns the credits */
+  /** Charges the usage, at most the reserved amount. @returns the credits */
   settle(usage: Pick<Usage, "inputTokens" | "outputTokens">): Promise<number>;
-  /** Charges an amount that the provider named. @returns the credits */
+  /** Charges the amount that the provider reports. @returns the credits */
   settleAmount(amount: number): Promise<number>;
-  /** Nothing was used. */
+  /** Charges nothing. */
   release(): Promise<void>;
 }
 
 export interface CreditRequest {
   /** Null for the system. */
   userId: string | null;
-  /** Such as `chat`. */
+  /** For example `chat`. */
   operation: string;
   model: string;
-  /** The most that the call can cost: in tokens, or in credits. */
+  /** Maximum cost of the call, in tokens or in credits. */
   estimate: { inputTokens: number; outputTokens: number } | { credits: number };
-  /** A narrower cap of this request, in credits. (Default: `ai.creditsPerRequest` of the configuration) */
+  /** A lower cap for this request, in credits. (Default: `ai.creditsPerRequest` of the configuration) */
   cap?: number;
 }
 
 export interface Credits {
-  /** @throws SvcError CREDIT_LIMIT_EXCEEDED, before anything is called or charged */
+  /** @throws SvcError CREDIT_LIMIT_EXCEEDED, before a provider is called or anything charged */
   reserve(request: CreditRequest): Promise<Reservation>;
 }
 

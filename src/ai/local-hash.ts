@@ -1,13 +1,13 @@
 /**
- * `local-hash`: embeddings without a model, for development and tests. Words and their three-letter pieces are hashed into
- * 384 places. Texts that share words are near each other; texts that mean the same in other words are not. This is no
- * semantic embedding, and nothing should call it one.
+ * `local-hash`: embeddings without a model, for development and tests. Words and their three-letter pieces are hashed
+ * into 384 dimensions. Texts that share words are near each other; texts with the same meaning in other words are not.
+ * It is not a semantic embedding, and must not be called one.
  */
 import { createHash } from "node:crypto";
 
 export const dimensions = 384;
 
-/** @returns a vector of length 1, or of nothing but zeros for a text without letters and digits */
+/** @returns a vector of length 1, or all zeros for a text without letters and digits */
 export function hashEmbedding(text: string): number[] {
   const vector = new Array<number>(dimensions).fill(0);
   const words =
@@ -24,7 +24,7 @@ export function hashEmbedding(text: string): number[] {
   return length === 0 ? vector : vector.map((value) => value / length);
 }
 
-/** The hash says where, and with which sign: so pieces that meet in one place cancel out on average. */
+/** The hash gives the dimension and the sign, so that colliding pieces cancel out on average. */
 function add(vector: number[], piece: string, weight: number): void {
   const hash = createHash("md5").update(piece).digest();
   const place = hash.readUInt16LE(0) % dimensions;

@@ -1,6 +1,7 @@
 /**
- * Engines that run on this machine, free of charge: tesseract reads images, espeak-ng speaks, pocketsphinx listens, and
- * `local-hash` embeds by words. They are programs of the operating system; one that is missing says how to get it.
+ * Engines that run on this machine without cost: tesseract reads images, espeak-ng speaks, pocketsphinx listens, and
+ * `local-hash` embeds by words. They are programs of the operating system; the error for a missing one says how to
+ * install it.
  * Next hop: `program.ts`.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -26,7 +27,7 @@ export function localProvider(): Provider {
     },
 
     async extractText(model, image, _mediaType, signal) {
-      // The language pack stands in the model's name: local-tesseract, local-tesseract-deu.
+      // The language is part of the model's name: local-tesseract, local-tesseract-deu.
       const [, language = "eng"] = /^local-tesseract-([a-z_+]{3,20})$/.exec(model) ?? [];
       const picture = await redrawn(image);
       const printed = await runProgram("tesseract", ["stdin", "stdout", "-l", language], picture, signal);
@@ -44,7 +45,7 @@ export function localProvider(): Provider {
       try {
         const [recording, raw] = [join(folder, "recording"), join(folder, "audio.raw")];
         await writeFile(recording, audio);
-        // WAV needs no help; sox knows the other formats by their content.
+        // WAV is read directly; sox recognizes other formats by their content.
         await writeFile(
           raw,
           speechSamples(audio) ?? (await runProgram("sox", [recording, ...samplesOnly], null, signal)),
@@ -64,7 +65,8 @@ export function localProvider(): Provider {
 }
 
 /**
- * The picture as a PNG of our own. What is no picture, tesseract takes for a list of files on this machine, and reads those.
+ * Converts the image to a PNG of our own. Otherwise tesseract would take a file that is not an image for a list of
+ * files on this machine, and read those.
  *
  * @throws SvcError BAD_REQUEST
  */

@@ -1,7 +1,7 @@
 /**
- * A provider that speaks OpenAI's protocol, which most servers of models do. Chat and embeddings go through the AI SDK;
- * reranking, speech and transcription, which it does not have for such servers, are plain requests.
- * Source: https://platform.openai.com/docs/api-reference; rerank as https://docs.cohere.com/reference/rerank has it.
+ * A provider with OpenAI's protocol, which most model servers support. Chat and embeddings use the AI SDK. Reranking,
+ * speech and transcription, which the SDK lacks for such servers, are plain requests. Source:
+ * https://platform.openai.com/docs/api-reference; rerank as in https://docs.cohere.com/reference/rerank.
  */
 import type { OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
 import type { ModelMessage } from "ai";
@@ -12,9 +12,9 @@ import { SvcError } from "../kit/svc-error.ts";
 import { patientFetch } from "./patient-fetch.ts";
 import { type ChatRequest, type Provider, providerFailed, type TokenCount } from "./provider.ts";
 
-// Loaded with the first call: most processes never make one.
+// Loaded with the first call, since most processes never make one.
 const library = () => {
-  // Its warnings would go to the console, past the log.
+  // Its warnings would go to the console instead of the log.
   (globalThis as { AI_SDK_LOG_WARNINGS?: boolean }).AI_SDK_LOG_WARNINGS = false;
   return import("ai");
 };
@@ -64,7 +64,7 @@ export function openAiCompatible({ baseUrl, apiKey, timeoutMs }: EffectiveConfig
     maxOutputTokens: maxTokens,
     ...(temperature !== undefined && { temperature }),
     abortSignal: signal,
-    maxRetries: 0, // fetch is patient already
+    maxRetries: 0, // patientFetch retries already
   });
 
   const provider: Provider = {
@@ -91,7 +91,7 @@ export function openAiCompatible({ baseUrl, apiKey, timeoutMs }: EffectiveConfig
         try {
           const { result } = await started;
           for await (const part of result.textStream) yield part;
-          request.signal.throwIfAborted(); // the SDK ends an aborted stream as if it were whole
+          request.signal.throwIfAborted(); // the SDK ends an aborted stream as if it were complete
           if (failure === undefined && (await result.finishReason) === "error") failure = new Error("cut short");
         } catch (error) {
           failure ??= error;
@@ -99,7 +99,7 @@ export function openAiCompatible({ baseUrl, apiKey, timeoutMs }: EffectiveConfig
         if (failure !== undefined) throw reason(failure, request.signal);
       }
       const usage = started.then(({ result }) => result.usage).then(count);
-      usage.catch(() => {}); // asked for where the stream has ended well
+      usage.catch(() => {}); // only read after a stream that ended well
       return { text: text(), usage };
     },
 
@@ -166,7 +166,7 @@ const rerankAnswer = z.object({
 
 async function read<T>(response: Response, shape: z.ZodType<T>): Promise<T> {
   const parsed = shape.safeParse(await response.json().catch(() => undefined));
-  if (!parsed.success) throw providerFailed("its answer is not what was asked for");
+  if (!parsed.success) throw providerFailed("its answer has an unexpected form");
   return parsed.data;
 }
 
@@ -178,13 +178,13 @@ async function explained<T>(signal: AbortSignal, work: () => Promise<T>): Promis
   }
 }
 
-/** What the SDK throws holds the request, and with it the prompt: none of it is passed on. */
+/** Errors of the SDK contain the request with its prompt, so nothing of them is passed on. */
 function reason(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof SvcError) return cause;
   const status = (error as { statusCode?: number }).statusCode;
   if (status !== undefined && status >= 400) return providerFailed(`it answered ${status}`);
-  return providerFailed("its answer was cut short, or is not what was asked for", error);
+  return providerFailed("its answer was cut short, or has an unexpected form", error);
 }
 
 function toSdk({ role, content }: Message): ModelMessage {

@@ -1,10 +1,10 @@
-/** A call that costs something, from its reservation to its settlement. Next hop: `credits.ts`. */
+/** Runs a paid call, from its reservation to its settlement. Next hop: `credits.ts`. */
 import type { Message, Usage } from "../contract/ai.ts";
 import type { AiCall } from "./call.ts";
 import type { CreditRequest, Reservation } from "./credits.ts";
 import type { TokenCount } from "./provider.ts";
 
-/** Reserves, works, and gives back what was reserved when the work fails. */
+/** Reserves, works, and releases the reservation when the work fails. */
 export async function paid<T>(
   call: AiCall,
   request: Omit<CreditRequest, "userId">,
@@ -19,16 +19,16 @@ export async function paid<T>(
   }
 }
 
-/** In milliseconds: a call is over before its reservation lapses (15 minutes, `sql/ai/reserve_credits.sql`). */
+/** In milliseconds: a call ends before its reservation expires (15 minutes, `sql/ai/reserve_credits.sql`). */
 const longestCall = 14 * 60_000;
 
-/** The caller's signal, and a time in which everything has to be over: three attempts and the waits between them. */
+/** The caller's signal, plus a timeout for three attempts and the waits between them. */
 export function signalFor({ services }: Pick<AiCall, "services">, given: AbortSignal | undefined): AbortSignal {
   const limit = AbortSignal.timeout(Math.min(services.config.timeoutMs * 3 + 60_000, longestCall));
   return given ? AbortSignal.any([given, limit]) : limit;
 }
 
-/** A token is four bytes of most texts; three errs on the side of the cap. */
+/** A token is about four bytes of most texts; dividing by three overestimates, to stay below the cap. */
 export const tokensOf = (text: string) => Math.ceil(Buffer.byteLength(text) / 3);
 
 export function tokensOfMessages(system: string | undefined, messages: Message[]): number {

@@ -1,6 +1,6 @@
 /**
- * `fetch` for providers: a time limit, and another try where the provider says that it is busy, or is not reached.
- * A wait that it asks for (Retry-After) is kept, up to half a minute.
+ * `fetch` for providers: with a timeout, and retries when the provider is busy or cannot be reached. Obeys Retry-After
+ * up to half a minute.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { withRetry } from "../kit/retry.ts";
@@ -12,12 +12,13 @@ const longestWait = 30_000;
 
 const worthAnother = (status: number) => status === 408 || status === 429 || status >= 500;
 
-/** Whether the provider could not be reached, or was busy: then the call may be made again. */
+/** The provider was unreachable or busy, so the call may be retried. */
 class Busy extends Error {
   override readonly name = "Busy";
 }
 
 /**
+ * @param timeoutMs of each attempt including its answer, in milliseconds; of a stream, until it begins
  * @param timeoutMs of each attempt with its answer, in milliseconds; of a stream, until it begins
  * @throws SvcError PROVIDER_FAILED when all attempts failed; the signal's reason when aborted
  */
@@ -30,13 +31,13 @@ export function patientFetch(timeoutMs: number): typeof globalThis.fetch {
       const limit = new AbortController();
       const timer = setTimeout(() => limit.abort(new DOMException("", "TimeoutError")), timeoutMs).unref();
       const signal = AbortSignal.any([limit.signal, ...(outer ? [outer] : [])]);
-      // Redirects are not followed: another address would get the key and the prompt.
+      // Redirects are not followed: another address would receive the key and the prompt.
       const response = await fetch(url, { ...init, signal, redirect: "manual" }).catch((error) => {
         if (outer?.aborted) throw outer.reason;
         throw new Busy(error.name === "TimeoutError" ? "it did not answer in time" : "it could not be reached");
       });
       if (response.status >= 300 && response.status < 400) throw providerFailed("it sent the call to another address");
-      // A stream may last; that it ends is its caller's to see to.
+      // A stream may take long; its reader decides when it ends.
       if (response.headers.get("content-type")?.startsWith("text/event-stream")) clearTimeout(timer);
       if (!worthAnother(response.status)) return response;
       await response.body?.cancel();
@@ -58,7 +59,7 @@ export function patientFetch(timeoutMs: number): typeof globalThis.fetch {
   };
 }
 
-/** Seconds or a date (RFC 9110, section 10.2.3). @returns milliseconds, 0 for none */
+/** Parses seconds or a date (RFC 9110, section 10.2.3). @returns milliseconds, 0 for none */
 function waitOf(header: string | null): number {
   if (header === null) return 0;
   const seconds = Number(header);

@@ -1,12 +1,15 @@
-/** Runs programs of the operating system that take their input from a pipe. No shell: arguments are what they are. */
+/**
+ * Runs programs of the operating system that read their input from a pipe. There is no shell, so arguments are not
+ * interpreted.
+ */
 import { spawn } from "node:child_process";
 import { SvcError } from "../kit/svc-error.ts";
 import { providerFailed } from "./provider.ts";
 
-/** In bytes, of what a program prints. */
+/** In bytes: maximum output of a program. */
 const maxOutput = 64 * 1024 * 1024;
 
-/** Debian's names of the packages. */
+/** Debian's package names. */
 const packages: Record<string, string> = {
   tesseract: "tesseract-ocr",
   "espeak-ng": "espeak-ng",
@@ -15,7 +18,7 @@ const packages: Record<string, string> = {
 };
 
 /**
- * @returns what it printed
+ * @returns the program's output
  * @throws SvcError AI_NOT_CONFIGURED when it is not installed, PROVIDER_FAILED when it fails; the signal's reason
  */
 export function runProgram(
@@ -25,7 +28,7 @@ export function runProgram(
   signal: AbortSignal,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // Of the environment it gets where programs and languages are, and none of the platform's keys.
+    // The program gets paths and languages from the environment, and none of the platform's keys.
     const { PATH, LANG, TESSDATA_PREFIX } = process.env;
     const env = { PATH, ...(LANG && { LANG }), ...(TESSDATA_PREFIX && { TESSDATA_PREFIX }) };
     const child = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"], signal, env });
@@ -44,12 +47,12 @@ export function runProgram(
       if (code === 0) resolve(Buffer.concat(chunks));
       else reject(providerFailed(`${program} could not process it`));
     });
-    child.stdin.on("error", () => {}); // it may end before it has read everything
+    child.stdin.on("error", () => {}); // the program may end before it has read its input
     child.stdin.end(input ?? undefined);
   });
 }
 
 const missing = (program: string) =>
   new SvcError("AI_NOT_CONFIGURED", undefined, {
-    hint: `${program} is not installed where svc runs: apt install ${packages[program] ?? program}, or name another model in svc.config.ts.`,
+    hint: `${program} is not installed where svc runs: apt install ${packages[program] ?? program}, or choose another model in svc.config.ts.`,
   });

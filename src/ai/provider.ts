@@ -1,5 +1,5 @@
 /**
- * What a provider of AI can do. One that lacks something leaves it out.
+ * The operations of an AI provider. A provider omits operations that it lacks.
  * Next hop: `openai-compatible.ts`, `local.ts`.
  */
 import type { Message } from "../contract/ai.ts";
@@ -21,7 +21,7 @@ export interface ChatRequest {
 
 export interface Provider {
   chat?(request: ChatRequest): Promise<{ text: string; usage: TokenCount }>;
-  /** Yields text; at its end `usage` is known. */
+  /** Yields text; `usage` resolves at its end. */
   stream?(request: ChatRequest): { text: AsyncIterable<string>; usage: Promise<TokenCount> };
   embed?(model: string, text: string, signal: AbortSignal): Promise<{ embedding: number[]; usage: TokenCount }>;
   /** @returns a score for each document, higher is better */
@@ -41,7 +41,7 @@ export interface Provider {
   transcribe?(model: string, audio: Uint8Array, mediaType: string, signal: AbortSignal): Promise<string>;
 }
 
-/** What went wrong at a provider, in words of ours: its own may hold the prompt, or the key. */
+/** A provider's error in our own words: its own message may contain the prompt or the key. */
 export function providerFailed(what: string, cause?: unknown): SvcError {
   if (cause instanceof SvcError) return cause;
   const name = cause instanceof Error ? cause.name : "";

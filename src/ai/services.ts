@@ -1,4 +1,4 @@
-/** What the AI module needs of a process. Next hop: `create-ai.ts` uses it, `provider.ts` says what a provider is. */
+/** What the AI module needs from a process. Next hop: `create-ai.ts` uses it, `provider.ts` defines a provider. */
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { EffectiveConfig } from "../config/config.ts";
@@ -10,7 +10,7 @@ import type { Provider } from "./provider.ts";
 export interface AiServices {
   config: EffectiveConfig["ai"];
   credits: Credits;
-  /** The provider of a model. @throws SvcError AI_NOT_CONFIGURED when a remote one is asked for and there is none */
+  /** The provider of a model. @throws SvcError AI_NOT_CONFIGURED for a remote model without a provider */
   providerOf(model: string): Provider;
   log: Logger;
 }

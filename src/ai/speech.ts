@@ -1,5 +1,5 @@
 /**
- * `ai.speech`: recordings are stored objects, and transcribing them is a job: it takes longer than a request may.
+ * `ai.speech`: recordings are stored objects. A transcription is a job, because it takes longer than a request may.
  * Next hop: `workers/tasks/transcribe.ts`, `sql/ai/start_transcription.sql`.
  */
 import type { StorageObject } from "../contract/storage.ts";
@@ -11,24 +11,24 @@ import { paid, signalFor, tokensOf } from "./paid.ts";
 export interface Transcription {
   id: string;
   status: "pending" | "completed" | "failed";
-  /** When it is completed. */
+  /** Set when completed. */
   text: string | null;
-  /** Why it failed. */
+  /** The reason of a failure. */
   error: string | null;
   model: string;
 }
 
 export interface Speech {
   /**
-   * Begins to turn a stored recording into text; the job exists when the call commits.
+   * Enqueues the transcription of a stored recording; the job exists when the call commits.
    *
-   * @throws SvcError NOT_FOUND for a recording that does not exist or is not the caller's to see
+   * @throws SvcError NOT_FOUND for a recording that does not exist or that the caller may not read
    */
   transcribe(options: { storageId: string; model?: string }): Promise<Transcription>;
-  /** How a transcription of the caller's is doing. @throws SvcError NOT_FOUND */
+  /** State of one of the caller's transcriptions. @throws SvcError NOT_FOUND */
   transcription(id: string): Promise<Transcription>;
   /**
-   * Speaks a text; the audio is stored as a private object of the caller's.
+   * Speaks a text; the audio becomes a private stored object of the caller.
    *
    * @param options `input` of at most 4096 characters
    */
@@ -72,7 +72,7 @@ export const speech: Speech = {
   },
 };
 
-/** Row-level security: others' are not there. */
+/** Row-level security hides other users' transcriptions. */
 async function find({ transaction }: AiCall, id: string): Promise<Transcription> {
   const text = "select id, status, text, error, model from svc.get_transcription($1)";
   const rows = isUuid(id) ? (await transaction.query({ text }, [id])).rows : [];

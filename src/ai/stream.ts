@@ -1,6 +1,6 @@
 /**
- * A stream of text that is paid for: reserved when the first piece is asked for, settled at its end. It ends as soon as
- * its reader leaves, also while the provider is silent.
+ * A paid stream of text: credits are reserved when the first piece is requested, and settled at its end. It ends as
+ * soon as its reader leaves, also while the provider is silent.
  * Next hop: `credits.ts`.
  */
 import type { AiCall } from "./call.ts";
@@ -10,7 +10,7 @@ import type { TokenCount } from "./provider.ts";
 
 type StreamRequest = Omit<CreditRequest, "userId"> & { estimate: TokenCount };
 
-/** @param start gets a signal for the reader having left */
+/** @param start gets a signal that aborts when the reader leaves */
 export function streamed(
   call: AiCall,
   request: StreamRequest,
@@ -18,7 +18,7 @@ export function streamed(
 ): AsyncIterableIterator<string> {
   const left = new AbortController();
   const parts = paidParts(call, request, left, start);
-  // A generator that waits for the provider hears of its end only with the next piece.
+  // A generator that waits for the provider would notice its end only with the next piece.
   const leave = () => left.abort(new Error("nobody reads the stream any more"));
   return {
     next: () => parts.next(),
@@ -55,7 +55,7 @@ async function* paidParts(
     await reservation.settle(await usage);
   } finally {
     left.abort(new Error("the stream is over"));
-    // What had been said is charged by estimate: the provider did not get to count it.
+    // An unfinished text is charged by estimate, because the provider reports no usage for it.
     if (!ended) {
       const used = { inputTokens: request.estimate.inputTokens, outputTokens };
       await (outputTokens > 0 ? reservation.settle(used) : reservation.release());

@@ -1,7 +1,6 @@
 /**
- * Recordings as speech recognition wants them: 16,000 samples a second, one channel, 16 bit, without a header. WAV is read
- * here, so that no other program is needed for it.
- * Source: RIFF as in Multimedia Programming Interface and Data Specifications 1.0; WAVE_FORMAT_EXTENSIBLE.
+ * Converts recordings for speech recognition: 16,000 samples a second, one channel, 16 bit, no header. WAV is read
+ * here, so that it needs no other program.
  */
 
 const wanted = 16_000;
@@ -16,7 +15,7 @@ interface Format {
   bits: number;
 }
 
-/** @returns null for what is no WAV, or none that is read here */
+/** @returns null for data that is not WAV, or an unsupported kind */
 export function speechSamples(file: Uint8Array): Buffer | null {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.length);
   if (bytes.toString("latin1", 0, 4) !== "RIFF" || bytes.toString("latin1", 8, 12) !== "WAVE") return null;
@@ -24,7 +23,7 @@ export function speechSamples(file: Uint8Array): Buffer | null {
   for (let at = 12; at + 8 <= bytes.length; ) {
     const name = bytes.toString("latin1", at, at + 4);
     const start = at + 8;
-    // Who writes to a pipe does not know the length yet, and says that it is very large.
+    // A writer to a pipe does not know the length yet, and declares a very large one.
     const end = Math.min(start + bytes.readUInt32LE(at + 4), bytes.length);
     if (name === "fmt " && end - start >= 16) format = readFormat(bytes, start, end);
     if (name === "data") return format && decode(bytes.subarray(start, end), format);
@@ -56,7 +55,7 @@ function decode(data: Buffer, { code, channels, rate, bits }: Format): Buffer | 
   return resample(mono, rate);
 }
 
-/** One sample as a number from -1 to 1. */
+/** Reads one sample as a number from -1 to 1. */
 function reader(data: Buffer, code: number, bits: number): ((at: number) => number) | null {
   if (code === float && bits === 32) return (at) => data.readFloatLE(at);
   if (code !== pcm) return null;
@@ -64,7 +63,7 @@ function reader(data: Buffer, code: number, bits: number): ((at: number) => numb
   return bits === 16 || bits === 24 || bits === 32 ? (at) => data.readIntLE(at, bits / 8) / 2 ** (bits - 1) : null;
 }
 
-/** The mean over each new sample's time: it takes away what is too high to be kept, well enough for speech. */
+/** Averages over the time of each new sample. This removes frequencies that are too high, well enough for speech. */
 function resample(mono: Float32Array, rate: number): Buffer {
   const step = rate / wanted;
   const total = Math.floor(mono.length / step);

@@ -75,7 +75,7 @@ function auditHandler(definedAt: DefinedAt, root: string, index: string): Findin
   const entries = entriesIn(reach.regions, own.node);
   const unfound = entries
     .filter((entry) => !isFound(values, entry))
-    .map((entry) => ({ ...entry, what: "is no function that can be found" }));
+    .map((entry) => ({ ...entry, what: "is not a function that the audit can find" }));
   for (const place of [...unfound, ...new ContextFlow(values, entries, reach.regions).leaks.values()]) {
     if (allowAbove(root, place)?.missing.length === 0) continue;
     const what = `cannot be audited: it ${place.what}: \`${excerpt(place)}\`.`;

@@ -10,7 +10,7 @@ import { allowAbove } from "./allow.ts";
 import { nodeAt } from "./definitions.ts";
 import { remedies } from "./report.ts";
 
-/** What is known of a definition's lines, so that each is read once. */
+/** Coverage of a definition's lines, cached so that each is read once. */
 const covered = new WeakMap<DefinedAt, Map<string, boolean>>();
 
 /** The gate of one call of an anonymous definition. */

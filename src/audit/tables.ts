@@ -13,7 +13,7 @@ import { placeOf } from "./source.ts";
 
 const isRuntimeSchema = (name = ""): boolean => /^(svc|svc_hidden|svc_private|graphile_worker)$/i.test(name);
 const isRuntimeName = (name: string): boolean => /^(_system_|_gencow_)/i.test(name);
-const remedy = "Leave it out: the platform makes and changes it. Reach what it holds through the context.";
+const remedy = "Remove it: the platform creates and changes it. Use its data through the context.";
 const modelled = (name: string) => ({ what: `the runtime table "${name}" is modelled by the application.`, remedy });
 
 /** Runtime tables and schemas that the schema files export, and those that generated CRUD serves. */

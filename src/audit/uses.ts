@@ -26,7 +26,7 @@ export interface Use {
   opaque?: boolean;
 }
 
-const unsafeDb: Use = { what: "unsafeDb, which reads and writes past every policy", sql: true };
+const unsafeDb: Use = { what: "unsafeDb, which bypasses every policy", sql: true };
 const rawSql = (what: string): Use => ({ what, sql: true });
 const opaque = (what: string): Use => ({ what, opaque: true });
 
@@ -105,7 +105,7 @@ export function nodeUse(values: Values, { node, file }: Place): Use | undefined 
       return callUse(values, node, file);
     case "ImportExpression": {
       const from = literalText(node.source);
-      if (from === undefined) return opaque("import() of a name that is no plain text");
+      if (from === undefined) return opaque("import() of a name that is not plain text");
       return clients.test(from) ? rawSql(`a database client of its own, from "${from}"`) : undefined;
     }
     default:

@@ -92,7 +92,7 @@ export class Accounts {
       });
     } catch (error) {
       if (sqlState(error) !== foreignKeyViolation) throw error;
-      throw new SvcError("CONFLICT", "Something still refers to this account, so it cannot be deleted.", {
+      throw new SvcError("CONFLICT", "Other rows still refer to this account, so it cannot be deleted.", {
         hint: "Authors: a foreign key to auth.user without on delete cascade forbids it; the log has the error.",
         cause: error,
       });

@@ -6,6 +6,7 @@ import { Router } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { AuthDefinition } from "../contract/auth.ts";
+import type { HandlerAuth } from "../contract/handler-auth.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { SignedClientAddress } from "../http/signed-client-address.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
@@ -13,6 +14,7 @@ import type { Authenticate, Ended } from "../kit/session.ts";
 import { runStatement } from "../postgres/run-statement.ts";
 import { Accounts } from "./accounts.ts";
 import { asCaller } from "./caller.ts";
+import { handlerAuth } from "./handler-auth.ts";
 import { createLibrary } from "./library.ts";
 import { MailLinks } from "./mail/mail-links.ts";
 import { Mails } from "./mail/mails.ts";
@@ -75,6 +77,8 @@ export interface Auth {
   onEnd(listener: (ended: Ended) => void): void;
   /** Ends the sessions of a notice from the write-ahead log, and calls the listener before it returns. */
   hearEnd(notice: string): void;
+  /** For `context.auth` of handlers. */
+  forHandlers: HandlerAuth;
   /** Creates users and sessions for trusted code. */
   users: UserAdmin;
   /** Whether revocations are received. Otherwise every call by JWT asks the database. */
@@ -106,7 +110,8 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   const sessions = new SessionStore(pool, library, fields, verified);
   const sweeper = new Sweeper(pool, log);
   const cookie = new SessionCookie(origins.own.startsWith("https:"));
-  const means = { jwts, sessionTokens, sessions, cookie, origins };
+  const schemes = (definition.schemes ?? ["Bearer"]).map((scheme) => scheme.toLowerCase());
+  const means = { schemes, jwts, verified, sessionTokens, sessions, cookie, origins };
   const authenticate = createAuthenticate(means);
   const gate = new HashQueue(pool.options.max);
   const once = new OneTimeTokens(pool);
@@ -122,6 +127,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     credentials: new Credentials({ library, passwords, attempts, links, sessions }),
     accounts: new Accounts({ library, passwords, attempts }),
     attempts,
+    passwords,
     gate,
     links,
     once,
@@ -155,6 +161,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
       verified.onEnd = listener;
     },
     hearEnd: (notice) => revocations.hear(notice),
+    forHandlers: handlerAuth(parts, fields),
     users: new UserAdmin(library, sessionTokens),
     hearsRevocations: () => verified.isTrusted,
     async close() {
@@ -166,8 +173,8 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
 }
 
 const unprovable = () =>
-  new DefinitionError("Addresses are to be verified, and nothing sends the mails: nobody could sign in.", {
-    hint: "Give emailVerification.sendVerificationEmail in auth.ts.",
+  new DefinitionError("Addresses must be verified, but no mailer is configured: nobody could sign in.", {
+    hint: "Set emailVerification.sendVerificationEmail in auth.ts.",
   });
 
 /** The declared additional fields that auth."user" has columns for. Other fields are logged and ignored. */

@@ -127,7 +127,7 @@ function makerOfIds(wanted: GenerateId): GenerateId {
   if (wanted === undefined || typeof wanted === "function") return wanted;
   if (wanted === "uuid") return () => crypto.randomUUID();
   throw new DefinitionError(`defineAuth: betterAuth sets generateId to ${JSON.stringify(wanted)}.`, {
-    hint: 'Ids are made before rows are written: leave it out, or give "uuid" or a function.',
+    hint: 'Ids are created before rows are written: leave it out, or set "uuid" or a function.',
   });
 }
 

@@ -15,7 +15,7 @@ export const libraryPool = (pool: pg.Pool): PostgresPool => ({
     let isLost = false;
     return {
       async query(sql: string, parameters: unknown[]) {
-        // The server does it. An error here would replace the one that says what was lost.
+        // The server rolls back by itself. An error here would hide the original one.
         if (isLost && sql === "rollback") return { command: "ROLLBACK", rowCount: 0, rows: [] };
         try {
           return await client.query(sql, parameters);

@@ -52,7 +52,7 @@ const bodyErrors: Parameters<typeof errors> = [400, 413, 415];
 
 const endpoints: Record<string, Endpoint> = {
   "post /sign-up": {
-    summary: "Make an account, in token style",
+    summary: "Create an account, in token style",
     body: signUp,
     answer: tokens,
     errors: [...bodyErrors, 403, 409],
@@ -70,7 +70,7 @@ const endpoints: Record<string, Endpoint> = {
     errors: [401],
   },
   "post /sign-up/email": {
-    summary: "Make an account, in cookie style",
+    summary: "Create an account, in cookie style",
     body: signUp,
     answer: object({ user }),
     errors: [...bodyErrors, 403, 409],
@@ -110,7 +110,7 @@ const endpoints: Record<string, Endpoint> = {
     errors: [401, 403],
   },
   "post /send-verification-email": {
-    summary: "Send the mail that proves the address once more",
+    summary: "Send the verification mail again",
     security: signedIn,
     body: object({ callbackURL: link }, ["callbackURL"]),
     optional: true,
@@ -118,25 +118,25 @@ const endpoints: Record<string, Endpoint> = {
     errors: [...bodyErrors, 401, 403],
   },
   "get /verify-email": {
-    summary: "Where the link of that mail leads",
+    summary: "The target of the link in that mail",
     query: { token: text(), callbackURL: link },
     answer: null,
     errors: [400],
   },
   "post /request-password-reset": {
-    summary: "Send a mail with a link to a new password, if there is such an account",
+    summary: "Send a mail with a link to set a new password, if the account exists",
     body: object({ email, redirectTo: link }),
     answer: success,
     errors: [...bodyErrors, 403],
   },
   "post /reset-password": {
-    summary: "A new password for the token of that mail",
+    summary: "Set a new password with the token of that mail",
     body: object({ token: text(), newPassword }),
     answer: success,
     errors: [...bodyErrors, 401, 403],
   },
   "get /sign-in/social/redirect": {
-    summary: "To the provider's sign-in",
+    summary: "Redirect to the provider's sign-in",
     query: {
       provider: text({ enum: ["google"] }),
       callbackURL: link,
@@ -147,14 +147,14 @@ const endpoints: Record<string, Endpoint> = {
     errors: [400, 403, 404, 502],
   },
   "get /callback/google": {
-    summary: "Where Google sends the browser back to",
+    summary: "The callback that Google redirects to",
     query: { state: text(), code: text(), error: text() },
     required: ["state"],
     answer: null,
     errors: [400, 403, 404],
   },
   "post /oauth/exchange": {
-    summary: "A session for the one-time code of a social sign-in",
+    summary: "Exchange the one-time code of a social sign-in for a session",
     body: object({ code: text() }),
     answer: tokens,
     errors: [...bodyErrors, 401, 403],
@@ -189,7 +189,7 @@ function operation(key: string, endpoint: Endpoint): Part {
     required: required.includes(name),
     schema,
   }));
-  const location = { location: { description: "Where to go on.", schema: text() } };
+  const location = { location: { description: "The next address.", schema: text() } };
   return {
     operationId: idOf(method, path),
     tags: ["authentication"],
@@ -198,7 +198,7 @@ function operation(key: string, endpoint: Endpoint): Part {
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: !optional, content: json(body) } }),
     responses: {
-      ...(answer ? { 200: answers("Done.", json(answer)) } : { 302: answers("Go on there.", undefined, location) }),
+      ...(answer ? { 200: answers("Done.", json(answer)) } : { 302: answers("A redirect.", undefined, location) }),
       ...errors(...endpoint.errors),
     },
   };
@@ -224,15 +224,15 @@ function pluginOperation(
   return {
     operationId: id,
     tags: ["authentication"],
-    summary: `Of the better-auth plugin ${plugin}`,
+    summary: `An endpoint of the better-auth plugin ${plugin}`,
     security: anyone,
     ...(parameters.length > 0 && { parameters }),
     ...(method !== "GET" && {
       requestBody: { content: json(described ? schemas.inline(`${id}.Input`, described) : {}) },
     }),
     responses: {
-      200: answers("As the plugin says.", { ...json({}), "*/*": {} }),
-      302: answers("Go on there.", undefined, { location: { schema: text() } }),
+      200: answers("The plugin's answer.", { ...json({}), "*/*": {} }),
+      302: answers("A redirect.", undefined, { location: { schema: text() } }),
       ...errors(400, 401, 403, 404, 409, 413, 415),
     },
   };

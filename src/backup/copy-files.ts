@@ -124,7 +124,7 @@ async function sync(path: string): Promise<void> {
   await handle.sync().finally(() => handle.close());
 }
 
-/** Runs at most so many calls at once; results keep their order. The first failure ends it. */
+/** Runs at most `most` calls at once; results keep their order. The first failure ends it. */
 export async function inParallel<Of, Result>(
   all: readonly Of[],
   work: (one: Of) => Promise<Result>,

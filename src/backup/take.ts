@@ -43,7 +43,7 @@ export interface TakeOptions {
   binDir?: string | null;
   /** Called with a line per step. (Default: no output) */
   report?: (line: string) => void;
-  /** Aborts the backup and removes what was written. */
+  /** Aborts the backup and removes its files. */
   signal?: AbortSignal;
 }
 
@@ -147,7 +147,7 @@ async function refuseFull(folder: string): Promise<void> {
   });
   if (there.length === 0) return;
   throw new BackupError(`${folder} is not empty. Nothing was done.`, {
-    hint: `Name a folder that is not there yet, such as ${basename(folder)}-2.`,
+    hint: `Name a folder that does not exist yet, such as ${basename(folder)}-2.`,
   });
 }
 
@@ -170,7 +170,7 @@ async function holdBytes(client: pg.Client): Promise<void> {
     const { code } = cause as pg.DatabaseError;
     if (code === "55P03") throw new BackupError("Another backup of this database runs. Nothing was done.", { cause });
     if (code !== "42883" && code !== "3F000") throw cause;
-    throw new BackupError("This database does not know of backups.", { hint: "Run svc migrate first.", cause });
+    throw new BackupError("This database lacks the functions for backups.", { hint: "Run svc migrate first.", cause });
   }
 }
 

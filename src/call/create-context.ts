@@ -6,6 +6,7 @@ import type { AiServices } from "../ai/services.ts";
 import type { Context, ContextAuth } from "../contract/context.ts";
 import type { RequestDatabase, SystemDatabase } from "../contract/database.ts";
 import type { ContextGrounding } from "../contract/grounding.ts";
+import type { HandlerAuth } from "../contract/handler-auth.ts";
 import type { ContextRag } from "../contract/rag.ts";
 import type { ContextRealtime } from "../contract/realtime.ts";
 import type { ContextScheduler } from "../contract/scheduler.ts";
@@ -15,7 +16,6 @@ import type { Workflows } from "../contract/workflow.ts";
 import type { ContextWorkflows } from "../contract/workflow-runs.ts";
 import { CallScheduler, type InternalNames } from "../jobs/context.ts";
 import { PendingWork } from "../jobs/pending-work.ts";
-import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Access, Fallback, TransactionLimits } from "../postgres/access.ts";
 import { type AnonymousGate, unsafeDb, withGate } from "../postgres/anonymous-gate.ts";
@@ -32,6 +32,8 @@ import { CallStorage } from "../storage/context.ts";
 import { readFileOf } from "../storage/read-file.ts";
 import type { Storage } from "../storage/storage.ts";
 import { CallWorkflows } from "../workflows/context.ts";
+import type { Caller } from "./caller.ts";
+import { contextAuth } from "./handler-auth.ts";
 
 /** The services that all calls of a process share. */
 export interface ContextServices {
@@ -57,18 +59,12 @@ export interface ContextServices {
   fallback?: Fallback;
   systemPool: pg.Pool;
   limits: TransactionLimits;
+  /** The service's public origin. */
+  baseUrl: string;
+  /** (Default: this process serves no requests) */
+  auth?: HandlerAuth;
   /** Whether callers are strangers; they get no developer hints. */
   production: boolean;
-}
-
-/** The caller, and the request id. */
-export interface Caller {
-  session: Session | null;
-  requestId: string;
-  /** The holder of the connection share: a user id, or the network of an anonymous caller. (Default: none) */
-  holder?: string;
-  /** Whether the caller is the platform itself: a cron, or a job that declares it. (Default: false) */
-  system?: boolean;
 }
 
 /** A transaction with the caller's identity. */
@@ -219,14 +215,12 @@ export class CallContext implements Context {
   }
 
   get auth(): ContextAuth {
-    const { session } = this[state].caller;
-    return {
-      getSession: () => session,
-      requireAuth() {
-        if (!session) throw new SvcError("UNAUTHORIZED");
-        return session;
-      },
-    };
+    const { services, caller, access } = this[state];
+    return contextAuth(caller, access, services.auth, services.production);
+  }
+
+  get baseUrl(): string {
+    return this[state].services.baseUrl;
   }
 
   get requestId(): string {

@@ -4,7 +4,7 @@ import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
 import { fromDatabase, sqlState } from "../postgres/errors.ts";
-import type { Caller } from "./create-context.ts";
+import type { Caller } from "./caller.ts";
 
 export const missingRow = (hint?: string) =>
   new SvcError("NOT_FOUND", "This row does not exist, or you may not see it.", hint ? { hint } : {});
@@ -19,7 +19,7 @@ export function explanation(
   const row = /^\w[\w-]*$/.test(id) ? id : "ID"; // only safe characters in a command to paste
   const command = `svc rls explain ${table}${session ? ` --as ${session.user.id}` : ""} --row ${row}`;
   // Policies do not cover soft deletion: the command would report the row as visible.
-  return `To see why: ${command}${crud?.softDelete ? `. Or it was removed, as ${crud.softDelete.name} then says.` : ""}`;
+  return `To see why: ${command}${crud?.softDelete ? `. Or it was removed: see its ${crud.softDelete.name}.` : ""}`;
 }
 
 /** By SQLSTATE. Only the log may name the policy or grant; in development, callers are told where to look. */
@@ -52,11 +52,11 @@ export function whereToLook(error: unknown, { session }: Caller): unknown {
 function brokenRule(cause: unknown): string | undefined {
   const { code, constraint, schema, table } = fromDatabase(cause) ?? {};
   if (!code?.startsWith("23") || !constraint) return undefined;
-  return `It is the constraint "${constraint}" of ${schema}.${table}; the log has the rest.`;
+  return `It violates the constraint "${constraint}" of ${schema}.${table}; the log has the details.`;
 }
 
 const textIds =
-  "A policy compares a uuid with this user's id, which is not a uuid. Make the column text; or have defineAuth's betterAuth set advanced.database.generateId to \"uuid\", for users to come.";
+  "A policy compares a uuid with this user's id, which is not a uuid. Make the column text. Or set advanced.database.generateId to \"uuid\" in defineAuth's betterAuth: new users then get uuids.";
 
 /** PostgreSQL's message quotes the value, in any language. */
 function isNoUuid(cause: unknown, userId: string): boolean {

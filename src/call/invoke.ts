@@ -24,7 +24,8 @@ import { withGate } from "../postgres/anonymous-gate.ts";
 import { sqlState } from "../postgres/errors.ts";
 import { identityOf } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import { CallContext, type Caller, type ContextServices, transactionFor } from "./create-context.ts";
+import type { Caller } from "./caller.ts";
+import { CallContext, type ContextServices, transactionFor } from "./create-context.ts";
 import { besides, explanation, missingRow, whereToLook } from "./hints.ts";
 
 /** The services that a process needs to run calls. */
@@ -155,8 +156,8 @@ export async function inTransaction<T>(
   }
 }
 
-/** Runs code of an anonymous definition behind its gate; that of others outside of the gate of another call. */
-function behindGate<T, C extends Context>(
+/** Runs code of an anonymous definition behind its gate; code of others outside of the gate of another call. */
+export function behindGate<T, C extends Context>(
   { root, production }: Pick<Runtime, "root" | "production">,
   definedAt: DefinedAt | undefined,
   context: C,
@@ -174,7 +175,7 @@ async function snapshotOf(transaction: RequestTransaction, context: CallContext)
 }
 
 /** Invalid input decides the outcome alone: middleware before `.input()` can read the 400 but not replace it. */
-async function runRefusable(invocation: Pick<Invocation<unknown>, "run">, call: Call): Promise<unknown> {
+export async function runRefusable(invocation: Pick<Invocation<unknown>, "run">, call: Call): Promise<unknown> {
   try {
     const result = await invocation.run(call);
     if (!call.outcome.refusal) return result;
@@ -183,6 +184,11 @@ async function runRefusable(invocation: Pick<Invocation<unknown>, "run">, call: 
   }
   throw call.outcome.refusal;
 }
+
+/** Whether one SQL statement answers the procedure: a generated operation. */
+export const isGenerated = (
+  procedure: ProcedureDefinition,
+): procedure is ProcedureDefinition & { statement: CrudStatement } => procedure.statement !== undefined;
 
 /**
  * Answers a generated procedure by its SQL function.

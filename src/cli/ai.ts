@@ -24,7 +24,7 @@ const usage = defineCommand({
   meta: { name: "usage", description: "Usage and cost by day, user and model." },
   args: {
     ...cwdArgument,
-    days: { type: "string", description: "How many days (UTC), with today. (Default: 7)", default: "7" },
+    days: { type: "string", description: "How many days (UTC), including today. (Default: 7)", default: "7" },
     user: { type: "string", description: "Only this user, by id or e-mail address. (Default: all)" },
     model: { type: "string", description: "Only this model. (Default: all)" },
     limit: { type: "string", description: "Rows at most. (Default: 100)", default: "100" },
@@ -62,4 +62,4 @@ const line = (row: UsageRow): string[] => [
 /** Rounded, without binary fractions. */
 const amount = (credits: string) => String(Number(Number(credits).toFixed(6)));
 
-const more = (rows: number, limit: number) => (rows === limit ? `, of the first ${limit} lines alone` : "");
+const more = (rows: number, limit: number) => (rows === limit ? `, counting only the first ${limit} rows` : "");

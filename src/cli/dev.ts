@@ -1,7 +1,7 @@
 /**
  * `svc dev`: generates, migrates and serves, and repeats this when a file changes. On an error the message is printed,
  * and the last working version keeps serving. A service that crashes is restarted.
- * Next hop: `prepare.ts` and `start.ts`, each run as a process of its own, since what was imported cannot be unloaded.
+ * Next hop: `prepare.ts` and `start.ts`, each run in a separate process, since imported modules cannot be unloaded.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
@@ -14,12 +14,12 @@ import { describeTaken, isFree, nextFree } from "./taken-port.ts";
 import { watchApplication } from "./watch.ts";
 
 export const dev = defineCommand({
-  meta: { name: "dev", description: "Serve, and follow every change." },
+  meta: { name: "dev", description: "Serve, and reload after every change." },
   args: {
     ...cwdArgument,
     with: {
       type: "string",
-      description: "A command to run beside it, such as the frontend's own server. (Default: none)",
+      description: "A command to run alongside, such as the frontend's dev server. (Default: none)",
     },
     ...logArgument,
   },
@@ -27,7 +27,7 @@ export const dev = defineCommand({
 });
 
 async function develop(cwd: string, companion: string | undefined, json: boolean): Promise<void> {
-  const environment = { ...process.env }; // without what .env says now: each process reads it anew
+  const environment = { ...process.env }; // without .env, which each process reads again
   const config = await readConfig(cwd);
   const page = companion ? pagePort(config) : undefined;
   if (page !== undefined) await refuseTaken(page);
@@ -76,7 +76,7 @@ async function develop(cwd: string, companion: string | undefined, json: boolean
     new Promise<ChildProcess>((resolve) => beside?.once("exit", () => resolve(beside))),
   ]);
   stopWatching();
-  // Ends what is left of its group. Open, the pipe would keep this process alive.
+  // Ends the rest of its process group. An open pipe would keep this process alive.
   (beside?.stdio[3] as Writable | undefined)?.destroy();
   if (beside && ended === beside) {
     const how = beside.signalCode ? `was ended by ${beside.signalCode}` : `has ended with exit code ${beside.exitCode}`;
@@ -194,12 +194,12 @@ class Server {
 
   /** @param since when it began to serve; without it, a restart would fail again */
   #crashed({ exitCode, signalCode }: ChildProcess, since: number | undefined): void {
-    const why = signalCode ? `ended by ${signalCode}` : `exit code ${exitCode}; what it said last stands above`;
+    const why = signalCode ? `ended by ${signalCode}` : `exit code ${exitCode}; its last output is above`;
     if (since !== undefined && performance.now() - since > well) this.#crashes = 0;
     const pause = since === undefined ? undefined : pauses[this.#crashes++];
     if (pause === undefined) {
       const what = since === undefined ? "did not start" : "has crashed again";
-      say(`The service ${what}: ${why}. Fix it and save: that starts it again.`);
+      say(`The service ${what}: ${why}. Fix it and save a file to start it again.`);
       return;
     }
     say(`The service has crashed: ${why}. It starts again in ${pause / 1000} s, or when you save.`);

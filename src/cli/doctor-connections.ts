@@ -25,11 +25,11 @@ const variables = {
 
 /** The features that need a session of their own. */
 const needs = {
-  queue: "workers are not notified of new jobs, and the lock that marks a worker as alive is not its own",
-  replication: "revocations of JWTs are not received, and the log may not be read",
+  queue: "workers are not notified of new jobs, and the lock that marks a worker as alive is in a shared session",
+  replication: "revocations of JWTs are not received, and reading the log may fail",
 } as const;
 
-const remedy = "Name PostgreSQL itself, or a database of the pooler in session mode (deploy/pgbouncer.ini).";
+const remedy = "Use PostgreSQL's own address, or a database of the pooler in session mode (deploy/pgbouncer.ini).";
 
 export async function examineWays(urls: DatabaseUrls): Promise<Finding[]> {
   const names = Object.keys(variables) as (keyof typeof variables)[];
@@ -42,7 +42,7 @@ export async function examineWays(urls: DatabaseUrls): Promise<Finding[]> {
       const text = `${variable} leads through a pooler in transaction mode: ${needs[name]}.\n  ${remedy}`;
       findings.push({ kind: "wrong", text });
     } else if (way === "forgets") {
-      const text = `The pooler of ${variable} does not know statements that were prepared by name: calls fail.`;
+      const text = `The pooler of ${variable} does not support named prepared statements: calls fail.`;
       findings.push({
         kind: "wrong",
         text: `${text}\n  Use PgBouncer 1.21 or newer with max_prepared_statements above 0.`,
@@ -72,8 +72,8 @@ export async function examineServer(pool: pg.Pool): Promise<Finding[]> {
   const names = rows.map(({ name }) => name);
   const shown = names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ");
   const text =
-    `This server has other databases of svc: ${shown}. They share its logins and roles: who has this service's URLs ` +
-    "reads them too.\n  Give services that must not trust each other a server each (docs/explanation/roles.md).";
+    `This server has other databases of svc: ${shown}. They share its logins and roles: anyone with this service's ` +
+    "URLs can read them too.\n  Give services that must not trust each other separate servers (docs/explanation/roles.md).";
   return [{ kind: "advice", text }];
 }
 
@@ -93,14 +93,14 @@ async function examineReplica(connectionString: string, number: number): Promise
     );
     if (!rows[0].standby) return [{ kind: "advice", text: `The ${name} is not a standby: it is never used.` }];
     const text =
-      `The ${name} does not say what its queries need: they are cancelled when the primary cleans up.\n` +
+      `The ${name} does not report which rows its queries need: the primary's vacuum cancels them.\n` +
       "  Set hot_standby_feedback = on there.";
     return [
       { kind: "ok", text: `${name}: it answers` },
       ...(rows[0].feedback ? [] : [{ kind: "advice", text } as const]),
     ];
   } catch (error) {
-    const text = `The ${name} does not answer (${(error as Error).message}): the primary does its work.`;
+    const text = `The ${name} does not answer (${(error as Error).message}): the primary answers in its place.`;
     return [{ kind: "advice", text }];
   } finally {
     await client.end().catch(() => {});

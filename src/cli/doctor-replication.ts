@@ -46,19 +46,20 @@ export function examineReplication(state: ReplicationState): Finding[] {
     else advise(limit - used < 2, text);
   }
   for (const { name, active, status, bytes } of state.held) {
-    if (status === "lost") advise(true, `The slot ${name} has lost its log and is of no use.\n  ${drop(name)}`);
-    else if (!active) advise(true, `Nobody reads the slot ${name}: it keeps ${size(bytes)} of log.\n  ${drop(name)}`);
+    if (status === "lost") advise(true, `The slot ${name} has lost its log and is useless.\n  ${drop(name)}`);
+    else if (!active)
+      advise(true, `No process reads the slot ${name}: it retains ${size(bytes)} of log.\n  ${drop(name)}`);
     else advise(bytes > behind, `The reader of the slot ${name} is ${size(bytes)} of log behind.`);
   }
   advise(
     state.keep_bytes === null,
-    "max_slot_wal_keep_size is not set: a slot that nobody reads can fill the disk.\n  Set it to what the disk can spare.",
+    "max_slot_wal_keep_size is not set: an unused slot can fill the disk.\n  Set it to what the disk can spare.",
   );
   const keep = state.keep_bytes === null ? "" : `, each may keep ${size(Number(state.keep_bytes))} of log`;
   const text = `replication: ${state.slots} of ${state.slot_limit} slots in use${keep}`;
   return findings.some(({ kind }) => kind === "wrong") ? findings : [{ kind: "ok", text }, ...findings];
 }
 
-const drop = (name: string) => `If it is nobody's: select pg_drop_replication_slot('${name}');`;
+const drop = (name: string) => `If nothing needs it: select pg_drop_replication_slot('${name}');`;
 
 const size = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(bytes < 10 * 1024 * 1024 ? 1 : 0)} MiB`;

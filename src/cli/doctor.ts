@@ -7,6 +7,7 @@ import type { LoadedApp } from "../contract/loaded-app.ts";
 import { refuseDrift } from "../crud/fingerprints.ts";
 import { pendingMigrations } from "../migrate/ledger.ts";
 import { refuseUsed } from "../migrate/scratch.ts";
+import { describeVanished, findVanished } from "../migrate/vanished.ts";
 import { createPools } from "../postgres/pools.ts";
 import { createLog } from "../telemetry/log.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run } from "./command.ts";
@@ -51,11 +52,10 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
       cluster.vector ? "ok" : "advice",
       cluster.vector ? `pgvector ${cluster.vector}` : "pgvector is missing: everything works but vector search.",
     );
-    const pending = await pendingMigrations({
-      adminUrl: cluster.urls.admin,
-      platform: platformRoot,
-      application: config.cwd,
-    });
+    const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
+    const vanished = await findVanished(target);
+    if (vanished.length > 0) report.note("wrong", describeVanished(vanished));
+    const pending = await pendingMigrations(target);
     if (pending.length > 0) {
       return report.note(
         "wrong",
@@ -166,7 +166,7 @@ class Report {
     }
   }
 
-  /** What is wrong first, then advice. @param all whether to list what is right, too */
+  /** Problems first, then advice. @param all whether to list passed checks, too */
   text(all: boolean): string {
     const of = (kind: Finding) => this.findings.filter((one) => one.kind === kind);
     const lines = [...of("wrong"), ...of("advice"), ...(all ? of("ok") : [])].map(({ kind, text }) => {

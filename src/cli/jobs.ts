@@ -52,7 +52,7 @@ const list = defineCommand({
 });
 
 const show = defineCommand({
-  meta: { name: "show", description: "All about one job." },
+  meta: { name: "show", description: "Show one job in full." },
   args: { ...cwdArgument, ...idArgument },
   run: ({ args }) =>
     run(args.cwd, () =>
@@ -65,7 +65,7 @@ const show = defineCommand({
 });
 
 const retry = defineCommand({
-  meta: { name: "retry", description: "Run a job now, with all its attempts before it." },
+  meta: { name: "retry", description: "Run a job now, and give it all its attempts again." },
   args: { ...cwdArgument, ...idArgument },
   run: ({ args }) => run(args.cwd, () => change(args.cwd, args.id, "retry_job", "due")),
 });
@@ -164,4 +164,4 @@ function idOf(text: string): string {
 }
 
 const unknownJob = (id: string) =>
-  new DefinitionError(`There is no job ${id} in the queue.`, { hint: "Jobs that are done leave it: see the log." });
+  new DefinitionError(`There is no job ${id} in the queue.`, { hint: "Finished jobs are removed: see the log." });

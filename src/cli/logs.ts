@@ -38,9 +38,9 @@ export const logsCommand = defineCommand({
     job: { type: "string", description: "Only lines of the job with this id. (Default: all)" },
     since: {
       type: "string",
-      description: 'From a time on: ISO 8601, or how long ago, such as "10 minutes". (Default: the beginning)',
+      description: 'Only lines since a time: ISO 8601, or how long ago, such as "10 minutes". (Default: the beginning)',
     },
-    until: { type: "string", description: "Up to a time, likewise. (Default: the end)" },
+    until: { type: "string", description: "Only lines up to a time, written the same way. (Default: the end)" },
     json: { type: "boolean", description: "As JSON lines, for programs." },
   },
   run: ({ args }) =>

@@ -22,7 +22,7 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     page: "tutorial/first-application.md",
   },
   dev: {
-    examples: [['svc dev --with "vite"', "Beside the page's own server."]],
+    examples: [['svc dev --with "vite"', "With the frontend's dev server."]],
     page: "tutorial/first-application.md",
   },
   start: {
@@ -59,11 +59,11 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     page: "reference/workflows.md",
   },
   "jobs list": {
-    examples: [["svc jobs list --state dead", "Those that have used up their attempts."]],
+    examples: [["svc jobs list --state dead", "Jobs that have used up their attempts."]],
     page: "reference/jobs.md",
   },
   "jobs show": { examples: [["svc jobs show 42", "Its arguments and its last error."]], page: "reference/jobs.md" },
-  "jobs retry": { examples: [["svc jobs retry 42", "Due at once."]], page: "reference/jobs.md" },
+  "jobs retry": { examples: [["svc jobs retry 42", "Makes it due now."]], page: "reference/jobs.md" },
   "jobs cancel": { examples: [["svc jobs cancel 42", "Removes it from the queue."]], page: "reference/jobs.md" },
   "crons list": {
     examples: [["svc crons list", "Their schedules and last runs."]],
@@ -92,7 +92,7 @@ export const manual: Readonly<Record<string, ManualPage>> = {
   },
   "storage verify": {
     examples: [["svc storage verify", "Reads every byte."]],
-    exitCodes: { 0: "All files are whole.", 1: "Some are damaged, or an error, explained." },
+    exitCodes: { 0: "All files are intact.", 1: "Some are damaged, or an error, explained." },
     page: "reference/storage.md",
   },
   "storage gc": {
@@ -100,7 +100,7 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     page: "reference/storage.md",
   },
   "db slow": {
-    examples: [["svc db slow --limit 10", "The ten that have cost the most."]],
+    examples: [["svc db slow --limit 10", "The ten statements with the most total time."]],
     page: "how-to/observe.md",
   },
   "db locks": {
@@ -127,15 +127,17 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     page: "how-to/back-up.md",
   },
   "db restore": {
-    examples: [["svc db restore /backups/monday --end-sessions", "Into an empty database; everybody signs in anew."]],
+    examples: [
+      ["svc db restore /backups/monday --end-sessions", "Restores into an empty database, and signs out all users."],
+    ],
     page: "how-to/back-up.md",
   },
   "db verify": {
     examples: [
-      ["svc db verify /backups/monday", "Whether it is whole."],
-      ["svc db verify /backups/monday --deep", "Whether it can be restored, too."],
+      ["svc db verify /backups/monday", "Checks that it is complete."],
+      ["svc db verify /backups/monday --deep", "Also checks that it can be restored."],
     ],
-    exitCodes: { 0: "The backup is whole.", 1: "Something is missing or damaged, or an error, explained." },
+    exitCodes: { 0: "The backup is complete.", 1: "Something is missing or damaged, or an error, explained." },
     page: "how-to/back-up.md",
   },
   "secrets status": {
@@ -148,13 +150,13 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     page: "how-to/rotate-secrets.md",
   },
   "db seed": {
-    examples: [["svc db seed --file demo.ts", "Another one than backend/seed.ts."]],
+    examples: [["svc db seed --file demo.ts", "Runs a file other than backend/seed.ts."]],
     page: "how-to/seed.md",
   },
   "db explain": {
     examples: [
-      ['svc db explain "select * from tasks where done" --as ann@example.com', "As Ann would get it."],
-      ['svc db explain "delete from tasks where id = 7" --as ann@example.com --analyze', "Runs it and undoes it."],
+      ['svc db explain "select * from tasks where done" --as ann@example.com', "The plan of Ann's request."],
+      ['svc db explain "delete from tasks where id = 7" --as ann@example.com --analyze', "Runs it and rolls it back."],
       ["svc db explain tasks.list --as ann@example.com", "The statements inside a generated list."],
     ],
     page: "reference/cli.md",
@@ -164,11 +166,11 @@ export const manual: Readonly<Record<string, ManualPage>> = {
       ["svc db psql --as ann@example.com", "Sees what Ann sees."],
       ['svc db psql --as ann@example.com -c "select * from tasks"', "One statement."],
     ],
-    exitCodes: { 0: "psql ended well.", 1: "An error, explained; other codes are psql's own." },
+    exitCodes: { 0: "psql succeeded.", 1: "An error, explained; other codes are psql's own." },
     page: "reference/cli.md",
   },
   openapi: {
-    examples: [["svc openapi > openapi.json", "For a generator of clients."]],
+    examples: [["svc openapi > openapi.json", "For a client generator."]],
     page: "reference/cli.md",
   },
   policies: {
@@ -180,11 +182,11 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     page: "reference/cli.md",
   },
   migrate: {
-    examples: [["svc migrate --cwd my-app", "Applies what is new; the same as `svc migrate apply`."]],
+    examples: [["svc migrate --cwd my-app", "Applies new files; the same as `svc migrate apply`."]],
     page: "how-to/change-the-schema.md",
   },
   "migrate apply": {
-    examples: [["svc migrate apply --again", "With every file of sql/."]],
+    examples: [["svc migrate apply --again", "Applies every file of sql/ again."]],
     page: "how-to/change-the-schema.md",
   },
   "migrate generate": {

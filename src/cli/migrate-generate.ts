@@ -1,7 +1,14 @@
-/** `svc migrate generate`: writes the next migration from the schema. Never prompts, needs no database. */
+/**
+ * `svc migrate generate`: writes the next migration from the schema. Never prompts, needs no database. If one runs, it
+ * says which of its migrations these files lack.
+ */
+import { join } from "node:path";
 import { writeAuthSchema } from "../auth/auth-schema.ts";
+import { runningAddress } from "../cluster/open-cluster.ts";
+import type { EffectiveConfig } from "../config/config.ts";
 import { generateMigration } from "../migrate/generate/schema-generate.ts";
-import { cwdArgument, readConfig, run } from "./command.ts";
+import { describeVanished, findVanished } from "../migrate/vanished.ts";
+import { cwdArgument, platformRoot, readConfig, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { conclude } from "./output.ts";
 
@@ -18,14 +25,15 @@ export const migrateGenerate = defineCommand({
     drop: {
       type: "string",
       repeatable: true,
-      description: "What is gone and was not renamed; may be repeated. (Default: nothing)",
+      description: "A name that was dropped and not renamed; may be repeated. (Default: nothing)",
     },
-    baseline: { type: "boolean", description: "Only note that the migrations say what the schema says." },
+    baseline: { type: "boolean", description: "Only write the snapshot: the migrations already match the schema." },
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
       const first = await writeAuthSchema(config); // the schema may import it
+      await tellVanished(config);
       const written = await generateMigration(config, {
         name: args.name,
         renames: args.rename,
@@ -37,3 +45,11 @@ export const migrateGenerate = defineCommand({
       conclude({ wrote }, ...wrote.map((file) => `wrote ${file}`), ...none);
     }),
 });
+
+/** A database that does not answer is not needed. */
+async function tellVanished({ cwd, production }: EffectiveConfig): Promise<void> {
+  const adminUrl = production ? null : runningAddress(join(cwd, ".svc"));
+  if (adminUrl === null) return;
+  const files = await findVanished({ adminUrl, platform: platformRoot, application: cwd }).catch(() => []);
+  if (files.length > 0) say(describeVanished(files));
+}

@@ -44,14 +44,14 @@ export const migrateReset = defineCommand({
 function refuseElsewhere({ database, production }: EffectiveConfig, isNamed: boolean): void {
   if ((!database && !production) || isNamed) return;
   const why = database ? "DATABASE_URL names a server that others may use" : "NODE_ENV is production";
-  throw new DefinitionError(`Not here: ${why}. Nothing was done.`, {
+  throw new DefinitionError(`The reset is refused: ${why}. Nothing was done.`, {
     hint: "To delete every row there anyway: svc migrate reset --force --database NAME",
   });
 }
 
 function refuseWithoutAnswer(yes: boolean): void {
   if (yes || process.stdin.isTTY) return;
-  throw new DefinitionError("There is no terminal to ask at. Nothing was done.", {
+  throw new DefinitionError("There is no terminal for the confirmation. Nothing was done.", {
     hint: "Pass --yes to skip the question.",
   });
 }
@@ -60,7 +60,7 @@ async function isConfirmed(name: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   // Ctrl-C and Ctrl-D close the terminal; without this the question would never resolve.
   const closed = new Promise<string>((resolve) => terminal.once("close", () => resolve("")));
-  const asked = terminal.question(`Every row in ${name} will be lost. Type its name to go on: `);
+  const asked = terminal.question(`Every row in ${name} will be lost. Type its name to continue: `);
   const answer = await Promise.race([asked, closed]);
   terminal.close();
   return answer.trim() === name;

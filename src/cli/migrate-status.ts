@@ -3,6 +3,7 @@
  * CI.
  */
 import { type FileStatus, migrationStatus } from "../migrate/migration-status.ts";
+import { describeVanished, vanishedOf } from "../migrate/vanished.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { output, print } from "./output.ts";
@@ -47,7 +48,7 @@ const advice: Record<FileStatus["state"], string> = {
   applied: "",
   pending: "Run `svc migrate`.",
   edited: "Restore their text and write a new migration for the change.",
-  missing: "They were applied here and their files are gone: another branch, or a lost file.",
+  missing: "They were applied here and their files are gone.",
 };
 
 function summary(files: readonly FileStatus[]): string {
@@ -55,5 +56,7 @@ function summary(files: readonly FileStatus[]): string {
     const count = files.filter((file) => file.state === state).length;
     return count > 0 ? `${count} ${state}. ${advice[state]}` : [];
   });
+  const vanished = vanishedOf(files.filter(({ state }) => state === "missing").map(({ path }) => path));
+  if (vanished.length > 0) counts.push(describeVanished(vanished));
   return counts.length > 0 ? counts.join("\n") : `Everything is applied: ${files.length} files.`;
 }

@@ -9,7 +9,7 @@ const applyArguments = {
   ...cwdArgument,
   again: {
     type: "boolean",
-    description: "Apply every file of sql/ again, to undo what was changed there by hand.",
+    description: "Apply every file of sql/ again, to undo manual changes.",
     default: false,
   },
   "allow-older": {
@@ -19,13 +19,13 @@ const applyArguments = {
   },
   wait: {
     type: "string",
-    description: "For how many seconds to try again while others use the tables. (Default: 300)",
+    description: "Seconds to keep retrying while other sessions use the tables. (Default: 300)",
     default: "300",
   },
 } as const;
 
 const apply = defineCommand({
-  meta: { name: "apply", description: "Apply what is new in migrations/ and sql/; what `svc migrate` alone does." },
+  meta: { name: "apply", description: "Apply new files of migrations/ and sql/, as `svc migrate` alone does." },
   args: applyArguments,
   run: ({ args }) =>
     run(args.cwd, async () => {
@@ -64,7 +64,7 @@ const subCommands = {
 };
 
 export const migrateCommand = defineCommand({
-  meta: { name: "migrate", description: "Apply what is new in migrations/ and sql/." },
+  meta: { name: "migrate", description: "Apply new files of migrations/ and sql/." },
   subCommands,
   default: "apply",
 });

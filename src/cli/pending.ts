@@ -17,7 +17,7 @@ export async function refusePending(target: Parameters<typeof compareFiles>[0]):
     if (newer.length > 0) {
       say(
         `A newer version has migrated this database (${newer.slice(0, 3).join(", ")}${newer.length > 3 ? ", …" : ""}). This one ` +
-          "goes on as it is: replace it when the release goes on.",
+          "process starts with the older files: replace it to finish the release.",
       );
     }
     return newer.length > 0;

@@ -2,11 +2,15 @@
  * `svc prepare`: everything before serving, in one process: generates files, writes the next migration if it can lose
  * nothing, and migrates the database. `svc dev` runs it after every change; a deploy may, too.
  */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { loadApp } from "../app/load-app.ts";
 import { writeAuthSchema } from "../auth/auth-schema.ts";
 import { codegen } from "../codegen/codegen.ts";
 import { generateMigration } from "../migrate/generate/schema-generate.ts";
 import { migrate } from "../migrate/migrate.ts";
+import { MigrationError } from "../migrate/migration-error.ts";
+import { describeVanished, findVanished } from "../migrate/vanished.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { conclude, during } from "./output.ts";
@@ -25,12 +29,15 @@ export const prepareCommand = defineCommand({
       for (const file of await writeAuthSchema(config)) report(`wrote ${file}`); // the application may import it
       const app = await loadApp(config);
       for (const line of await codegen(config, app)) report(line);
-      for (const file of await generateMigration(config, { renames: [], drops: [], careful: true })) {
-        report(`wrote ${file}`);
-      }
+      const generated = await generateMigration(config, { renames: [], drops: [], careful: true });
+      for (const file of generated) report(`wrote ${file}`);
       await withDatabase(config, {}, async (cluster) => {
         const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
-        const applied = await during("Applying the files of migrations/ and sql/", () => migrate(target));
+        const vanished = await findVanished(target);
+        if (vanished.length > 0) say(describeVanished(vanished));
+        const applied = await during("Applying the files of migrations/ and sql/", () => migrate(target)).catch(
+          (error) => takeBack(config.cwd, generated, error),
+        );
         const own = applied.filter((file) => !file.startsWith("platform/"));
         if (applied.length > own.length) say(`applied ${applied.length - own.length} files of the platform`);
         for (const file of own) say(`applied ${file.replace(/^application\//, "")}`);
@@ -38,3 +45,15 @@ export const prepareCommand = defineCommand({
       });
     }),
 });
+
+/**
+ * Deletes a migration that was just generated and cannot be applied: left standing, it would have to be edited by hand,
+ * even after the schema has been corrected.
+ */
+async function takeBack(cwd: string, generated: readonly string[], error: unknown): Promise<never> {
+  if (!(error instanceof MigrationError) || !generated.some((file) => error.file === `application/${file}`))
+    throw error;
+  for (const file of generated) await rm(join(cwd, file));
+  error.message += `\n  ${generated.join(" and ")} were deleted again. Correct the schema; or write the migration with \`svc migrate generate\` and edit it.`;
+  throw error;
+}

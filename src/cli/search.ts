@@ -55,7 +55,7 @@ export const searchCommand = defineCommand({
     },
     user: {
       type: "string",
-      description: "The id of the user who searches; required for private and shared. (Default: nobody's)",
+      description: "The id of the user who searches; required for private and shared. (Default: none)",
     },
     fields: { type: "string", description: "Columns, separated by commas. (Default: all that are declared)" },
     limit: { type: "string", description: "Rows at most. (Default: 10)", default: "10" },
@@ -118,7 +118,7 @@ function visibilityOf(declared: Declared, asked: string | undefined, user: strin
   }
   const visibility = asked ?? always ?? "public";
   if (visibility !== "public" && !user) {
-    throw new DefinitionError(`What is ${visibility} needs --user: the id of the user who searches.`);
+    throw new DefinitionError(`Searching ${visibility} rows needs --user: the id of the user who searches.`);
   }
   return visibility;
 }

@@ -24,7 +24,7 @@ const status = defineCommand({
         const rows = bySecret.map((count, at) => [String(at + 1), String(count)]);
         print({ bySecret, lost }, () => table(["secret", "values"], [...rows, ["none of them", String(lost)]]));
         if (bySecret.slice(1).some((count) => count > 0)) {
-          say("Before an older secret leaves AUTHLIB_SECRET: svc secrets reseal.");
+          say("Run svc secrets reseal before you remove an older secret from AUTHLIB_SECRET.");
           process.exitCode = 1;
         }
         if (lost > 0) {
@@ -45,7 +45,7 @@ const reseal = defineCommand({
     run(args.cwd, () =>
       withSystem(args.cwd, async (pool, config) => {
         const { resealed, lost } = await during("Encrypting", async () => resealAll(pool, await readSecrets(config)));
-        conclude({ resealed, lost }, resealed === 0 ? "Nothing to do." : `Encrypted ${resealed} values anew.`);
+        conclude({ resealed, lost }, resealed === 0 ? "Nothing to do." : `Encrypted ${resealed} values again.`);
         if (lost === 0) return;
         say(`${lost} values were encrypted under a secret that is not in AUTHLIB_SECRET: put it back at the end.`);
         process.exitCode = 1;

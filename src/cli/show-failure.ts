@@ -1,6 +1,6 @@
 /**
- * What the author of a failed handler needs while developing: the place in the code, and PostgreSQL's message, statement
- * and hint. It may contain values of rows, so it is for `svc dev` only.
+ * Prints what the author of a failed handler needs while developing: the place in the code, and PostgreSQL's message,
+ * statement and hint. It may contain values of rows, so it is for `svc dev` only.
  */
 import pg from "pg";
 import { statementOf } from "../postgres/errors.ts";

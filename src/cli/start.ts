@@ -80,7 +80,7 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean, json
 
     const ended = await Promise.race([stop, cluster.failed]);
     if (ended instanceof Error) throw ended;
-    if (!isPart) say(`${ended}: finishing what is in flight`);
+    if (!isPart) say(`${ended}: finishing requests in flight`);
   } finally {
     await Promise.allSettled([service?.stop(), worker?.stop()]);
     await tracing?.close();

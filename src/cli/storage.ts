@@ -47,7 +47,7 @@ const ls = defineCommand({
 });
 
 const show = defineCommand({
-  meta: { name: "show", description: "All about one stored file." },
+  meta: { name: "show", description: "Show one stored file in full." },
   args: {
     ...cwdArgument,
     id: { type: "positional", description: "The storage id.", required: true },
@@ -87,7 +87,7 @@ const verify = defineCommand({
           damaged.push({ id, damage });
           if (!output.json) process.stdout.write(`${id}  ${paint(damage, 31)}\n`);
         }
-        const found = damaged.length === 0 ? "all are whole" : `${damaged.length} are damaged`;
+        const found = damaged.length === 0 ? "all are intact" : `${damaged.length} are damaged`;
         conclude({ files, bytes, damaged }, `${files} files, ${bytes} bytes: ${found}.`);
         if (damaged.length > 0) process.exitCode = 1;
       }),
@@ -95,7 +95,7 @@ const verify = defineCommand({
 });
 
 const gc = defineCommand({
-  meta: { name: "gc", description: "Remove bytes that no stored file has; a job does the same once a day." },
+  meta: { name: "gc", description: "Remove bytes that belong to no stored file; a job does the same once a day." },
   args: {
     ...cwdArgument,
     hours: {
@@ -117,7 +117,7 @@ const gc = defineCommand({
 });
 
 export const storageCommand = defineCommand({
-  meta: { name: "storage", description: "Look at stored files; verify their bytes; remove what is superfluous." },
+  meta: { name: "storage", description: "Look at stored files; verify their bytes; remove unused bytes." },
   subCommands: { ls, show, verify, gc },
 });
 

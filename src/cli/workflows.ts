@@ -63,7 +63,7 @@ const list = defineCommand({
 });
 
 const show = defineCommand({
-  meta: { name: "show", description: "All about one run, with its steps." },
+  meta: { name: "show", description: "Show one run with its steps." },
   args: { ...cwdArgument, ...idArgument },
   run: ({ args }) =>
     run(args.cwd, () =>
@@ -120,7 +120,7 @@ const refusals: Record<string, [string, string]> = {
   no_step: ["has no such step.", "See `svc workflows show` for its steps."],
 };
 
-const outcomes = { resumed: "goes on", cancelled: "is cancelled" } as const;
+const outcomes = { resumed: "continues", cancelled: "is cancelled" } as const;
 
 function change(
   cwd: string,

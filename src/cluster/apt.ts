@@ -1,6 +1,6 @@
 /**
- * Fetches packages from the machine's own Debian or Ubuntu mirror without touching the system's package lists: by a
- * private apt configuration, which any user may have. Packages are unpacked and read, never installed.
+ * Fetches packages from the machine's own Debian or Ubuntu mirror with a private apt configuration, which any user may
+ * use. The system's package lists stay unchanged. Packages are unpacked and read, never installed.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,11 +20,11 @@ const laterReleases: Record<string, string> = {
   noble: "resolute",
 };
 
-/** Where the machine's packages come from, and under which key. */
+/** The distribution's package mirror, and the key that signs it. */
 interface Mirror {
   uri: string;
   release: string;
-  /** The Signed-By field as the machine's own sources have it, null for the global keyring. */
+  /** The Signed-By field of the machine's own sources; null for the global keyring. */
   signedBy: string | null;
 }
 
@@ -52,13 +52,13 @@ export async function fetchVectorSource(work: string): Promise<string | Obstacle
 /**
  * The server headers of a major version.
  *
- * @param later the version is rather a later release's than this machine's
+ * @param later the version belongs to a later release, rather than to this machine's
  * @returns the directory to compile with
  */
 export async function fetchHeaders(work: string, major: number, later: boolean): Promise<string | Obstacle> {
   const name = `postgresql-server-dev-${major}`;
   const mirror = await findMirror();
-  // The machine's own lists know every source that it uses, apt.postgresql.org too; but they may be empty or stale.
+  // The machine's own lists include all its sources, also apt.postgresql.org. But they may be empty or stale.
   let last = later ? null : await download(systemApt(work), name, work);
   if (typeof last === "string") return last;
   if (mirror) {
@@ -73,7 +73,7 @@ export async function fetchHeaders(work: string, major: number, later: boolean):
 }
 
 interface Apt {
-  /** Where it downloads to. */
+  /** The folder of its downloads. */
   directory: string;
   get(...args: string[]): Promise<RunResult>;
 }
@@ -94,7 +94,7 @@ function systemApt(work: string): Apt {
   return { directory, get: (...args) => runApt(args, directory) };
 }
 
-/** An apt that knows one release of the mirror, with lists and caches of its own. */
+/** An apt configuration for one release of the mirror, with its own lists and caches. */
 async function privateApt(
   work: string,
   type: "deb" | "deb-src",
@@ -119,7 +119,7 @@ async function privateApt(
     "Dir::State": join(root, "state"),
     "Dir::State::status": "/var/lib/dpkg/status",
     "Dir::Cache": join(root, "cache"),
-    "APT::Update::Error-Mode": "any", // by default a mirror that cannot be reached is only a warning
+    "APT::Update::Error-Mode": "any", // by default an unreachable mirror is only a warning
   };
   const settings = Object.entries(options).flatMap(([name, value]) => ["-o", `${name}=${value}`]);
   const updated = await runApt([...settings, "update"], root);
@@ -133,7 +133,7 @@ function runApt(args: string[], cwd: string): Promise<RunResult> {
   return run("apt-get", ["-q", ...options, ...args], { cwd, env: { ...process.env, LC_ALL: "C" } });
 }
 
-/** The mirror of the distribution itself among the machine's sources. */
+/** Finds the distribution's own mirror among the machine's sources. */
 async function findMirror(): Promise<Mirror | null> {
   const format = "$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(SOURCESENTRY)";
   const listed = await run("apt-get", ["indextargets", "--format", format, "Created-By: Packages"]);
@@ -153,7 +153,7 @@ async function laterRelease(mirror: Mirror): Promise<string> {
   return laterReleases[releaseName()] ?? mirror.release;
 }
 
-/** The distribution's release; of a derivative, that of the Ubuntu below it. */
+/** The distribution's release. For a derivative of Ubuntu, the Ubuntu release that it is based on. */
 function releaseName(): string {
   const text = existsSync("/etc/os-release") ? readFileSync("/etc/os-release", "utf8") : "";
   return /^UBUNTU_CODENAME="?(\w+)/m.exec(text)?.[1] ?? /^VERSION_CODENAME="?(\w+)/m.exec(text)?.[1] ?? "";
@@ -171,7 +171,7 @@ function signedByOf(entry: string, uri: string): string | null {
   const place = uri.replace(/\/$/, "");
   if (file.endsWith(".sources")) {
     const stanza = text.split(/\n\s*\n/).find((part) => part.includes(place)) ?? "";
-    // A key may stand here in full, on continuation lines.
+    // The field may contain a full key, on continuation lines.
     return /^Signed-By:[ \t]*((?:.*)(?:\n[ \t].*)*)/im.exec(stanza)?.[1]?.trimEnd() ?? null;
   }
   const line = text.split("\n").find((part) => /^\s*deb\s/.test(part) && part.includes(place)) ?? "";

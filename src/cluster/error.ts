@@ -1,8 +1,8 @@
-/** The one error of the cluster: what went wrong, then what a person can do about it. Thrown by every file beside it. */
+/** The cluster's only error class: the problem, then the remedy. Thrown by every file in this folder. */
 
 export class ClusterError extends Error {
   override readonly name = "ClusterError";
-  /** The remedy alone; `message` ends in it. */
+  /** The remedy; `message` ends with it. */
   readonly hint: string;
 
   constructor(problem: string, hint: string, options?: ErrorOptions) {

@@ -1,10 +1,13 @@
-/** A server of the user's own, named by DATABASE_URL: checked before use, and never replaced by another one silently. */
+/**
+ * Opens an external server, named by DATABASE_URL. It is checked before use, and never silently replaced by another
+ * server.
+ */
 import { Client } from "pg";
 import { ClusterError } from "./error.ts";
 import type { Cluster, DatabaseUrls } from "./types.ts";
 import { isAtLeast, oldestMajor, oldestVector } from "./versions.ts";
 
-/** What the checks look at, all asked in one query per connection. */
+/** The facts that are checked, read in one query per connection. */
 export interface ServerFacts {
   version: string;
   /** As in 150018. */
@@ -17,11 +20,11 @@ export interface ServerFacts {
   mayReplicate: boolean;
 }
 
-/** Whose logins a command needs: those of processes that serve, the administrator's, or both. */
+/** The logins that a command needs: those of serving processes, the administrator's, or both. */
 export type Logins = "all" | "serving" | "admin";
 
 /**
- * @throws ClusterError for the first thing that is wrong, ending in the fix
+ * @throws ClusterError for the first problem, with its remedy
  */
 export async function openExternal(url: string, env: NodeJS.ProcessEnv, logins: Logins = "all"): Promise<Cluster> {
   const urls: DatabaseUrls = {
@@ -43,7 +46,7 @@ export async function openExternal(url: string, env: NodeJS.ProcessEnv, logins: 
     replication: env.DATABASE_REPLICATION_URL ? "DATABASE_REPLICATION_URL" : "DATABASE_URL",
   };
   const facts = new Map<string, ServerFacts>();
-  // The first migration, and a restore, make the others' logins.
+  // The first migration, or a restore, creates the other logins.
   const pools =
     logins === "admin"
       ? (["admin"] as const)
@@ -67,11 +70,11 @@ export async function openExternal(url: string, env: NodeJS.ProcessEnv, logins: 
     directory: null,
     owned: false,
     failed: new Promise(() => {}),
-    async stop() {}, // it is not ours
+    async stop() {}, // svc did not start it
   };
 }
 
-/** Version, replication level and pgvector: requirements that no login can replace. */
+/** Checks version, replication level and pgvector. No login can make up for them. */
 export function checkServer(facts: ServerFacts, name: string): void {
   if (facts.versionNumber < oldestMajor * 10_000) {
     throw new ClusterError(
@@ -117,11 +120,11 @@ function checkReplication(facts: ServerFacts, name: string): void {
 /** Remedies for the server's own errors, by SQLSTATE. */
 const refusals: Record<string, string> = {
   "28P01":
-    "Is it the right password? The logins that `svc migrate` makes have none, until the administrator gives them one: " +
+    "Check the password. Logins that `svc migrate` creates have none until the administrator sets one: " +
     "alter role svc_request password '…'.",
   "53300":
     "All of the server's connections are taken: raise max_connections, let processes open fewer (`pool` in svc.config.ts), or " +
-    "put PgBouncer in between. pg_stat_activity says who has them.",
+    "put PgBouncer in between. pg_stat_activity shows who uses them.",
   "57P03": "The server starts, stops or recovers: try again shortly.",
 };
 
@@ -149,8 +152,8 @@ async function ask(url: string, name: string): Promise<ServerFacts> {
 }
 
 /**
- * Extensions that Debian's `extension_destdir` brings in are not listed, so the only way to know is to create this one;
- * it is rolled back. Elsewhere the list is true, and nothing is tried.
+ * Tests whether `create extension` works, and rolls it back. Debian's `extension_destdir` hides extensions from the
+ * list, so only creating it tells. Elsewhere the list is complete, and nothing is created.
  */
 async function tryVector(client: Client): Promise<string | null> {
   const { rowCount } = await client.query(
@@ -169,7 +172,7 @@ async function tryVector(client: Client): Promise<string | null> {
   }
 }
 
-// On Amazon RDS replication is a role to be a member of, not an attribute.
+// On Amazon RDS replication is a role membership, not an attribute.
 const factsQuery = `
   select current_setting('server_version') as "version",
          current_setting('server_version_num')::int as "versionNumber",
@@ -186,7 +189,7 @@ const factsQuery = `
          ) as "mayReplicate"
     from pg_catalog.pg_roles r where r.rolname = current_user`;
 
-/** A refused connection to a name with two addresses is an AggregateError without a message of its own. */
+/** A refused connection to a name with two addresses is an AggregateError with an empty message. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(", ");
   return error instanceof Error ? error.message : String(error);

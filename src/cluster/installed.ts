@@ -6,7 +6,7 @@ import { run, serverEnvironment } from "./run.ts";
 import type { Programs } from "./types.ts";
 import { oldestMajor } from "./versions.ts";
 
-/** Directories whose sub-directories are one version each; `bin` is below them. */
+/** Directories with one sub-directory per version, which contains `bin`. */
 const homes = [
   { parent: "/usr/lib/postgresql", matches: /^\d+$/ }, // Debian, Ubuntu, PGDG for apt
   { parent: "/usr", matches: /^pgsql-\d+$/ }, // PGDG for rpm
@@ -16,9 +16,9 @@ const homes = [
 ] as const;
 
 /**
- * The usable ones, best first: with pgvector before without, then the newest version.
+ * Returns the usable servers, best first: with pgvector before without, then the newest version.
  *
- * @param refused gets one sentence per server that was met and cannot be used
+ * @param refused gets one sentence per server that was found but cannot be used
  */
 export async function findInstalled(user: ServerUser | null, refused: string[]): Promise<Programs[]> {
   const found: (Programs & { vector: boolean })[] = [];
@@ -41,12 +41,12 @@ export async function findInstalled(user: ServerUser | null, refused: string[]):
   }));
 }
 
-/** The server's version by its own word, asked as the user that it will run as: some directories shut that user out. */
+/** Asks the server program for its version, as the user that will run it: that user may not enter some directories. */
 export async function askVersion(
   binDir: string,
   user: ServerUser | null,
 ): Promise<{ major: number; serverVersion: string } | { major: null; problem: string }> {
-  // A client package alone brings no initdb or no postgres.
+  // A client package contains no initdb or no postgres.
   if (!existsSync(join(binDir, "initdb"))) return { major: null, problem: "it has no initdb" };
   const asked = await run(join(binDir, "postgres"), ["-V"], { user, env: serverEnvironment(), cwd: "/" });
   const version = /\(PostgreSQL\) (\d+)(\S*)/.exec(asked.stdout);
@@ -54,7 +54,7 @@ export async function askVersion(
   return { major: Number(version[1]), serverVersion: `${version[1]}${version[2]}` };
 }
 
-/** Where a server looks for extensions. */
+/** The folders where a server looks for extensions. */
 export async function extensionDirectories(binDir: string): Promise<{ share: string; library: string }> {
   const asked = await run(join(binDir, "pg_config"), ["--sharedir", "--pkglibdir"]);
   const [share, library] = asked.stdout.trim().split("\n");
@@ -85,7 +85,7 @@ function binDirectories(): string[] {
     for (const version of childrenOf(parent)) if (matches.test(version)) all.add(join(parent, version, "bin"));
   }
   for (const directory of (process.env.PATH ?? "").split(delimiter)) {
-    // A wrapper or link leads to the real directory, beside which share and lib are.
+    // A wrapper or link points to the real directory, which has share and lib beside it.
     if (directory && existsSync(join(directory, "postgres"))) {
       all.add(resolve(realpathSync(join(directory, "postgres")), ".."));
     }

@@ -1,5 +1,5 @@
 /**
- * Process identities that survive the reuse of a pid, and a lock file that does not outlive its holder. `cluster.ts`
+ * Identifies processes even when a pid is reused, and provides lock files that end with their holder. `cluster.ts`
  * holds one lock per cluster, `binaries.ts` one per provisioned tree.
  */
 import { execFileSync } from "node:child_process";
@@ -7,18 +7,19 @@ import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A process, told apart from a later one that was given the same pid. */
+/** A process, distinguished from a later one with the same pid. */
 export interface Holder {
   pid: number;
   born: string;
 }
 
-/** When a living process began, or null if there is none. A zombie is dead: it holds nothing any more. */
+/** When a living process started; null if there is none. A zombie counts as dead, since it holds nothing. */
 export function bornAt(pid: number): string | null {
   if (process.platform === "linux") {
     try {
       const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-      // The command may hold blanks and parentheses, so count from the last one: state is field 3, start time field 22.
+      // The command may contain blanks and parentheses, so count from the last one: state is field 3, start time field
+      // 22.
       const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       return fields[0] === "Z" || fields[0] === "X" ? null : (fields[19] ?? null);
     } catch {
@@ -46,12 +47,12 @@ export function isAlive(holder: Holder): boolean {
  * Runs `work` while no other process does so under the same path.
  *
  * @param path   the lock file; its directory exists
- * @param waiting called once, with the holder's pid, if there is one before us
+ * @param waiting called once, with the holder's pid, when the lock is taken
  */
 export async function withLock<T>(path: string, work: () => Promise<T>, waiting?: (pid: number) => void): Promise<T> {
   const token = randomBytes(8).toString("hex");
   const draft = `${path}.${token}`;
-  // Written aside and linked into place: nobody ever reads a lock that does not yet say whose it is.
+  // Written to a draft and linked into place, so that a lock file always names its holder.
   writeFileSync(draft, JSON.stringify({ ...myself(), token }), { mode: 0o600 });
   try {
     for (let told = false; !claim(draft, path); await sleep(25)) {
@@ -91,15 +92,15 @@ function readHolder(path: string): Holder | null {
 }
 
 /**
- * Removes a dead holder's lock. Two processes may come here at once, and the slower one must not remove the lock that
- * the faster has just taken; so breaking is itself exclusive, and looks again first.
+ * Removes a dead holder's lock. Two processes may do this at once, and the slower one must not remove the lock that the
+ * faster has just taken. So breaking needs its own lock, and checks again first.
  */
 function breakLock(path: string): void {
   const guard = `${path}.break`;
   try {
     writeFileSync(guard, "", { flag: "wx" });
   } catch {
-    // A guard is held for microseconds. An old one belongs to a process that died just there.
+    // This lock is held for microseconds. An old one belongs to a process that died in between.
     if (ageOf(guard) > 10_000) rmSync(guard, { force: true });
     return;
   }

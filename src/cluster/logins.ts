@@ -1,6 +1,6 @@
 /**
- * The database `svc` and the login roles that the process pools use, with random passwords. What the roles may do is
- * said in sql/roles.sql; here they only come to exist, since a server without logins cannot be migrated.
+ * Creates the database `svc` and the login roles of the process pools, with random passwords. `sql/roles.sql` sets
+ * their rights; they are created here, because a server without logins cannot be migrated.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const logins = {
 
 type Login = "postgres" | keyof typeof logins;
 
-/** The server's address and passwords. Kept in a file that only its owner can read. */
+/** The server's address and passwords, stored in a file that only its owner can read. */
 export interface Access {
   port: number;
   passwords: Record<Login, string>;
@@ -47,9 +47,9 @@ export function loginUrl(access: Access, login: Login, database: string = databa
 }
 
 /**
- * Creates what is missing. Costs one query when nothing is.
+ * Creates missing logins and the database, with one query when nothing is missing.
  *
- * @param renew the passwords are new, so roles that exist must be told
+ * @param renew the passwords are new, so existing roles get them
  */
 export async function ensureLogins(access: Access, renew: boolean): Promise<void> {
   const client = new Client({ connectionString: loginUrl(access, "postgres", "postgres") });

@@ -1,14 +1,17 @@
 /**
- * Gives svc its PostgreSQL: the server that DATABASE_URL names, or a private cluster that is started here and stopped
- * with the process that started it. Next hops: `cluster/external.ts` checks the former, `cluster/binaries.ts` finds
- * programs for the latter, `cluster/server.ts` runs them. docs/how-to/database.md tells the same to users.
+ * Provides PostgreSQL: the server that DATABASE_URL names, or a private cluster that starts here and stops with the
+ * process that started it. Next hops: `cluster/external.ts` checks the former, `cluster/binaries.ts` finds programs for
+ * the latter, `cluster/server.ts` runs them. For users: docs/how-to/database.md.
  */
 import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { resolveTree } from "./binaries.ts";
 import { ClusterError } from "./error.ts";
 import { type Logins, openExternal } from "./external.ts";
-import { serverUser, treeDirectory } from "./places.ts";
+import { loginUrl, readAccess } from "./logins.ts";
+import { clusterDirectory, serverUser, treeDirectory } from "./places.ts";
 import { openPrivate } from "./private.ts";
+import { findRunning } from "./server.ts";
 import type { Choice, Cluster, Tree } from "./types.ts";
 
 export { ClusterError } from "./error.ts";
@@ -16,9 +19,9 @@ export { ClusterError } from "./error.ts";
 export interface ProvisionOptions {
   /** The application's state directory, `.svc`. */
   directory: string;
-  /** Where DATABASE_* and SVC_POSTGRES are looked up. (Default: process.env.) */
+  /** The environment with DATABASE_* and SVC_POSTGRES. (Default: process.env.) */
   env?: NodeJS.ProcessEnv;
-  /** Where server programs and extensions are kept. (Default: once per project; see `treeDirectory`.) */
+  /** The folder of server programs and extensions. (Default: once per project; see `treeDirectory`.) */
   cache?: string;
   /** Called with a line per slow step. (Default: no output.) */
   report?: (line: string) => void;
@@ -41,7 +44,7 @@ export interface OpenOptions extends ProvisionOptions {
 /**
  * Opens the application's PostgreSQL.
  *
- * @throws ClusterError whose message ends in the remedy
+ * @throws ClusterError whose message ends with the remedy
  * @example
  * const cluster = await openCluster({ directory: ".svc" });
  * const pool = new Pool({ connectionString: cluster.urls.request });
@@ -63,10 +66,22 @@ export async function openCluster(options: OpenOptions): Promise<Cluster> {
 }
 
 /**
- * Makes server programs and pgvector ready without starting anything, so that the first start is quick. `scripts/setup`
- * calls it. Looks for pgvector again if an earlier run could not get it.
+ * The administrator's address of the database, if it is an external one or the private server runs. Starts nothing.
  *
- * @returns null if DATABASE_URL names a server: then there is nothing to prepare
+ * @param directory the application's state directory
+ */
+export function runningAddress(directory: string, env: NodeJS.ProcessEnv = process.env): string | null {
+  if (env.DATABASE_URL) return env.DATABASE_ADMIN_URL ?? env.DATABASE_URL;
+  const cluster = clusterDirectory(directory, "postgres");
+  const access = readAccess(cluster);
+  return access && findRunning(join(cluster, "data"))?.ready ? loginUrl(access, "postgres") : null;
+}
+
+/**
+ * Prepares server programs and pgvector without starting a server, so that the first start is quick. `scripts/setup`
+ * calls it. Tries again to get pgvector if an earlier run could not.
+ *
+ * @returns null if DATABASE_URL names a server: there is nothing to prepare
  */
 export async function provision(options: ProvisionOptions): Promise<(Tree & { cached: boolean }) | null> {
   const { env = process.env, report = () => {} } = options;

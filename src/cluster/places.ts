@@ -1,6 +1,6 @@
 /**
- * Where the server's files lie and whom it runs as. Server programs refuse root, and the user that they run as instead
- * may not enter root's directories: so root keeps everything under /var/lib/svc, anybody else beside the application.
+ * Decides the server's folders and its user. Server programs refuse root, and the user that they run as instead may not
+ * enter root's directories. So root uses /var/lib/svc, and other users a folder beside the application.
  */
 import { createHash } from "node:crypto";
 import { accessSync, chmodSync, constants, mkdirSync, realpathSync, statSync } from "node:fs";
@@ -15,21 +15,21 @@ export interface ServerUser {
   gid: number;
 }
 
-/** Where the cluster called `name` of the application state in `directory` is kept. Made if missing. */
+/** The folder of the cluster `name`, for the application state in `directory`. Created if missing. */
 export function clusterDirectory(directory: string, name: string): string {
   if (!runsAsRoot()) return made(join(resolve(directory), name), 0o700);
   mkdirSync(directory, { recursive: true });
   return made(join(made(join(made(systemState), hashed(directory))), name));
 }
 
-/** Where binaries and extensions are provisioned: once per project, shared by all its clusters. Made if missing. */
+/** The folder of server programs and extensions: one per project, shared by its clusters. Created if missing. */
 export function treeDirectory(directory: string): string {
   const root = projectRoot();
   if (runsAsRoot()) return made(join(made(join(made(systemState), hashed(root))), "tree"));
   return made(join(isWritable(root) ? join(root, ".svc") : resolve(directory), "tree"));
 }
 
-/** The project that we are installed in; in our own repository, that repository. */
+/** The project that svc is installed in; in svc's own repository, that repository. */
 function projectRoot(): string {
   const here = import.meta.dirname;
   const installed = here.indexOf(`${"/"}node_modules/`);
@@ -42,9 +42,9 @@ function runsAsRoot(): boolean {
 }
 
 /**
- * The user that server programs run as; null means ourselves.
+ * The user that server programs run as; null means the current one.
  *
- * @param data the data directory: an existing one decides, since the server accepts only its owner
+ * @param data the data directory: if it exists its owner decides, since the server accepts no other user
  */
 export async function serverUser(data: string): Promise<ServerUser | null> {
   if (!runsAsRoot()) return null;
@@ -68,10 +68,10 @@ function hashed(path: string): string {
   return createHash("sha256").update(realpathSync(path)).digest("hex").slice(0, 12);
 }
 
-/** Others may pass through (x) but not list what lies here; files inside carry their own modes. */
+/** Creates a folder. Others may pass through it (x) but not list it; its files have their own modes. */
 function made(path: string, mode = 0o711): string {
   try {
-    if (mkdirSync(path, { recursive: true })) chmodSync(path, mode); // mkdir's own mode is cut by the umask
+    if (mkdirSync(path, { recursive: true })) chmodSync(path, mode); // the umask restricts mkdir's mode
   } catch (error) {
     throw new ClusterError(
       `svc cannot create ${path} for its PostgreSQL: ${(error as Error).message}.`,

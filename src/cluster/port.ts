@@ -2,7 +2,7 @@
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 
-/** Below the range that outgoing connections are given, so that the port is still free the next day. */
+/** Below the range of outgoing connections, so that the port is still free the next day. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_000);

@@ -1,4 +1,4 @@
-/** Reads postmaster.pid, in which a running server says its process, its port and whether it accepts connections. */
+/** Reads postmaster.pid, in which a running server writes its process, its port and whether it accepts connections. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,9 @@ export function readPostmaster(data: string): Postmaster | null {
   }
 }
 
-/** How a process was called; empty if it is gone. The pid in a left-over file may be anybody's by now. */
+/**
+ * The command line of a process; empty if it is gone. The pid in a left-over file may belong to another process by now.
+ */
 export function commandLine(pid: number): string {
   try {
     if (process.platform === "linux") return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");

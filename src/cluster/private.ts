@@ -1,6 +1,6 @@
 /**
- * The life of a private cluster among several processes. One process owns the server: it started it, or found it
- * running after its owner was killed. Others (`svc migrate` beside `svc dev`) join. Every change happens under a lock.
+ * Shares a private cluster between processes. One process owns the server: it started it, or found it running after its
+ * owner was killed. Others (`svc migrate` beside `svc dev`) join. Every change happens under a lock.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -67,7 +67,7 @@ export async function openPrivate(options: PrivateOptions): Promise<Cluster> {
   );
 }
 
-/** Starts the server, or takes over one whose owner was killed, restarting it if it has other settings than wanted. */
+/** Starts the server, or takes over one whose owner was killed. Restarts it if its settings differ. */
 async function own(
   options: PrivateOptions,
   files: server.ServerFiles,
@@ -86,7 +86,7 @@ async function own(
     running = null;
   }
   if (!running) {
-    writeAccess(files.directory, access); // before initdb: a password that nobody knows would lock everybody out
+    writeAccess(files.directory, access); // before initdb: a lost password would lock every login out
     if (server.majorOf(files.data) === null) {
       options.report(`making a PostgreSQL ${tree.serverVersion} cluster in ${files.directory}`);
       await server.initialize(files, tree.binDir, access.passwords.postgres, settings.fsync !== "off");
@@ -104,7 +104,7 @@ async function own(
   try {
     await ensureLogins(access, known === null);
   } catch (error) {
-    // A server that was killed together with its owner may look alive for a moment longer.
+    // A server that was killed with its owner may still look alive for a moment.
     if (live && (await hasEnded(files.data))) return own(options, files, null, access, me);
     throw error;
   }
@@ -120,7 +120,7 @@ async function treeFor(options: PrivateOptions, files: server.ServerFiles): Prom
     if (major === null || !(error instanceof ClusterError)) throw error;
     throw new ClusterError(
       `The cluster in ${files.directory} was made by PostgreSQL ${major}, and no server of that version was found.`,
-      `Install PostgreSQL ${major} again${choice === "auto" ? "" : " or unset SVC_POSTGRES"}; or, to go on with another ` +
+      `Install PostgreSQL ${major} again${choice === "auto" ? "" : " or unset SVC_POSTGRES"}; or, to continue with another ` +
         `version, dump the data with version ${major}, move ${files.directory} away, start again and restore. If the ` +
         "data is of no value, just remove that directory.",
       { cause: error },
@@ -140,8 +140,8 @@ function opened(
   me: User,
   { owned, shared, running: { pid }, report }: Opening,
 ): Cluster {
-  // Without this, a process that ends without calling stop() would leave the server behind. (Killed with -9, it does;
-  // then the next to open takes the server over.)
+  // Stops the server when a process ends without calling stop(). After SIGKILL the server stays; the next process to
+  // open it takes it over.
   const atExit = () => {
     const running = readRunning(files.directory);
     if (running?.owner.id !== me.id) return;
@@ -155,7 +155,7 @@ function opened(
 
   const leave = async () => {
     await supervision.close();
-    // A server whose directory was removed stops by itself within a minute; nothing is left to agree upon.
+    // A server whose directory was removed stops by itself within a minute; no coordination is needed.
     if (existsSync(files.directory)) await withLock(join(files.directory, "lock"), () => release(files, me, shared));
   };
   let stopping: Promise<void> | null = null;

@@ -1,10 +1,10 @@
-/** Runs one program to its end and returns its output. Used for initdb, apt, dpkg, tar and cc. */
+/** Runs one program to its end and returns its output: initdb, apt, dpkg, tar and cc. */
 import { spawn } from "node:child_process";
 
 export interface RunOptions {
   cwd?: string;
   env?: NodeJS.ProcessEnv;
-  /** The ids to run under. Server programs refuse root. (Default: our own.) */
+  /** The user and group to run as. Server programs refuse root. (Default: the current ones.) */
   user?: { uid: number; gid: number } | null;
   /** The program's input. (Default: nothing.) */
   input?: string;
@@ -29,7 +29,7 @@ export async function run(command: string, args: readonly string[], options: Run
       stdio: ["pipe", "pipe", "pipe"],
       ...(options.user ? { uid: options.user.uid, gid: options.user.gid } : {}),
     });
-    // Not spawn's own `timeout`: its timer outlives a program that could not be started, and holds our exit up.
+    // Not spawn's own `timeout`: its timer continues after a program that could not be started, and delays our exit.
     const timer = setTimeout(() => child.kill("SIGKILL"), options.timeout ?? 300_000);
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       stdout += text;
@@ -37,7 +37,7 @@ export async function run(command: string, args: readonly string[], options: Run
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       stderr += text;
     });
-    child.stdin.on("error", () => {}); // it may end before it has read everything
+    child.stdin.on("error", () => {}); // the program may end before it has read its input
     child.stdin.end(options.input ?? "");
     child.on("error", (error) => {
       clearTimeout(timer);
@@ -51,7 +51,10 @@ export async function run(command: string, args: readonly string[], options: Run
   });
 }
 
-/** The environment of server programs: no PG* variable of the caller may redirect them, and messages stay English. */
+/**
+ * The environment of server programs. It excludes the caller's PG* variables, which could redirect them, and keeps
+ * messages in English.
+ */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH ?? "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
 }

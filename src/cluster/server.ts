@@ -1,6 +1,6 @@
 /**
- * One PostgreSQL server on a data directory: create, start, find, stop. `cluster.ts` calls this under the cluster's
- * lock and decides who may do so.
+ * Creates, starts, finds and stops one PostgreSQL server on a data directory. `cluster.ts` calls this under the
+ * cluster's lock and decides who may.
  */
 import { spawn } from "node:child_process";
 import {
@@ -24,17 +24,17 @@ import { commandLine, type Postmaster, readPostmaster } from "./postmaster.ts";
 import { run, serverEnvironment } from "./run.ts";
 
 export interface ServerFiles {
-  /** Of the cluster: data, logs and passwords lie in it. */
+  /** The cluster's folder, with data, logs and passwords. */
   directory: string;
   data: string;
   log: string;
   user: ServerUser | null;
 }
 
-/** What every cluster is started with; a caller's own settings come after and win. */
+/** Settings of every cluster; a caller's own settings override them. */
 const baseSettings: Record<string, string> = {
   listen_addresses: "127.0.0.1",
-  unix_socket_directories: "", // a socket's path may not pass 107 bytes, and a project's path may
+  unix_socket_directories: "", // a socket's path is limited to 107 bytes, and a project's path may be longer
   max_connections: "100",
   wal_level: "logical",
   max_wal_senders: "10",
@@ -44,10 +44,10 @@ const baseSettings: Record<string, string> = {
   timezone: "UTC",
   log_timezone: "UTC",
   fsync: "on",
-  jit: "off", // our statements are short: compiling them costs more than it saves
+  jit: "off", // compiling short statements costs more than it saves
 };
 
-/** The text of svc.conf: it is compared to know whether a running server is of these settings. */
+/** The text of svc.conf. It is compared with the running server's to detect changed settings. */
 export function configuration(port: number, settings: Record<string, string>): string {
   const all = Object.entries({ ...baseSettings, ...settings, port: String(port) });
   const lines = all.map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'`);
@@ -60,13 +60,13 @@ export function readConfiguration(files: ServerFiles): string {
   return existsSync(file) ? readFileSync(file, "utf8") : "";
 }
 
-/** Makes the data directory. Built aside and renamed, so that one cut short is never taken for a whole one. */
+/** Makes the data directory under a temporary name and renames it, so that an interrupted one is never used. */
 export async function initialize(files: ServerFiles, binDir: string, password: string, sync: boolean): Promise<void> {
   const draft = `${files.data}.new`;
   const passwordFile = join(draft, "..", "initial-password");
   let problem = "";
-  // Bytes decide the order (collation C): it never changes under an index when the C library does. The character
-  // classes are Unicode's, or else case folding and word search would know English letters only.
+  // Collation C orders by bytes, so a new C library never changes an index's order. The character classes are
+  // Unicode's; otherwise case folding and word search would know only English letters.
   for (const characters of ["C.UTF-8", "en_US.UTF-8", "C"]) {
     rmSync(draft, { recursive: true, force: true });
     mkdirSync(draft, { mode: 0o700 });
@@ -97,7 +97,7 @@ export async function initialize(files: ServerFiles, binDir: string, password: s
   );
 }
 
-/** Gives the superuser a password again, through the server's single-user mode; the server must not run. */
+/** Sets the superuser's password in the server's single-user mode. The server must not run. */
 export async function resetPassword(files: ServerFiles, binDir: string, password: string): Promise<void> {
   const args = ["--single", "-D", files.data, "postgres"];
   const input = `alter role postgres password '${password}';\n`;
@@ -109,7 +109,7 @@ export async function resetPassword(files: ServerFiles, binDir: string, password
   });
   if (done.ok) return;
   throw new ClusterError(
-    `The passwords of the cluster in ${files.directory} are gone and could not be set anew: ${done.stderr.trim()}.`,
+    `The passwords of the cluster in ${files.directory} are lost and could not be set again: ${done.stderr.trim()}.`,
     "Restore access.json from a backup; if the data is of no value, remove that directory.",
   );
 }
@@ -131,7 +131,7 @@ export function findRunning(data: string): Postmaster | null {
 /**
  * Starts the server and waits until it accepts connections, through crash recovery if need be.
  *
- * @returns the server, and the port: another one than asked for if that was taken
+ * @returns the server and its port: another port if the requested one was taken
  */
 export async function start(
   files: ServerFiles,
@@ -153,7 +153,7 @@ export async function start(
   }
 }
 
-/** Starts a server that has died, with its settings and at its port: that is where everybody looks for it. */
+/** Restarts a dead server with its settings and at its port, because clients reconnect there. */
 export async function restart(files: ServerFiles, binDir: string): Promise<Postmaster> {
   const giveUp = Date.now() + 15_000;
   for (;;) {
@@ -166,8 +166,8 @@ export async function restart(files: ServerFiles, binDir: string): Promise<Postm
 }
 
 /**
- * Backends of a killed server need a moment to notice and leave; until then the new one refuses. The same goes for a port
- * that somebody took between our look and the server's.
+ * Errors that pass. Backends of a killed server need a moment to notice and leave; until then the new server refuses to
+ * start. The same holds when another process takes the port after we found it free.
  */
 const passes = /pre-existing shared memory block|could not bind|could not create any TCP/;
 
@@ -177,14 +177,14 @@ const notStarted = (files: ServerFiles, log: string) =>
     `The whole log is ${files.log}. If the data is of no value, remove ${files.directory} and start again.`,
   );
 
-/** Fast shutdown: open transactions are rolled back, and everything is on disk when this returns. */
+/** Fast shutdown: open transactions are rolled back, and all data is on disk when this returns. */
 export async function stop(postmaster: { pid: number }, data: string): Promise<void> {
   const born = bornAt(postmaster.pid);
   const began = Date.now();
   let signal: NodeJS.Signals | null = "SIGINT";
   while (born !== null && bornAt(postmaster.pid) === born) {
-    // A client of the replication stream that does not answer can hold a fast shutdown up for ever. An immediate one
-    // is as safe: the log is replayed at the next start.
+    // A replication client that does not answer can block a fast shutdown for ever. An immediate shutdown is as safe:
+    // the log is replayed at the next start.
     if (signal === null && Date.now() - began > 20_000 && findRunning(data)) signal = "SIGQUIT";
     if (signal) send(postmaster.pid, signal);
     signal = null;
@@ -196,7 +196,7 @@ export function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It is gone already.
+    // The process is already gone.
   }
 }
 
@@ -207,7 +207,8 @@ async function launch(files: ServerFiles, binDir: string): Promise<Postmaster | 
     cwd: files.data,
     env: serverEnvironment(),
     stdio: ["ignore", log, log],
-    // Its own session: Ctrl-C in a terminal must reach us first, who then let requests end before the server stops.
+    // In its own session: Ctrl-C in a terminal must reach only this process, which lets requests finish before it stops
+    // the server.
     detached: true,
     ...(files.user ? { uid: files.user.uid, gid: files.user.gid } : {}),
   });
@@ -226,9 +227,9 @@ async function launch(files: ServerFiles, binDir: string): Promise<Postmaster | 
 }
 
 /**
- * A server killed with -9 leaves its pid behind, and by now that number may be another process's, which PostgreSQL
- * takes for a living server. A number that no process can have makes it look further: at the shared memory, which is
- * the check that protects the data. (Removing the file would skip that check.)
+ * Replaces the pid that a server killed with -9 left behind. That number may belong to another process by now, which
+ * PostgreSQL takes for a living server. With a pid that no process can have, PostgreSQL checks the shared memory
+ * instead, which protects the data. Removing the file would skip that check.
  */
 function disarmStalePid(files: ServerFiles): void {
   const file = join(files.data, "postmaster.pid");

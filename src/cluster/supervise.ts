@@ -57,7 +57,7 @@ export function supervise({ pid, revive, report }: Supervised): Supervision {
       const found = await revive();
       if (found instanceof Error) return fail(found);
       if (found === null) {
-        deaths = 0; // it is not for us to count
+        deaths = 0; // another process restarts it
         return next(lookEvery);
       }
       since = performance.now();
@@ -85,9 +85,9 @@ export function supervise({ pid, revive, report }: Supervised): Supervision {
   };
 }
 
-/** @returns whether the process still lives; a later one under its number does not count */
+/** @returns whether the process still lives; a later one with its pid does not count */
 function watch(pid: number): () => boolean {
-  if (process.platform !== "linux") return () => exists(pid); // asking for more takes a process of its own
+  if (process.platform !== "linux") return () => exists(pid); // a stricter check would need a child process
   const born = bornAt(pid);
   return () => born !== null && bornAt(pid) === born;
 }
@@ -97,6 +97,6 @@ function exists(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM"; // it is another user's
+    return (error as NodeJS.ErrnoException).code === "EPERM"; // the process belongs to another user
   }
 }

@@ -1,10 +1,10 @@
-/** What is known of a server: its programs, where they are, and how to reach it once it runs. */
+/** Types for a server: its programs, their location, and how to reach it when it runs. */
 import type { ServerUser } from "./places.ts";
 
 /** The values of SVC_POSTGRES. */
 export type Choice = "auto" | "installed" | "embedded";
 
-/** One set of server programs that ran when asked for its version. */
+/** One set of server programs whose version could be read. */
 export interface Programs {
   origin: "installed" | "embedded";
   binDir: string;
@@ -15,7 +15,7 @@ export interface Programs {
   reason: string;
 }
 
-/** Programs with everything that a cluster needs around them. */
+/** Server programs and what a cluster needs beside them. */
 export interface Tree extends Programs {
   /** pgvector's version, or null with `vectorNote` saying why and how to get it. */
   vector: string | null;
@@ -27,13 +27,13 @@ export interface Tree extends Programs {
 }
 
 export interface ResolveOptions {
-  /** Where finds are kept, from `treeDirectory`. */
+  /** The folder of found programs, from `treeDirectory`. */
   directory: string;
   user: ServerUser | null;
   choice: Choice;
   /** The only major version wanted, because a cluster of it exists. */
   major: number | null;
-  /** Look for pgvector again where an earlier find went without it. */
+  /** Try again to get pgvector when it is missing. */
   retryVector: boolean;
   report: (line: string) => void;
 }
@@ -42,7 +42,7 @@ export interface ResolveOptions {
 export interface DatabaseUrls {
   /** Statements of requests, under row-level security. */
   request: string;
-  /** Jobs and `unsafeDb`: looks past row-level security. */
+  /** Jobs and `unsafeDb`: bypasses row-level security. */
   system: string;
   /** The workers' listener and lock: the system's login, never through a pooler of transactions. */
   queue: string;
@@ -61,16 +61,16 @@ export interface Cluster {
   origin: "external" | "cached" | "installed" | "embedded";
   /** Why this server was chosen; one sentence. */
   reason: string;
-  /** The pgvector version that `create extension vector` would give, or null. */
+  /** The pgvector version that `create extension vector` would install, or null. */
   vector: string | null;
-  /** Where psql, pg_dump and their like may be; null for a server elsewhere. */
+  /** A folder that may have psql and pg_dump; null for an external server. */
   binDir: string | null;
-  /** Where data, log and passwords of a private cluster lie; null for a server elsewhere. */
+  /** The folder of a private cluster's data, log and passwords; null for an external server. */
   directory: string | null;
   /** Whether `stop` stops the server: true for the process that started it or took it over. */
   owned: boolean;
   /**
-   * Resolves when a private server has died and could not be restarted: then this process has no database. Never
+   * Resolves when a private server has died and could not be restarted: this process then has no database. Never
    * resolves for an external server, which may come back at any time.
    */
   failed: Promise<Error>;

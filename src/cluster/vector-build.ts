@@ -1,6 +1,6 @@
 /**
- * Compiles pgvector for one PostgreSQL major version from the distribution's own source package: as any user, and with
- * nothing installed. Next hop: `apt.ts` fetches source and headers.
+ * Compiles pgvector for one major version of PostgreSQL from the distribution's source package. Any user may do it, and
+ * nothing is installed. Next hop: `apt.ts` fetches source and headers.
  */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -16,8 +16,8 @@ export interface Build {
   version: string;
 }
 
-// As in pgvector's own Makefile, but for -march=native: a container's volume may move to another processor. And without
-// -fvisibility=hidden, under which version 15 does not see the functions.
+// As in pgvector's own Makefile, without -march=native, because a container's volume may move to another processor. And
+// without -fvisibility=hidden, because version 15 would not find the functions.
 const flags = ["-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-fwrapv", "-ftree-vectorize"].concat([
   "-fassociative-math",
   "-fno-signed-zeros",
@@ -75,7 +75,7 @@ async function findCompiler(): Promise<string | null> {
   return null;
 }
 
-/** Headers that are installed, or else the distribution's. */
+/** Finds installed headers, or fetches the distribution's. */
 async function findHeaders(programs: Programs, work: string): Promise<string | Obstacle> {
   const embedded = programs.origin === "embedded";
   if (!embedded) {

@@ -1,6 +1,7 @@
 /**
- * Gives a server pgvector: its own, or one that is compiled here and kept beside the find, so that nothing is installed
- * in the system. Never fails: without pgvector everything but vector search works, and `vectorNote` says how to get it.
+ * Adds pgvector to a server: the server's own, or one compiled here and stored beside the server programs, so nothing
+ * is installed in the system. Never fails: without pgvector only vector search is missing, and `vectorNote` says how to
+ * get it.
  * Next hop: `vector-build.ts` compiles it.
  */
 import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
@@ -52,7 +53,7 @@ async function provideOwn(programs: Programs, options: ResolveOptions): Promise<
   for (const name of readdirSync(build.directory)) {
     copyFileSync(join(build.directory, name), join(name.endsWith(".so") ? destination.library : extension, name));
   }
-  await run("chmod", ["-R", "a+rX", options.directory]); // whatever our umask is, the server's user must read it
+  await run("chmod", ["-R", "a+rX", options.directory]); // the server's user must read it, whatever our umask is
   return {
     vector: build.version,
     vectorNote: null,
@@ -61,7 +62,9 @@ async function provideOwn(programs: Programs, options: ResolveOptions): Promise<
   };
 }
 
-/** Programs that we copied take files of ours. Others have a setting for it: Debian's patch, or PostgreSQL's from 18 on. */
+/**
+ * Copied programs can load our files directly. Others need a setting: Debian's patch, or PostgreSQL's own from 18 on.
+ */
 async function destinationFor(programs: Programs, options: ResolveOptions): Promise<Destination | null> {
   const { share, library } = await extensionDirectories(programs.binDir);
   if (programs.origin === "embedded") return { share, library, settings: {} };

@@ -1,12 +1,12 @@
-/** The oldest versions that work, and how versions compare. */
+/** The oldest supported versions, and how to compare versions. */
 
-/** PostgreSQL before this lacks what our SQL and our replication reader use. */
+/** Earlier versions lack features that our SQL and the replication reader use. */
 export const oldestMajor = 15;
 
-/** pgvector before this lacks half-precision vectors. */
+/** Earlier versions lack half-precision vectors. */
 export const oldestVector = "0.7";
 
-/** Compares dotted versions by their numbers: 0.10 is newer than 0.7. */
+/** Compares dotted versions number by number: 0.10 is newer than 0.7. */
 export function isAtLeast(version: string, least: string): boolean {
   const [ours, theirs] = [numbers(version), numbers(least)];
   for (const [place, wanted] of theirs.entries()) {

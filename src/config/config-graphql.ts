@@ -17,14 +17,14 @@ export const graphqlSection = z
     maxFields: whole(1, 100_000, "fields", 400).default(400),
     /** Maximum number of aliases. (Default: 30) */
     maxAliases: whole(0, 100_000, "aliases", 30).default(30),
-    /** Rows that a request could read, at most, and counts of them, each as 10. (Default: 5000) */
+    /** Maximum rows that a request could read; each count of rows adds 10. (Default: 5000) */
     maxCost: whole(1, 10_000_000, "rows", 5000).default(5000),
     /** Longest statement, in milliseconds; limits.statementTimeoutMs where that is less. (Default: 5000) */
     statementTimeoutMs: milliseconds().default(5000),
   })
   .prefault({});
 
-/** What stands where the file says nothing. */
+/** Fills in defaults that depend on production. */
 export function graphqlSettings(written: z.output<typeof graphqlSection>, production: boolean) {
   const { enabled = !production, introspection = !production, ruru = !production } = written;
   return { ...written, enabled, introspection, ruru };

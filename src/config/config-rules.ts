@@ -8,9 +8,9 @@ export const whole = (min: number, max: number, unit: string, example: number) =
 
 const INT32 = 2 ** 31 - 1;
 export const bytes = () => whole(1024, INT32, "bytes", 1_048_576);
-/** Of files, which may be larger than what fits into memory. */
+/** For files, which may be larger than memory. */
 export const fileBytes = () => whole(1024, 2 ** 40, "bytes", 1_073_741_824);
-/** Of all files that somebody stores. */
+/** For all stored files of a caller. */
 export const quota = (count: number) => {
   const be = `a whole number of bytes from 4096 to ${2 ** 50}, for example ${count}, or false for no limit`;
   return z.union([z.literal(false), integer(4096, 2 ** 50, be)], must(be)).default(count);
@@ -23,15 +23,15 @@ export const attempts = (count: number, what = "attempts") => {
 };
 export const folder = () =>
   z.string(must('a folder, relative to this file, such as "./backend"')).min(1, must("a folder"));
-export const portNumber = "a port number from 0 (any free one) to 65535, for example 4000";
+export const portNumber = "a port number from 0 (any free port) to 65535, for example 4000";
 export const port = () => integer(0, 65_535, portNumber);
 export const host = () => {
-  const be = 'an address of this machine such as "127.0.0.1", or "::" for all of them';
+  const be = 'an address of this machine such as "127.0.0.1", or "::" for all addresses';
   return z.string(must(be)).refine((address) => isIP(address) !== 0, must(be));
 };
-/** A name as browsers send it, or with a dot in front for all below it. */
+/** A name as browsers send it, or with a leading dot for all its subdomains. */
 export const hostName = () => {
-  const be = 'a host name such as "dev.example.com", or ".example.com" for all below it, without scheme and port';
+  const be = 'a host name such as "dev.example.com", or ".example.com" for its subdomains, without scheme and port';
   return z.string(must(be)).regex(/^\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/, must(be));
 };
 export const plan = () => z.enum(["free", "personal", "pro"], must('"free", "personal" or "pro"'));

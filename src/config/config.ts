@@ -1,6 +1,6 @@
 /**
- * What can be configured in `svc.config.ts`, with units and defaults, and the configuration in effect, which the
- * environment has its part in (`config-environment.ts`).
+ * The keys of `svc.config.ts`, with units and defaults, and the effective configuration, which also includes the
+ * environment (`config-environment.ts`).
  * Next hop: `load-config.ts` reads both, merges them (the environment wins) and freezes the result.
  */
 import { validateHeaderName, validateHeaderValue } from "node:http";
@@ -29,7 +29,7 @@ const proxies = "true, false or the number of proxies, for example 1";
 const schemaFiles = 'a file such as "./backend/schema.ts", or a list of them';
 const headers = 'headers and their values, such as { "content-security-policy": "default-src \'self\'" }';
 
-/** Whether HTTP can carry them. Node would find out in the first answer. */
+/** Whether HTTP can send them. Node would only fail at the first answer. */
 function areHeaders(values: Record<string, string>): boolean {
   try {
     for (const [name, value] of Object.entries(values)) {
@@ -61,7 +61,7 @@ export const fileSchema = z.strictObject({
   frontendOrigins: texts("an origin such as https://app.example.com").default([]),
   /** Host names under which this service is reached besides AUTHLIB_URL, without scheme. (Default: none) */
   customDomains: texts("a host name such as app.example.com")
-    // Their origins are always https. A scheme in front is no mistake worth an error; loading checks it.
+    // Their origins are always https. A given scheme is accepted; loading checks it.
     .transform((names) => names.map((name) => (name.includes("://") ? name : `https://${name}`)))
     .default([]),
   /** TCP port; 0 takes any free one. (Default: 4000) */
@@ -239,7 +239,7 @@ export type EffectiveConfig = Frozen<
     allowedHosts: string[] | true | null;
     webDir: string | null;
     openapi: { document: boolean; reference: boolean };
-    /** null without DATABASE_URL: the embedded cluster. A purpose without a URL of its own has that of requests. */
+    /** null without DATABASE_URL: the embedded cluster. A purpose without its own URL uses that of requests. */
     database:
       | null
       | (Record<"url" | "system" | "queue" | "auth" | "admin" | "replication", string> & {

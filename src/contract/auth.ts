@@ -85,6 +85,18 @@ const definitionSchema = z.strictObject({
     })
     .optional(),
   /**
+   * The schemes of `Authorization` that carry a credential of svc, in any case. Others are ignored, for middleware of the
+   * application. (Default: ["Bearer"])
+   */
+  schemes: z
+    .array(
+      z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40}$/, must('the name of a scheme, such as "Token"')),
+      must("a list of schemes"),
+    )
+    .min(1, "is empty: name a scheme, or leave the key out")
+    .readonly()
+    .optional(),
+  /**
    * Extends better-auth's options: return the defaults with your changes. `svc codegen` and `svc migrate generate` also
    * call it, without a database; `svc migrate generate` writes the tables and columns that plugins need. Returned
    * values for database, secrets, origins, cookies and column names are ignored.

@@ -7,6 +7,7 @@ import type { Logger } from "pino";
 import type { Session } from "../kit/session.ts";
 import type { RequestDatabase, Schema, SystemDatabase } from "./database.ts";
 import type { ContextGrounding } from "./grounding.ts";
+import type { SignedIn, SignInInput, SignUpInput, UserChanges } from "./handler-auth.ts";
 import type { ContextRag } from "./rag.ts";
 import type { ContextRealtime } from "./realtime.ts";
 import type { ContextScheduler } from "./scheduler.ts";
@@ -19,6 +20,23 @@ export interface ContextAuth {
   requireAuth(): Session;
   /** The caller's session, or null. */
   getSession(): Session | null;
+  /**
+   * Creates an account and opens its session, as POST /api/auth/sign-up does. The caller's session does not change. Like all
+   * acts here it is not part of the call's transaction.
+   *
+   * @throws SvcError EMAIL_TAKEN, VALIDATION_FAILED, RATE_LIMITED; QUERY_WROTE in a query
+   */
+  signUp(input: SignUpInput): Promise<SignedIn>;
+  /** Opens a session. @throws SvcError INVALID_CREDENTIALS, TWO_FACTOR_REQUIRED, RATE_LIMITED */
+  signIn(input: SignInInput): Promise<SignedIn>;
+  /** Ends the caller's session. */
+  signOut(): Promise<void>;
+  /** Changes the caller's name, image and additional fields. The caller's JWTs end; the session stays. */
+  updateUser(changes: UserChanges): Promise<void>;
+  /** Changes the caller's address, which is then not verified, and sends the verification mail. @throws EMAIL_TAKEN */
+  changeEmail(email: string): Promise<void>;
+  /** Sets the caller's password without the old one, and ends the other sessions. */
+  setPassword(password: string): Promise<void>;
 }
 
 /** The `context` of handlers and middleware. */
@@ -53,6 +71,8 @@ export interface Context<S extends Schema = Schema> {
   readonly workflows: ContextWorkflows;
   /** pino, with the request id in every line. */
   readonly log: Logger;
+  /** The service's public origin, such as https://api.example.com, for links. */
+  readonly baseUrl: string;
   /** The request id. The caller gets it, and every log line of this call has it. */
   readonly requestId: string;
 }

@@ -4,6 +4,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { DefinitionError } from "../kit/definition-error.ts";
+import type { SvcError } from "../kit/svc-error.ts";
 import {
   type BuilderState,
   noSteps,
@@ -49,7 +50,18 @@ export interface RouteDefinition extends StepState {
   definedAt?: DefinedAt;
   /** Runs middleware, input validation and handler. */
   run: (call: Call) => Promise<unknown>;
+  errors?: RouteErrors | undefined;
 }
+
+/**
+ * Turns an error into the answer of a route, after everything was rolled back.
+ *
+ * @returns undefined for the usual answer
+ */
+export type RouteErrors = (
+  error: SvcError,
+  request: SvcRequest,
+) => RouteResult | undefined | Promise<RouteResult | undefined>;
 
 /** A finished route, to be registered under `httpRoutes` of `defineApi`. */
 export interface HttpRoute {
@@ -72,7 +84,7 @@ interface RouteTypes {
 
 type With<T extends RouteTypes, Change> = Omit<T, keyof Change> & Change extends infer R extends RouteTypes ? R : never;
 
-type State = BuilderState & Pick<RouteDefinition, "verb" | "path">;
+type State = BuilderState & Pick<RouteDefinition, "verb" | "path" | "errors">;
 
 /**
  * Collects a route step by step; each call returns a new builder.
@@ -132,6 +144,18 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
     return new HttpRouteBuilder(withOutput(this["~state"], this.#whose, schema));
   }
 
+  /**
+   * Answers errors in a form of your own: every SvcError of the call, such as 401 without a session, invalid input, and
+   * what PostgreSQL refused. Only the last one counts.
+   *
+   * @example
+   * const route = httpRoute.post.errors(({ status, message }) => ({ status, body: { errors: { body: [message] } } }));
+   */
+  errors(errors: RouteErrors): HttpRouteBuilder<S, T> {
+    requireFunction(this.#whose, "errors", errors);
+    return new HttpRouteBuilder({ ...this["~state"], errors });
+  }
+
   /** Finishes the route. */
   handler(
     handler: (call: {
@@ -140,14 +164,14 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
       request: SvcRequest<PathParams<T["path"]>>;
     }) => Returned<T["returns"]> | Promise<Returned<T["returns"]>>,
   ): HttpRoute {
-    const { verb, path, anonymous, input, output, layers } = this["~state"];
+    const { verb, path, anonymous, input, output, layers, errors } = this["~state"];
     if (!path) {
       throw new DefinitionError(`A ${verb} route has no path.`, { hint: 'Call .path("/api/…") on it first.' });
     }
     requireFunction(this.#whose, "handler", handler);
     const run = compose(layers, async (call) => complete(await handler(call as never)));
     const place = definedAt(anonymous, `${verb} ${path}`, this.handler);
-    return { "~svc": { route: { verb, path, anonymous, input, output, run, ...place } } };
+    return { "~svc": { route: { verb, path, anonymous, input, output, run, errors, ...place } } };
   }
 
   get #whose(): string {

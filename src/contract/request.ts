@@ -11,6 +11,8 @@ export interface SvcRequest<Params = Record<string, string>> {
   readonly query: Record<string, string>;
   /** Names in lower case; multiple values of one name are joined by a comma. */
   readonly headers: Record<string, string>;
+  /** The client's IP address, as far as `trustProxy` and bridges allow to tell; "" when it has none. */
+  readonly address: string;
   /** Aborted when the client disconnects before it has the whole answer. For the waits of a handler or its stream. */
   readonly signal: AbortSignal;
   /** The parsed JSON body. @throws SvcError INVALID_JSON */

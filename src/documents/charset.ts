@@ -1,17 +1,17 @@
 /**
- * Text of any encoding as a string: UTF-8, UTF-16, CP949 with EUC-KR, Shift_JIS, Windows-1252. What none of them explains
- * is refused: mojibake that nobody notices is worse than an error.
+ * Decodes text as UTF-8, UTF-16, CP949 with EUC-KR, Shift_JIS or Windows-1252. It refuses bytes that fit none of them,
+ * because mojibake would go unnoticed.
  */
 import iconv from "iconv-lite";
 import { unreadable } from "../text/refusals.ts";
 
-/** @throws SvcError DOCUMENT_UNREADABLE when no encoding explains the bytes */
+/** @throws SvcError DOCUMENT_UNREADABLE when no encoding fits the bytes */
 export function decodeText(bytes: Buffer): string {
   const marked = decodeMarked(bytes);
   if (marked !== null) return marked;
   const utf16 = guessUtf16(bytes);
   const text = utf16 ? decode(bytes, utf16) : (decode(bytes, "utf-8") ?? decodeLegacy(bytes));
-  // Control characters are no text: what decoded is a binary file.
+  // Text has no control characters: this is a binary file.
   if (text === null || isBinary(text)) {
     throw unreadable("The text's encoding is not supported (Johab and binary files are not supported either).");
   }
@@ -26,7 +26,7 @@ function decode(bytes: Buffer, encoding: string): string | null {
   }
 }
 
-/** Node's own decoder of EUC-KR lacks what CP949 adds. */
+/** Decodes with iconv, because Node's decoder of EUC-KR lacks CP949's additions. */
 function decodePairs(bytes: Buffer, encoding: "cp949" | "cp932"): string | null {
   const text = iconv.decode(bytes, encoding);
   return text.includes("\ufffd") ? null : text;
@@ -41,8 +41,8 @@ function decodeMarked(bytes: Buffer): string | null {
 }
 
 /**
- * Without a mark: no other encoding has zeros in its text, and in UTF-16 every space and line end has one, always in the
- * same half of the pair.
+ * Detects UTF-16 without a byte order mark. Only in UTF-16 does text contain zero bytes: every space and line end has
+ * one, always in the same half of the pair.
  */
 function guessUtf16(bytes: Buffer): string | null {
   const sample = bytes.subarray(0, 65_536);
@@ -71,7 +71,9 @@ function decodeLegacy(bytes: Buffer): string | null {
   return best && best.likelihood >= 0.6 ? best.text : null;
 }
 
-/** The share of pairs inside KS X 1001. CP949's additions are rare in real text; Johab read as CP949 is full of them. */
+/**
+ * The share of pairs inside KS X 1001. CP949's additions are rare in real text, but frequent in Johab read as CP949.
+ */
 function koreanLikelihood(bytes: Buffer): number {
   let pairs = 0;
   let standard = 0;
@@ -79,29 +81,32 @@ function koreanLikelihood(bytes: Buffer): number {
     const [lead = 0, trail = 0] = [bytes[at], bytes[at + 1]];
     if (lead < 0x81) continue;
     pairs++;
-    // Rows of symbols, kana and Hangul, then those of Hanja; what lies between is empty.
+    // Symbols, kana and Hangul come first, then Hanja; the rows in between are empty.
     if (trail >= 0xa1 && (lead <= 0xac || (lead >= 0xb0 && lead <= 0xfd)) && lead >= 0xa1) standard++;
     at++;
   }
   return pairs === 0 ? 0 : standard / pairs;
 }
 
-/** Syllables that most of any Korean text is made of. */
+/** Syllables that most Korean text consists of. */
 const everyday = new Set(
   "이다는의에을가지고하로은한서를기도사리자대인그시어나해정아있일부으라장보수과제여전만면상조들주니었했요것적국관성원구공동세와게안오스연당우치선년월본할거며까려모학회경재번호명름김박최방법중문소계생비무용산내교분화발현신개위실물등표합된될영",
 );
 
-/** Chinese and Japanese have the same bytes for other signs: read as Korean they are syllables that nobody writes. */
+/**
+ * Detects real Korean. Chinese and Japanese use the same bytes for other characters; read as Korean they give syllables
+ * that no text contains.
+ */
 function looksKorean(text: string): boolean {
   const syllables = text.match(/[가-힣]/g) ?? [];
   const others = text.match(/[^\p{ASCII}가-힣]/gu)?.length ?? 0;
   const usual = syllables.filter((one) => everyday.has(one)).length;
   const share = usual / (syllables.length || 1);
-  // With many Hanja, what is left in Hangul is mostly endings.
+  // In text with many Hanja, the Hangul are mostly endings.
   return share >= (others > syllables.length ? 0.6 : 0.3);
 }
 
-/** Kana of full width and kanji; half-width katakana are what other encodings look like when read as Shift_JIS. */
+/** Counts full-width kana and kanji. Half-width katakana do not count: other encodings read as Shift_JIS give them. */
 function japaneseLikelihood(text: string): number {
   const foreign = text.match(/\P{ASCII}/gu) ?? [];
   const good = text.match(/[\u3000-\u30ff\u4e00-\u9fff\uff01-\uff5e]/g)?.length ?? 0;
@@ -110,7 +115,8 @@ function japaneseLikelihood(text: string): number {
 }
 
 /**
- * Accents are rare and stand alone or in pairs; what they stand on is a letter, not a sign, as in encodings further east.
+ * Western text has few non-ASCII characters, alone or in pairs, and they are letters or common punctuation. Eastern
+ * encodings read as Windows-1252 give other signs.
  */
 function westernLikelihood(text: string): number {
   const high = text.match(/\P{ASCII}/gu)?.length ?? 0;

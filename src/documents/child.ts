@@ -1,7 +1,7 @@
 /**
- * The process in which a document is taken apart. It gets one line of JSON and the bytes on its standard input, answers
- * one JSON on its standard output, and ends. It may read the program's own files, and nothing else. As a spare it loads the
- * engines before its task comes.
+ * The process that parses a document. It reads one line of JSON and the bytes from standard input, writes one JSON
+ * answer to standard output, and ends. It may read only the program's own files. A spare process loads the engines
+ * before its task arrives.
  * Next hop: the engine of its task; `sandbox.ts` is the other end.
  */
 import "../kit/no-network.ts";
@@ -9,7 +9,7 @@ import { buffer } from "node:stream/consumers";
 import { SvcError } from "../kit/svc-error.ts";
 import { runEngine, type Task } from "./engines/run.ts";
 
-// Libraries print; standard output belongs to the answer.
+// Libraries print to standard output, which is reserved for the answer.
 globalThis.console.log = console.info = console.warn = console.debug = console.error;
 
 if (process.argv.includes("spare")) await (await import("./warm-up.ts")).warmUp();
@@ -23,7 +23,7 @@ const answer = await runEngine(task, input.subarray(end + 1)).then(
 );
 process.stdout.write(JSON.stringify(answer), () => process.exit(0));
 
-/** Our own errors cross as they are. A library's say only that it failed: they may quote the document. */
+/** Passes our own errors on unchanged. A library's message is replaced, because it may quote the document. */
 function describe(error: unknown) {
   if (error instanceof SvcError) return { code: error.code, message: error.message, hint: error.hint };
   process.stderr.write(String(error instanceof Error ? error.stack : error));

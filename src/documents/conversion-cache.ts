@@ -1,6 +1,6 @@
 /**
- * Conversions that are kept: the same bytes with the same options are converted once for each owner, and a run's checkpoint
- * names the result instead of holding it.
+ * Stores conversions: for each owner the same bytes with the same options are converted once, and a run's checkpoint
+ * refers to the result.
  * Next hop: `sql/documents/`.
  */
 import { createHash } from "node:crypto";
@@ -8,39 +8,41 @@ import { extname } from "node:path";
 import type pg from "pg";
 import type { ConvertedDocument, ConvertOptions } from "../contract/documents.ts";
 
-/** What the checkpoint of a conversion holds. */
+/** The content of a conversion's checkpoint. */
 export interface KeptConversion {
   conversionId: string;
-  /** By this conversion; 0 when the result was there already. */
+  /** Charged by this conversion; 0 when the result was already stored. */
   creditsCharged: number;
 }
 
-/** Raised when converters give other results than before: what was kept is then not found any more. */
+/** Increased when converters change their results: stored results are then no longer found. */
 const generation = 1;
 
-/** What decides the result beside the bytes. Of the name only what tells the format. */
+/** Everything that decides the result beside the bytes. Of the file name, only what determines the format. */
 export function conversionKey(options: ConvertOptions): string {
   const { filename = "", mimeType = "", provider = "auto", mode = null, paidFallback = false } = options;
   const parts = [generation, extname(filename).toLowerCase(), mimeType, provider, mode, paidFallback];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
-/** @param ownerId null for what runs as the system, or as nobody */
+/** @param ownerId null for the system and for anonymous runs */
 export async function findConversion(pool: pg.Pool, ownerId: string | null, sha256: string, key: string) {
   const { rows } = await pool.query("select svc_private.find_conversion($1, $2, $3) as id", [ownerId, sha256, key]);
   return rows[0].id as string | null;
 }
 
-/** A conversion that this process does, and nobody else. */
+/** The exclusive right to convert a file. */
 export interface Claim {
-  /** Ends it without a result: those that wait convert the file themselves. Does nothing once there is a result. */
+  /** Ends the claim without a result, so that waiting calls convert the file. Does nothing after a result. */
   release(): Promise<void>;
 }
 
-/** Milliseconds. Of a process that died the claim ends after them; one that lives renews it three times as often. */
+/**
+ * Milliseconds. The claim of a dead process expires after this time; a living process renews it three times as often.
+ */
 const held = 30_000;
 
-/** @returns null while somebody else converts the same, or when the result is there by now */
+/** @returns null while another process converts the same, or when the result exists by now */
 export async function claimConversion(
   pool: pg.Pool,
   ownerId: string | null,
@@ -56,12 +58,12 @@ export async function claimConversion(
   const { claim } = rows[0];
   if (claim === null) return null;
   const renew = () => pool.query("select svc_private.renew_claim($1, $2)", [claim, `${held} milliseconds`]);
-  // Where the database is away, the claim may run out: then somebody converts it once more, and no more than that.
+  // While the database is unreachable the claim may expire. Then the file is converted twice, which is harmless.
   const renewing = setInterval(() => void renew().catch(() => {}), held / 3).unref();
   return {
     async release() {
       clearInterval(renewing);
-      // Where this fails, the claim runs out.
+      // If this fails, the claim expires.
       await pool.query("select svc_private.release_claim($1)", [claim]).catch(() => {});
     },
   };
@@ -83,7 +85,7 @@ export async function keepConversion(
   return rows[0].id as string;
 }
 
-/** @returns null when it was swept: it was not used for a month */
+/** @returns null when it was removed after a month without use */
 export async function readConversion(
   pool: pg.Pool,
   ownerId: string | null,

@@ -1,7 +1,7 @@
 /**
- * `wf.services.document.convert`: converts a stored file as the user of a run. The file is read in a transaction of its
- * own, which has ended when the conversion begins: none is held open while a document is taken apart.
- * What was converted before is not converted again, nor what somebody converts right now.
+ * `wf.services.document.convert`: converts a stored file as the run's user. The file is read in a separate transaction,
+ * which ends before the conversion, so none stays open while a document is parsed. Stored results are reused, and a
+ * conversion that another process is running is awaited.
  * Next hop: `convert.ts`, `conversion-cache.ts`.
  */
 import { buffer } from "node:stream/consumers";
@@ -28,13 +28,13 @@ import {
 import { type Credits, convertDocument } from "./convert.ts";
 import type { PrewarmedProcess } from "./prewarmed-process.ts";
 
-/** What a conversion needs of the process. */
+/** What a conversion needs from the process. */
 export interface ConversionRuntime {
-  /** Of callers; that of the system is the other one. */
+  /** The pool for callers; the other one is the system's. */
   requestPool: pg.Pool;
   systemPool: pg.Pool;
   limits: TransactionLimits;
-  /** Where a read begins again when a standby fails it. */
+  /** Repeats a read that a standby failed. */
   fallback?: Fallback;
   storage: Storage;
   ai: AiServices;
@@ -44,7 +44,7 @@ export interface ConversionRuntime {
 const optionsSchema = z.object({
   provider: oneOf(["auto", ...providers]).optional(),
   mode: oneOf(["force-ocr", "force-external"]).optional(),
-  // A text such as "false" would permit paid providers.
+  // A text such as "false" would otherwise permit paid providers.
   paidFallback: boolean().optional(),
   maxServiceCredits: z
     .custom<number>((cap) => typeof cap === "number" && cap >= 0, "must be a number from 0")
@@ -52,8 +52,8 @@ const optionsSchema = z.object({
 } satisfies Partial<ShapeOf<ConvertStoredInput>>);
 
 /**
- * @param signal ends it: it then rejects with the signal's reason, and nothing is kept
- * @throws SvcError BAD_REQUEST, NOT_FOUND for what the user may not read, and what `convertDocument` throws
+ * @param signal aborts the conversion: it rejects with the signal's reason, and nothing is stored
+ * @throws SvcError BAD_REQUEST, NOT_FOUND for files that the user may not read, and the errors of `convertDocument`
  */
 export async function convertStored(
   runtime: ConversionRuntime,
@@ -68,7 +68,7 @@ export async function convertStored(
     if ("conversionId" in found) return { conversionId: found.conversionId, creditsCharged: 0 };
     const { bytes, options, sha256, key, claim } = found;
     if (!claim) {
-      // Somebody converts the very same: its result will do, or its failure lets this one try.
+      // Another process converts the same file: wait for its result, or for its failure.
       await wait(pause, undefined, { signal }).catch(() => signal.throwIfAborted());
       continue;
     }
@@ -89,11 +89,11 @@ interface Unconverted {
   options: ConvertOptions;
   sha256: string;
   key: string;
-  /** Null while somebody else is at it. */
+  /** Null while another process converts it. */
   claim: Claim | null;
 }
 
-/** What is kept of the file, or its bytes with leave to convert them. */
+/** Finds the stored result, or reads the bytes and claims the conversion. */
 async function look(
   runtime: ConversionRuntime,
   identity: Identity,
@@ -122,7 +122,7 @@ async function look(
   }
 }
 
-/** The credits of the run's user, as conversions want them. */
+/** The credits of the run's user, in the form that conversions need. */
 function creditsOf({ ai, documents }: ConversionRuntime, userId: string | null, cap = documents.defaultCap): Credits {
   return {
     async reserve(amount) {

@@ -1,6 +1,6 @@
 /**
- * Converts a document to Markdown: finds out what it is, asks the providers of its route one after the other until one
- * does well, and says which were asked. Hosted ones are paid for: credits are reserved before they are called.
+ * Converts a document to Markdown. Detects its type, tries the providers of its route until one succeeds, and reports
+ * which were tried. For hosted providers, which cost credits, credits are reserved before the call.
  * Next hop: `routing.ts` decides who is asked, `sandbox.ts`, `ocr.ts` and `hosted.ts` do it.
  */
 import type {
@@ -21,27 +21,27 @@ import { type Child, EngineFailure, runSandboxed, type SandboxLimits } from "./s
 import { sniff } from "./sniff.ts";
 import type { EngineResult } from "./types.ts";
 
-/** Holds back what a paid call may cost, so that concurrent calls cannot spend the same credits. */
+/** Reserves the possible cost of a paid call, so that concurrent calls cannot spend the same credits. */
 export interface Credits {
-  /** @throws SvcError when there are not that many */
+  /** @throws SvcError when there are too few */
   reserve(amount: number): Promise<{
-    /** Charges what it did cost, and gives back the rest. */
+    /** Charges the actual cost and returns the rest. */
     settle(amount: number): Promise<unknown>;
-    /** Gives all of it back. */
+    /** Returns all of it. */
     release(): Promise<void>;
   }>;
 }
 
-/** What the platform configured. */
+/** The platform's configuration. */
 export interface Platform {
   /** Endpoints of hosted providers. (Default: none) */
   hosted?: { readonly [Name in HostedProvider]?: Readonly<HostedEndpoint> | undefined };
-  /** The cap of a conversion that names none, in credits. (Default: 100) */
+  /** The default cap of a conversion, in credits. (Default: 100) */
   defaultCap?: number;
-  /** Where hosted providers are paid from. (Default: nothing is kept) */
+  /** Pays for hosted providers. (Default: no accounting) */
   credits?: Credits;
   limits?: SandboxLimits;
-  /** Where the processes of engines come from. (Default: each is started when it is needed) */
+  /** Supplies processes for engines. (Default: each is started on demand) */
   children?: { take(): Child };
   /** The largest document, in bytes. (Default: 52428800, 50 MiB) */
   largest?: number;
@@ -51,7 +51,7 @@ const free: Credits = { reserve: async () => ({ settle: async () => {}, release:
 
 /**
  * @throws SvcError UNSUPPORTED_MEDIA_TYPE, DOCUMENT_UNREADABLE, DOCUMENT_ENCRYPTED, DOCUMENT_PAID_FALLBACK_REQUIRED,
- *   DOCUMENT_COST_ABOVE_CAP, PAYLOAD_TOO_LARGE, UNAVAILABLE when the provider asked for by name is not there or failed
+ * DOCUMENT_COST_ABOVE_CAP, PAYLOAD_TOO_LARGE, UNAVAILABLE when a provider requested by name is missing or failed
  *
  * @example
  * const { markdown } = await convertDocument(await readFile("report.hwp"), { filename: "report.hwp" });
@@ -85,7 +85,7 @@ export async function convertDocument(
   throw conversion.refuse(otherwise);
 }
 
-/** One document on its way from provider to provider. */
+/** The conversion of one document, provider by provider. */
 class Conversion {
   readonly #bytes: Buffer;
   readonly #kind: DocumentKind;
@@ -93,7 +93,7 @@ class Conversion {
   readonly #platform: Platform;
   readonly #trace: ProviderStep[] = [];
   #pages: number;
-  /** The text that pages have of their own, once somebody looked. */
+  /** The text layer of each page, after it was read. */
   #known: string[] | undefined;
   scanned: RouteInput["scanned"] = "no";
 
@@ -102,11 +102,11 @@ class Conversion {
     this.#kind = kind;
     this.#options = options;
     this.#platform = platform;
-    // Until somebody counted them: 50 KiB a page is little for what is scanned, and much for what is written.
+    // An estimate until the pages are counted: 50 KiB a page is little for scans, and much for text.
     this.#pages = Math.ceil(bytes.length / 51_200);
   }
 
-  /** Counts the pages of a PDF, and sees whether they are pictures. */
+  /** Counts the pages of a PDF, and detects scanned pages. */
   async lookInside(): Promise<void> {
     try {
       const { pages } = await this.#runLocal("parser_b");
@@ -121,7 +121,7 @@ class Conversion {
 
   estimate = (provider: HostedProvider) => this.#pages * (this.#platform.hosted?.[provider]?.creditsPerPage ?? 0);
 
-  /** @returns null when it did not do, and another one may */
+  /** @returns null when it failed, and another provider may succeed */
   async ask(provider: DocumentProvider): Promise<ConvertedDocument | null> {
     const started = performance.now();
     const note = (outcome: ProviderStep["outcome"], reason?: string) =>
@@ -136,7 +136,7 @@ class Conversion {
         ? await this.#runHosted(provider)
         : [provider === "ocr" ? await this.#runOcr() : await this.#runLocal(provider), 0];
       const isChosen = (this.#options.provider ?? "auto") !== "auto";
-      // Plain text is what it is, and who names a provider takes what it finds.
+      // Plain text needs no better result, and a caller who names a provider takes its result.
       if (result.poor && !isChosen && provider !== "local_text") {
         note("poor", result.poor);
         return null;
@@ -186,13 +186,13 @@ class Conversion {
       throw error;
     }
     await reservation.settle(amount);
-    // What a model wrote is no safer than what a document holds.
+    // Text from a model is as untrusted as a document.
     return [await this.#run({ engine: "clean", kind: "md" }, Buffer.from(markdown)), amount];
   }
 
   async #runOcr(): Promise<EngineResult> {
     const { pages } = this.#known ? { pages: this.#known } : await this.#runLocal("parser_b");
-    // By name it is asked for all of them.
+    // A caller who names OCR gets it for all pages.
     const known = this.#options.provider === "ocr" ? pages.map(() => "") : pages;
     return recognise(this.#bytes, known, this.#platform.limits);
   }

@@ -1,6 +1,6 @@
 /**
- * Hosted providers: an endpoint that speaks OpenAI's chat completions and takes files. Address, key, model and prompt are
- * the platform's; none of them is in an error.
+ * Hosted providers: an endpoint with OpenAI's chat completions that accepts files. Address, key, model and prompt are
+ * the platform's and never appear in an error.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import type { DocumentKind } from "../contract/documents.ts";
@@ -34,11 +34,11 @@ const mimeTypes: Record<DocumentKind, string> = {
 const ask = "Write the whole document as Markdown: headings, lists, tables, notes. Leave nothing out and add nothing.";
 const attempts = 3;
 const longestPause = 30;
-/** In milliseconds. With pauses, three attempts are over before the reservation for them lapses. */
+/** In milliseconds. Three attempts with pauses end before their reservation expires. */
 const longestAttempt = 240_000;
 
 /**
- * @param signal ends it: it then rejects with the signal's reason
+ * @param signal aborts it: it rejects with the signal's reason
  * @throws EngineFailure when it did not answer with text; 429 and 5xx are tried three times
  */
 export async function convertHosted(
@@ -93,7 +93,7 @@ async function readAnswer(response: Response, signal?: AbortSignal): Promise<str
   const answer = (await response.json().catch(() => null)) as {
     choices?: { message?: { content?: unknown }; finish_reason?: unknown }[];
   } | null;
-  signal?.throwIfAborted(); // half of it was no JSON
+  signal?.throwIfAborted(); // an aborted answer is not valid JSON
   const choice = answer?.choices?.[0];
   if (choice?.finish_reason === "length") throw new EngineFailure("Its answer was cut off.");
   const text = choice?.message?.content;

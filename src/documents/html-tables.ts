@@ -1,12 +1,12 @@
 /**
- * Tables written as HTML, for the sake of merged cells, become Markdown tables in which a short merged cell stands in
- * every place it covers: each row can then be read, cited and searched alone.
+ * Converts HTML tables, written because of merged cells, to Markdown tables. A short merged cell is repeated in every
+ * place that it covers, so that each row can be read, cited and searched alone.
  */
 
 const largestSpan = 200;
-/** Longer cells are no labels but the text of a form: once is enough. */
+/** Longer cells are text of a form, not labels, and are not repeated. */
 const longestRepeated = 24;
-/** Wider tables are forms on a fine grid, whose merged cells say nothing. */
+/** Wider tables are forms on a fine grid, whose merged cells mean nothing. */
 const widestRepeated = 12;
 
 export function flattenTables(markdown: string): string {
@@ -28,7 +28,7 @@ const lines = (grid: string[][]) =>
     .filter(Boolean)
     .join("<br>");
 
-/** The cells where they stand. */
+/** Puts the cells into a grid. */
 function place(body: string, repeats: boolean): string[][] {
   const grid: string[][] = [];
   const rows = [...body.matchAll(/<tr>([\s\S]*?)<\/tr>/g)];
@@ -54,7 +54,7 @@ function place(body: string, repeats: boolean): string[][] {
   return Array.from(grid, (row) => Array.from(row ?? [], (cell) => cell ?? ""));
 }
 
-/** Columns that hold nothing are how forms are drawn. */
+/** Removes empty columns, which forms use for layout. */
 function withoutBlanks(grid: string[][]): string[][] {
   const width = Math.max(0, ...grid.map((row) => row.length));
   if (width <= widestRepeated) return grid;
@@ -65,7 +65,7 @@ function withoutBlanks(grid: string[][]): string[][] {
 const span = (attributes: string, name: string) =>
   Math.min(Math.max(Number(new RegExp(`${name}span="(\\d+)"`).exec(attributes)?.[1] ?? 1), 1), largestSpan);
 
-/** A Markdown table. The first row is its head. */
+/** A Markdown table. The first row is its header. */
 export function pipeTable(rows: string[][]): string {
   const width = Math.max(0, ...rows.map((row) => row.length));
   if (width === 0) return "";
@@ -74,7 +74,7 @@ export function pipeTable(rows: string[][]): string {
   return [line(head), line(head.map(() => "---")), ...rest.map(line)].join("\n");
 }
 
-/** One line in which no sign ends the cell. */
+/** One line, with signs escaped that would end the cell. */
 const cellText = (text: string) =>
   text
     .trim()

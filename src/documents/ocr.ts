@@ -1,6 +1,6 @@
 /**
- * `ocr`: tesseract over the pages of a PDF, where the machine has it. Pages are drawn in the sandbox, some at a time;
- * tesseract gets pictures that we made, never the document.
+ * `ocr`: runs tesseract on the pages of a PDF, if the machine has it. Pages are drawn in the sandbox, a few at a time.
+ * Tesseract gets only images that we made, never the document.
  * Next hop: `src/documents/engines/pictures.ts`, `../ai/program.ts`.
  */
 import { accessSync, constants } from "node:fs";
@@ -29,7 +29,7 @@ export function hasOcr(): boolean {
 }
 
 /**
- * @param known the text of each page, as far as pages have their own: only those without are recognised
+ * @param known the text of each page; only pages without text are recognised
  * @throws EngineFailure
  */
 export async function recognise(bytes: Buffer, known: string[], limits: SandboxLimits = {}): Promise<EngineResult> {
@@ -61,7 +61,7 @@ async function read(picture: string, languages: string, ended?: AbortSignal): Pr
   const bytes = Buffer.from(picture, "base64");
   const args = ["stdin", "stdout", "-l", languages];
   const text = (await runProgram("tesseract", args, bytes, pageSignal(ended))).toString("utf8");
-  // Its blank lines part paragraphs; none of its signs are Markdown.
+  // Blank lines separate paragraphs; none of its signs are Markdown.
   return text.replace(/[\\`*_[\]<#|]/g, "\\$&").trim();
 }
 

@@ -1,12 +1,12 @@
 /**
- * Keeps one process ready for the next document, its engines loaded: that takes longer than most documents do. Every
- * document still has a process of its own, which ends with it.
+ * Keeps one process ready for the next document with its engines loaded, since loading takes longer than most
+ * documents. Every document still gets a separate process, which ends afterwards.
  * Next hop: `sandbox.ts`.
  */
 import type { Socket } from "node:net";
 import { type Child, startChild } from "./sandbox.ts";
 
-/** In milliseconds: nothing is kept ready for those who have stopped converting. */
+/** In milliseconds: after this idle time no process is kept ready. */
 const longestIdle = 60_000;
 
 export class PrewarmedProcess {
@@ -19,12 +19,12 @@ export class PrewarmedProcess {
     this.#start = start;
   }
 
-  /** The process that waits, or a new one; another begins to wait. */
+  /** Returns the waiting process, or a new one, and starts the next. */
   take(): Child {
     const taken = this.#waiting;
     this.#drop();
     if (!this.#isClosed) this.#prepare();
-    // One that has ended by itself is of no use.
+    // The process may have ended by itself.
     if (!taken || taken.exitCode !== null || taken.signalCode !== null) return this.#start();
     hold(taken, "ref");
     return taken;
@@ -39,7 +39,7 @@ export class PrewarmedProcess {
   #prepare(): void {
     const spare = this.#start({}, "spare");
     spare.on("error", () => {}); // the next conversion starts another one
-    // It keeps no process from ending, and ends with this one: its standard input does.
+    // It does not keep this process alive, and ends with it, because its standard input closes.
     hold(spare, "unref");
     this.#waiting = spare;
     this.#timer = setTimeout(() => {

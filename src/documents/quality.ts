@@ -1,10 +1,8 @@
-/**
- * Decides whether a parser kept what the file holds. Null: it did. A sentence: the next provider is asked.
- */
+/** Decides whether a parser kept the file's content. Null: yes. A sentence: the next provider is tried. */
 import type { DocumentKind } from "../contract/documents.ts";
 import { readPart } from "./engines/package.ts";
 
-/** The share of the file's word pairs that a result has to hold in their order. */
+/** The minimal share of the file's word pairs that a result must keep in order. */
 const leastRecall = 0.97;
 
 export function judge(bytes: Buffer, kind: DocumentKind, markdown: string): string | null {
@@ -12,7 +10,7 @@ export function judge(bytes: Buffer, kind: DocumentKind, markdown: string): stri
   return kind === "xlsx" ? judgeSheets(bytes, markdown) : null;
 }
 
-/** How many of a source's pairs of neighbouring words a result has, part by part. */
+/** Counts, part by part, how many pairs of neighbouring words of the source a result has. */
 export class Recall {
   #wanted = 0;
   #kept = 0;
@@ -62,6 +60,6 @@ function judgeNotes(bytes: Buffer, markdown: string): string | null {
 
 function judgeSheets(bytes: Buffer, markdown: string): string | null {
   if (bytes.includes("xl/comments")) return "It drops comments.";
-  // An empty row inside a table: it is several, one below the other.
+  // An empty row inside a table: several tables were merged, one below the other.
   return /^\|[\s|]+\|\n(?=\|[^\n]*[^\s|])/m.test(markdown) ? "It took several tables for one." : null;
 }

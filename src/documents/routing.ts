@@ -1,15 +1,15 @@
 /**
- * Which providers are asked for a document, in which order, and what is said when none of them did. Pure: the
- * conversion's options and what is at hand go in, steps come out.
+ * Decides which providers are tried for a document, in which order, and which error follows when all fail. A pure
+ * function of the conversion's options and the available providers.
  * Next hop: `convert.ts` takes the steps.
  */
 import type { ConvertMode, DocumentKind, DocumentProvider } from "../contract/documents.ts";
 
-/** Providers that an endpoint of the platform's configuration answers for, in the order of the fallback. */
+/** Hosted providers that the configuration can define, in fallback order. */
 const hostedProviders = ["custom_vlm", "hosted_ai_a", "hosted_ai_b"] as const satisfies DocumentProvider[];
 export type HostedProvider = (typeof hostedProviders)[number];
 
-/** What each local provider reads. */
+/** The kinds that each local provider reads. */
 const reads: Record<Exclude<DocumentProvider, HostedProvider>, DocumentKind[]> = {
   local_text: ["txt", "md", "html", "csv"],
   parser_a: ["pdf", "hwp", "hwpx", "hwpml", "docx", "xlsx"],
@@ -19,22 +19,22 @@ const reads: Record<Exclude<DocumentProvider, HostedProvider>, DocumentKind[]> =
 
 export interface RouteInput {
   kind: DocumentKind;
-  /** Whether the pages are pictures, without text of their own. Only those of PDF can be. */
+  /** Whether the pages are images without a text layer. Only PDF has such pages. */
   scanned: "no" | "partly" | "wholly";
   provider: "auto" | DocumentProvider;
   mode: ConvertMode | undefined;
   paidFallback: boolean;
-  /** The most that it may cost, in credits. */
+  /** The highest allowed cost, in credits. */
   cap: number;
-  /** What a provider would cost, in credits. */
+  /** The expected cost of a provider, in credits. */
   estimate(provider: HostedProvider): number;
-  /** Whether this machine, or the platform's configuration, has it. */
+  /** Whether this machine or the configuration provides it. */
   isAvailable(provider: DocumentProvider): boolean;
 }
 
 export type Refusal = "DOCUMENT_PAID_FALLBACK_REQUIRED" | "DOCUMENT_COST_ABOVE_CAP" | "UNAVAILABLE" | "UNSUPPORTED";
 
-/** Providers to ask in this order until one does, and what it comes to when none does. */
+/** Providers to try in this order, and the error when all fail. */
 export interface Route {
   steps: DocumentProvider[];
   otherwise: Refusal;
@@ -50,7 +50,7 @@ export function route(input: RouteInput): Route {
   return input.provider === "auto" ? automatic(input) : explicit(input.provider, input);
 }
 
-/** A provider by name needs no `paidFallback`; the cap holds all the same. */
+/** A provider by name needs no `paidFallback`, but the cap applies. */
 function explicit(provider: DocumentProvider, input: RouteInput): Route {
   if (!canRead(provider, input.kind)) return { steps: [], otherwise: "UNSUPPORTED" };
   if (!input.isAvailable(provider)) return { steps: [], otherwise: "UNAVAILABLE" };

@@ -1,6 +1,6 @@
 /**
- * Runs one engine over one document in a process of its own, with limits on time, memory, answer, files and network.
- * A document can harm that process, but not this one.
+ * Runs one engine on one document in a separate process, with limits on time, memory, answer, files and network. A
+ * document can crash that process, but not this one.
  * Next hop: `child.ts`; `prewarmed-process.ts` keeps one such process ready.
  */
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
@@ -14,13 +14,13 @@ import type { EngineResult } from "./types.ts";
 export interface SandboxLimits {
   /** Milliseconds for one engine. (Default: 30000) */
   timeMs?: number;
-  /** Bytes of resident memory. Watched on Linux; elsewhere the heap's limit holds. (Default: 402653184, 384 MiB) */
+  /** Bytes of resident memory. Measured on Linux; elsewhere the heap's limit applies. (Default: 402653184, 384 MiB) */
   memoryBytes?: number;
-  /** Ends the conversion: it then rejects with the signal's reason. (Default: nothing does) */
+  /** Aborts the conversion: it then rejects with the signal's reason. (Default: none) */
   signal?: AbortSignal | undefined;
 }
 
-/** An engine that could not do it. The next provider may. */
+/** An engine's failure. The next provider may succeed. */
 export class EngineFailure extends Error {}
 
 /** A process that waits for its task. */
@@ -28,10 +28,10 @@ export type Child = ChildProcessWithoutNullStreams;
 
 const largestAnswer = 64 * 1024 * 1024;
 const defaultMemory = 384 * 1024 * 1024;
-/** Requests come first where both want a processor. */
+/** Lowers the priority: requests go first. */
 const niceness = 5;
 
-/** What the engines import (`engines/`). */
+/** Packages that the engines import (`engines/`). */
 const packages = [
   "@xmldom/xmldom",
   "iconv-lite",
@@ -43,12 +43,13 @@ const packages = [
 ];
 
 /**
- * @param how `spare` loads its engines before there is a task; `addons` may load machine code, which drawing pages needs
+ * @param how `spare` loads its engines before there is a task; `addons` may load machine code, which drawing pages
+ * needs (Default: neither)
  *   (Default: neither)
  */
 export function startChild({ memoryBytes = defaultMemory }: SandboxLimits = {}, how?: "spare" | "addons"): Child {
   const heap = Math.floor(memoryBytes / 1024 / 1024 / 1.5);
-  // A small nursery: the time is the same, and a long document takes a quarter less memory.
+  // A small young generation takes the same time, and a quarter less memory for a long document.
   const flags = [`--max-old-space-size=${heap}`, "--max-semi-space-size=16"];
   if (how === "addons") flags.push("--allow-addons");
   const args = how === "spare" ? ["spare"] : [];
@@ -56,14 +57,14 @@ export function startChild({ memoryBytes = defaultMemory }: SandboxLimits = {}, 
   try {
     if (started.pid !== undefined) setPriority(started.pid, niceness);
   } catch {
-    // It has ended already, or the system has no such thing.
+    // The process has ended already, or the system does not support priorities.
   }
   return started;
 }
 
 /**
- * @throws SvcError what the document is at fault for @throws EngineFailure what the engine is
- * @throws the reason of `limits.signal`, when that was aborted; the process is ended
+ * @throws SvcError for faults of the document @throws EngineFailure for faults of the engine
+ * @throws the reason of `limits.signal` when it was aborted; the process is ended
  */
 export async function runSandboxed(
   task: Task,
@@ -97,7 +98,7 @@ export async function runSandboxed(
       running.stderr.on("data", (chunk: Buffer) => {
         log = (log + chunk).slice(-4_000);
       });
-      // A process that ended early does not read on: its end says why.
+      // A process that ended early stops reading; its exit explains why.
       running.stdin.on("error", () => {});
       running.on("error", reject);
       running.on("close", (code) => {

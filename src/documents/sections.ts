@@ -1,4 +1,4 @@
-/** The headings of a Markdown text, and the text without Markdown's signs. */
+/** Finds the headings of a Markdown text, and removes Markdown's signs. */
 import type { DocumentSection } from "../contract/documents.ts";
 
 const fence = /^ {0,3}(```|~~~)/;
@@ -16,7 +16,7 @@ export function cutSections(markdown: string): DocumentSection[] {
   return sections;
 }
 
-/** A text with what follows from it. */
+/** A text with its sections and plain text. */
 export const outlined = (markdown: string) => ({
   markdown,
   text: plainText(markdown),

@@ -1,5 +1,5 @@
 /**
- * Finds out what a file is: by its content, and by its name where the content does not say (text formats).
+ * Detects a file's type by its content, and by its name when the content is ambiguous (text formats).
  * Next hop: `routing.ts` knows who reads it.
  */
 import type { ConvertOptions, DocumentKind } from "../contract/documents.ts";
@@ -23,8 +23,8 @@ const byMimeType: Record<string, DocumentKind> = {
   "text/markdown": "md",
 };
 /**
- * A comment holds no end of one: could it, there would be as many ways to part a row of comments as make a search
- * endless.
+ * A comment must not contain the end of a comment: otherwise the number of ways to split a row of comments would make
+ * the search endless.
  */
 const looksLikeHtml = /^(<\?xml[^>]*>\s*)?(<!--((?!-->)[\s\S])*-->\s*)*<(!doctype html|html|head|body)[\s>]/i;
 const images = ["89504e47", "ffd8ff", "47494638", "424d", "49492a00", "4d4d002a"];
@@ -61,7 +61,7 @@ function packageKind(bytes: Buffer): DocumentKind {
   throw unsupported("This kind of zip", "Convert the documents in it one by one.");
 }
 
-/** Compound files are directories of streams; their names are in UTF-16. */
+/** Compound files are directories of streams with names in UTF-16. */
 function compoundKind(bytes: Buffer): DocumentKind {
   const has = (name: string) => bytes.includes(Buffer.from(name, "utf16le"));
   if (has("EncryptedPackage")) throw encrypted();

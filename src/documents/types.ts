@@ -1,10 +1,10 @@
 /**
- * What goes into a conversion and what comes out of it.
+ * Input and result of a conversion.
  * Next hop: `convert.ts` takes the one and makes the other.
  */
 import type { ConvertedDocument } from "../contract/documents.ts";
 
-/** What one engine makes of the bytes. */
+/** The result of one engine. */
 export interface EngineResult extends Pick<ConvertedDocument, "markdown" | "text" | "sections"> {
   pages: string[];
   warnings: string[];

@@ -1,4 +1,7 @@
-/** Loads what most documents need, and runs it once over a page of our own. Only in a spare process (`prewarmed-process.ts`). */
+/**
+ * Loads what most documents need, and runs it once on a page of our own. Only in a spare process
+ * (`prewarmed-process.ts`).
+ */
 import { runEngine } from "./engines/run.ts";
 
 const page = `%PDF-1.4

@@ -1,6 +1,6 @@
 /**
- * Reads a zip's directory and its entries within limits, so that no parser meets a bomb: entries are counted, declared
- * sizes are added up, and an entry that is larger than it says is refused.
+ * Reads a zip's directory and entries within limits, so that no parser meets a bomb: entries are counted, declared
+ * sizes are added up, and an entry that is larger than declared is refused.
  * Next hop: `sniff.ts` looks at the names, `src/documents/engines/package.ts` at the contents.
  */
 import { inflateRawSync } from "node:zlib";
@@ -70,11 +70,11 @@ function refuseBomb(entry: ZipEntry, total: number): void {
   if (isBomb || size > zipLimits.entryBytes || total > zipLimits.bytes) {
     throw unreadable("Unpacked, the package would be too large.");
   }
-  // Nothing is unpacked to disk. A name like that is an attack all the same.
+  // Nothing is unpacked to disk, but such a name is an attack.
   if (/(^|[\\/])\.\.([\\/]|$)|^[\\/]|^[A-Za-z]:/.test(name)) throw unreadable("A part's name leaves the package.");
 }
 
-/** The record that closes a zip: 22 bytes, and a comment of up to 64 KiB. */
+/** Finds the record that closes a zip: 22 bytes, and a comment of up to 64 KiB. */
 function findEnd(bytes: Buffer): number {
   const last = bytes.length - 22;
   for (let at = last; at >= Math.max(0, last - 65_535); at--) {

@@ -59,7 +59,7 @@ export class Documents {
     }
     // The library would detect this only while planning, and print it.
     if (!this.#schema.getRootType(operation.operation)) {
-      throw new SvcError("VALIDATION_FAILED", `There are no ${operation.operation}s here.`);
+      throw new SvcError("VALIDATION_FAILED", `This API has no ${operation.operation}s.`);
     }
     return { document, operation };
   }

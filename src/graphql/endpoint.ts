@@ -6,7 +6,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "pino";
-import type { Caller } from "../call/create-context.ts";
+import { callerOf } from "../call/caller.ts";
 import { answerMethods } from "../http/allowed-methods.ts";
 import { type BodyLimits, mediaType, parseJson, readBody } from "../http/body.ts";
 import type { Endpoint } from "../http/endpoint.ts";
@@ -27,7 +27,7 @@ export const isGraphqlPath = (asked: string) => asked === path || asked.startsWi
 export interface GraphqlOptions extends EngineOptions {
   authenticate: Authenticate;
   limits: BodyLimits;
-  requests: Pick<RequestLimits, "holderOf">;
+  requests: Pick<RequestLimits, "addressOf" | "holderOf">;
   log: Logger;
 }
 
@@ -47,7 +47,7 @@ export function graphqlEndpoint(options: GraphqlOptions): Endpoint {
       const session = await options.authenticate(request.headers, "write");
       if (session) exchange.userId = session.user.id;
       asked = await readRequest(request, options.limits);
-      const caller: Caller = { session, requestId, holder: options.requests.holderOf(request, session) };
+      const caller = callerOf(request, response, session, options.requests);
       const { engine } = await load();
       const { body, failure } = await engine(asked, caller);
       if (failure !== undefined) exchange.error = failure;

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { execute } from "grafast";
 import type { ExecutionResult, GraphQLError, GraphQLSchema } from "grafast/graphql";
 import { makeSchema } from "graphile-build";
-import type { Caller } from "../call/create-context.ts";
+import type { Caller } from "../call/caller.ts";
 import { inTransaction, invokeWithin, type Runtime } from "../call/invoke.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { Api } from "../contract/api.ts";
@@ -79,7 +79,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
         withPgClient: (_settings, use) => Promise.resolve(use(client)),
         async write(name, input) {
           // Hooks may have other side effects, so they do not run when the request is rolled back anyway.
-          if (hasFailed) throw new SvcError("PRECONDITION_FAILED", "Not carried out, since an earlier field failed.");
+          if (hasFailed) throw new SvcError("PRECONDITION_FAILED", "Not executed, because an earlier field failed.");
           const procedure = api["~svc"].procedures.get(name);
           if (!procedure?.statement) throw new SvcError("NOT_FOUND");
           const generated = procedure as typeof procedure & { statement: CrudStatement };

@@ -70,7 +70,7 @@ export function sizeOf(document: DocumentNode, operation: OperationDefinitionNod
   return ofSet(operation.selectionSet);
 }
 
-const circle = () => new SvcError("VALIDATION_FAILED", "Fragments spread each other in a circle.");
+const circle = () => new SvcError("VALIDATION_FAILED", "Fragments spread each other in a cycle.");
 
 /** The cost of counting all rows of a connection. */
 const costOfCount = 10;

@@ -27,7 +27,7 @@ const fieldErrors: JsonSchema = {
 
 /** Errors have GraphQL's form, except where a request was refused before it was read. */
 const refused = answers(
-  "Nothing was carried out.",
+  "Nothing was executed.",
   inBoth({
     anyOf: [
       { type: "object", properties: { errors: fieldErrors }, required: ["errors"] },

@@ -175,7 +175,7 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
   };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: of whatever items
+// biome-ignore lint/suspicious/noExplicitAny: the items can have any type
 type Connection = ConnectionStep<any>;
 
 /** Decodes a cursor, a JSON list in base64. The list itself checks whether it fits. @throws GraphQLError */

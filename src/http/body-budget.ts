@@ -1,12 +1,10 @@
 /**
  * Limits the request bodies of a process: bytes of memory, bytes of temporary files, and time. Bytes count until the
  * response has closed and the handler has ended, because the body, or its parsed value, lives that long.
- * Next hop: `body.ts` and `form.ts` count here, `body-clock.ts` limits the time, `form-files.ts` holds the temporary
- * files.
+ * Next hop: `body.ts` and `form.ts` count here, `form-files.ts` holds the temporary files.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { SvcError } from "../kit/svc-error.ts";
-import { BodyClock } from "./body-clock.ts";
 import type { FormFiles } from "./form-files.ts";
 
 export interface BodyBudgetOptions {
@@ -65,6 +63,56 @@ class Pot {
     const left = (this.#ofAddress.get(address) ?? 0) - bytes;
     if (left > 0) this.#ofAddress.set(address, left);
     else this.#ofAddress.delete(address);
+  }
+}
+
+/** A body that is being received. */
+export interface TimedBody {
+  /** Bytes since the last look. */
+  received: number;
+  /** Whether the service itself is slow, such as its disk: only the client's time counts. (Default: no) */
+  isBusy?: boolean;
+  wasBusy?: boolean;
+  /** Whether a window has begun since; the first one is not whole. */
+  isTimed?: boolean;
+  /** Ends the body. */
+  refuse(error: SvcError): void;
+}
+
+/** One timer serves all bodies of a process: nearly all are complete before a timer of their own would matter. */
+export class BodyClock {
+  readonly #windowMs: number;
+  readonly #bytesPerWindow: number;
+  readonly #bodies = new Set<TimedBody>();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param bytesPerWindow a body that has received fewer bytes in a whole window is refused */
+  constructor(windowMs: number, bytesPerWindow: number) {
+    this.#windowMs = windowMs;
+    this.#bytesPerWindow = bytesPerWindow;
+  }
+
+  begin(body: TimedBody): void {
+    this.#bodies.add(body);
+    this.#timer ??= setInterval(() => this.#look(), this.#windowMs).unref();
+  }
+
+  end(body: TimedBody): void {
+    this.#bodies.delete(body);
+  }
+
+  #look(): void {
+    for (const body of this.#bodies) {
+      if (body.isTimed && !body.wasBusy && body.received < this.#bytesPerWindow) {
+        const hint = `Send ${this.#bytesPerWindow} bytes within ${this.#windowMs} ms.`;
+        body.refuse(new SvcError("REQUEST_TIMEOUT", undefined, { hint }));
+      } else if (body.isTimed) body.received = 0;
+      body.wasBusy = body.isBusy ?? false;
+      body.isTimed = true;
+    }
+    if (this.#bodies.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 }
 

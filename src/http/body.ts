@@ -1,12 +1,11 @@
 /**
  * Reads request bodies: with limits, once, and only on demand.
- * Next hop: `body-budget.ts` counts the held bytes, `body-clock.ts` refuses slow bodies, `form.ts` reads forms.
+ * Next hop: `body-budget.ts` counts the held bytes and refuses slow bodies, `form.ts` reads forms.
  */
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { SvcError } from "../kit/svc-error.ts";
-import { accountOf, clockOf, closeConnection, uncounted } from "./body-budget.ts";
-import type { TimedBody } from "./body-clock.ts";
+import { accountOf, clockOf, closeConnection, type TimedBody, uncounted } from "./body-budget.ts";
 import { ChunkList } from "./chunk-list.ts";
 
 export interface BodyLimits {

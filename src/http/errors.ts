@@ -16,6 +16,8 @@ export interface ErrorBody {
   code: ErrorCode;
   hint?: string;
   issues?: Issue[];
+  /** The place of the failed call in a batch, from 0. */
+  index?: number;
   requestId: string;
 }
 
@@ -25,6 +27,7 @@ function toErrorBody(error: SvcError, requestId: string): ErrorBody {
     code: error.code,
     ...(error.hint && { hint: error.hint }),
     ...(error.issues && { issues: error.issues }),
+    ...(error.index !== undefined && { index: error.index }),
     requestId,
   };
 }

@@ -1,10 +1,17 @@
 /**
- * The state of an exchange: its id, start time, operation and result. `observe.ts` creates it, the endpoints fill it
- * in, and the log, the metrics and error bodies read it.
+ * The state of an exchange: its id, operation and result. `observer` creates it; endpoints fill it in; error bodies
+ * read it. At the end it becomes one log line and one metrics observation.
  */
-import type { ServerResponse } from "node:http";
-import type { Span } from "../telemetry/span.ts";
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { RequestHandler } from "express";
+import type { Logger } from "pino";
+import { SvcError } from "../kit/svc-error.ts";
+import { databaseReason } from "../telemetry/describe-error.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import { type Span, type Tracing, traceFields } from "../telemetry/span.ts";
 import type { OriginPolicy } from "./origin-policy.ts";
+import { endRequestSpan, startRequestSpan } from "./request-span.ts";
 
 /** @returns the text for the answer's hint */
 export type ShowCause = (cause: unknown) => string;
@@ -81,3 +88,65 @@ export function sendJson(response: ServerResponse, status: number, json: string,
   });
   response.end(json);
 }
+
+const acceptableId = /^[\w.:-]{1,128}$/;
+
+/** Starts the exchange, and registers the work for its end. */
+export type Observe = (request: IncomingMessage, response: ServerResponse) => Exchange;
+
+/** @param tracing undefined: tracing is off @param showCause undefined: causes are only logged */
+export function observer(
+  log: Logger,
+  metrics: Metrics,
+  standing: Readonly<Record<string, string>>,
+  tracing?: Tracing,
+  showCause?: ShowCause,
+): Observe {
+  // These lines have only our own fields, none of them secret: redaction would double their cost.
+  const lines = log.child({}, { redact: [], formatters: { log: (line) => line } });
+  return (request, response) => {
+    const started = performance.now();
+    const given = request.headers["x-request-id"];
+    const requestId = typeof given === "string" && acceptableId.test(given) ? given : randomUUID();
+    const exchange = startExchange(response, requestId, standing);
+    if (showCause) exchange.showCause = showCause;
+    const span = tracing && startRequestSpan(tracing, request, requestId);
+    if (span) exchange.span = span;
+
+    metrics.begin();
+    response.on("close", () => {
+      const ms = performance.now() - started;
+      const { operation, error, userId } = exchange;
+      // If the client disconnected before the answer, log 499, as proxies do.
+      const status = response.writableFinished ? response.statusCode : 499;
+      const code = error instanceof SvcError ? error.code : undefined;
+      metrics.observe(operation, request.method ?? "", status, ms / 1000, code);
+
+      if (span) endRequestSpan(span, request, exchange, status);
+
+      const line = {
+        requestId,
+        ...(userId !== undefined && { userId }),
+        method: request.method,
+        operation,
+        status,
+        ms: Math.round(ms * 100) / 100,
+        ...(span && traceFields(span)),
+      };
+      // GraphQL answers partial errors with 200.
+      if (status >= 500 || (error instanceof SvcError && error.status >= 500))
+        lines.error({ ...line, err: error instanceof SvcError ? (error.cause ?? error) : error }, "failed");
+      else if (error instanceof SvcError) {
+        const reason = databaseReason(error.cause);
+        lines.info({ ...line, code: error.code, ...(reason && { reason }) }, "refused");
+      } else lines.info(line, "done");
+    });
+    return exchange;
+  };
+}
+
+/** For answers that other code writes: authentication routes, the application's routes, static files. */
+export const setCommonHeaders: RequestHandler = (_request, response, next) => {
+  for (const [name, value] of Object.entries(exchangeOf(response).headers)) response.setHeader(name, value);
+  next();
+};

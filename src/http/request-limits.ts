@@ -47,10 +47,15 @@ export class RequestLimits {
     this.#count(this.#addresses, this.networkOf(request), requestsPerAddress);
   }
 
-  /** The network that a request counts for: the client's, as far as proxies and bridges are trusted. */
-  networkOf(request: IncomingMessage): string {
+  /** The client's address, as far as proxies and bridges are trusted. */
+  addressOf(request: IncomingMessage): string | undefined {
     const { trustProxy, handed } = this.#options;
-    return networkOf(handed?.read(request) ?? addressOf(request, trustProxy));
+    return handed?.read(request) ?? addressOf(request, trustProxy);
+  }
+
+  /** The network that a request counts for. */
+  networkOf(request: IncomingMessage): string {
+    return networkOf(this.addressOf(request));
   }
 
   /** Counts users too, from any address, once the caller is authenticated. */
@@ -67,12 +72,23 @@ export class RequestLimits {
     };
   }
 
+  /**
+   * Counts further calls of the same request, such as those of a batch.
+   *
+   * @throws SvcError as `countAddress`
+   */
+  countCalls(request: IncomingMessage, session: Session | null, calls: number): void {
+    const { requestsPerAddress, requestsPerUser } = this.#options;
+    if (requestsPerAddress !== false) this.#count(this.#addresses, this.networkOf(request), requestsPerAddress, calls);
+    if (session && requestsPerUser !== false) this.#count(this.#users, session.user.id, requestsPerUser, calls);
+  }
+
   /** The holder of the shares that a call uses: the user, or an anonymous caller's network. */
   holderOf(request: IncomingMessage, session: Session | null): string {
     return session ? session.user.id : this.networkOf(request);
   }
 
-  #count(counts: Map<string, number>, caller: string, limit: number): void {
+  #count(counts: Map<string, number>, caller: string, limit: number, calls = 1): void {
     const now = this.#now();
     if (now >= this.#end) {
       this.#addresses.clear();
@@ -80,7 +96,7 @@ export class RequestLimits {
       this.#end = now + windowLength;
     }
     const known = counts.has(caller) || counts.size < maxKnown ? caller : theRest;
-    const count = (counts.get(known) ?? 0) + 1;
+    const count = (counts.get(known) ?? 0) + calls;
     counts.set(known, count);
     if (count <= limit) return;
     throw new SvcError("RATE_LIMITED", "Too many requests. Try again later.", {

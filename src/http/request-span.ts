@@ -6,7 +6,6 @@
 import type { IncomingMessage } from "node:http";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Span, Tracing } from "../telemetry/span.ts";
-import type { Exchange } from "./exchange.ts";
 
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
 
@@ -35,7 +34,7 @@ export function startRequestSpan(tracing: Tracing, request: IncomingMessage, req
 export function endRequestSpan(
   span: Span,
   { method = "", url = "" }: IncomingMessage,
-  exchange: Exchange,
+  exchange: { operation: string; error?: unknown; userId?: string },
   status: number,
 ) {
   const { operation, error, userId } = exchange;

@@ -20,7 +20,7 @@ function leavingOf({ res: response }: Request): AbortSignal {
 }
 
 /** Wraps an Express request. The body is read at most once, whichever readers are called, and how often. */
-export function toSvcRequest(request: Request, limits: BodyLimits): SvcRequest {
+export function toSvcRequest(request: Request, limits: BodyLimits, address: string | undefined): SvcRequest {
   const type = mediaType(request);
   // Parsed fields of a urlencoded form take many times their bytes.
   const isText = isJson(type) || type.startsWith("text/") || type === "application/x-www-form-urlencoded";
@@ -43,6 +43,7 @@ export function toSvcRequest(request: Request, limits: BodyLimits): SvcRequest {
       signal ??= leavingOf(request);
       return signal;
     },
+    address: address ?? "",
     method: request.method,
     path: request.path,
     params: request.params as Record<string, string>,

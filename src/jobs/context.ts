@@ -1,6 +1,6 @@
 /**
- * `ctx.scheduler`: calls of internal procedures, later. Enqueued in the call's own transaction: a job exists when the call
- * commits, and never when it fails.
+ * `ctx.scheduler`: calls internal procedures later. Jobs are enqueued in the call's own transaction: they exist when
+ * the call commits, and never when it fails.
  * Next hop: `sql/jobs/enqueue_job.sql`; `workers/tasks/procedure.ts` runs what was enqueued.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
@@ -14,18 +14,18 @@ import { sendingJob } from "../telemetry/jobs.ts";
 import { checkArguments, jobArguments } from "./job-arguments.ts";
 import type { PendingWork } from "./pending-work.ts";
 
-/** Which internal procedures there are. */
+/** The internal procedures of the application. */
 export interface InternalNames {
   has(name: string): boolean;
   list(): string[];
-  /** What one takes, where that can be checked before the call: no middleware stands before `.input()`. */
+  /** The input schema, if it can be checked before the call: no middleware precedes `.input()`. */
   inputOf(name: string): StandardSchemaV1 | undefined;
 }
 
 /** In milliseconds: ten years of 365 days. */
 const maxDelay = 315_360_000_000;
 
-/** What the two kinds of callers use: the functions differ in who may execute them, and on whose behalf they act. */
+/** The functions for the two kinds of callers. They differ in who may execute them, and in whose name they act. */
 const statements = {
   caller: {
     enqueue: { name: "svc_enqueue_job", text: "select svc.enqueue_job($1, $2, $3, $4, $5) as it" },
@@ -48,7 +48,7 @@ export interface CallSchedulerOptions {
   system: boolean;
   requestId: string;
   pendingWork: PendingWork;
-  /** Whether mistakes are said in the log alone. */
+  /** Whether details of misuse are only logged. */
   production: boolean;
 }
 
@@ -121,11 +121,11 @@ export class CallScheduler implements ContextScheduler {
   }
 }
 
-/** As JavaScript reads other texts, "5" is a day in May 2001, and null is 1970: both would run at once. */
+/** JavaScript would read "5" as a day in May 2001, and null as 1970: both jobs would run at once. */
 const isTime = (at: unknown) =>
   at instanceof Date || typeof at === "number" || (typeof at === "string" && /^[+-]?\d{4,6}-\d\d/.test(at));
 
-/** @returns null for what is no time within ten years */
+/** @returns null unless it is a time within the next ten years */
 function timeOf(at: Date | number | string): string | null {
   const time = new Date(isTime(at) ? at : Number.NaN);
   return time.getTime() - Date.now() <= maxDelay ? time.toISOString() : null;

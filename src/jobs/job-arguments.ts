@@ -1,6 +1,6 @@
 /**
- * What a job's arguments may be: plain JSON, small, and without secrets, for they lie in a table until the job runs, and
- * in backups after that. The error names the place of what is wrong, never its value.
+ * Checks a job's arguments: plain JSON, small, and without secrets, because they stay in a table until the job runs,
+ * and in backups after that. Errors name the place of a problem, never the value.
  * Next hop: `context.ts` keeps them; `workers/tasks/procedure.ts` has them checked again when the job runs.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
@@ -12,25 +12,25 @@ const maxArgumentBytes = 65_536;
 /** Members inside members. */
 const maxDepth = 64;
 
-/** A bare session token looks like an id, and so does many a key: there the member's name tells. */
+/** A session token without its signature looks like an id, as many keys do, so the member's name decides. */
 const secretName = /(token|secret|api_?-?key|private_?-?key|authorization|cookie|credentials?)$/i;
-/** What people choose may be short, and have spaces. */
+/** Chosen by people, so it may be short and contain spaces. */
 const passwordName = /(passw(or)?d|passphrase)$/i;
-/** What somebody asks a language model is theirs, not the queue's. */
+/** Prompts of users must not be stored in the queue. */
 const promptName = /^((raw|system|user)_?)?prompts?$/i;
-/** Characters; what is shorter is no secret, or a bad one. */
+/** Characters; a shorter value is not a secret, or a weak one. */
 const secretLength = 12;
 
 /**
- * What must not lie around, whatever its member is called. Anybody's text is looked through: a pattern may not begin again
- * within what it has just read.
+ * Secrets that must not be stored, whatever the member's name is. The text is untrusted, so no pattern rescans text
+ * that it has read.
  */
 const secrets: readonly { is: string; pattern: RegExp }[] = [
   { is: "a JSON Web Token", pattern: /\beyJ(?:(?!-eyJ)[\w-]){8,}\.[\w-]{8,}\.[\w-]{8,}/ },
   { is: "a session token", pattern: /\bauthlib\.session_token=|^[A-Za-z0-9]{32}\.[A-Za-z0-9+/%]{40,}={0,2}$/ },
   { is: "an Authorization header", pattern: /^\s*(Bearer|Basic)\s+[\w.~+/=-]{16,}\s*$/i },
   { is: "a URL with a grant", pattern: /[?&]grant=[\w.~%+/=-]{8,}/ },
-  // Uploads and links in mails of ours carry a token.
+  // Upload URLs and links in our mails contain a token.
   { is: "a signed URL", pattern: /[?&](X-Amz-Signature|X-Goog-Signature|sig|token)=[\w%+/=-]{16,}/i },
   { is: "a database URL", pattern: /\b(postgres(ql)?|mysql|mariadb|mongodb(\+srv)?|rediss?|amqps?):\/\/\S+/i },
   { is: "a URL with a password", pattern: /\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s/:@]+:[^\s/@]+@/i },
@@ -45,9 +45,9 @@ const secrets: readonly { is: string; pattern: RegExp }[] = [
 /**
  * Checks a job's arguments.
  *
- * @param procedure whose arguments they are, for the message
+ * @param procedure that takes the arguments, for the message
  * @returns them as JSON text, or null when there are none
- * @throws SvcError VALIDATION_FAILED that names the path of what cannot be kept
+ * @throws SvcError VALIDATION_FAILED that names the path of each problem
  */
 export function jobArguments(procedure: string, args: unknown): string | null {
   if (args === undefined) return null;
@@ -62,8 +62,8 @@ export function jobArguments(procedure: string, args: unknown): string | null {
 }
 
 /**
- * Checks kept arguments against the `.input()` of the procedure. The job carries what the caller gave, not what the schema
- * made of it, for the worker runs the schema again.
+ * Checks stored arguments against the procedure's `.input()`. The job keeps the caller's value, not the schema's
+ * output, because the worker runs the schema again.
  *
  * @param json of `jobArguments`
  * @throws SvcError VALIDATION_FAILED
@@ -81,7 +81,7 @@ export async function checkArguments(
   });
 }
 
-/** Null means that nothing was passed. */
+/** Null means that no arguments were passed. */
 const asWorkersRead = (json: string | null): unknown => JSON.parse(json ?? "null") ?? undefined;
 
 interface Found {
@@ -98,7 +98,7 @@ function findIssue(value: unknown, path: (string | number)[], above: Set<object>
   if (typeof value !== "object") return problem(`is a ${typeof value}, which JSON cannot represent`);
 
   if (above.has(value)) return problem("contains itself");
-  if (above.size >= maxDepth) return problem(`lies deeper than ${maxDepth} levels`);
+  if (above.size >= maxDepth) return problem(`is nested deeper than ${maxDepth} levels`);
   if (!Array.isArray(value) && !isPlain(value)) {
     const kind = value.constructor?.name ?? "object";
     return problem(
@@ -107,7 +107,7 @@ function findIssue(value: unknown, path: (string | number)[], above: Set<object>
   }
   above.add(value);
   for (const [key, member] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
-    // As JSON.stringify: an absent member of an object is no member; a gap in a list would become null.
+    // As in JSON.stringify: an undefined member of an object is omitted, but a gap in a list becomes null.
     if (member === undefined && !Array.isArray(value)) continue;
     const here = [...path, key];
     const found = typeof key === "string" ? findInText(key, path) || findNamed(key, member, here) : null;
@@ -119,8 +119,8 @@ function findIssue(value: unknown, path: (string | number)[], above: Set<object>
 }
 
 function findInText(text: string, path: (string | number)[]): Found | null {
-  if (text.includes("\0")) return { path, message: "holds NUL, which cannot be stored" };
-  if (text.length > maxArgumentBytes) return null; // refused for its size, once that is known
+  if (text.includes("\0")) return { path, message: "contains NUL, which cannot be stored" };
+  if (text.length > maxArgumentBytes) return null; // later refused for its size
   const secret = secrets.find(({ pattern }) => pattern.test(text));
   return secret ? { path, message: `looks like ${secret.is}` } : null;
 }
@@ -151,6 +151,6 @@ function refused(procedure: string, { path, message }: Found): SvcError {
   const issues: Issue[] = [{ path: ["args", ...path], message: `${place} ${message}` }];
   return new SvcError("VALIDATION_FAILED", `The job "${procedure}" cannot be scheduled: ${place} ${message}.`, {
     issues,
-    hint: "Arguments are kept until the job runs: at most 64 KiB of plain JSON, ids rather than contents, no secrets.",
+    hint: "Arguments are stored until the job runs: at most 64 KiB of plain JSON, ids instead of contents, no secrets.",
   });
 }

@@ -1,12 +1,12 @@
 /**
- * What a handler began and may not have awaited. The call waits for it before COMMIT, and fails when it failed: a job
- * that could not be enqueued is not lost in silence. A failure that the handler catches is the handler's to decide about.
+ * Tracks work that a handler may not have awaited. The call waits for it before COMMIT, and fails if it failed, so that
+ * a failed enqueue is not lost silently. A failure that the handler catches is left to the handler.
  * Next hop: `src/call/create-context.ts` settles it.
  */
 export class PendingWork {
   readonly #pending = new Set<{ running: Promise<unknown>; told: Observed<unknown> }>();
 
-  /** @param read makes of the result what the handler gets; what it throws concerns the handler alone */
+  /** @param read converts the result for the handler; its errors go only to the handler */
   keep<T>(run: () => Promise<T>): Promise<T>;
   keep<T, R>(run: () => Promise<T>, read: (value: T) => R): Promise<R>;
   keep<T>(run: () => Promise<T>, read: (value: T) => unknown = (value) => value): Promise<unknown> {
@@ -24,7 +24,7 @@ export class PendingWork {
     return told;
   }
 
-  /** Waits for all of it, also for what begins meanwhile. @throws what the first of them failed with that nobody caught */
+  /** Waits for all work, including work that begins meanwhile. @throws the first error that was not caught */
   async settle(): Promise<void> {
     for (const entry of this.#pending) {
       await entry.running.catch((error) => {
@@ -36,7 +36,7 @@ export class PendingWork {
 }
 
 /**
- * Knows whether somebody deals with its failure: by `await`, which passes two functions to `then`, by `catch`, or at the end
+ * Detects whether its failure is handled: by `await`, which passes two functions to `then`, by `catch`, or at the end
  * of a chain of `then`.
  */
 class Observed<T> extends Promise<T> {
@@ -54,7 +54,7 @@ class Observed<T> extends Promise<T> {
     return next;
   }
 
-  /** Keeps the process alive when nobody deals with it, without counting as somebody. */
+  /** Prevents an unhandled rejection, which would end the process, without counting as handled. */
   ignore(): void {
     super.then(undefined, () => {});
   }

@@ -1,21 +1,21 @@
 /**
- * The queue's schema, `graphile_worker`: made and upgraded by the library's own migrations, inside the transaction of
+ * The queue's schema, `graphile_worker`. The library's own migrations create and upgrade it, inside the transaction of
  * `src/migrate/migrate.ts` and as svc_owner, so that only the platform's definer functions may enqueue.
  * Next hop: `sql/jobs/` calls it, `workers/runner.ts` works on it.
  */
 import type pg from "pg";
 
-/** The library's migrations begin and end transactions of their own: here these are savepoints inside ours. */
+/** The library's migrations begin and end their own transactions; inside ours these become savepoints. */
 const nested: Record<string, string> = {
   begin: "savepoint svc_queue",
   commit: "release savepoint svc_queue",
   rollback: "rollback to savepoint svc_queue",
 };
 
-/** The revision that the installed library brings; another version of it may need another number here. */
+/** The revision of the installed library. Another library version may need another number. */
 export const wantedQueueRevision = 20;
 
-/** The newest revision that this database has; 0 without a queue. */
+/** The newest revision in this database; 0 without a queue. */
 export async function queueRevision(client: pg.Client): Promise<number> {
   const { rows } = await client.query("select to_regclass('graphile_worker.migrations') is not null as exists");
   if (!rows[0].exists) return 0;
@@ -24,14 +24,14 @@ export async function queueRevision(client: pg.Client): Promise<number> {
 }
 
 /**
- * Brings the queue's schema to the installed library's revision. The transaction has to be open already.
+ * Upgrades the queue's schema to the installed library's revision. A transaction must be open.
  *
- * @returns the revision, when it is a new one
+ * @returns the revision, if it is new
  */
 export async function installQueue(client: pg.Client): Promise<number | null> {
   const before = await queueRevision(client);
   if (before >= wantedQueueRevision) return null;
-  // Imported only now: it is a large library, and most starts find nothing to do.
+  // Imported on demand: the library is large, and most starts find nothing to do.
   const { Logger, runMigrations } = await import("graphile-worker");
   await client.query("set local role svc_owner");
   await runMigrations({ pgPool: asPool(client), logger: new Logger(() => () => {}) });
@@ -40,12 +40,12 @@ export async function installQueue(client: pg.Client): Promise<number | null> {
   return after === before ? null : after;
 }
 
-/** A pool of one connection: the migrator's. */
+/** A pool with one connection: the migrator's. */
 function asPool(client: pg.Client): pg.Pool {
   const inTransaction = {
     async query(question: string | pg.QueryConfig, values?: unknown[]) {
       if (typeof question === "string" && nested[question]) return client.query(nested[question]);
-      // The library tries what may fail, as its first look at a table that is not there yet.
+      // The library runs statements that may fail, such as its first query of a missing table.
       await client.query("savepoint svc_queue_statement");
       try {
         const result = await client.query(question as string, values);
@@ -58,6 +58,6 @@ function asPool(client: pg.Client): pg.Pool {
     },
     release() {},
   };
-  // The library checks that a pool which it is given has an error handler.
+  // The library requires an error handler on the pool that it is given.
   return { connect: async () => inTransaction, listeners: () => [() => {}] } as unknown as pg.Pool;
 }

@@ -1,4 +1,4 @@
-/** Which lines of the application led here. Its definitions and its calls are found in the source by them. */
+/** Finds the application's lines on the call stack. The audit finds definitions and calls in the source by them. */
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -7,11 +7,11 @@ export interface CallSite {
   path: string;
   /** From 1. */
   line: number;
-  /** From 1: where the called name begins. */
+  /** From 1: the start of the called name. */
   column: number;
 }
 
-/** An error that knows the callers of a function. Its stack is turned into text when it is read, so this is cheap. */
+/** An error that records the callers of a function. Its stack becomes text only when it is read, so this is cheap. */
 export function traceAbove(below: (...args: never[]) => unknown): Error {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 50;
@@ -21,7 +21,7 @@ export function traceAbove(below: (...args: never[]) => unknown): Error {
   return trace;
 }
 
-/** The application's own lines of a stack, innermost first: those of packages and of this one are left out. */
+/** The application's own lines of a stack, innermost first, without those of packages and of svc. */
 export function callSites({ stack = "" }: Error): CallSite[] {
   return stack.split("\n").flatMap((frame): CallSite[] => {
     const [, place = "", line, column] =

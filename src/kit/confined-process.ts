@@ -1,5 +1,6 @@
 /**
- * Processes that parse untrusted content: without environment, and with access to the files of their program alone.
+ * Starts processes that parse untrusted content: without environment, and with access only to the files of their
+ * program.
  * Next hop: `program-files.ts`.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
@@ -10,14 +11,14 @@ import { programFiles } from "./program-files.ts";
 export interface ConfinedOptions {
   /** Further flags of Node. (Default: none) */
   flags?: readonly string[];
-  /** Of the program. (Default: none) */
+  /** Arguments of the program. (Default: none) */
   args?: readonly string[];
 }
 
 /**
  * @param script the URL of the program, relative to `from` and without its extension
  * @param from `import.meta.url` of the caller
- * @param packages those that the program imports
+ * @param packages that the program imports
  */
 export function startConfined(
   script: string,
@@ -30,7 +31,7 @@ export function startConfined(
   return spawn(process.execPath, [...confined, path, ...args], { env: { PATH: "" }, stdio: ["pipe", "pipe", "pipe"] });
 }
 
-/** Both are 0 where Linux does not say. */
+/** Both are 0 if Linux does not report them, and on other systems. */
 export async function usageOf(pid: number | undefined): Promise<{ processorMs: number; memoryBytes: number }> {
   if (process.platform !== "linux" || pid === undefined) return { processorMs: 0, memoryBytes: 0 };
   const [stat, statm] = await Promise.all(

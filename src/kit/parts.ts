@@ -77,6 +77,7 @@ export const errorSchema: JsonSchema = {
         required: ["path", "message"],
       },
     },
+    index: { type: "integer", minimum: 0, description: "The place of the failed call in a batch." },
     requestId: { type: "string" },
   },
   required: ["error", "code", "requestId"],

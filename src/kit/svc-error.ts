@@ -17,6 +17,8 @@ export interface SvcErrorOptions {
   issues?: Issue[];
   /** Seconds after which a retry makes sense; sent as `Retry-After`. */
   retryAfter?: number;
+  /** The place of the failed call in a batch, from 0. Sent to the caller. */
+  index?: number;
   /** The original error. Logged, never sent. */
   cause?: unknown;
 }
@@ -33,6 +35,7 @@ export class SvcError extends Error {
   readonly hint: string | undefined;
   readonly issues: Issue[] | undefined;
   readonly retryAfter: number | undefined;
+  readonly index: number | undefined;
 
   /**
    * @param code    an entry of the table in `error-codes.ts`; it decides the HTTP status
@@ -44,10 +47,23 @@ export class SvcError extends Error {
     this.hint = options.hint;
     this.issues = options.issues;
     this.retryAfter = options.retryAfter;
+    this.index = options.index;
   }
 
   /** HTTP status, 400 to 599. */
   get status(): number {
     return errorCodes[this.code].status;
   }
+}
+
+/** The same error, with the place of its call in a batch. */
+export function atIndex(index: number, error: SvcError): SvcError {
+  const { code, message, hint, issues, retryAfter, cause } = error;
+  return new SvcError(code, message, {
+    ...(hint !== undefined && { hint }),
+    ...(issues && { issues }),
+    ...(retryAfter !== undefined && { retryAfter }),
+    cause: cause ?? error,
+    index,
+  });
 }

@@ -51,7 +51,7 @@ export async function withLocks<T>(
       await client.query("rollback");
       const holders = await findHolders(client);
       if (performance.now() + pause > deadline) throw heldUp(error as Error, holders, patienceMs);
-      report?.(`rolled this transaction back: others use the tables${holders}. Trying again in ${pause / 1000} s`);
+      report?.(`rolled back: other sessions use the tables${holders}. Trying again in ${pause / 1000} s`);
       await sleep(pause);
     }
   }
@@ -86,7 +86,7 @@ async function findHolders(client: pg.Client): Promise<string> {
 function heldUp(error: Error, holders: string, patienceMs: number): Error {
   return Object.assign(error, {
     message:
-      `${error.message}\n  For ${patienceMs / 1000} s others have used the tables${holders}. Nothing was changed.\n` +
+      `${error.message}\n  Others have used the tables for ${patienceMs / 1000} s${holders}. Nothing was changed.\n` +
       "  `svc db locks` shows who holds them: wait for a dump, end forgotten sessions, and migrate again.",
   });
 }

@@ -3,7 +3,7 @@
  * and its objects in `public`. Roles, extensions, the database itself and objects of others stay.
  */
 import pg from "pg";
-import { MigrationError } from "./migrate.ts";
+import { MigrationError } from "./migration-error.ts";
 
 // Also a graphile_worker schema of another owner: one created before svc would conflict with ours.
 /** SQL for one transaction. */
@@ -67,7 +67,7 @@ export async function dropAll(adminUrl: string): Promise<void> {
       await client.query(dropEverything);
     } catch (cause) {
       if (!(cause instanceof pg.DatabaseError) || cause.code !== "55P03") throw cause;
-      throw new MigrationError("Something else holds the tables.", { hint: "Stop the service, then reset.", cause });
+      throw new MigrationError("Another session locks the tables.", { hint: "Stop the service, then reset.", cause });
     }
     await client.query("commit");
   });

@@ -6,6 +6,7 @@
 import type { Api } from "../contract/api.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { type CallSchemas, crudSchemas } from "../crud/openapi.ts";
+import { wireLimits } from "../http/wire.ts";
 import { type JsonSchema, jsonSchemaOf, takesNothing } from "../kit/json-schema.ts";
 import { answers, anyone, errors, json, type Part, security, text } from "../kit/parts.ts";
 import type { Schemas } from "../kit/schemas.ts";
@@ -26,7 +27,12 @@ export function callPaths(api: Api["~svc"], schemas: Schemas): Record<string, Pa
     paths[`/api/${procedure.kind}/${procedure.name}`] = { post: operation(procedure, call) };
   }
   // Last, because readers look for the procedures.
-  return { ...paths, "/api/query": anyCall("query", open), "/api/mutation": anyCall("mutation", open) };
+  return {
+    ...paths,
+    "/api/query": anyCall("query", open),
+    "/api/mutation": anyCall("mutation", open),
+    "/api/batch": batch(open),
+  };
 }
 
 /**
@@ -130,13 +136,43 @@ function answerSchema(result: JsonSchema, isQuery: boolean): JsonSchema {
   };
 }
 
-/** The path that calls any procedure of a kind by name. */
-function anyCall(kind: "query" | "mutation", open: readonly ProcedureDefinition[]): Part {
+/** A call that names its procedure. */
+function namedCall(kind: "query" | "mutation", open: readonly ProcedureDefinition[]): Part {
   const names = open.filter((procedure) => procedure.kind === kind).map(({ name }) => name);
   const name = names.length > 0 ? { type: "string", enum: names.sort() } : { type: "string" };
   const args = { description: "Plain JSON, or exactly { json, meta }." };
   const { properties } = bodySchema(args, true, kind === "query");
-  const body = { type: "object", properties: { name, ...(properties as object) }, required: ["name"] };
+  return { type: "object", properties: { name, ...(properties as object) }, required: ["name"] };
+}
+
+/** The path that calls several mutations in one transaction. */
+function batch(open: readonly ProcedureDefinition[]): Part {
+  const calls = { type: "array", minItems: 1, maxItems: wireLimits.calls, items: namedCall("mutation", open) };
+  const results = { type: "array", items: answerSchema({}, false) };
+  return {
+    post: {
+      operationId: "svc-batch",
+      tags: ["calls by name"],
+      summary: "Call several mutations in one transaction",
+      description: "They run in this order. If one fails, none is saved, and the error names its `index`.",
+      security: anyone,
+      parameters: [position],
+      requestBody: { required: true, content: json({ type: "object", properties: { calls }, required: ["calls"] }) },
+      responses: {
+        200: answers(
+          "What the procedures return, in the same order.",
+          json({ type: "object", properties: { results }, required: ["results"] }),
+          positionSaid,
+        ),
+        ...callErrors(),
+      },
+    },
+  };
+}
+
+/** The path that calls any procedure of a kind by name. */
+function anyCall(kind: "query" | "mutation", open: readonly ProcedureDefinition[]): Part {
+  const body = namedCall(kind, open);
   return {
     post: {
       operationId: `svc-${kind}`,

@@ -62,6 +62,19 @@ export const sqlStates: Record<string, Mapping> = {
   SV413: { code: "PAYLOAD_TOO_LARGE", message: "A message to subscribers is larger than 64 KiB." },
 };
 
+/**
+ * Whether an error is the refusal of a unique constraint: of a statement in a handler, and in `.errors()` of a route.
+ *
+ * @param constraint its name, such as "articles_slug_unique". (Default: any)
+ */
+export function isConflict(error: unknown, constraint?: string): boolean {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if (sqlState(at) !== "23505" || !("constraint" in at)) continue;
+    return constraint === undefined || at.constraint === constraint;
+  }
+  return false;
+}
+
 /** By the class of a SQLSTATE (its first two characters), if the table above does not list the code. */
 const classes: Record<string, Mapping> = { "08": busy, "22": badValue };
 

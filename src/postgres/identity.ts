@@ -6,7 +6,7 @@ export interface Identity {
   userId: string;
   /** `svc_system` is not set by SET ROLE: its transactions run on the system's pool, as the role that logged in. */
   role: "svc_anonymous" | "svc_authenticated" | "svc_system";
-  /** The holder of the connection share (`shares.ts`). (Default: none) */
+  /** The holder of the connection share (`acquire.ts`). (Default: none) */
   holder?: string | undefined;
 }
 

@@ -8,8 +8,8 @@ import pg from "pg";
 import type { Logger } from "pino";
 import { serializeQueries } from "../kit/in-turn.ts";
 import { traceQueries } from "../telemetry/queries.ts";
+import { limitShares } from "./acquire.ts";
 import { keepAfterRefusals } from "./refusals.ts";
-import { limitShares } from "./shares.ts";
 
 export interface PoolUrls {
   request: string;

@@ -1,12 +1,12 @@
 /**
- * From evidence to an answer: what is claimed, what supports it, and where that stands.
+ * Turns evidence into an answer: the claim, its support, and citations.
  * Next hop: `judge.ts`.
  */
 import type { Citation, ClaimInput, GroundedClaim } from "../contract/grounding.ts";
 import { confidenceOf, type Evidence, judgeSentence } from "./judge.ts";
 import { holdsSpecifics } from "./specifics.ts";
 
-/** A row of svc.find_evidence(), with its places. */
+/** A row of svc.find_evidence(), with its position. */
 export interface FoundEvidence extends Evidence {
   sourceId: string;
   sourceTitle: string;
@@ -14,17 +14,17 @@ export interface FoundEvidence extends Evidence {
   sectionPath: string[];
   chunkId: string;
   pageStart: number;
-  /** Of its chunk's vector to the claim's; null where there are none. */
+  /** Similarity of the chunk's vector to the claim's; null without vectors. */
   similarity: number | null;
 }
 
-/** From which support of a sentence on a claim is supported, and partially so. */
+/** Minimum support of a supported, and of a partially supported claim. */
 const thresholds = { supported: 0.8, partially: 0.4 };
 
 export interface GroundingChoices {
-  /** Sections that are cited for each claim. */
+  /** Sections to cite for each claim. */
   citations: number;
-  /** From which similarity of vectors on a passage speaks of the same. */
+  /** Minimum vector similarity of a passage on the same subject. */
   minSimilarity: number;
 }
 
@@ -59,7 +59,7 @@ export function groundClaim(
     claimText,
     status: isSupported ? "supported" : counted.length > 0 ? "partially_supported" : "insufficient_evidence",
     confidence: round(confidenceOf(claimText, judged)),
-    // What says it needs no help from what says some of it.
+    // Evidence for all of the claim needs no evidence for parts of it.
     citations: citationsOf(isSupported ? supporting : counted).slice(0, citations),
     conflicts: counted.length > 0 ? [] : (against?.conflicts ?? []),
   };
@@ -68,7 +68,7 @@ export function groundClaim(
 const passageOf = ({ sourceTitle, sectionPath, chunkText }: FoundEvidence) =>
   [sourceTitle, ...sectionPath, chunkText].join("\n");
 
-/** One citation for each section, best first. */
+/** One citation per section, best first. */
 function citationsOf(evidence: (FoundEvidence & { support: number })[]): Citation[] {
   const sections = Map.groupBy(evidence, ({ sectionId }) => sectionId);
   return [...sections.values()].map((found) => {
@@ -88,7 +88,7 @@ function citationsOf(evidence: (FoundEvidence & { support: number })[]): Citatio
   });
 }
 
-/** As a word or phrase of its own: `cat` is not in `category`. */
+/** Whether the term occurs as a separate word or phrase: `cat` is not in `category`. */
 function holds(text: string, term: string): boolean {
   const edge = (side: string | undefined) => side !== undefined && /[\p{L}\p{N}]/u.test(side);
   const [haystack, needle] = [fold(text), fold(term)];
@@ -102,7 +102,7 @@ function holds(text: string, term: string): boolean {
 }
 
 const fold = (text: string) => text.normalize("NFKC").toLowerCase().replaceAll(/\s+/g, " ").trim();
-/** Scripts that write words without spaces, or hang particles on them. */
+/** Scripts that write words without spaces, or attach particles to them. */
 const isHan = (letter: string | undefined) =>
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/u.test(letter ?? "");
 const round = (value: number) => Math.round(value * 1_000) / 1_000;

@@ -1,6 +1,6 @@
 /**
- * What speaks against two sentences saying the same although they share words: one denies, they name different numbers
- * or units, or opposite directions.
+ * Finds contradictions between two sentences that share words: one of them is negated, or they have different numbers,
+ * units or opposite directions.
  * Next hop: `numbers.ts` and `opposites.ts`.
  */
 import type { Conflict } from "../contract/grounding.ts";
@@ -8,7 +8,7 @@ import { wordsOf } from "../text/words.ts";
 import { numbersDiffer, unitsDiffer } from "./numbers.ts";
 import { opposites } from "./opposites.ts";
 
-/** @returns one entry for each kind of conflict; none says nothing about agreement */
+/** @returns one entry for each kind of conflict; an empty list does not mean agreement */
 export function conflictsBetween(claim: string, sentence: string): Conflict[] {
   const [ours, theirs] = [wordsOf(claim), wordsOf(sentence)];
   const found: Conflict[] = [];
@@ -21,21 +21,21 @@ export function conflictsBetween(claim: string, sentence: string): Conflict[] {
 
 const denials = new Set(["no", "not", "never", "none", "neither", "nor", "cannot", "without", "nobody", "nothing"]);
 const failures = /^(?:fail(?:s|ed|ing|ure)?|lack(?:s|ed|ing)?|absen(?:t|ce)|unable|unlikely)$/;
-/** In Korean a denial is a part of the verb. */
+/** In Korean a negation is part of the verb. */
 const koreanDenial = /않|없|못|아니|^안$/;
 
-/** Two denials make none: "not without" is "with". */
+/** Two negations cancel out: "not without" is "with". */
 const isDenied = (words: string[]) =>
   words.filter((word) => denials.has(word) || word.endsWith("n't") || failures.test(word) || koreanDenial.test(word))
     .length %
     2 ===
   1;
 
-/** A word whose opposite stands in the sentence, which lacks the word itself. */
+/** Whether the sentence has the opposite of a word and lacks the word itself. */
 const isOpposed = (claim: string[], sentence: string[]) =>
   claim.some((word) => !sentence.includes(word) && sentence.some((other) => opposites.get(word)?.has(other)));
 
-/** Whether a sentence has the direction that the claim has, such as more or less; true where the claim has none. */
+/** Whether a sentence has the claim's direction, such as more or less; true if the claim has none. */
 export function confirmsDirection(claim: string, sentence: string): boolean {
   const directed = wordsOf(claim).filter((word) => opposites.has(word));
   const theirs = wordsOf(sentence);

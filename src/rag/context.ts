@@ -1,5 +1,5 @@
 /**
- * `ctx.rag`: puts documents into the tables that answers are grounded on, as a part of the call's transaction.
+ * `ctx.rag`: stores documents in the tables that answers are grounded on, in the call's transaction.
  * Next hop: `src/text/worker-thread.ts` runs `src/text/cut-document.ts`, then `src/rag/store-document.ts`.
  */
 import { createHash } from "node:crypto";
@@ -85,7 +85,7 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
 const clamp = (value: unknown, least: number, most: number) =>
   Math.min(Math.max(Math.trunc(Number(value)) || least, least), most);
 
-/** `ingestFile` of a call. */
+/** `ingestFile` for a call. */
 export const ingestFile =
   (context: Pick<Context, "storage" | "workflows">, userId: string | null): ContextRag["ingestFile"] =>
   async (input) => {

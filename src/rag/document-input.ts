@@ -11,10 +11,10 @@ import { type ResolvedScope, refusal, resolveScope } from "../search/scope.ts";
 /** In bytes. */
 const largest = 5 * 1024 * 1024;
 
-/** Who ingests: a user, the system, or nobody. */
+/** The caller who ingests: a user, the system, or an anonymous caller. */
 export interface Ingester {
   userId: string | null;
-  /** The system owns what it ingests as nobody does; it has no private documents. */
+  /** Documents of the system have no owner, so they cannot be private. */
   system: boolean;
 }
 
@@ -25,7 +25,7 @@ interface Place {
   language?: unknown;
 }
 
-/** Where a document goes and what it is called. @throws SvcError as `ctx.rag.ingest` */
+/** The scope and title of a document. @throws SvcError as `ctx.rag.ingest` */
 export function checkPlace(
   { title, scope, sourceUri, language }: Place,
   { userId, system }: Ingester,
@@ -41,10 +41,10 @@ export function checkPlace(
   return place;
 }
 
-/** The text of a document; form feeds part its pages. @throws SvcError BAD_REQUEST, PAYLOAD_TOO_LARGE */
+/** The text of a document, with form feeds between pages. @throws SvcError BAD_REQUEST, PAYLOAD_TOO_LARGE */
 export function bodyOf({ markdown, pages, text }: IngestInput): ["markdown" | "text", string] {
   if ([markdown, pages, text].filter((one) => one !== undefined).length !== 1) {
-    throw refusal("markdown", "given, or pages, or text, and one of them alone");
+    throw refusal("markdown", "given, or pages, or text, but only one of them");
   }
   const isPages = Array.isArray(pages) && pages.every((page) => typeof page === "string");
   if (pages !== undefined && !isPages) throw refusal("pages", "a list of texts");

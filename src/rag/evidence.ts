@@ -1,4 +1,4 @@
-/** Asks PostgreSQL for the sentences that cover claims best. Next hop: `sql/rag/find_evidence.sql`. */
+/** Queries the sentences that cover claims best. Next hop: `sql/rag/find_evidence.sql`. */
 import type { Language } from "../contract/rag.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import type { ResolvedScope } from "../search/scope.ts";
@@ -6,15 +6,15 @@ import type { FoundEvidence } from "./answer.ts";
 
 export interface EvidenceInput {
   claims: string[];
-  /** Of the claims, in their order. (Default: none) */
+  /** Vectors of the claims, in order. (Default: none) */
   vectors?: (number[] | undefined)[];
   language: Language;
   scope: ResolvedScope;
   /** Null: all documents of the scope. */
   sourceIds: string[] | null;
-  /** Chunks that are read for each claim. */
+  /** Chunks to read for each claim. */
   chunks: number;
-  /** Sentences that are given for each claim. */
+  /** Sentences to return for each claim. */
   sentences: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * `ctx.grounding`: whether claims stand in the documents of a scope, and where. No language model is asked, unless it is
- * to write an answer.
+ * `ctx.grounding`: checks whether the documents of a scope support claims, and where. It uses no language model, unless
+ * one has to write an answer.
  * Next hop: `sql/rag/find_evidence.sql` finds sentences, `src/rag/answer.ts` judges them; `written-answer.ts`.
  */
 import type {
@@ -31,14 +31,14 @@ import {
 
 /**
  * @param userId the caller, null when nobody is signed in
- * @param aside a transaction of its own for the same caller, to read in
+ * @param aside a separate transaction for the same caller, for reading
  */
 export function contextGrounding(
   transaction: RequestTransaction,
   userId: string | null,
   aside: () => RequestTransaction,
 ): ContextGrounding {
-  /** Reads what the claims rest on, and with `write` the passages for a model. */
+  /** Reads evidence for the claims, and with `write` the passages for a model. */
   async function look(input: GroundingInput, write: WriteOptions | undefined, read: Read) {
     const { question, claims, mode } = partsOf(input);
     const scope = resolveScope(input.scope, userId);
@@ -70,14 +70,14 @@ export function contextGrounding(
       const asked = await findEvidence(reader, { ...place, claims: [question], ...amountOf(mostPassages) });
       return { judged, rows, passages: bestOfChunks(asked).slice(0, mostPassages) };
     });
-    /** @param check by which to read when the model has written */
+    /** @param check reads evidence after the model has written */
     const writing = (options: WriteOptions, check: Read): Writing => ({
       question,
       passages: seen.passages,
       options,
       choices,
       async evidenceFor(claims, sourceIds) {
-        const most = { chunks: 50, sentences: 50 }; // the passages that were cited are to be among them
+        const most = { chunks: 50, sentences: 50 }; // must include the cited passages
         const rows = await check((reader) => findEvidence(reader, { ...place, sourceIds, claims, ...most }));
         const found = Map.groupBy(rows, ({ claim }) => claim);
         return claims.map((_, index) => found.get(index + 1) ?? []);
@@ -89,7 +89,7 @@ export function contextGrounding(
   return {
     async answer(input) {
       const write = writeOptionsOf(partsOf(input).write);
-      // A model takes its time: where the call has no transaction yet, none is open while it writes.
+      // A model takes long: if the call has no transaction yet, none stays open meanwhile.
       const read: Read = write ? readerOfCall(transaction, aside) : (work) => work(transaction);
       const { judged, rows, writing } = await look(input, write, read);
       const answer = answerOf(input.question, judged, rows.length);

@@ -1,5 +1,5 @@
 /**
- * The built-in workflow `rag.ingest`: a stored file becomes Markdown, and what stands in it can be cited.
+ * The built-in workflow `rag.ingest`: converts a stored file to Markdown and makes its text citable.
  * `ctx.rag.ingestFile` starts it.
  * Next hop: `src/documents/convert-stored.ts` for the first step, `src/rag/context.ts` for the second.
  */
@@ -8,7 +8,7 @@ import type { IngestInput, IngestResult } from "../contract/rag.ts";
 import { workflow } from "../contract/workflow.ts";
 import { v } from "../kit/v.ts";
 
-/** What `ctx.rag.ingestFile` has checked. */
+/** Input that `ctx.rag.ingestFile` has checked. */
 export interface IngestFileArgs {
   document: Pick<IngestInput, "title" | "scope" | "sourceUri" | "language">;
   file: ConvertStoredInput;
@@ -16,13 +16,13 @@ export interface IngestFileArgs {
 
 /** A run's result. */
 export type IngestFileResult = IngestResult & {
-  /** What was left out or guessed. */
+  /** What was omitted or guessed. */
   warnings: string[];
 };
 
 export const ingestWorkflow = workflow("rag.ingest", {
   args: { document: v.any(), file: v.any() },
-  // Conversions take memory and processors: so many at a time for all users together.
+  // For all users together, because conversions take memory and processor time.
   concurrency: 2,
   handler: async (wf, args): Promise<IngestFileResult> => {
     const { document, file } = args as IngestFileArgs;
@@ -36,5 +36,5 @@ export const ingestWorkflow = workflow("rag.ingest", {
   },
 });
 
-/** PostgreSQL stores no NUL. */
+/** PostgreSQL cannot store NUL. */
 const readable = (text: string) => text.replaceAll("\0", "");

@@ -1,6 +1,6 @@
 /**
- * Whether sentences that resemble a claim say the same. No language model is asked: what is shared is counted in SQL,
- * and what speaks against it is looked for here.
+ * Judges whether sentences that resemble a claim state the same. It uses no language model: SQL counts shared words,
+ * and this looks for contradictions.
  * Next hop: `conflicts.ts`; `answer.ts` makes a status of it.
  */
 import type { Conflict } from "../contract/grounding.ts";
@@ -10,25 +10,25 @@ import { confirmsDirection, conflictsBetween } from "./conflicts.ts";
 export interface Evidence {
   sentence: string;
   chunkText: string;
-  /** Share of the claim's weight in the sentence, 0 to 1. */
+  /** Share of the claim's weight that the sentence covers, 0 to 1. */
   coverage: number;
-  /** The same in the chunk and its headings, words of the same stem counting in part. */
+  /** The same for the chunk and its headings; words of the same stem count in part. */
   chunkCoverage: number;
 }
 
-/** A sentence that was held against a claim. */
+/** A sentence that was compared with a claim. */
 export interface Judged {
   conflicts: Conflict[];
-  /** Of the sentence alone, 0 to 1. */
+  /** Support by this sentence, 0 to 1. */
   support: number;
 }
 
-/** Some say more of the claim than their neighbours do; the claim is judged by the best of them. */
+/** Several sentences of a passage may cover the claim; this many of the best are judged. */
 const sentenceLimit = 4;
 
 /**
- * What each kind of conflict takes from a claim's confidence. Chosen on one half of SciFact's training claims; the test
- * tests/rag/scifact.test.ts measures them on the other.
+ * How much each kind of conflict lowers a claim's confidence. Tuned on one half of SciFact's training claims;
+ * tests/rag/scifact.test.ts measures the other half.
  */
 const doubt = { opposite: 0.4, negation: 0.2, number: 0.1, unit: 0.1, unconfirmed: 0.1 };
 
@@ -38,11 +38,11 @@ export function judgeSentence(claim: string, { sentence, coverage, chunkCoverage
 }
 
 /**
- * How far all that was found supports a claim: what the best chunk shares with it, less what the best sentences hold
- * against it, each counting by the square of its coverage.
+ * How far the evidence supports a claim: the coverage of the best chunk, minus the conflicts of the best sentences,
+ * each weighted by the square of its coverage.
  *
  * @param judged best coverage first
- * @returns 0 to 1; an order of claims by their support, not a probability
+ * @returns 0 to 1: a ranking of claims by support, not a probability
  */
 export function confidenceOf(claim: string, judged: (Evidence & Judged)[]): number {
   const best = judged.slice(0, sentenceLimit);

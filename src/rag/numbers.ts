@@ -1,12 +1,12 @@
 /**
- * Numbers and what they count.
+ * Compares numbers and their units.
  * Next hop: `conflicts.ts`.
  */
 import { isNumber, isUnspaced } from "../text/words.ts";
 
 /**
- * Whether a claim's number is missing where the sentence has numbers, or counts there what another one counts in the
- * claim. A sentence without any number may be the claim in other words.
+ * Whether the sentence has numbers but lacks the claim's, or uses the claim's number for something else. A sentence
+ * without numbers may state the claim in other words.
  */
 export function numbersDiffer(claim: string[], sentence: string[]): boolean {
   const [ours, theirs] = [placesOf(claim), placesOf(sentence)];
@@ -20,7 +20,7 @@ export function numbersDiffer(claim: string[], sentence: string[]): boolean {
   });
 }
 
-/** Whether the word after a number differs although the number is the same: 12 euros, 12 dollars. */
+/** Whether the same number has another unit: 12 euros, 12 dollars. */
 export function unitsDiffer(claim: string[], sentence: string[]): boolean {
   return placesOf(claim).some(({ number, unit }) => {
     if (unit === undefined) return false;
@@ -31,9 +31,9 @@ export function unitsDiffer(claim: string[], sentence: string[]): boolean {
 
 interface Place {
   number: string;
-  /** The word that follows, unless it is one that can follow any number. */
+  /** The following word, unless it can follow any number. */
   unit: string | undefined;
-  /** The words beside it. */
+  /** The neighbouring words. */
   near: string[];
 }
 
@@ -46,7 +46,7 @@ const placesOf = (words: string[]): Place[] =>
     return [{ number: word, unit, near: near.map(singular) }];
   });
 
-/** Without the plural's s, or what another script hangs on it. */
+/** Removes the plural's s, or suffixes of other scripts. */
 const singular = (word: string) =>
   isUnspaced(word) ? word.slice(0, 1) : word.length > 3 && word.endsWith("s") ? word.slice(0, -1) : word;
 

@@ -1,9 +1,9 @@
 /**
- * Words that turn a statement round, as groups of inflected forms that face each other.
+ * Words that reverse a statement, as opposing groups of inflected forms.
  * Next hop: none.
  */
 
-// Each line: one side | the other. Forms are listed, not derived: a stemmer would merge too much.
+// Each line: one side | the other. Forms are listed, because a stemmer would merge too much.
 const pairs = `
 increase increases increased increasing higher elevate elevates elevated elevating raise raises raised raising rise rises rose rising greater more upregulate upregulates upregulated upregulation upregulating enhance enhances enhanced enhancing enhancement | decrease decreases decreased decreasing lower lowers lowered lowering reduce reduces reduced reducing reduction reductions decline declines declined declining less fewer downregulate downregulates downregulated downregulation diminish diminishes diminished attenuate attenuates attenuated drop drops dropped fall falls fell fallen
 promote promotes promoted promoting activate activates activated activating activation induce induces induced inducing induction stimulate stimulates stimulated stimulating stimulation trigger triggers triggered facilitate facilitates facilitated enable enables enabled enhance enhances enhanced allow allows allowed | inhibit inhibits inhibited inhibiting inhibition suppress suppresses suppressed suppressing suppression block blocks blocked blocking prevent prevents prevented preventing impair impairs impaired repress represses repressed repression inactivate inactivates inactivated disable disables disabled forbid forbids forbidden abolish abolishes abolished

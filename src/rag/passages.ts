@@ -1,5 +1,5 @@
 /**
- * `ctx.rag.search`: the passages that share most with a question, by the same weights that claims are judged with.
+ * `ctx.rag.search`: the passages that share most with a question, by the weights that claims are judged with.
  * Next hop: `sql/rag/find_evidence.sql`.
  */
 import type { Passage, PassagesInput } from "../contract/rag.ts";
@@ -33,13 +33,13 @@ export async function findPassages(
   return bestOfChunks(found).map(passageOf);
 }
 
-/** Of each chunk the sentence that shares most, the best chunk first. */
+/** The best sentence of each chunk, best chunk first. */
 export function bestOfChunks(found: FoundEvidence[]): FoundEvidence[] {
   const chunks = Map.groupBy(found, ({ chunkId }) => chunkId);
   return [...chunks.values()].map(([best]) => best as FoundEvidence).sort((a, b) => scoreOf(b) - scoreOf(a));
 }
 
-/** Of most chunks one sentence stands out; the others of it say where it stands. */
+/** The number of chunks, and enough sentences to find the best one of each. */
 export const amountOf = (chunks: number) => ({ chunks, sentences: chunks * 8 });
 
 /** @throws SvcError BAD_REQUEST */

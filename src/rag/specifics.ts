@@ -1,13 +1,13 @@
 /**
- * Names and numbers of a claim. Other words may be said differently; these may not, so a claim is only supported where
- * all of them stand.
+ * Names and numbers of a claim. Unlike other words they cannot be paraphrased, so a claim is supported only if the
+ * passage has all of them.
  * Next hop: `answer.ts`.
  */
 import { isNumber, wordsOf } from "../text/words.ts";
 
 /**
  * @param passage the chunk with its headings and the title of its source
- * @returns whether it holds every number of the claim, and every word that begins with a capital inside a sentence
+ * @returns whether it has every number of the claim, and every word with a capital inside a sentence
  */
 export function holdsSpecifics(claim: string, passage: string): boolean {
   const words = new Set(wordsOf(passage).flatMap((word) => [word, ...word.split("-"), word.replace(/'s$/, "")]));

@@ -1,12 +1,12 @@
 /**
- * Writes a document with its sections, then its chunks, as a part of the call's transaction: all of it is there, or nothing.
+ * Writes a document with its sections, then its chunks, in the call's transaction: all or nothing.
  * Next hop: `sql/rag/ingest_source.sql`, `sql/rag/add_chunks.sql`.
  */
 import type { IngestResult } from "../contract/rag.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import type { Section } from "../text/cut-document.ts";
 
-/** Chunks in one statement: a large document in one would take longer than a statement may. */
+/** Chunks per statement: a large document in one statement would exceed the timeout. */
 const batch = 250;
 
 /** @param document the columns of svc.rag_sources */

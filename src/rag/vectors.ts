@@ -1,16 +1,16 @@
 /**
- * Vectors of chunks and claims. Who supplies them chooses the model; here they are checked and brought to length 1, so that
- * a product compares them.
+ * Checks vectors of chunks and claims, and normalizes them to length 1, so that a dot product compares them. The
+ * application chooses the model.
  * Next hop: `sql/rag/similarity_of.sql`.
  */
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { type ResolvedScope, refusal } from "../search/scope.ts";
 import type { Section } from "../text/cut-document.ts";
 
-/** The most numbers of a vector. */
+/** Maximum dimensions of a vector. */
 const longest = 4_096;
 
-/** @throws SvcError BAD_REQUEST for what is no vector, or has no direction */
+/** @throws SvcError BAD_REQUEST for an invalid vector, or one without a direction */
 export function unitVector(path: string, vector: unknown): number[] {
   const isVector =
     Array.isArray(vector) &&
@@ -23,7 +23,7 @@ export function unitVector(path: string, vector: unknown): number[] {
   return vector.map((one) => one / length);
 }
 
-/** Puts to each chunk the vector of its headings and text. @throws SvcError BAD_REQUEST, and what `embed` throws */
+/** Adds to each chunk the vector of its headings and text. @throws SvcError BAD_REQUEST, and errors of `embed` */
 export async function embedChunks(
   sections: Section[],
   embed?: (texts: string[]) => Promise<number[][]>,
@@ -43,7 +43,7 @@ export async function embedChunks(
   }));
 }
 
-/** @throws SvcError BAD_REQUEST when the scope's vectors have another length: they are of another model */
+/** @throws SvcError BAD_REQUEST when the scope's vectors have another length, because they come from another model */
 export async function requireLength(
   transaction: RequestTransaction,
   { corpus, visibility, owner }: ResolvedScope,

@@ -1,6 +1,6 @@
 /**
- * The `write` of `ctx.grounding.answer`: a language model writes an answer from passages, and every sentence of it is
- * looked up in those that it names, as claims are. What does not stand there is left out.
+ * The `write` option of `ctx.grounding.answer`: a language model writes an answer from passages. Every sentence is
+ * checked as a claim against the passages that it cites, and unsupported ones are dropped.
  * Next hop: `src/rag/written-prompt.ts`, `src/ai/create-ai.ts` for the call and its credits.
  */
 import { createAi } from "../ai/create-ai.ts";
@@ -15,9 +15,9 @@ import { refusal } from "../search/scope.ts";
 import { type FoundEvidence, type GroundingChoices, groundClaim } from "./answer.ts";
 import { type CitedSentence, citedSentences, endedSentences, writingPrompt } from "./written-prompt.ts";
 
-/** How many chunks the model is given: some 12,000 characters. */
+/** Chunks for the model: about 12,000 characters. */
 export const mostPassages = 12;
-/** Each is looked up in SQL; the model is told to write ten. */
+/** Each is checked in SQL; the model is told to write ten. */
 const mostSentences = 40;
 
 export interface Writing {
@@ -25,7 +25,7 @@ export interface Writing {
   passages: FoundEvidence[];
   options: WriteOptions;
   choices: GroundingChoices;
-  /** What the documents say to each sentence, in the order of the sentences. */
+  /** Evidence for each sentence, in their order. */
   evidenceFor(sentences: string[], sourceIds: string[]): Promise<FoundEvidence[][]>;
 }
 
@@ -66,7 +66,7 @@ export async function writeAnswer({
 
 type Judged = WrittenSentence & { reason?: OmittedSentence["reason"] };
 
-/** @param before how many sentences stood before these */
+/** @param before the number of preceding sentences */
 async function judge(
   written: CitedSentence[],
   before: number,
@@ -92,18 +92,18 @@ async function judge(
 }
 
 /**
- * The same sentence by sentence: each is checked when the model has ended it, and given out if it stands.
+ * The same, sentence by sentence: each is checked when it is complete, and yielded if it is supported.
  *
- * @returns none where there are no passages, and no model is asked
+ * @returns none if there are no passages; the model is not called then
  */
 export function streamAnswer(writing: Writing): AsyncIterableIterator<WrittenSentence> {
   const { question, passages, options } = writing;
-  // Now, and not when the first sentence is asked for: it belongs to this call.
+  // Now, not when the first sentence is requested: the stream belongs to this call.
   const pieces = passages.length === 0 ? null : createAi().stream({ ...options, ...writingPrompt(question, passages) });
   const sentences = standing(pieces, writing);
-  // As in src/ai/stream.ts: a generator that waits hears of its end only with the next piece.
+  // As in src/ai/stream.ts: a waiting generator would notice its end only with the next piece.
   const leave = async () => {
-    // It is its own iterator. What becomes of it, the sentence that is waited for tells.
+    // The stream is its own iterator. An error goes to the pending request for the next sentence.
     await pieces?.[Symbol.asyncIterator]()
       .return?.()
       .catch(() => {});
@@ -143,15 +143,15 @@ async function* standing(
   yield* await news(citedSentences(reply));
 }
 
-/** Whether and how an answer is to be written. @throws SvcError BAD_REQUEST */
+/** Whether and how to write an answer. @throws SvcError BAD_REQUEST */
 export function writeOptionsOf(write: unknown): WriteOptions | undefined {
   if (write === undefined) return;
   if (typeof write !== "object" || write === null)
-    throw refusal("write", "an object, with options of ai.chat or without");
+    throw refusal("write", "an object with options of ai.chat, or an empty one");
   const { model, maxTokens, temperature, signal } = write as WriteOptions;
   const isName = model === undefined || (typeof model === "string" && model !== "");
   if (!isName) throw refusal("write.model", "the name of a model");
-  // Named one by one: what else a client sent along is no option.
+  // Copied by name, so that other keys from a client are not passed on.
   return {
     ...(model !== undefined && { model }),
     ...(maxTokens !== undefined && { maxTokens }),

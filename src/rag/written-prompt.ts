@@ -1,12 +1,15 @@
 /**
- * What a language model is told that writes an answer from passages, and how its text is read: sentences, each with the
- * numbers of the passages that it names.
+ * The prompt with which a language model writes an answer from passages, and the parser of its text: sentences with the
+ * numbers of the passages that they cite.
  * Next hop: `src/rag/written-answer.ts` asks, and checks what comes back.
  */
 import { sentences } from "../text/sentences.ts";
 import type { FoundEvidence } from "./answer.ts";
 
-/** What a model answers that finds nothing in the passages: no word of any language, so that no sentence is taken for it. */
+/**
+ * The model's answer when the passages do not tell. It is a word of no language, so that it is not taken for a
+ * sentence.
+ */
 const unknown = "UNKNOWN";
 
 const system = `You answer a question from numbered passages of documents, and from nothing else you know.
@@ -21,7 +24,7 @@ export interface WritingPrompt {
   messages: { role: "user"; content: string }[];
 }
 
-/** @param passages numbered from 1 in their order. As JSON, since no text of theirs can end its own quotation there */
+/** @param passages numbered from 1, in order. As JSON, so that no text can end its own quotation */
 export function writingPrompt(question: string, passages: FoundEvidence[]): WritingPrompt {
   const quoted = passages.map(({ sourceTitle, sectionPath, chunkText }, index) => ({
     number: index + 1,
@@ -31,19 +34,19 @@ export function writingPrompt(question: string, passages: FoundEvidence[]): Writ
   return { system, messages: [{ role: "user", content: JSON.stringify({ question, passages: quoted }) }] };
 }
 
-/** A sentence as it was written, without its marks. */
+/** A written sentence without its citation marks. */
 export interface CitedSentence {
   text: string;
-  /** Numbers in brackets, whether or not there are such passages. */
+  /** Numbers in brackets, also of passages that do not exist. */
   cited: number[];
 }
 
 const mark = String.raw`\[\s*\d+(?:\s*,\s*\d+)*\s*\]`;
 const marks = new RegExp(mark, "g");
-/** Marks behind a full stop belong to the sentence that it ends. */
+/** Citation marks after a full stop belong to the sentence before it. */
 const late = new RegExp(String.raw`([.!?。！？]["'”’)]*)[^\S\n]*((?:${mark}[^\S\n]*)+)`, "g");
 
-/** @returns none where the model says that it does not know, or nothing at all */
+/** @returns none when the model does not know, or wrote nothing */
 export function citedSentences(written: string): CitedSentence[] {
   const plain = written
     .replaceAll("\0", "")
@@ -56,11 +59,11 @@ export function citedSentences(written: string): CitedSentence[] {
 }
 
 /**
- * Of a text that goes on, the sentences that nothing more can be added to: marks may follow a full stop, so one has ended
- * when words of the next are there.
+ * The complete sentences of an unfinished text. Citation marks may follow a full stop, so a sentence is complete when
+ * words of the next one have arrived.
  */
 export function endedSentences(written: string): CitedSentence[] {
-  const all = citedSentences(written.replace(/\[[\d\s,]*$/, "")); // half a mark
+  const all = citedSentences(written.replace(/\[[\d\s,]*$/, "")); // an incomplete mark
   const last = all.at(-1);
   return all.slice(0, last && /\p{L}/u.test(last.text) ? -1 : -2);
 }

@@ -1,5 +1,5 @@
 /**
- * `ctx.search`, `ctx.vectorSearch`, `ctx.hybridSearch`: the caller's rows that match best, with their scores.
+ * `ctx.search`, `ctx.vectorSearch`, `ctx.hybridSearch`: the caller's best matching rows with their scores.
  * Next hop: `sql/search/search_keyword.sql`, `search_vector.sql`, `search_hybrid.sql`; the rows come by `ctx.db`.
  */
 import { getTableColumns, sql } from "drizzle-orm";
@@ -74,7 +74,7 @@ export function contextSearch(
       meta: { mode, corpus, visibility, limit, offset },
     };
   }
-  // The rows are those of the table that was given: the compiler cannot follow that through its name.
+  // The compiler cannot infer the table's row type from its name.
   return {
     search: (table, query, options) => run("keyword", table, options, query) as never,
     vectorSearch: (table, options) => run("vector", table, options) as never,
@@ -93,10 +93,10 @@ const statements = {
     from svc.search_hybrid($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 };
 
-/** The database knows the rest of its declaration. */
+/** The database knows the rest of the table's declaration. */
 const targetOf = ({ name }: SearchTable) => ({ table: name });
 
-/** As `svc.search_hybrid()` takes it. @param wanted how many items the page needs */
+/** In the form that `svc.search_hybrid()` takes. @param wanted number of items that the page needs */
 function tuningOf({ fusion, ...limits }: z.output<typeof searchOptions>["tuning"], wanted: number) {
   const enough = Math.min(Math.max(100, wanted), 1_000);
   const { mode, k, weights } = fusion;
@@ -105,7 +105,7 @@ function tuningOf({ fusion, ...limits }: z.output<typeof searchOptions>["tuning"
   return { keywordCandidateLimit, vectorCandidateLimit, mode, k, keywordWeight, vectorWeight };
 }
 
-/** Reads the rows, under the caller's policies once more, and puts the scores beside them. */
+/** Reads the rows, again under the caller's policies, and adds the scores. */
 async function items(
   db: RequestDatabase,
   searched: SearchTable,

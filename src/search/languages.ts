@@ -1,7 +1,4 @@
-/**
- * The text search configurations that every supported PostgreSQL brings, by name.
- * Source: pg_catalog.pg_ts_config of PostgreSQL 15.
- */
+/** Names of the text search configurations that every supported PostgreSQL has. */
 import { type Language, languages } from "../contract/rag.ts";
 import { refusal } from "./scope.ts";
 

@@ -1,12 +1,12 @@
 /**
- * Whose documents a call means. The database decides what may be read; this refuses what could only be a mistake or an
- * attempt, with a sentence that says so.
+ * Resolves whose documents a call searches. The database decides what may be read; this refuses obvious mistakes with a
+ * clear error.
  * Next hop: `src/rag/context.ts`, `src/rag/grounding.ts`.
  */
 import type { RagScope } from "../contract/search.ts";
 import { SvcError } from "../kit/svc-error.ts";
 
-/** A scope that has been looked at; `owner` null means documents of all owners. */
+/** A checked scope; `owner` null means documents of all owners. */
 export interface ResolvedScope {
   corpus: string;
   visibility: RagScope["visibility"];
@@ -44,13 +44,13 @@ export function resolveScope(scope: unknown, userId: string | null): ResolvedSco
   };
 }
 
-/** What a call got, if it is an object with parts. @throws SvcError BAD_REQUEST */
+/** The input of a call, if it is an object. @throws SvcError BAD_REQUEST */
 export function partsOf<Input>(input: Input): Input {
   if (typeof input === "object" && input !== null) return input;
   throw refusal("input", "an object with a scope");
 }
 
-/** A 400 that names the part and what it takes. */
+/** A 400 that names the part and the expected value. */
 export const refusal = (path: string, expected: string) =>
   new SvcError("BAD_REQUEST", `"${path}" must be ${expected}.`, {
     issues: [{ path: path.split("."), message: `must be ${expected}` }],

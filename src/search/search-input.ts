@@ -1,5 +1,5 @@
 /**
- * Checks the input of searches: each mistake is a 400 that names the part and the values it accepts.
+ * Checks the input of searches: each mistake is a 400 that names the part and the accepted values.
  * Next hop: `context.ts`.
  */
 import { is } from "drizzle-orm";
@@ -23,7 +23,7 @@ const tuningSchema = z.strictObject({
       k: integer(1, 1_000).default(60),
       weights: z
         .strictObject({ keyword: weight, vector: weight })
-        .refine(({ keyword, vector }) => keyword + vector > 0, must("above 0 for one leg at least"))
+        .refine(({ keyword, vector }) => keyword + vector > 0, must("above 0 for at least one of keyword and vector"))
         .prefault({}),
     })
     .prefault({}),
@@ -32,7 +32,7 @@ const tuningSchema = z.strictObject({
 /** The members that depend on the table; the functions below check them. */
 const checkedLater = z.unknown().optional();
 
-/** The options of all three searches: one object may serve them, and hold the query too. */
+/** The options of all three searches: one object may be used for each of them, and contain the query. */
 export const searchOptions = z
   .strictObject({
     query: checkedLater,
@@ -64,10 +64,12 @@ export function searchTable(known: ReadonlyMap<string, SearchTable>, table: unkn
   });
 }
 
-/** What a table has no column for has one value. Another one would find nothing, for ever: a mistake. */
+/**
+ * A table without a column for a part has one fixed value. Another value would never find anything, so it is refused.
+ */
 export function checkScope(table: SearchTable, scope: ResolvedScope): ResolvedScope {
   if (!table.corpus && scope.corpus !== onlyCorpus)
-    throw refusal("scope.corpus", `"${onlyCorpus}": the table has no other`);
+    throw refusal("scope.corpus", `"${onlyCorpus}": the table has no other corpus`);
   if (table.always && scope.visibility !== table.always) {
     throw refusal("scope.visibility", `"${table.always}": all rows of the table are that`);
   }
@@ -76,13 +78,13 @@ export function checkScope(table: SearchTable, scope: ResolvedScope): ResolvedSc
   return scope;
 }
 
-/** 2,000 characters: more is a document, not a query. */
+/** At most 2,000 characters: longer text is a document, not a query. */
 export function checkQuery(query: unknown): string {
   if (typeof query === "string" && query.trim() !== "" && query.length <= 2_000 && !query.includes("\0")) return query;
   throw refusal("query", "a text of 1 to 2000 characters, without NUL");
 }
 
-/** Names in the database of the fields that are searched; all that are declared when none are named. */
+/** Database names of the searched fields; all declared ones if none are given. */
 export function checkFields(table: SearchTable, fields: unknown): string[] {
   if (fields === undefined) return table.fields;
   const expected = `some of ${table.fields.join(", ")}`;
@@ -94,7 +96,7 @@ export function checkFields(table: SearchTable, fields: unknown): string[] {
   });
 }
 
-/** The name of the vector column that is compared, and the vector as pgvector reads it. */
+/** The name of the compared vector column, and the vector as text for pgvector. */
 export function checkVector(
   table: SearchTable,
   vector: unknown,
@@ -121,7 +123,7 @@ export function checkVector(
   return { field, text: `[${vector.map((one) => Math.fround(one)).join(",")}]` };
 }
 
-/** As `svc_hidden.search_condition()` takes them. */
+/** In the form that `svc_hidden.search_condition()` takes. */
 export function checkFilters(table: SearchTable, filters: unknown): object[] {
   if (filters === undefined) return [];
   if (typeof filters !== "object" || filters === null || Array.isArray(filters)) throw refusal("filters", "an object");
@@ -153,6 +155,6 @@ function operations(path: string, filter: unknown): [string, unknown][] {
   throw refusal(path, "a value, { eq }, { in: […] } or { range: { gt, gte, lt, lte } }");
 }
 
-/** Columns go by their property, or by their name in the database. */
+/** A column may be named by its property or by its database name. */
 const columnOf = (table: SearchTable, name: unknown) =>
   table.columns.find(({ property }) => property === name) ?? table.columns.find((column) => column.name === name);

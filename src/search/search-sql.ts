@@ -1,5 +1,5 @@
 /**
- * Writes the application's `sql/search.sql`: which tables are searchable, by which columns.
+ * Writes the application's `sql/search.sql`, which lists the searchable tables and their columns.
  * Next hop: `sql/search/install_search.sql`.
  */
 import { literal } from "../postgres/schema-names.ts";

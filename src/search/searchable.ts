@@ -1,6 +1,6 @@
 /**
- * `searchable()`: what a table's author declares so that `ctx.search` finds its rows. Gives the policies of the scope, and
- * is remembered for `svc codegen`, which writes the declarations into the application's `sql/search.sql`.
+ * `searchable()`: declares a table for `ctx.search`. Returns the policies of the scope, and records the declaration for
+ * `svc codegen`, which writes it into the application's `sql/search.sql`.
  * Next hop: `src/search/search-sql.ts`, `sql/search/install_search.sql`.
  */
 import { getTableName, is, sql } from "drizzle-orm";
@@ -24,40 +24,41 @@ import { checkOptions, must, type ShapeOf } from "../kit/options.ts";
 import { platformSql } from "../postgres/anonymous-gate.ts";
 
 export interface SearchableOptions {
-  /** Columns with text that keyword search looks into, 1 to 16. */
+  /** Text columns for keyword search, 1 to 16. */
   fields: AnyPgColumn[];
   /** PostgreSQL text search configuration that stems their words. (Default: `english`) */
   language?: string;
-  /** Text column with the name of the row's collection. (Default: all rows are of the corpus `default`) */
+  /** Text column with the name of the row's collection. (Default: all rows are in the corpus `default`) */
   corpus?: AnyPgColumn;
   /**
-   * Who finds a row: `private` (its owner), `shared` (any signed-in user) or `public` (anyone). A text column that says
+   * Who finds a row: `private` (its owner), `shared` (any signed-in user) or `public` (anyone). A text column, or one
+   * value for all rows. (Default: `private`)
    * so, or one of the three for all rows. (Default: `private`)
    */
   visibility?: AnyPgColumn | Visibility;
-  /** Column with the owner's id, as in `ownerRls`; only a table whose rows are all shared or public does without. */
+  /** Column with the owner's id, as in `ownerRls`; required unless all rows are shared or public. */
   owner?: AnyPgColumn;
 }
 
 type Visibility = RagScope["visibility"];
 
-/** A table with a declaration, as searches need it. */
+/** A declared table, as searches need it. */
 export interface SearchTable {
   table: PgTable;
-  /** Schema and name, quoted: the name under which the index knows it. */
+  /** Schema and name, quoted: the table's name in the index. */
   name: string;
   columns: ColumnDescription[];
   id: ColumnDescription;
-  /** Names of columns in the database. */
+  /** Database names of the columns. */
   fields: string[];
   language: string;
-  /** Names of columns; null where there is none. */
+  /** Names of columns; null without a column. */
   corpus: string | null;
   visibility: string | null;
   owner: string | null;
-  /** The visibility of all rows, where no column says it; null otherwise. */
+  /** The fixed visibility of all rows; null if a column has it. */
   always: Visibility | null;
-  /** Dimensions of the vector columns, by name; null where the column takes any. */
+  /** Dimensions of the vector columns, by name; null for a column that takes any. */
   vectors: Map<string, number | null>;
 }
 
@@ -78,7 +79,7 @@ const optionsSchema = z
       .string(languageRule)
       .regex(/^[a-z_][a-z0-9_.]*$/, languageRule)
       .default("english"),
-    // Exact: a misspelled column is undefined, and the table must not be searched as if it had none.
+    // Exact: a misspelled column is undefined, and must not be treated as absent.
     corpus: z.exactOptional(textColumn),
     visibility: z.exactOptional(
       z.union(
@@ -95,24 +96,25 @@ const optionsSchema = z
     path: ["owner"],
     error:
       "is missing, and private rows are found by their owners. " +
-      'Write owner: t.userId; or visibility: "shared" or "public" when that holds for every row',
+      'Write owner: t.userId; or visibility: "shared" or "public" if that is right for every row',
   });
 
 type Declaration = Pick<SearchTable, "fields" | "language" | "corpus" | "visibility" | "owner" | "always">;
 
-/** By the first policy of each. */
+/** Keyed by the first policy of each declaration. */
 const declarations = new WeakMap<PgPolicy, Declaration>();
 
-/** The corpus of a table that has no column for it. */
+/** The corpus of a table without a column for it. */
 export const onlyCorpus = "default";
 
 /**
- * Makes a table's rows findable by `ctx.search`, `ctx.vectorSearch` and `ctx.hybridSearch`, each by those who may.
- *
- * Its policies let people read: their own private rows, shared ones when they are signed in, public ones always. Who
+ * Lets callers find a table's rows by `ctx.search`, `ctx.vectorSearch` and `ctx.hybridSearch`. Its policies let users
+ * read: their own private rows, shared rows when signed in, public rows always. Declare who may write beside it,
+ * usually with `ownerRls`.
  * writes is declared beside it, by `ownerRls` as a rule.
  *
- * @throws DefinitionError for no field, too many, or one that holds no text; for private rows without an owner
+ * @throws DefinitionError without a field, with too many, or with one that is not text; for private rows without an
+ * owner
  * @example
  * (t) => [...ownerRls(t.userId), ...searchable({ fields: [t.title, t.body], corpus: t.corpus,
  *   visibility: t.visibility, owner: t.userId })]
@@ -127,7 +129,7 @@ export function searchable(options: SearchableOptions): PgPolicy[] {
   return policies;
 }
 
-/** One for each visibility that rows may have. */
+/** One policy per visibility. */
 function policiesOf(column: AnyPgColumn | undefined, always: Visibility | null, owner?: AnyPgColumn): PgPolicy[] {
   const authenticated = pgRole("svc_authenticated").existing();
   const to = {
@@ -146,7 +148,7 @@ function policiesOf(column: AnyPgColumn | undefined, always: Visibility | null, 
   });
 }
 
-/** The searchable tables among the exports of an application's schema, by the names of the exports. */
+/** The searchable tables among a schema's exports, by export name. */
 export function searchTables(schema: Readonly<Record<string, unknown>>): Map<string, SearchTable> {
   const found = new Map<string, SearchTable>();
   for (const [name, value] of Object.entries(schema)) {

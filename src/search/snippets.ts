@@ -1,5 +1,5 @@
 /**
- * The passages that show why rows were found: text in parts, without markup, read under the caller's policies.
+ * Passages that show why rows were found: text in parts, without markup, read under the caller's policies.
  * Next hop: `sql/search/search_snippets.sql`.
  */
 import type { SearchSnippet } from "../contract/search.ts";
@@ -7,7 +7,7 @@ import type { RequestTransaction } from "../postgres/transaction.ts";
 
 const statement = "select id, field, parts from svc.search_snippets($1, $2, $3, $4, $5)";
 
-/** Snippets by the keys of their rows as text. @param ids keys of rows; those that the caller may not read are left out */
+/** Snippets by row key, as text. @param ids keys of rows; rows that the caller may not read are omitted */
 export async function snippetsOf(
   transaction: RequestTransaction,
   about: { target: object; fields: string[]; query: string; prefix: boolean },

@@ -16,9 +16,7 @@ import { type BodyBudget, handledBy } from "../http/body-budget.ts";
 import { createCors } from "../http/cors.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { notFound, renderError, sendError } from "../http/errors.ts";
-import type { ShowCause } from "../http/exchange.ts";
-import { defaultHeaders } from "../http/exchange.ts";
-import { observer, setCommonHeaders } from "../http/observe.ts";
+import { defaultHeaders, observer, type ShowCause, setCommonHeaders } from "../http/exchange.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { RequestLimits } from "../http/request-limits.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -27,6 +25,7 @@ import { isUploadPath } from "../storage/upload-route.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { MetricsAccess } from "../telemetry/metrics-access.ts";
 import type { Tracing } from "../telemetry/span.ts";
+import { batchEndpoint } from "./batch.ts";
 import { healthEndpoints, type Readiness } from "./health.ts";
 import { type OpenApiEndpoints, openApiEndpoints } from "./openapi.ts";
 import { type ProcedureTransport, procedureEndpoint } from "./procedures.ts";
@@ -75,6 +74,7 @@ export function createApp(options: AppOptions): RequestListener {
   const calls = new Map<string, Endpoint>([
     ["/api/query", query],
     ["/api/mutation", mutation],
+    ["/api/batch", batchEndpoint(transport)],
   ]);
   // The same procedures at a path each, as /openapi.json lists them.
   for (const { kind, name } of procedures.values()) {

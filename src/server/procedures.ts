@@ -3,9 +3,8 @@
  * Next hop: `src/call/invoke.ts`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Caller } from "../call/create-context.ts";
-import { checkOutput, invoke, invokeStatement, type Runtime } from "../call/invoke.ts";
-import type { CrudStatement } from "../contract/crud.ts";
+import { type Caller, callerOf } from "../call/caller.ts";
+import { checkOutput, invoke, invokeStatement, isGenerated, type Runtime } from "../call/invoke.ts";
 import type { ProcedureDefinition, ProcedureKind } from "../contract/procedure.ts";
 import { type BodyLimits, mediaType, parseJson, readBody } from "../http/body.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
@@ -31,7 +30,7 @@ export interface ProcedureTransport {
   procedures: ReadonlyMap<string, ProcedureDefinition>;
   authenticate: Authenticate;
   runtime: Runtime;
-  requests: Pick<RequestLimits, "holderOf">;
+  requests: Pick<RequestLimits, "addressOf" | "holderOf" | "countCalls">;
   limits: BodyLimits;
   /** Standbys for queries. (Default: none) */
   replicas?: Replicas | undefined;
@@ -54,7 +53,7 @@ export function procedureEndpoint(
     const session = found instanceof Promise ? await found : found;
     if (session) exchange.userId = session.user.id;
     const admit = (name: string) => {
-      const procedure = find(transport, name, kind);
+      const procedure = findProcedure(transport, name, kind);
       exchange.operation = procedure.name;
       if (!session && !procedure.anonymous) throw new SvcError("UNAUTHORIZED");
       return procedure;
@@ -64,8 +63,7 @@ export function procedureEndpoint(
     const admitLarge = session || named !== undefined ? undefined : (start: Buffer) => void admit(nameIn(start));
     const { name, args, watch } = await readCall(request, transport.limits, kind, named, admitLarge);
     const procedure = admit(name);
-    const holder = transport.requests.holderOf(request, session);
-    const caller: Caller = { session, requestId: exchange.requestId, holder };
+    const caller = callerOf(request, response, session, transport.requests);
     const { runtime, replicas } = transport;
     if (!watch && replicas) {
       const said = request.headers["svc-position"];
@@ -114,9 +112,6 @@ export async function answer(
   });
 }
 
-const isGenerated = (procedure: ProcedureDefinition): procedure is ProcedureDefinition & { statement: CrudStatement } =>
-  procedure.statement !== undefined;
-
 async function readCall(
   request: IncomingMessage,
   { jsonBytes, multipartBytes }: BodyLimits,
@@ -161,9 +156,9 @@ function nameIn(start: Buffer): string {
 
 /**
  * Unknown, internal and wrong-kind names get the same answer, so that internal procedures are not disclosed. In
- * development, the hint suggests a name.
+ * development, the hint says what the name is, or suggests one.
  */
-function find({ procedures, runtime }: ProcedureTransport, name: string, kind: ProcedureKind) {
+export function findProcedure({ procedures, runtime }: ProcedureTransport, name: string, kind: ProcedureKind) {
   const procedure = procedures.get(name);
   if (procedure?.kind === kind) return procedure;
   throw new SvcError("NOT_FOUND", `There is no ${kind} of that name.`, {
@@ -173,15 +168,17 @@ function find({ procedures, runtime }: ProcedureTransport, name: string, kind: P
   });
 }
 
-/** Internal procedures cannot be called from outside, so they are not suggested. */
+/** Internal procedures cannot be called from outside, so they are not suggested for another name. */
 function probable(procedures: ProcedureDefinition[], name: string, kind: ProcedureKind): string | undefined {
-  const open = procedures.filter((procedure) => procedure.kind !== "internal");
-  const same = open.find((procedure) => procedure.name === name);
+  const same = procedures.find((procedure) => procedure.name === name);
+  if (same?.kind === "internal") {
+    return `${name} is internal: only the scheduler, crons and workflows run it. For clients, define a query or mutation.`;
+  }
   if (same) return `${name} is a ${same.kind}: send it to /api/${same.kind}.`;
   if (name.length > 128) return undefined;
   const [nearest] = byNearness(
     name,
-    open.filter((procedure) => procedure.kind === kind).map((procedure) => procedure.name),
+    procedures.filter((procedure) => procedure.kind === kind).map((procedure) => procedure.name),
   );
-  return nearest && `Did you mean ${nearest}? What clients may call is named under procedures in defineApi().`;
+  return nearest && `Did you mean ${nearest}? Clients may call what defineApi() lists under procedures.`;
 }

@@ -5,11 +5,13 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { type Request, type RequestHandler, type Response, Router } from "express";
+import { callerOf } from "../call/caller.ts";
 import { checkOutput, invoke } from "../call/invoke.ts";
 import { complete, type RouteDefinition, type RouteResult } from "../contract/http-route.ts";
 import type { SvcRequest } from "../contract/request.ts";
 import { mediaType } from "../http/body.ts";
 import { handledBy } from "../http/body-budget.ts";
+import { errorHeaders, toSvcError } from "../http/errors.ts";
 import { exchangeOf } from "../http/exchange.ts";
 import { toSvcRequest } from "../http/request.ts";
 import { enforceContentLength, isPieces, noteBreak, type StreamBody, sendPieces } from "../http/stream-body.ts";
@@ -19,13 +21,22 @@ import type { ProcedureTransport } from "./procedures.ts";
 
 export type RouteTransport = Pick<ProcedureTransport, "authenticate" | "runtime" | "requests" | "limits">;
 
-/** A router for all routes of the application. */
+/** A router for all routes of the application. Fixed segments win over parameters, in whatever order they are registered. */
 export function applicationRoutes(routes: readonly RouteDefinition[], transport: RouteTransport): Router {
   // Strict paths: /api/a and /api/a/ differ, and so does letter case.
   const router = Router({ caseSensitive: true, strict: true });
-  for (const route of routes) router[route.verb](route.path, routeEndpoint(route, transport));
+  for (const route of routes.toSorted((a, b) => shapeOf(a.path).localeCompare(shapeOf(b.path)))) {
+    router[route.verb](route.path, routeEndpoint(route, transport));
+  }
   return router;
 }
+
+/** A digit for each segment. No two routes of one method have the same segments, so those of one shape do not compete. */
+const shapeOf = (path: string): string =>
+  path
+    .split("/")
+    .map((segment) => (segment.startsWith(":") ? "1" : "0"))
+    .join("");
 
 interface Answer extends Required<Pick<RouteResult, "status" | "headers">> {
   body: string | Uint8Array | ReadableStream | StreamBody | undefined;
@@ -47,12 +58,26 @@ function routeEndpoint(
     exchange.operation = route.path;
 
     const access = route.verb === "get" ? "read" : "write";
+    const request = toSvcRequest(httpRequest, limits, requests.addressOf(httpRequest));
+    try {
+      await send(response, await call(httpRequest, response, request, access));
+    } catch (thrown) {
+      if (!route.errors || response.headersSent) throw thrown;
+      const error = toSvcError(thrown);
+      const result = await route.errors(error, request);
+      if (!result) throw thrown;
+      exchange.error = error;
+      const answer = await encode({ ...route, output: undefined }, result, httpRequest.method === "HEAD");
+      await send(response, { ...answer, headers: { ...errorHeaders(error), ...answer.headers } });
+    }
+  }
+
+  async function call(httpRequest: Request, response: Response, request: SvcRequest, access: "read" | "write") {
     const session = await authenticate(httpRequest.headers, access);
-    if (session) exchange.userId = session.user.id;
+    if (session) exchangeOf(response).userId = session.user.id;
     if (!session && !route.anonymous) throw new SvcError("UNAUTHORIZED");
-    const request = toSvcRequest(httpRequest, limits);
-    const answer = await invoke<Answer>(runtime, {
-      caller: { session, requestId: exchange.requestId, holder: requests.holderOf(httpRequest, session) },
+    return invoke<Answer>(runtime, {
+      caller: callerOf(httpRequest, response, session, requests),
       access,
       anonymous: route.anonymous,
       definedAt: route.definedAt,
@@ -62,7 +87,6 @@ function routeEndpoint(
       encode: (result) => encode(route, result, httpRequest.method === "HEAD"),
       undo: ({ status }) => status >= 400,
     });
-    await send(response, answer);
   }
 }
 
@@ -109,7 +133,7 @@ async function encode(route: RouteDefinition, result: unknown, isHead: boolean):
     const said = lower["content-length"];
     if (said === undefined || String(said) === String(bytes)) return;
     throw new SvcError("INTERNAL", undefined, {
-      cause: new Error(`A route said "content-length: ${said}" of ${bytes} bytes. Leave it out: it is set by itself.`),
+      cause: new Error(`A route set "content-length: ${said}" for ${bytes} bytes. Leave the header out: svc sets it.`),
     });
   }
 }

@@ -15,13 +15,19 @@ import { searchTables } from "../search/searchable.ts";
 import { isGrantedList, isPublicQuery } from "../server/rerun.ts";
 import { createStorage } from "../storage/storage.ts";
 
-/** @param secrets newest first; they sign read grants, and all processes must have the same */
+/**
+ * @param secrets newest first; they sign read grants, and all processes must have the same
+ */
 export function createRuntime(
   app: LoadedApp,
   pools: Pools,
   config: EffectiveConfig,
   secrets: readonly string[],
   log: Logger,
+  {
+    baseUrl = config.auth.url ?? `http://localhost:${config.port}`,
+    auth,
+  }: Partial<Pick<Runtime, "baseUrl" | "auth">> = {},
 ): Runtime {
   const { procedures } = app.api["~svc"];
   const named = (kind: ProcedureKind) =>
@@ -31,6 +37,8 @@ export function createRuntime(
   return {
     log,
     root: config.cwd,
+    baseUrl,
+    ...(auth && { auth }),
     storage: createStorage({ config, secrets, pool: pools.system, log }),
     ai: createAiServices(config.ai, pools.system, log),
     requestPool: pools.request,

@@ -91,7 +91,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     auth = await openAuth(options, pools, origins, handed);
     const requests = new RequestLimits({ ...config.limits, trustProxy: config.trustProxy, handed });
     const authenticate = requests.countingUsers(auth.authenticate);
-    const runtime = createRuntime(app, pools, config, options.secrets, log);
+    const runtime = createRuntime(app, pools, config, options.secrets, log, {
+      baseUrl: origins.own,
+      auth: auth.forHandlers,
+    });
     const bodies = openBodies(config, requests, log);
     forms = bodies.files;
     const parts: Parts = { options, databases, origins, checkHost, auth, requests, bodies, runtime, authenticate };

@@ -70,7 +70,7 @@ export class CallStorage implements ContextStorage {
   }
 
   async store(file: Blob, nameOrOptions: string | StoreOptions = {}): Promise<string> {
-    if (!(file instanceof Blob)) throw invalidOption("store takes a File or a Blob; for bytes there is storeBuffer.");
+    if (!(file instanceof Blob)) throw invalidOption("store takes a File or a Blob; for bytes, use storeBuffer.");
     const given = typeof nameOrOptions === "string" ? { name: nameOrOptions } : nameOrOptions;
     const options = checkCallOptions("store", storeOptions, given);
     const name = options.name ?? (file instanceof File ? file.name : "file");

@@ -75,10 +75,8 @@ async function sizeOf(source: Source): Promise<Size> {
 /** The output would be too large. Its message is for the client. */
 class TooLarge extends Error {
   constructor(format: Format, pixels: number) {
-    const most = format === "avif" ? "16.7 for AVIF; f=webp takes 40" : "40";
-    super(
-      `It would have ${(pixels / 1e6).toFixed(1)} megapixels, and at most ${most} are made. Give a smaller w or h.`,
-    );
+    const most = format === "avif" ? "16.7 for AVIF, 40 with f=webp" : "40";
+    super(`It would have ${(pixels / 1e6).toFixed(1)} megapixels; the limit is ${most}. Use a smaller w or h.`);
   }
 }
 

@@ -62,14 +62,14 @@ export const storagePaths: Record<string, Part> = {
   "/api/storage/{id}": { get: file(false), head: file(true) },
   "/api/storage/uploads": {
     post: {
-      ...upload("svc-uploads-create", "Begin an upload in parts (tus 1.0.0)", 201, "It may begin.", {}),
+      ...upload("svc-uploads-create", "Begin an upload in parts (tus 1.0.0)", 201, "The upload was created.", {}),
       parameters: [
         version,
         header("upload-length", { type: "integer", minimum: 0 }),
         header("upload-metadata", text({ description: "filename, filetype, visibility; each in base64." }), false),
       ],
       responses: {
-        201: answers("The upload begins at `Location`.", undefined, { ...progress, ...headersOf("location") }),
+        201: answers("The upload was created, at `Location`.", undefined, { ...progress, ...headersOf("location") }),
         ...errors(400, 401, 403, 404, 412, 413),
       },
     },
@@ -80,7 +80,7 @@ export const storagePaths: Record<string, Part> = {
       security: nobody,
       responses: {
         204: answers(
-          "Said in headers.",
+          "The answer is in the headers.",
           undefined,
           headersOf("tus-version", "tus-extension", "tus-checksum-algorithm", "tus-max-size"),
         ),
@@ -90,9 +90,11 @@ export const storagePaths: Record<string, Part> = {
   },
   "/api/storage/uploads/{id}": {
     parameters: [id],
-    head: upload("svc-uploads-show", "How far an upload has come", 200, "That far.", { parameters: [version] }),
+    head: upload("svc-uploads-show", "How far an upload has come", 200, "The offset is in the headers.", {
+      parameters: [version],
+    }),
     patch: {
-      ...upload("svc-uploads-append", "Continue an upload", 204, "It has been taken.", {}),
+      ...upload("svc-uploads-append", "Continue an upload", 204, "The bytes were stored.", {}),
       parameters: [
         version,
         header("upload-offset", { type: "integer", minimum: 0 }),
@@ -100,11 +102,11 @@ export const storagePaths: Record<string, Part> = {
       ],
       requestBody: { required: true, content: { "application/offset+octet-stream": {} } },
       responses: {
-        204: answers("It has been taken.", undefined, progress),
+        204: answers("The bytes were stored.", undefined, progress),
         ...errors(400, 401, 403, 404, 409, 412, 413, 415, 460),
       },
     },
-    delete: upload("svc-uploads-remove", "Cancel an upload", 204, "It is gone.", { parameters: [version] }),
+    delete: upload("svc-uploads-remove", "Cancel an upload", 204, "It was removed.", { parameters: [version] }),
     put: {
       operationId: "svc-uploads-receive",
       tags: ["storage"],

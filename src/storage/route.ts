@@ -100,7 +100,7 @@ async function imageFor(
     webp && readable.has(object.type) && object.type !== "image/webp" && object.type !== "image/avif";
   if (!options && !isNegotiated) return undefined;
   try {
-    if (!readable.has(object.type)) throw new UnreadableImage(`Images are made of ${[...readable].join(", ")}.`);
+    if (!readable.has(object.type)) throw new UnreadableImage(`Images can be made from ${[...readable].join(", ")}.`);
     return await transforms.get(object, options ?? {}, webp, asker);
   } catch (error) {
     if (!(error instanceof UnreadableImage)) throw error;

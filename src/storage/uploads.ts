@@ -80,7 +80,7 @@ export class Uploads {
    */
   async append(id: string, owner: string, start: number, body: Incoming, checksum?: Checksum): Promise<Upload> {
     const { received, size } = await this.#find(id, owner);
-    if (received !== start) throw new SvcError("CONFLICT", `The upload goes on at byte ${received}.`);
+    if (received !== start) throw new SvcError("CONFLICT", `The upload continues at byte ${received}.`);
     let end: number;
     try {
       end = await this.#parts.receive({ id, owner, received, size }, body, checksum);

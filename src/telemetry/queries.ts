@@ -59,7 +59,7 @@ function watch(query: (...values: unknown[]) => unknown, values: unknown[], span
       () => end(span, null),
       (error) => end(span, error),
     );
-  } else span.end(); // a stream of the driver's: when it ends is its reader's affair
+  } else span.end(); // a stream of the driver: its reader decides when it ends
   return answer;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Reads Markdown, or plain text, as a row of headings and paragraphs with their places in the document.
+ * Reads Markdown or plain text as a list of headings and paragraphs with their positions in the document.
  * Next hop: `cut-document.ts` makes sections and chunks of them.
  */
 import { fromMarkdown } from "mdast-util-from-markdown";
@@ -14,12 +14,12 @@ export interface Block {
   end: number;
 }
 
-/** Headings, paragraphs, list items, table rows and code; HTML and definitions of links are left out. */
+/** Headings, paragraphs, list items, table rows and code. HTML and link definitions are omitted. */
 export function markdownBlocks(markdown: string): Block[] {
   return fromMarkdown(markdown).children.flatMap(blocksOf);
 }
 
-/** Paragraphs: what empty lines part. */
+/** Paragraphs, separated by empty lines. */
 export function textBlocks(text: string): Block[] {
   return [...text.matchAll(/\S[\s\S]*?(?=\n[^\S\n]*\n|\s*$(?![\s\S]))/g)].map(({ 0: found, index }) => ({
     text: unwrap(found),
@@ -41,7 +41,7 @@ function blocksOf(node: Node): Block[] {
   return text === "" ? [] : [{ text, start, end }];
 }
 
-/** The rows of a table as lines that can be read and cited, without the one that parts its head; null where it is none. */
+/** The rows of a table as citable lines, without the separator below its head; null if the text is not a table. */
 function tableRows(text: string): string | null {
   const lines = text.split("\n").map((line) => line.trim());
   const isTable =
@@ -59,12 +59,12 @@ function tableRows(text: string): string | null {
 }
 
 /**
- * Puts the lines of a paragraph together, for a sentence does not end where its line does. Those of a table or a list stay
- * lines: each is a statement of its own.
+ * Joins the lines of a paragraph, because sentences continue across lines. Lines of a table or a list stay apart: each
+ * is a statement.
  */
 const unwrap = (text: string) => text.replaceAll(/[^\S\n]*\n(?!\s*(?:[-*•|]|\d+[.)]\s))\s*/g, " ");
 
-/** The words of a node without its marks. */
+/** The words of a node without Markdown's signs. */
 function plainText(node: Node): string {
   if (node.type === "html") return "";
   if (node.type === "break") return "\n";

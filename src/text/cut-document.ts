@@ -1,44 +1,44 @@
 /**
- * Cuts a document into sections by its headings, and each section into chunks of whole sentences. Some texts take it minutes:
- * `src/text/worker-thread.ts` runs it.
+ * Splits a document into sections by its headings, and each section into chunks of whole sentences. Some texts take
+ * minutes: `src/text/worker-thread.ts` runs it.
  * Next hop: `src/rag/store-document.ts` stores them.
  */
 import { type Block, markdownBlocks, textBlocks } from "./blocks.ts";
 import { sentences } from "./sentences.ts";
 
-/** All places are in characters (Unicode code points), as PostgreSQL counts. */
+/** All positions are in characters (Unicode code points), as PostgreSQL counts. */
 export interface Chunk {
   text: string;
-  /** Where each sentence begins in `text`, from 1. */
+  /** Start of each sentence in `text`, from 1. */
   sentenceStarts: number[];
-  /** Where the chunk's blocks begin and end in the document, from 0, the end exclusive. */
+  /** Range of the chunk's blocks in the document, from 0, end exclusive. */
   start: number;
   end: number;
   /** From 1. */
   pageStart: number;
   pageEnd: number;
-  /** Of length 1, where one was supplied. */
+  /** Of length 1, if supplied. */
   embedding?: number[];
 }
 
 export interface Section {
-  /** Of its heading, 1 to 6; 0 before the first one. */
+  /** Level of its heading, 1 to 6; 0 before the first heading. */
   level: number;
   title: string;
-  /** Titles from the top down to this one. */
+  /** Titles from the top level down to this one. */
   path: string[];
   chunks: Chunk[];
 }
 
-/** Something below this many characters is put to the sentence before it; a chunk may be a sentence longer. */
+/** In characters. A sentence is appended while the chunk is shorter; a chunk may be a sentence longer. */
 const chunkCharacters = 1_000;
 
 /**
- * @param document Markdown or plain text; form feeds part its pages
- * @returns its sections in order; one without a heading only where something stands before the first
+ * @param document Markdown or plain text, with form feeds between pages
+ * @returns its sections in order; a section without a heading only if text precedes the first heading
  */
 export function cutDocument(document: string, format: "markdown" | "text"): Section[] {
-  // To Markdown a form feed is a letter like any other, and would hide the heading that follows it.
+  // To Markdown a form feed is a letter, and would hide a heading after it.
   const readable = document.replaceAll("\f", "\n");
   const place = placesOf(document);
   const sections: Section[] = [];
@@ -65,7 +65,10 @@ export function cutDocument(document: string, format: "markdown" | "text"): Sect
   return sections;
 }
 
-/** Fills chunks with sentences; a block is only parted when it does not fit. A page begins a new one: it will be cited. */
+/**
+ * Fills chunks with sentences. A block is split only if it does not fit. A page starts a new chunk, because it is
+ * cited.
+ */
 function chunksOf(blocks: Block[], place: Places): Chunk[] {
   const chunks: Chunk[] = [];
   let open: Chunk | undefined;
@@ -100,7 +103,7 @@ interface Places {
   page(offset: number): number;
 }
 
-/** Looks offsets up instead of counting from the start for each of them. */
+/** Finds offsets by lookup instead of counting from the start each time. */
 function placesOf(document: string): Places {
   const pairs = [...document.matchAll(/[\ud800-\udbff][\udc00-\udfff]/g)].map(({ index }) => index);
   const breaks = [...document.matchAll(/\f/g)].map(({ index }) => index);
@@ -110,7 +113,7 @@ function placesOf(document: string): Places {
   };
 }
 
-/** How many of the sorted numbers are less than the limit. */
+/** The number of sorted numbers below the limit. */
 function before(numbers: number[], limit: number): number {
   let [low, high] = [0, numbers.length];
   while (low < high) {

@@ -1,6 +1,6 @@
 /**
- * Takes from Markdown what a browser would act on: HTML becomes text, links keep only harmless schemes. Works on what a
- * Markdown parser sees, not on patterns: what looks like code to a pattern may be none.
+ * Removes from Markdown what a browser would act on: HTML becomes text, and only harmless link schemes stay. It works
+ * on the parsed tree, not on patterns, which can mistake other text for code.
  */
 import { fromMarkdown } from "mdast-util-from-markdown";
 
@@ -16,7 +16,7 @@ const harmless = /^(https?:|mailto:|tel:|#|\/(?!\/)|\.{0,2}\/|[^:]*$)/i;
 
 export function neutralise(markdown: string): string {
   let text = markdown;
-  // What stood inside HTML is Markdown afterwards, so look again, a few times.
+  // Text inside HTML becomes Markdown, so repeat, a few times.
   for (let round = 0; round < 4; round++) {
     if (!/<(?!br>)|\]\(|\]:|\]\[/.test(text)) return text;
     const edits: { start: number; end: number; text: string }[] = [];
@@ -26,12 +26,12 @@ export function neutralise(markdown: string): string {
       text = text.slice(0, edit.start) + edit.text + text.slice(edit.end);
     }
   }
-  // Whoever nests deeper than that is not writing prose.
+  // Text that is nested deeper is not prose.
   return text.replaceAll("<", "&lt;").replace(/\]\(/g, "] (");
 }
 
 function collect(root: Node, text: string, edits: { start: number; end: number; text: string }[]): void {
-  // Not recursive: quotes in quotes go deeper than the stack.
+  // Iterative, because nested quotes can exceed the stack.
   const waiting = [root];
   for (let node = waiting.pop(); node; node = waiting.pop()) {
     const start = node.position?.start.offset ?? 0;
@@ -41,7 +41,7 @@ function collect(root: Node, text: string, edits: { start: number; end: number; 
       const safe = source.replace(/<(?!br>)/g, "&lt;");
       if (safe !== source) edits.push({ start, end, text: safe });
     } else if (node.type === "text") {
-      // No tag to a parser of Markdown, but one to those who look for tags: it stands for itself in both.
+      // Not a tag to a Markdown parser, but to other readers: this spelling is text for both.
       const safe = source.replace(/\\?<(?=[A-Za-z/!?<])/g, "&lt;");
       if (safe !== source) edits.push({ start, end, text: safe });
     } else if (node.url !== undefined && !harmless.test(withoutControls(node.url))) {
@@ -52,7 +52,7 @@ function collect(root: Node, text: string, edits: { start: number; end: number; 
   }
 }
 
-/** Browsers ignore control characters and spaces in front of, and inside, a scheme. */
+/** Browsers ignore control characters and spaces before and inside a scheme. */
 const withoutControls = (url: string) => url.replace(/[\p{Cc}\s]/gu, "");
 
 function inside(node: Node, text: string): string {

@@ -1,9 +1,9 @@
-/** The errors of conversions, each with what to do about it. */
+/** The errors of conversions, each with a remedy. */
 import { SvcError } from "../kit/svc-error.ts";
 
 export const unreadable = (message: string, cause?: unknown) =>
   new SvcError("DOCUMENT_UNREADABLE", message, {
-    hint: "Open the file in the program that made it, and save it anew.",
+    hint: "Open the file in the program that made it, and save it again.",
     ...(cause === undefined ? {} : { cause }),
   });
 

@@ -1,9 +1,10 @@
 /**
- * Cuts text into sentences by Unicode's rules, and corrects the cuts at abbreviations and initials, which those rules do not know.
+ * Splits text into sentences by Unicode's rules, and corrects splits at abbreviations and initials, which those rules
+ * do not know.
  * Next hop: `cut-document.ts`.
  */
 
-/** A stretch of a text, in UTF-16 units. */
+/** A range of a text, in UTF-16 units. */
 export interface Span {
   start: number;
   end: number;
@@ -11,14 +12,14 @@ export interface Span {
 
 const segmenter = new Intl.Segmenter("en", { granularity: "sentence" });
 
-// What a full stop belongs to rather than ends. Units and titles, not words that often end a sentence.
+// Abbreviations whose full stop does not end a sentence: units and titles, but no words that often end a sentence.
 const abbreviation =
   /(?:^|[\s(])(?:e\.g|i\.e|cf|vs|al|approx|ca|dr|mr|mrs|ms|prof|st|fig|figs|eq|no|nos|vol|pp|p|\p{Lu})\.\s*$/iu;
 
-// A sentence longer than this is a table or a log: it is cut at white space.
+// A longer sentence is a table or a log; it is split at white space.
 const longest = 1_000;
 
-/** The sentences of a text, without the white space around them. Never empty ones. */
+/** The sentences of a text, without surrounding white space. Never empty. */
 export function sentences(text: string): Span[] {
   const spans: Span[] = [];
   let start = 0;
@@ -33,7 +34,7 @@ export function sentences(text: string): Span[] {
   return spans;
 }
 
-/** Cuts what is too long at white space, or in the middle of a word where there is none. */
+/** Splits long sentences at white space, or inside a word if there is none. */
 function* cut(text: string, span: Span): Generator<Span> {
   let { start } = span;
   while (span.end - start > longest) {

@@ -1,11 +1,11 @@
 /**
- * The words and numbers of a sentence, in lower case, for the comparisons that stemming would blur.
+ * The words and numbers of a sentence in lower case, for comparisons in which stemming would lose too much.
  * Next hop: `src/rag/conflicts.ts`.
  */
 
 const unspaced = String.raw`[\p{sc=Hangul}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]`;
 
-/** Scripts that hang units and particles on numbers and words, or write without spaces. */
+/** Scripts that attach units and particles to numbers and words, or write without spaces. */
 export const isUnspaced = (word: string) => new RegExp(`^${unspaced}`, "u").test(word);
 
 const word = new RegExp(
@@ -13,7 +13,7 @@ const word = new RegExp(
   "gu",
 );
 
-/** Words keep their apostrophes and hyphens, numbers lose the separators of thousands; `%` is a word. */
+/** Words keep apostrophes and hyphens, numbers lose thousands separators; `%` is a word. */
 export const wordsOf = (text: string): string[] =>
   text
     .toLowerCase()

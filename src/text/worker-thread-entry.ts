@@ -1,12 +1,12 @@
 /**
- * The thread in which texts are taken apart that anybody may have written; ended from outside when one takes too long.
+ * The thread that parses untrusted text. The main thread ends it when a text takes too long.
  * Next hop: `worker-thread.ts` is the other end.
  */
 import { parentPort } from "node:worker_threads";
 import { cutDocument } from "./cut-document.ts";
 import { neutralise } from "./neutralise.ts";
 
-/** What there is to be done, and with what. */
+/** The tasks of the thread. */
 export const tasks = { cut: cutDocument, neutralise };
 export type Tasks = typeof tasks;
 
@@ -14,7 +14,7 @@ parentPort?.on("message", ({ task, args }: { task: keyof Tasks; args: never }) =
   try {
     parentPort?.postMessage({ result: (tasks[task] as (...given: never) => unknown)(...args) });
   } catch (error) {
-    // Deeply nested quotes and lists overflow the stack of the code that reads the tree.
+    // Deeply nested quotes and lists overflow the stack of the recursive reader.
     if (!(error instanceof RangeError)) throw error;
     parentPort?.postMessage({ refusal: "It is nested too deeply." });
   }

@@ -10,7 +10,7 @@ import { ConcurrencyLimiter } from "../kit/concurrency-limiter.ts";
 import { unreadable } from "./refusals.ts";
 import type { Tasks } from "./worker-thread-entry.ts";
 
-/** In milliseconds, as long as a conversion may take; five megabytes of ordinary Markdown take four seconds. */
+/** In milliseconds, the same as for a conversion; five megabytes of ordinary Markdown take four seconds. */
 const longest = 30_000;
 
 /** In mebibytes, of a thread's heap. */
@@ -22,10 +22,10 @@ const script = new URL(
   import.meta.url,
 );
 
-/** Threads that wait for the next text, and the clocks of their patience. They keep no process from ending. */
+/** Idle threads and the timers that end them. They do not keep the process alive. */
 const idle = new Map<Worker, NodeJS.Timeout>();
 
-/** In milliseconds: nothing is kept ready for those who bring no more texts. */
+/** In milliseconds: an idle thread ends after this time. */
 const longestIdle = 60_000;
 
 interface Answer {
@@ -58,9 +58,9 @@ function take(): Worker {
     waiting.ref();
     return waiting;
   }
-  // Nothing that the platform was configured with is within reach of a text.
+  // A text cannot reach the platform's configuration.
   const thread = new Worker(script, { env: {}, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: memory } });
-  // An error while the thread is being ended has no receiver, and must not end this process.
+  // An error of a thread that is being ended must not end this process.
   return thread.on("error", () => {});
 }
 
@@ -73,7 +73,7 @@ function keep(thread: Worker): void {
   idle.set(thread, clock.unref());
 }
 
-/** A thread that answered is kept, any other one ended. */
+/** Keeps a thread that answered, and ends any other one. */
 async function answerOf(thread: Worker, message: object, timeMs: number): Promise<Answer> {
   const over = new AbortController();
   const { signal } = over;

@@ -1,6 +1,6 @@
 /**
- * `ctx.workflows`: starts, looks at and steers runs, in the call's own transaction and as its caller. Runs of others answer
- * as if they did not exist.
+ * `ctx.workflows`: starts, reads, retries and cancels runs, in the call's transaction and as its caller. Runs of other
+ * users answer as if they did not exist.
  * Next hop: `sql/workflows/start_workflow.sql` and the functions beside it.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
@@ -28,10 +28,10 @@ export interface CallWorkflowsOptions {
   transaction: RequestTransaction;
   access: Access;
   workflows: Workflows;
-  /** Whether the call runs as the system, and so past the ownership of runs. */
+  /** Whether the call runs as the system, which may access all runs. */
   system: boolean;
   pendingWork: PendingWork;
-  /** Whether mistakes are said in the log alone. */
+  /** Whether details of misuse are only logged. */
   production: boolean;
 }
 
@@ -77,7 +77,7 @@ export class CallWorkflows implements ContextWorkflows {
   }
 
   async list({ status, name, limit = 20, cursor }: ListOptions = {}) {
-    // One that there is not would find nothing, for ever.
+    // An unknown status would never find anything.
     if (status !== undefined && !workflowStatuses.includes(status)) {
       throw invalidOption("status", `one of ${workflowStatuses.join(", ")}`);
     }
@@ -115,7 +115,7 @@ export class CallWorkflows implements ContextWorkflows {
         this.#refuseInQuery();
         return isUuid(id) ? this.#ask(name, [id, ...values()]) : "unknown";
       },
-      // A refusal concerns the handler alone: it does not fail the call as a broken statement does.
+      // A refusal is an error of the handler: unlike a broken statement it does not fail the call.
       (answer) => {
         const error = refusals[answer];
         if (error) throw error();
@@ -150,7 +150,7 @@ export class CallWorkflows implements ContextWorkflows {
   }
 }
 
-/** What handlers get is what validation made of it; the encoding keeps dates and the like. */
+/** The arguments that handlers get: validated, and encoded so that dates and the like are kept. */
 async function argumentsOf(schema: StandardSchemaV1, args: unknown): Promise<string> {
   const checked = await validate(schema, args ?? {});
   if (checked.issues) throw new SvcError("VALIDATION_FAILED", undefined, { issues: checked.issues });
@@ -172,7 +172,7 @@ function invalidOption(path: string, expected: string): SvcError {
 
 const runNotFound = () => new SvcError("NOT_FOUND", "This run does not exist, or it is not yours.");
 
-/** By the answers of sql/workflows/ that are not "accepted". */
+/** Errors by the answers of sql/workflows/ other than "accepted". */
 const refusals: Record<string, () => SvcError> = {
   unknown: runNotFound,
   ended: () => new SvcError("CONFLICT", "This run has ended."),

@@ -1,10 +1,10 @@
 /**
- * How values of runs are stored: as results of procedures travel, `{"json": …, "meta"?: …}`, so that dates, bigints, sets
- * and the like come back as they were.
+ * Encodes stored values of runs in the wire form of procedures' results, `{"json": …, "meta"?: …}`, so that dates,
+ * bigints, sets and the like are restored.
  */
 import { serializer, toParts } from "../kit/rich-values.ts";
 
-/** In bytes: a step's result or an event is a fact, not a document. */
+/** In bytes: steps and events store facts, not documents. */
 const largestValue = 1_048_576;
 
 /** A stored value. */
@@ -13,7 +13,7 @@ export interface Stored {
   meta?: unknown[];
 }
 
-/** @param what names the value in errors @throws TypeError for what cannot be kept: files, cycles, more than 1 MiB */
+/** @param what names the value in errors @throws TypeError for files, cycles and more than 1 MiB */
 export function encodeValue(what: string, value: unknown): string {
   const { json, meta } = toParts(what, value, "Store it, and keep its id.");
   const text = JSON.stringify(meta.length > 0 ? { json, meta } : { json });
@@ -23,7 +23,7 @@ export function encodeValue(what: string, value: unknown): string {
   return text;
 }
 
-/** @param stored null where nothing was stored, which stands for null */
+/** @param stored null, for an absent value, is decoded as null */
 export function decodeValue(stored: Stored | null): unknown {
   if (stored === null) return null;
   return serializer.deserialize(stored.json, (stored.meta ?? []) as never);

@@ -1,6 +1,6 @@
 /**
- * Runs a workflow's handler until it waits or ends: claim → replay → release, in one of four ways. The result, the job
- * that continues the run and the end of this job are one transaction.
+ * Runs a workflow's handler until it waits or ends: claim → replay → release, in one of four ways. One transaction
+ * contains the result, the job that continues the run, and the end of this job.
  * Next hop: `replay.ts`; `sql/workflows/claim_run.sql` and the functions beside it.
  */
 import type { Logger } from "pino";
@@ -15,7 +15,7 @@ import { type ReplayOutcome, replay } from "./replay.ts";
 import { lostOr, RunLostError, RunPort, type RunRuntime } from "./run-port.ts";
 import { type NumberedStep, stepCache } from "./step-cache.ts";
 
-/** What sql/workflows/claim_run.sql gives. */
+/** The result of sql/workflows/claim_run.sql. */
 interface Claim {
   name: string;
   version: number;
@@ -26,7 +26,7 @@ interface Claim {
   system: boolean;
   msLeft: number | null;
   msOld: number;
-  /** Those that the worker did not know, or all. */
+  /** The steps that the worker did not know, or all. */
   steps: NumberedStep[];
   isAddition: boolean;
 }
@@ -40,15 +40,15 @@ export interface ExecuteOptions {
   finishWith(call: { name: string; text: string; values: unknown[] }): Promise<void>;
 }
 
-/** In milliseconds after its creation: for so long a run or job that needs newer code is left to other workers. */
+/** In milliseconds after its creation: during this time a run or job that needs newer code is left to other workers. */
 export const releaseTakes = 60 * 60_000;
-/** In milliseconds: between two such workers. */
+/** In milliseconds: delay before another worker gets the run. */
 const askOthersAfter = 5_000;
 
-/** Longer timers overflow; the deadline of such a run is looked at when it is claimed again. */
+/** Longer timers overflow. The deadline of such a run is checked when it is claimed again. */
 const longestTimer = 2_000_000_000;
 
-/** @throws errors of the database: then the job is tried again, and the run continues from its last checkpoint */
+/** @throws errors of the database: the job is then retried, and the run continues from its last checkpoint */
 export async function executeRun(runId: string, options: ExecuteOptions): Promise<void> {
   const { runtime } = options;
   const cache = stepCache(runtime);
@@ -78,13 +78,13 @@ export async function executeRun(runId: string, options: ExecuteOptions): Promis
   }
 }
 
-/** The job said which run it is about, not of what workflow. */
+/** The job names the run, but not its workflow. */
 function nameSpan(span: Span | undefined, { name, version }: Claim, runId: string): void {
   span?.rename(`process ${name}`);
   span?.set({ ...jobAttributes("process", name), "svc.workflow.version": version, "svc.workflow.run_id": runId });
 }
 
-/** A function of sql/workflows/ that takes the run and its fence, and its other arguments. */
+/** A function of sql/workflows/ that takes the run, its fence, and further arguments. */
 interface End {
   sql: "end_run" | "suspend_run" | "retry_run_later" | "pass_on_run";
   values: unknown[];
@@ -111,7 +111,7 @@ async function runUntilBlocked(
     signal,
     log,
   });
-  replaying.catch(() => {}); // the run is overdue: its result no longer counts
+  replaying.catch(() => {}); // the run is overdue: its result is ignored
   const ending = await Promise.race([replaying, overdue]).finally(() => clearTimeout(timer));
   if (!ending) {
     const message = "The workflow took longer than its maxDuration.";
@@ -153,7 +153,7 @@ const failed = (error: RunError, detail: string): End => ({
   values: ["failed", null, JSON.stringify(error), detail],
 });
 
-/** A version that was dropped is an error. A newer one has been started by newer code, whose workers know it. */
+/** A run of a dropped version fails. A run of a newer version is left to workers with newer code. */
 function unknownWorkflow({ name, version, msOld }: Claim, known: readonly WorkflowDefinition[], log: Logger): End {
   if (known.every((one) => one.version < version) && msOld < releaseTakes) {
     log.warn(

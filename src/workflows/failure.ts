@@ -1,18 +1,20 @@
-/** Why runs fail, and what of it is kept: for the user a code and a sentence, for operators everything. */
+/** Reasons why runs fail, and what is stored: a code and a sentence for the user, all details for operators. */
 import type { RunError } from "../contract/workflow-runs.ts";
 import { SvcError } from "../kit/svc-error.ts";
 
-/** The handler took another way than the one that was recorded. */
+/** The handler's calls differ from the recorded ones. */
 export class NonDeterministicError extends Error {
   override readonly name = "NonDeterministicError";
 }
 
-/** An author's mistake in a call of `wf`. Its text is ours and quotes only names, so readers of the run may see it. */
+/** An author's wrong call of `wf`. Readers of the run may see its text, because it is ours and quotes only names. */
 export class WorkflowMistake extends Error {
   override readonly name = "WorkflowMistake";
 }
 
-/** @param what begins our own messages: what toJSON() of an author's object throws may hold anything, and stays as it is */
+/**
+ * @param what begins our own messages. Other messages stay internal: toJSON() of an author's object may throw anything
+ */
 export function checked<T>(what: string, work: () => T): T {
   try {
     return work();
@@ -22,7 +24,7 @@ export function checked<T>(what: string, work: () => T): T {
   }
 }
 
-/** A step that failed for good, as its handler meets it, at once or at a later replay. */
+/** A step that failed for good, as the handler catches it: at once, or at a later replay. */
 export class StepError extends Error {
   override readonly name = "StepError";
   readonly error: RunError;
@@ -41,7 +43,7 @@ export class StepError extends Error {
   }
 }
 
-/** These would fail again. */
+/** Errors that a retry would repeat. */
 const final = [
   "BAD_REQUEST",
   "VALIDATION_FAILED",
@@ -61,7 +63,7 @@ const final = [
 export const isFinal = (error: unknown) =>
   error instanceof WorkflowMistake || (error instanceof SvcError && final.includes(error.code));
 
-/** An error that was not meant for callers is told as INTERNAL; its text may hold secrets. */
+/** Errors that are not meant for callers become INTERNAL, because their text may contain secrets. */
 export function runError(error: unknown, step?: string): RunError {
   if (error instanceof StepError) return error.error;
   const { code, message, hint } =
@@ -73,7 +75,7 @@ export function runError(error: unknown, step?: string): RunError {
   return { code, message, ...(hint !== undefined && { hint }), ...(step !== undefined && { step }) };
 }
 
-/** Everything, for operators. */
+/** All details, for operators. */
 export function detailOf(error: unknown): string {
   const parts: string[] = [];
   for (let current = error; current !== undefined && parts.length < 5; current = (current as Error)?.cause) {

@@ -1,6 +1,6 @@
 /**
- * The built-in procedures `workflows.*`, there when an application registers workflows: what a client may do with its runs.
- * Starting one is the application's own affair, in a mutation of its own.
+ * The built-in procedures `workflows.*` with which clients read and steer their runs. They exist if an application
+ * registers workflows. Starting a run is left to the application's own mutations.
  * Next hop: `src/workflows/context.ts`.
  */
 import { createSvcProcedureBuilders, type Procedure } from "../contract/procedure.ts";
@@ -10,7 +10,7 @@ import { v } from "../kit/v.ts";
 const { query, mutation } = createSvcProcedureBuilders();
 const id = v.string();
 
-/** By the last part of their names, as the generated `api.ts` groups them. */
+/** Keyed by the last part of their names, as the generated `api.ts` groups them. */
 export const workflowProcedures = {
   list: query
     .name("workflows.list")

@@ -1,4 +1,4 @@
-/** Runs as `ctx.workflows` and the `workflows.*` procedures give them, read from what SQL gives. */
+/** Converts runs from SQL to the form of `ctx.workflows` and the `workflows.*` procedures. */
 import type {
   RunError,
   WorkflowRun,
@@ -9,7 +9,7 @@ import type {
 import { decodeValue, type Stored } from "./encoding.ts";
 import { deriveWorkflowStatus } from "./status.ts";
 
-/** As SQL gives it: times are texts, values encoded. */
+/** As SQL returns it: times are texts, values encoded. */
 export type StoredRun = Record<string, string | null> & {
   status: WorkflowStatus;
   args: Stored;

@@ -1,5 +1,5 @@
 /**
- * What a replay is given and asks for: what was recorded, and the world that steps and waits happen in.
+ * The interface of a replay: its recorded steps, and the port through which it runs steps and waits.
  * Next hop: `run-port.ts` is that world, in the database.
  */
 import type { RequestDatabase } from "../contract/database.ts";
@@ -9,7 +9,7 @@ import type { RunError } from "../contract/workflow-runs.ts";
 import type { KeptConversion } from "../documents/conversion-cache.ts";
 import type { Stored } from "./encoding.ts";
 
-/** What was recorded at a position. */
+/** A recorded step or wait at a position. */
 export interface RecordedStep {
   position: string;
   kind: "step" | "wait" | "sleep";
@@ -19,7 +19,7 @@ export interface RecordedStep {
   error?: RunError | null;
 }
 
-/** A step under way. */
+/** A running step. */
 export interface RunningStep {
   position: string;
   name: string;
@@ -27,23 +27,25 @@ export interface RunningStep {
   readonly rag: WorkflowContext["rag"];
 }
 
-/** What a replay needs of the world. Both write, and throw RunLostError when the run is no longer this worker's. */
+/**
+ * What a replay can do. `step` and `wait` write, and throw RunLostError when the run no longer belongs to this worker.
+ */
 export interface ReplayPort {
-  /** Runs a step and records what it gave; where `last`, also that it failed. */
+  /** Runs a step and records its result; its failure too if `last` returns true. */
   step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T>;
   wait(position: string, kind: "wait" | "sleep", name: string, milliseconds: number | null): Promise<WaitAnswer>;
-  /** Converts a stored file as the run's user, and keeps the result: it may be larger than a checkpoint. */
+  /** Converts a stored file as the run's user. The result is stored apart: it may exceed a checkpoint. */
   convert(input: ConvertStoredInput): Promise<KeptConversion>;
-  /** What was kept, or null when it was swept. */
+  /** The stored result, or null when it was removed. */
   conversion(kept: KeptConversion): Promise<ConvertedDocument | null>;
 }
 
-/** Runs a step's function; given the step, so that `wf.db` finds it. */
+/** Runs a step's function; gets the step, so that `wf.db` finds it. */
 export type Enter<T> = (step: RunningStep) => Promise<T>;
 export type WaitAnswer = { done: boolean; result: Stored | null };
 
-/** A step's own error, to be tried again. Any other error of the port ends the replay, but for an interruption. */
+/** A step's own error, to be retried. Other errors of the port end the replay, except for an interruption. */
 export class StepFailure extends Error {}
 
-/** The worker ends, and so the step was broken off: the next replay begins it anew, and no attempt was used up. */
+/** The worker stops, so the step was aborted. The next replay starts it again, and no attempt is used up. */
 export class StepInterrupted extends Error {}

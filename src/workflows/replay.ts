@@ -1,10 +1,11 @@
 /**
- * The `wf` of one replay: runs a handler from its start, answers from the checkpoints what was done before, does what is
- * new, and finds out when nothing is left but to wait.
+ * The `wf` of one replay. It runs a handler from its start, answers completed steps from checkpoints, executes new
+ * ones,
+ * and detects when the run can only wait.
  *
- * The handler's way is a tree of positions: "0", "1", … and inside the branches of a parallel at "2": "2.0.0", "2.1.0", ….
- * A *strand* is a line of it that can go on by itself: the handler, or a branch. When every strand is stuck and no step is
- * under way, the replay is over.
+ * The handler's calls form a tree of positions: "0", "1", … and inside the branches of a parallel at "2": "2.0.0",
+ * "2.1.0", …. A *strand* is a line of calls that can continue by itself: the handler, or a branch. When every strand is
+ * blocked and no step is running, the replay ends.
  * Next hop: `execute.ts` claims runs and ends them; `run-port.ts` runs a step.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -36,10 +37,10 @@ export interface ReplayOptions {
   definition: WorkflowDefinition;
   args: unknown;
   recorded: readonly RecordedStep[];
-  /** Errors since the last checkpoint. */
+  /** Failures since the last checkpoint. */
   attempts: number;
   port: ReplayPort;
-  /** Aborted when the worker has to stop: then no new step begins. */
+  /** Aborted when the worker has to stop: no new step begins then. */
   signal: AbortSignal;
   log: Logger;
 }
@@ -51,7 +52,7 @@ interface Place {
 
 const places = new AsyncLocalStorage<Place>();
 
-/** Runs the handler once. @throws what the port threw, when that was no step's own error */
+/** Runs the handler once. @throws errors of the port, except errors of a step */
 export const replay = (options: ReplayOptions): Promise<ReplayOutcome> => new Replay(options).run();
 
 const patienceOf = (duration: Duration) => checked(JSON.stringify(duration), () => milliseconds(duration));
@@ -59,14 +60,14 @@ const patienceOf = (duration: Duration) => checked(JSON.stringify(duration), () 
 class Replay implements WorkflowContext {
   readonly #options: ReplayOptions;
   readonly #recorded: Map<string, RecordedStep>;
-  /** Positions at which a parallel was recorded: those that others begin with. */
+  /** Positions of recorded parallels: prefixes of other positions. */
   readonly #parallels = new Set<string>();
   readonly #met = new Set<string>();
   readonly #stuck: string[] = [];
   readonly #outcome = Promise.withResolvers<ReplayOutcome>();
-  /** Strands that can go on. */
+  /** Strands that can continue. */
   #live = 1;
-  /** Steps and waits that are being worked on. */
+  /** Steps and waits in progress. */
   #active = 0;
   #retry: { error: unknown; step: string } | undefined;
   #returned: { value: unknown } | undefined;
@@ -81,7 +82,7 @@ class Replay implements WorkflowContext {
     }
   }
 
-  /** Each call is a step of its own. */
+  /** Each call is a separate step. */
   readonly services: WorkflowServices = {
     document: { convert: (input) => this.#convert(input) },
   };
@@ -149,7 +150,7 @@ class Replay implements WorkflowContext {
   }
 
   async parallel<const B extends readonly (() => unknown)[]>(branches: B): Promise<never> {
-    // What is a promise has begun on this strand, in an order that no replay could repeat.
+    // A promise has already begun on this strand, in an order that no replay could repeat.
     if (!Array.isArray(branches) || branches.some((branch) => typeof branch !== "function")) {
       throw new WorkflowMistake(
         "wf.parallel takes a list of functions, as in wf.parallel([() => wf.step(…), () => wf.step(…)]).",
@@ -165,7 +166,7 @@ class Replay implements WorkflowContext {
           return await places.run({ branch: { prefix: `${position}.${index}.`, next: 0 } }, async () => branch());
         } finally {
           left--;
-          if (left > 0) this.#live--; // the last one hands its life to the branch that waits for all
+          if (left > 0) this.#live--; // the last branch passes its place to the strand that waits for all
           this.#settleIfIdle();
         }
       }),
@@ -193,7 +194,7 @@ class Replay implements WorkflowContext {
     return done ? decodeValue(result) : this.#block(position);
   }
 
-  /** Takes the next position of this strand, and compares it with what was recorded there. */
+  /** Takes the strand's next position, and compares the call with what was recorded there. */
   #meet(kind: RecordedStep["kind"] | "parallel", name: string) {
     const place = places.getStore();
     if (!place) throw new WorkflowMistake("wf was used outside its handler.");
@@ -216,7 +217,7 @@ class Replay implements WorkflowContext {
     return { place, position, before };
   }
 
-  /** Ends the replay, even where the handler catches what is thrown to it. */
+  /** Ends the replay, even if the handler catches the error. */
   #diverged(how: string, cause?: unknown): Error {
     const { name, version } = this.#options.definition;
     const error = new NonDeterministicError(
@@ -228,7 +229,10 @@ class Replay implements WorkflowContext {
     return error;
   }
 
-  /** What is the run's and no step's own error ends the replay: the handler, which could catch it and go on, never meets it. */
+  /**
+   * An error of the run, other than a step's, ends the replay. The handler never sees it, since it could catch it and
+   * continue.
+   */
   async #work<T>(work: () => Promise<T>): Promise<T> {
     this.#active++;
     try {
@@ -243,7 +247,7 @@ class Replay implements WorkflowContext {
     }
   }
 
-  /** For ever: what comes after it belongs to another replay. @param position of the wait that holds it up */
+  /** Never resolves; a later replay continues here. @param position of the wait that blocks */
   #block(position?: string): Promise<never> {
     if (position !== undefined) this.#stuck.push(position);
     this.#live--;
@@ -251,7 +255,7 @@ class Replay implements WorkflowContext {
     return new Promise(() => {});
   }
 
-  /** Looks, when what has just happened has had its consequences, whether anything can go on. */
+  /** After pending callbacks, checks whether any strand can continue. */
   #settleIfIdle(): void {
     setImmediate(() => {
       if (this.#active > 0) return;
@@ -272,7 +276,7 @@ class Replay implements WorkflowContext {
     if (this.#metAll("failed", error)) this.#outcome.resolve({ kind: "failed", error });
   }
 
-  /** A handler that stops before it has met all that was recorded has gone another way, however it stops. */
+  /** Fails a handler that stopped before it reached all recorded steps: its calls differ, however it stopped. */
   #metAll(how: string, cause?: unknown): boolean {
     const unmet = this.#options.recorded.find(({ position }) => !this.#met.has(position));
     if (unmet) {

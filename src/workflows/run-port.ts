@@ -1,5 +1,5 @@
 /**
- * What a replay does to the world: runs steps in the identity of the run's user, and writes checkpoints.
+ * The port of a replay to the database: runs steps with the identity of the run's user, and writes checkpoints.
  * Next hop: `sql/workflows/record_step.sql`, `sql/workflows/begin_wait.sql`.
  */
 import { type AiCall, withAiCall } from "../ai/call.ts";
@@ -27,21 +27,21 @@ import {
   type WaitAnswer,
 } from "./replay-port.ts";
 
-/** The run was cancelled, or is another worker's: nothing more that this one does for it counts. */
+/** The run was cancelled, or another worker has it: further results of this worker are ignored. */
 export class RunLostError extends Error {}
 
-/** What was thrown by the step, rather than what it was wrapped in. */
+/** The type of the error that the step threw, not of its wrapper. */
 const failureType = (error: unknown) =>
   errorType(error instanceof StepFailure || error instanceof StepError ? (error.cause ?? error) : error);
 
-/** The fence of sql/workflows/lock_run.sql. */
+/** Converts the fence's error, SV409 (sql/workflows/lock_run.sql). */
 export const lostOr = (error: unknown) =>
   sqlState(error) === "SV409" ? new RunLostError("the run is no longer held", { cause: error }) : error;
 
 const record = { name: "svc_record_step", text: "select svc.record_step($1, $2, $3, $4, $5, $6, $7)" };
 const wait = { name: "svc_begin_wait", text: "select svc_private.begin_wait($1, $2, $3, $4, $5, $6) as answer" };
 
-/** What a run needs of the process. */
+/** What a run needs from the process. */
 export interface RunRuntime extends ConversionRuntime {
   requestDatabase: CreateRequestDatabase;
 }
@@ -53,7 +53,7 @@ export class RunPort implements ReplayPort {
   readonly #identity: Identity;
   readonly #signal: AbortSignal;
 
-  /** @param signal aborted when the worker ends: what takes long is broken off then */
+  /** @param signal aborted when the worker stops, to abort long steps */
   constructor(runtime: RunRuntime, runId: string, fence: number, identity: Identity, signal: AbortSignal) {
     this.#runtime = runtime;
     this.#runId = runId;
@@ -114,14 +114,14 @@ export class RunPort implements ReplayPort {
       await this.#record(transaction, values(done.stored, null));
     } catch (error) {
       await transaction.rollback();
-      // Whether it was committed is not known here: the next replay finds the checkpoint, or does not.
+      // The commit's outcome is unknown here: the next replay looks for the checkpoint.
       if (error instanceof RunLostError || isConnectionLoss(error)) throw error;
       return fail(error);
     }
     return done.result;
   }
 
-  /** In the step's own transaction if it used one: what it wrote and the checkpoint commit together. */
+  /** In the step's own transaction if it used one: its writes and the checkpoint commit together. */
   async #record(transaction: RequestTransaction | null, values: unknown[]): Promise<void> {
     const asLost = (error: unknown) => {
       throw lostOr(error);
@@ -129,7 +129,7 @@ export class RunPort implements ReplayPort {
     if (!transaction?.isOpen) return void (await this.#runtime.systemPool.query({ ...record, values }).catch(asLost));
     const recording = transaction.asLogin(record, values).catch(asLost);
     if (this.#identity.role === "svc_system") await recording; // the system's connections are not pipelined
-    // COMMIT follows in the same round trip: after a statement that failed, PostgreSQL makes a rollback of it.
+    // COMMIT follows in the same round trip. After a failed statement PostgreSQL turns it into a rollback.
     const [recorded, committed] = await Promise.allSettled([recording, transaction.commit()]);
     if (recorded.status === "rejected") throw recorded.reason;
     if (committed.status === "rejected") throw committed.reason;
@@ -140,7 +140,7 @@ export class RunPort implements ReplayPort {
     return this.#identity.role === "svc_system" ? systemPool : requestPool;
   }
 
-  /** For whom a step uses the AI module, whose files it reads, and what commits with the checkpoint. */
+  /** The user, files and transaction of AI calls in a step. */
   #aiCall(transaction: RequestTransaction): AiCall {
     const storage = new CallStorage(this.#runtime.storage, transaction, "write");
     const { ai: services, storage: files, limits } = this.#runtime;

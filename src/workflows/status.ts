@@ -1,8 +1,8 @@
-/** What a run is doing, from what is stored of it. Shared by the records of `ctx.workflows` and by applications. */
+/** Derives a run's status from its stored state. Shared by the records of `ctx.workflows` and by applications. */
 import type { DerivedWorkflowStatus, WorkflowStatus } from "../contract/workflow-runs.ts";
 
 /**
- * Tells apart what `pending` may mean.
+ * Distinguishes the meanings of `pending`.
  *
  * @param marker the run's `waitMarker`: `wait:EVENT`, `sleep#POSITION`, or anything else
  * @example

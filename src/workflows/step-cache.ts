@@ -1,14 +1,14 @@
 /**
- * Keeps the checkpoints of runs that this worker had lately, so that the next run of the handler reads only new ones.
+ * Caches the checkpoints of a worker's recent runs, so that the next replay reads only new ones.
  * Next hop: `sql/workflows/claim_run.sql`, which decides whether they still hold.
  */
 import type { RecordedStep } from "./replay-port.ts";
 import type { RunRuntime } from "./run-port.ts";
 
-/** A checkpoint as claim_run gives it. */
+/** A checkpoint as claim_run returns it. */
 export interface NumberedStep extends RecordedStep {
   seq: number;
-  /** When it was made, as PostgreSQL writes it. */
+  /** When it was created, as PostgreSQL writes it. */
   at: string;
 }
 
@@ -22,7 +22,7 @@ const maxSize = 32_000_000;
 
 export class StepCache {
   readonly #maxSize: number;
-  /** Those that were claimed last are the last. */
+  /** In the order of their last claim. */
   readonly #runs = new Map<string, CachedRun>();
   #size = 0;
 
@@ -30,7 +30,7 @@ export class StepCache {
     this.#maxSize = size;
   }
 
-  /** What to tell claim_run: number and time of the last checkpoint that is known, and the numbers of those not done. */
+  /** Arguments of claim_run: number and time of the last known checkpoint, and the numbers of unfinished ones. */
   known(runId: string): [number | null, string | null, number[]] {
     const steps = this.#runs.get(runId)?.steps ?? [];
     const last = steps.at(-1);
@@ -38,15 +38,15 @@ export class StepCache {
   }
 
   /**
-   * Puts what claim_run gave together with what was known.
+   * Merges the claimed checkpoints with the cached ones.
    *
-   * @param isAddition whether what was known still holds
-   * @returns all checkpoints of the run, in the order in which they were made
+   * @param isAddition whether the cached checkpoints are still valid
+   * @returns all checkpoints of the run, in the order of their creation
    */
   merge(runId: string, claimed: NumberedStep[], isAddition: boolean): NumberedStep[] {
     const before = isAddition ? this.#runs.get(runId) : undefined;
     this.forget(runId);
-    // Those that were not done come again, unless they were deleted.
+    // Unfinished checkpoints are sent again, unless they were deleted.
     const kept = before?.steps.filter(({ done }) => done) ?? [];
     const steps = [...kept, ...claimed].sort((a, b) => a.seq - b.seq);
     const size = (before?.size ?? 0) + JSON.stringify(claimed).length;

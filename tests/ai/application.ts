@@ -1,4 +1,4 @@
-/** Procedures that hand everything to the AI module, and a route that streams. */
+/** Procedures that call the AI module, and a route that streams. */
 import { createAi, createSvcHttpRouteBuilders, createSvcProcedureBuilders, v } from "../../src/index.ts";
 import { fileProcedures } from "../support/files.ts";
 

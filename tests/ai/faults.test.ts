@@ -1,4 +1,6 @@
-/** Providers that fail: every call ends in a clear error or after a bounded retry, costs nothing, and tells no secret. */
+/**
+ * Failing providers: every call ends in a clear error or after a bounded retry, costs nothing, and discloses no secret.
+ */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -18,7 +20,7 @@ const input = v.object({ text: v.string() });
 const of = (name: string) => createSvcProcedureBuilders().query.name(`faults.${name}`).input(input);
 const messages = (text: string) => [{ role: "user" as const, content: text }];
 
-/** Every call that a remote provider answers, with the secret in it. */
+/** Every call to a remote provider, with the secret in its input. */
 const procedures = {
   chat: of("chat").handler(({ input }) => ai.chat({ messages: messages(input.text) })),
   stream: of("stream").handler(async ({ input }) => {

@@ -1,4 +1,4 @@
-/** The programs of this machine: tesseract reads, espeak-ng speaks, pocketsphinx listens. For real, where they are. */
+/** The local programs, if installed: tesseract reads, espeak-ng speaks, pocketsphinx listens. */
 import { accessSync, constants } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { speechSamples } from "../../src/ai/wav.ts";
 const provider = localProvider();
 const never = new AbortController().signal;
 
-/** Skips, and says why, what needs programs that are not installed. */
+/** Skips tests whose programs are not installed, and says why. */
 function needs(...programs: string[]) {
   const isThere = (program: string) =>
     (process.env.PATH ?? "").split(delimiter).some((folder) => {
@@ -28,7 +28,7 @@ function needs(...programs: string[]) {
   return test.skipIf(missing.length > 0);
 }
 
-// Drawn before the first image is read: from then on this process reads no SVG.
+// Drawn before the first image is read: afterwards this process reads no SVG.
 const picture = await sharp(
   Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="900" height="120">
     <rect width="100%" height="100%" fill="white"/>

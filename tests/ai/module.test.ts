@@ -1,4 +1,4 @@
-/** The AI module against a provider that speaks OpenAI's protocol: what comes back, what it costs, and what goes wrong. */
+/** The AI module with a provider that speaks OpenAI's protocol: results, costs and errors. */
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
@@ -68,7 +68,7 @@ describe("chat", () => {
   });
 
   test("and its neighbours refuse numbers and texts that are none before anything is reserved or called", async () => {
-    // A reservation of less than nothing would make room for what others spend at the same time.
+    // A negative reservation would make room for the calls of others.
     const wrong: [string, object][] = [
       ["chat", { maxTokens: -1_000_000 }],
       ["chat", { maxTokens: null }],
@@ -209,7 +209,7 @@ test("a transcription that nobody can make says so, and is not tried again and a
   const { body: audio } = await svc.mutate(ann, "ai.speak", { text: "hello" });
   const { body } = await svc.mutate(ann, "ai.transcribe", { storageId: audio.json.id });
   const { body: deadly } = await svc.mutate(ann, "ai.transcribe", { storageId: audio.json.id });
-  // As when each of five workers died of it.
+  // As if five workers had died of it.
   await db.sql("update graphile_worker._private_jobs set attempts = 5 where payload ->> 'id' = $1", [deadly.json.id]);
   const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
   const worker = await startWorker({ config: { ...base, storage: { driver: "disk", dir } } });
@@ -241,7 +241,8 @@ describe("credits", () => {
 
   test("near a user's cap, 200 calls at the same time do not overspend", async () => {
     const answers = await Promise.all(Array.from({ length: 200 }, () => svc.query(ann, "ai.chat", { text: "hello" })));
-    // Who met others' reservations was refused for what was not spent in the end: that is left for who comes one by one.
+    // Concurrent reservations refuse calls for amounts that are not spent in the end; sequential calls can spend the
+    // rest.
     let later = 0;
     while ((await svc.query(ann, "ai.chat", { text: "hello" })).status === 200) later++;
     const lines = await ledger(ann);

@@ -1,4 +1,4 @@
-/** A model's text on its way to the SDK: piece by piece, with errors that have a status, and ended by whoever leaves. */
+/** A model's text on its way to the SDK: in pieces, with errors that have a status. A reader who leaves ends it. */
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";

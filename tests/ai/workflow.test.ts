@@ -1,4 +1,4 @@
-/** The AI module inside a workflow's step: as the run's user, at their cost. */
+/** The AI module inside a workflow's step: as the run's user, and charged to that user. */
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";

@@ -1,4 +1,4 @@
-// If this file fails, somebody without an account reaches what no policy guards, or a harmless handler is refused.
+// If this file fails, an anonymous caller reaches data that no policy protects, or a harmless handler is refused.
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ const allowed = (
 ).flat();
 
 let folder: string;
-/** What each application was refused with. */
+/** The refusal of each application. */
 let messages: Record<string, string>;
 
 beforeAll(async () => {
@@ -43,7 +43,7 @@ test("there are cases of both kinds, and each refused one says where", () => {
   expect(new Set([...all, ...allowed].map(({ name }) => name)).size).toBe(all.length + allowed.length);
 });
 
-/** Expects a refusal that names exactly the marked lines, each with the marked text and what to do. */
+/** Expects a refusal that names exactly the marked lines, each with the marked text and a remedy. */
 function expectRefusal(application: Case): void {
   const message = messageOf(application);
   const found = [...message.matchAll(/^ {2}(\S+:\d+):\d+\n {4}(.+)\n {4}(.+)$/gm)].map(([, place, text]) => ({

@@ -1,7 +1,8 @@
 /**
- * Small applications as text, several in a file of `cases/`: `=== name: title` begins one, in its `backend/tasks.ts`;
- * `--- path` begins another file of it; a comment `! text` ends a line where that text is expected. `OPEN(…)` defines the
- * anonymous handler, `ALLOW` is a complete allow comment, `NAME` the handler's name. What a case leaves out, `defaults` fills in.
+ * Small applications as text, several in a file of `cases/`. `=== name: title` begins an application, in its
+ * `backend/tasks.ts`; `--- path` begins another file of it. A comment `! text` expects that text in a finding for its
+ * line. `OPEN(…)` defines the anonymous handler, `ALLOW` is a complete allow comment, `NAME` the handler's name.
+ * `defaults` supplies omitted parts.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -10,7 +11,7 @@ export interface Case {
   name: string;
   title: string;
   files: ReadonlyMap<string, string>;
-  /** `backend/tasks.ts:3` and the text expected there. */
+  /** For example `backend/tasks.ts:3`, and the text expected there. */
   expected: { place: string; text: string }[];
 }
 
@@ -70,7 +71,7 @@ function parseCase(text: string, nameOf: (name: string) => string): Case {
   return { name, title, files, expected };
 }
 
-/** No line is added, so places stay the same. */
+/** Adds no line, so positions stay the same. */
 function expand(code: string, name: string, isSql: boolean): string {
   const full = code
     .replace("OPEN(", `export const open = procedure.query.name("${name}").allowAnonymous().handler(`)
@@ -80,7 +81,7 @@ function expand(code: string, name: string, isSql: boolean): string {
   return needs && !full.includes("runtime.ts") ? `${full}\nimport { procedure } from "./runtime.ts";` : full;
 }
 
-/** Packages that the cases import, where the folders of the cases find them. */
+/** Packages that the cases import, in a folder where they are found. */
 export async function writePackages(folder: string): Promise<void> {
   for (const name of ["some-package", "postgres"]) {
     const path = join(folder, "node_modules", name);
@@ -91,7 +92,7 @@ export async function writePackages(folder: string): Promise<void> {
   }
 }
 
-/** Writes a case into a folder of its own. */
+/** Writes a case into a separate folder. */
 export async function writeCase(folder: string, { name, files }: Case): Promise<string> {
   const root = join(folder, name);
   for (const [file, text] of files) {

@@ -1,4 +1,5 @@
-// If this file fails, somebody without an account reaches what no policy guards, by way of a file that is not the handler's.
+// If this file fails, an anonymous caller reaches data that no policy protects, through another file than the
+// handler's.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -1,4 +1,4 @@
-/** Loads the applications in the given folders, and prints as JSON with what message each was refused. */
+/** Loads the applications in the given folders, and prints the message of each refusal as JSON. */
 import { loadApp } from "../../src/app/load-app.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 

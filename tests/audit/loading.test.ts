@@ -1,4 +1,4 @@
-// If this file fails, an application that the audit refuses is generated, migrated and served all the same.
+// If this file fails, an application that the audit refuses is still generated, migrated or served.
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -34,7 +34,7 @@ export const total = procedure.query.name("tasks.total").allowAnonymous().handle
 export default defineApi({ procedures: { total } });
 `;
 
-/** Writes an application and gives its folder. */
+/** Writes an application and returns its folder. */
 async function application(name: string, index: string, files: Record<string, string> = {}): Promise<string> {
   const cwd = join(folder, name);
   for (const [path, content] of Object.entries({ "backend/index.ts": index, ...files })) {

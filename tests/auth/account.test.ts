@@ -1,5 +1,5 @@
-// If this file fails, somebody cannot change their password, or be rid of a stolen session or of their account; or
-// somebody else can.
+// If this file fails, a user cannot change the password, end a stolen session or delete the account; or another person
+// can.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type AuthServer, ann, origin, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
@@ -78,7 +78,7 @@ describe("a changed password", () => {
   });
 
   test("leaves no session to a sign-in with the old one that was under way", async () => {
-    // Passwords that cost nothing, and a comparison that can be held up after it has found the password right.
+    // Cheap passwords, and a comparison that can be paused after a match.
     const held: PromiseWithResolvers<void>[] = [];
     const reached = Promise.withResolvers<void>();
     const slow = await startAuthServer(db, {
@@ -170,7 +170,7 @@ describe("a deleted user", () => {
     const answer = await server.post("/delete-user", { password: ann.password }, { bearer: body.sessionToken });
     expect(answer).toMatchObject({
       status: 409,
-      body: { code: "CONFLICT", error: expect.stringMatching(/refers to/) },
+      body: { code: "CONFLICT", error: expect.stringMatching(/refer to this account/) },
     });
     expect(answer.text).not.toMatch(/invoice|fkey/);
     expect(await isAlive(body)).toBe(true);

@@ -1,4 +1,4 @@
-// If this file fails, an application's own user fields are lost, wrong, or open to whoever signs up.
+// If this file fails, an application's own user fields are lost, wrong, or writable at sign-up.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AuthDefinition, defineAuth } from "../../src/contract/auth.ts";
 import { DefinitionError } from "../../src/kit/definition-error.ts";
@@ -121,7 +121,7 @@ describe("the betterAuth hook", () => {
   });
 });
 
-// what is declared, and what the error must name
+// declarations, and the name that the error must contain
 const mistakes: { definition: unknown; names: RegExp }[] = [
   {
     definition: { emailandpassword: {} },

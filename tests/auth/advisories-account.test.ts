@@ -1,5 +1,5 @@
-// What went wrong in the library's limits, mails and passwords, tried on ours; each test is named after the advisory. If
-// one fails, its hole is open here. What all of them mean to svc: docs/reference/advisories.md.
+// Advisories about the library's limits, mails and passwords, tried on this service; each test is named after one. A
+// failing test means that the hole is open here. Explanations: docs/reference/advisories.md.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type AuthServer, type AuthServerOptions, ann, origin, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
@@ -47,7 +47,7 @@ describe("limits", () => {
     for (const path of spellings) {
       const before = await tried();
       const { status } = await post(server, path, wrong);
-      // Another path; or the same one, counted.
+      // Another path, or the same one, which is counted.
       if (status !== 404 && status !== 400) expect([status, await tried()]).toEqual([401, before + 1]);
     }
     const statuses = [];
@@ -201,7 +201,7 @@ describe("mailboxes", () => {
   test("GHSA-qq9h-g4jm-xgf3: password and sessions of a squatter survive the owner's proof of the mailbox", async () => {
     const server = await start();
     const squatter = (await server.signUp({ ...ann, password: "of the squatter" })).body;
-    // The owner finds the address taken, and takes the account over with the mailbox.
+    // The owner finds the address taken, and takes over the account by the mailbox.
     await server.post("/reset-password", { token: await resetToken(server), newPassword: "of the owner" });
     expect(await server.caller(squatter.sessionToken)).toBeNull();
     expect((await server.post("/token", {}, { bearer: squatter.sessionToken })).status).toBe(401);

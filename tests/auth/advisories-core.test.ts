@@ -1,5 +1,5 @@
-// What went wrong in the library's own origins, paths, cookies and sessions, tried on ours; each test is named after the
-// advisory. If one fails, its hole is open here. What all of them mean to svc: docs/reference/advisories.md.
+// Advisories about the library's origins, paths, cookies and sessions, tried on this service; each test is named after
+// one. A failing test means that the hole is open here. Explanations: docs/reference/advisories.md.
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createLibrary } from "../../src/auth/library.ts";
@@ -256,7 +256,7 @@ describe("CVE-2025-71403: trusted origins with wildcards and patterns", () => {
 
   test("the library is given the list as it is, and no hook of the application widens it", async () => {
     const lists: string[][] = [];
-    // A plugin is started with what the library goes by.
+    // Starts a plugin with the library's settings.
     const plugin = {
       id: "planted",
       init: (context: { trustedOrigins: string[] }) => void lists.push(context.trustedOrigins),

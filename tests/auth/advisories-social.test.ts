@@ -1,5 +1,5 @@
-// What went wrong in other people's social sign-in, above all in the library's own, tried on ours. If a test fails, its
-// advisory is about this service: https://github.com/better-auth/better-auth/security/advisories
+// Advisories about social sign-in, mostly of the library, tried on this service. A failing test means that its advisory
+// applies here: https://github.com/better-auth/better-auth/security/advisories
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AuthServer, origin, startAuthServer } from "../support/auth-server.ts";
 import { Browser, exchange, results } from "../support/browser.ts";

@@ -1,4 +1,4 @@
-// If this file fails, the counters of attempts lose or invent some, wait for each other for ever, or fill the disk.
+// If this file fails, the counters of attempts lose or invent attempts, block each other for ever, or fill the disk.
 import pg from "pg";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { networkOf } from "../../src/http/client-address.ts";

@@ -1,4 +1,4 @@
-// If this file fails, passwords can be guessed faster than the limits say, or guessing locks out who knows theirs.
+// If this file fails, passwords can be guessed faster than the limits allow, or guesses lock out the account's owner.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type AuthServer, type AuthServerOptions, ann, origin, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
@@ -16,14 +16,14 @@ beforeEach(() => db.sql('delete from auth."user"; delete from auth.attempt'));
 afterEach(() => Promise.all(started.splice(0).map((server) => server.close())));
 
 const wrong = { ...ann, password: "wrong horse" };
-/** Behind the one proxy that is believed, a client at that address. */
+/** A client with that address, behind the one trusted proxy. */
 const at = (address: string, more: Record<string, string> = {}) => ({
   headers: { "x-forwarded-for": address, ...more },
 });
 const home = at("192.0.2.1");
 const strangers = (n: number) => at(`198.51.100.${n}`);
 const limited = { status: 429, body: { code: "RATE_LIMITED" } };
-/** What was answered, but for what differs in every answer. */
+/** The answer, without the parts that differ in every answer. */
 const told = ({ status, body, headers }: Awaited<ReturnType<AuthServer["post"]>>) => {
   const { requestId: _, ...rest } = body;
   const names = [...headers.keys()].filter((name) => !["date", "x-request-id", "retry-after"].includes(name));
@@ -55,7 +55,7 @@ describe("wrong passwords for an account", () => {
     for (let n = 0; n < 4; n++) await server.post("/sign-in", wrong, strangers(n));
     expect(await server.post("/sign-in", ann, strangers(9))).toMatchObject(limited);
     expect((await server.post("/sign-in", ann, home)).status).toBe(200);
-    // There they are counted, too, and by themselves.
+    // Attempts there are counted separately.
     for (let n = 0; n < 3; n++) expect((await server.post("/sign-in", wrong, home)).status).toBe(401);
     expect(await server.post("/sign-in", ann, home)).toMatchObject(limited);
     await db.sql("update auth.attempt set ends_at = now(), kept_until = now()");

@@ -1,4 +1,4 @@
-// If this file fails, a burst of sign-ins takes all threads and connections, or people wait for a place that never comes.
+// If this file fails, a burst of sign-ins takes all threads and connections, or sign-ins wait for ever.
 import { expect, test } from "vitest";
 import { ConcurrencyLimiter } from "../../src/kit/concurrency-limiter.ts";
 
@@ -33,7 +33,7 @@ test("gives a place on when a call fails", async () => {
   expect(await limiter.run(async () => "again")).toBe("again");
 });
 
-/** Calls that run until they are told to end, in the order in which they began. */
+/** Calls that run until they are ended, in the order of their start. */
 function callsOf(limiter: ConcurrencyLimiter) {
   const begun: string[] = [];
   const ends: (() => void)[] = [];

@@ -113,7 +113,7 @@ describe("the cookie", () => {
     ]) {
       expect(await me(header), header).toMatchObject({ status: 401 });
     }
-    // Blanks that a careless server takes away, and a browser does not take for the protected name.
+    // Blanks that a careless server trims; for a browser such a name is not protected.
     for (const blank of ["\t", "\u00a0", "\u00c2\u00a0", "\u0085", "\u00a0\t"]) {
       expect(await me(`a=b; ${blank}${cookie}`), JSON.stringify(blank)).toMatchObject({ status: 401 });
       expect(await me(`a=b; ${name}${blank}=${token}`), JSON.stringify(blank)).toMatchObject({ status: 401 });
@@ -137,7 +137,7 @@ describe("the cookie", () => {
     const rotated = await startAuthServer(db, { secrets: [`new-${secret}`, secret] });
     const answer = await rotated.get("/me", { headers: { cookie } });
     expect(answer.status).toBe(200);
-    // From here on it is signed by the new secret, which then suffices.
+    // From here on it is signed with the new secret, which then suffices.
     const alone = await startAuthServer(db, { secrets: [`new-${secret}`] });
     expect((await alone.get("/me", { headers: { cookie: kept(answer) } })).status).toBe(200);
     expect((await alone.get("/me", { headers: { cookie } })).status).toBe(401);
@@ -184,7 +184,7 @@ describe("a cookie that is no session", () => {
     let random = 1;
     for (let tries = 0; tries < 10_000; tries++) {
       const flipped = Buffer.from(bytes);
-      // Every bit of the value once, then as many pairs of bits as are left.
+      // Flips every bit of the value once, then random pairs of bits.
       const flip = (bit: number) => {
         flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
       };
@@ -210,7 +210,7 @@ describe("a cookie that is no session", () => {
       expect(answer.body.hint).toContain("Remove the cookies");
       expect(await server.auth.authenticate({ cookie: header, origin }, "write")).toBeNull();
     }
-    // Signing out is safe to do with all of them.
+    // Signing out works with all of them.
     const out = await server.post("/sign-out", undefined, { headers: { ...from, cookie: `${mine}; ${theirs}` } });
     expect([out.status, isCleared(out)]).toEqual([200, true]);
     expect([(await me(mine)).status, (await me(theirs)).status]).toEqual([401, 401]);

@@ -1,10 +1,10 @@
-// If this file fails, many sign-ins from one network keep everybody else from signing in.
+// If this file fails, many sign-ins from one network keep other users from signing in.
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, ann, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
 
-/** Passwords in the order in which they were compared. Each comparison ends when the test says so. */
+/** Passwords in the order of their comparison. The test ends each comparison. */
 const compared: string[] = [];
 let ends: (() => void)[] = [];
 let isHolding = true;
@@ -40,13 +40,13 @@ const begin = () => {
   compared.length = 0;
   ends = [];
 };
-/** Ends the oldest comparison, and waits for as many as there are then to have begun. */
+/** Ends the oldest comparison, and waits until the expected number has begun. */
 async function endOne(): Promise<void> {
   const before = compared.length;
   ends.shift()?.();
   await expect.poll(() => compared.length).toBe(before + 1);
 }
-/** All that was counted has reached the queue when no connection is in use any more. */
+/** All counted attempts are in the queue when no connection is in use. */
 const areQueued = (network: string, count: number) =>
   expect
     .poll(async () => {

@@ -1,4 +1,5 @@
-// If this file fails, anybody can be anybody: a token that we did not sign, or no longer stand for, is believed.
+// If this file fails, anybody can impersonate any user: a token is accepted that we did not sign, or that is no longer
+// valid.
 import { createHmac, generateKeyPairSync } from "node:crypto";
 import { symmetricDecrypt } from "better-auth/crypto";
 import { decodeJwt, decodeProtectedHeader, importJWK, type JWTHeaderParameters, type JWTPayload, SignJWT } from "jose";
@@ -9,7 +10,7 @@ import { database } from "../support/database.ts";
 const db = database();
 let server: AuthServer;
 let real: { token: string; sessionToken: string; user: { id: string } };
-/** The service's own signing key, which nobody outside has: with it, one thing at a time can be wrong. */
+/** The service's own signing key, which an attacker does not have. With it, tests change one thing at a time. */
 let key: { kid: string; privateKey: CryptoKey };
 
 beforeAll(async () => {
@@ -28,7 +29,7 @@ afterAll(() => server.close());
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
 const parts = (token: string) => token.split(".") as [string, string, string];
 
-/** A token with the real key's signature, and with changes. */
+/** A token with the real key's signature and changed content. */
 function signed(claims: JWTPayload = {}, header: Partial<JWTHeaderParameters> = {}, by?: CryptoKey): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   const payload = { ...decodeJwt(real.token), iat: now, exp: now + 300, ...claims };
@@ -38,7 +39,7 @@ function signed(claims: JWTPayload = {}, header: Partial<JWTHeaderParameters> = 
 }
 
 const otherKeyPair = () => generateKeyPairSync("ed25519");
-/** HMAC with what is public: what a verifier that lets the token choose its algorithm falls for. */
+/** An HMAC with the public key: accepted by verifiers that let the token choose its algorithm. */
 async function hmacOfPublicKey(form: "x" | "jwk"): Promise<string> {
   const { keys } = (await server.get("/jwks")).body;
   const hmacKey = form === "x" ? Buffer.from(keys[0].x, "base64url") : JSON.stringify(keys[0]);
@@ -124,10 +125,10 @@ const forgeries: { what: string; token: () => string | Promise<string> }[] = [
 ];
 
 let others = 0;
-/** The JWT of somebody else. */
+/** Another user's JWT. */
 const other = async () => (await server.signUp({ ...ann, email: `other${++others}@example.com` })).body.token as string;
 
-/** jose does not sign what it would not verify. */
+/** jose refuses to sign tokens that it would not verify. */
 const critical = () =>
   `${encode({ alg: "EdDSA", typ: "JWT", kid: key.kid, crit: ["x"], x: 1 })}.${parts(real.token)[1]}.${parts(real.token)[2]}`;
 
@@ -165,7 +166,7 @@ describe("a JWT", () => {
 
   test("does not outlive its session", async () => {
     const { body } = await server.signUp({ ...ann, email: "brief@example.com" });
-    // A hook of the application may shorten sessions; a day's sliding would lengthen this one, so it is turned off.
+    // A hook of the application may shorten sessions. The daily extension would lengthen this one, so it is off.
     const short = await startAuthServer(db, {
       definition: {
         betterAuth: (options) => ({ ...options, session: { ...options.session, updateAge: 0, expiresIn: 60 } }),
@@ -179,7 +180,7 @@ describe("a JWT", () => {
 
   test("of another service, with its own key, is not ours", async () => {
     const other = await startAuthServer(db, { baseUrl: "https://other.test" });
-    // The same database, the same keys, another address: only issuer and audience differ.
+    // The same database and keys with another origin: only issuer and audience differ.
     expect(await other.caller(real.token)).toBeNull();
     await other.close();
   });
@@ -231,7 +232,7 @@ describe("a credential", () => {
     server.pool.on("acquire", () => void queries++);
     const started = Date.now();
     for (const token of tokens) expect(await server.auth.authenticate({ authorization: `Bearer ${token}` })).toBeNull();
-    // beside the process's notices to itself, one in ten seconds
+    // besides the process's notices to itself, one in ten seconds
     expect(queries).toBeLessThanOrEqual(2 + (Date.now() - started) / 2000);
   });
 

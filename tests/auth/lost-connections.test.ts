@@ -1,5 +1,4 @@
-// If this file fails, somebody who repeats what the answer calls not saved has done it twice, or gets an error that says
-// nothing.
+// If this file fails, an answer says "not saved" for a saved change, so a client repeats it; or an error says nothing.
 import { organization } from "better-auth/plugins";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
@@ -12,7 +11,7 @@ const definition = defineAuth({
   betterAuth: (defaults) => ({ ...defaults, rateLimit: { enabled: false }, plugins: [organization()] }),
 });
 const db = database();
-/** As the simple protocol has it, with its length. */
+/** COMMIT in the simple protocol, with its length. */
 const commit = "Q\0\0\0\x0bcommit\0";
 let proxy: CuttingProxy;
 let server: AuthServer;

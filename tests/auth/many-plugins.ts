@@ -1,4 +1,6 @@
-/** Plugins that compare passwords, codes and tokens, and one of the application's own, for tests of all their endpoints. */
+/**
+ * Plugins that compare passwords, codes and tokens, and a plugin of the application, for tests of all their endpoints.
+ */
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthEndpoint } from "better-auth/api";
 import {
@@ -18,22 +20,22 @@ import {
 import { z } from "zod";
 import { defineAuth } from "../../src/contract/auth.ts";
 
-/** Passwords that were compared, by any endpoint. */
+/** Compared passwords, at any endpoint. */
 export const compared: string[] = [];
-/** Codes that were sent, the newest last. */
+/** Sent codes, newest last. */
 export const sent: string[] = [];
 
 const password = {
   hash: async (text: string) => `hash of ${text}, ${crypto.randomUUID()}`,
   verify: async ({ hash, password: text }: { hash: string; password: string }) => {
     compared.push(text);
-    // As long as the others of the same moment take to begin.
+    // Waits until concurrent calls have begun, too.
     await new Promise<void>((resolve) => setImmediate(resolve));
     return hash.startsWith(`hash of ${text}, `);
   },
 };
 
-/** Names its user by a key that nobody else knows. */
+/** Names its user by a key that is not known to svc. */
 const own = {
   id: "own",
   endpoints: {
@@ -73,7 +75,7 @@ export const definition = defineAuth({
   betterAuth: (defaults) => ({
     ...defaults,
     emailAndPassword: { enabled: true, password },
-    // Without the plugins' own counts of requests, which are one of each process.
+    // Without the plugins' own rate limits, which count per process.
     rateLimit: { enabled: false },
     plugins,
   }),

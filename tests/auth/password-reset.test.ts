@@ -1,4 +1,4 @@
-// If this file fails, somebody who forgot the password stays out, or somebody else chooses the new one.
+// If this file fails, a user who forgot the password cannot set a new one, or somebody else can.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type AuthServer, ann, origin, startAuthServer } from "../support/auth-server.ts";
 import { bad } from "../support/callback-urls.ts";

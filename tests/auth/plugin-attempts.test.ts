@@ -1,4 +1,4 @@
-// If this file fails, somebody who holds a session, or a password, can try what a plugin asks for until it is right.
+// If this file fails, an attacker with a session or a password can guess a plugin's codes without limit.
 import { twoFactor } from "better-auth/plugins";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
@@ -9,7 +9,7 @@ import { totp, wrong } from "../support/totp.ts";
 import { Browser, enrolled } from "./second-factor.ts";
 
 const definition = defineAuth({
-  // Without the plugin's own count of requests, which is one of each process.
+  // Without the plugin's own rate limit, which counts per process.
   betterAuth: (defaults) => ({ ...defaults, rateLimit: { enabled: false }, plugins: [twoFactor()] }),
 });
 

@@ -1,4 +1,4 @@
-// If this file fails, a better-auth plugin takes the place of something, and nobody is told.
+// If this file fails, a better-auth plugin replaces an endpoint or a table, and no error says so.
 import { createAuthEndpoint } from "better-auth/api";
 import { bearer, jwt, organization } from "better-auth/plugins";
 import { describe, expect, test } from "vitest";

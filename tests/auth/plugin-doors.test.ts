@@ -1,4 +1,4 @@
-// If this file fails, an endpoint of a plugin is reached past the checks that all others have.
+// If this file fails, an endpoint of a plugin is reached without the checks that all others have.
 import { createHash, createHmac } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 beforeEach(() => db.sql("delete from auth.attempt"));
 
-/** All that can be reached, with something in the place of a path's parameters. */
+/** All reachable endpoints, with values for path parameters. */
 const endpoints = endpointsOf(plugins).flatMap(({ path, methods, body }) =>
   methods.map((method) => ({ method, path: path.replaceAll(/:\w+/g, "x"), body })),
 );
@@ -43,7 +43,7 @@ function call(
   return server.call(method, `/api/auth${path}${query}`, isReading ? undefined : given, options);
 }
 
-/** No address may make a further attempt. */
+/** Uses up the attempts of every address. */
 const exhaust = () =>
   db.sql(
     `insert into auth.attempt (kind, subject, count, began_at, ends_at, kept_until)
@@ -86,7 +86,7 @@ test.for(endpoints)(
   },
 );
 
-/** Keys whose values nobody has to guess. A key that a new version of the library brings is judged here. */
+/** Keys whose values need no guess. A new key of a later library version must be classified here. */
 const harmless = new Set(
   `additionalFields banExpiresIn banReason callbackURL clientId client_id data disableSession display displayUsername email
    errorCallbackURL fetchOptions grant_type id image invitationId issuer keepCurrentActiveOrganization limit logo memberId
@@ -97,7 +97,7 @@ const harmless = new Set(
     .filter(Boolean),
 );
 
-/** Keys that the endpoints' own schemas have. */
+/** Keys of the endpoints' own schemas. */
 function keysOf(schema: unknown): string[] {
   if (!(schema instanceof z.ZodType)) return [];
   const json = z.toJSONSchema(schema, { unrepresentable: "any", io: "input" });
@@ -107,7 +107,7 @@ function keysOf(schema: unknown): string[] {
 
 test("every key that an endpoint takes is counted, or is known to be no secret", async () => {
   await exhaust();
-  // The application's own plugin names its password in a way of its own: that is counted where it is compared.
+  // The application's own plugin names its password differently: it is counted where it is compared.
   const theirs = endpoints.filter(({ path }) => !path.startsWith("/own/"));
   const keys = new Set(theirs.flatMap(({ body }) => keysOf(body)));
   expect([...keys]).toEqual(expect.arrayContaining(["password", "newPassword", "code", "otp", "device_code"]));

@@ -1,4 +1,5 @@
-// If this file fails, somebody can try more passwords or codes of an account than the limits say, by naming others.
+// If this file fails, naming several accounts allows more guesses of an account's passwords or codes than the limits
+// do.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Answer, type AuthServer, origin, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
@@ -13,7 +14,7 @@ const db = database();
 let server: AuthServer;
 let victim: Awaited<ReturnType<typeof enrolled>>;
 let plain: { email: string; password: string; sessionToken: string };
-/** Of sessions that have ended, and of sessions of other people. */
+/** Tokens of ended sessions, and of other users' sessions. */
 let dead: string;
 let foreign: string[];
 
@@ -45,7 +46,7 @@ interface With {
   bearer?: string;
   cookie?: string;
 }
-/** What may come along with the n-th attempt, and say nothing about whose password or code it is. */
+/** Credentials for the n-th attempt that do not tell whose password or code it is. */
 const credentials: [what: string, of: (n: number) => With][] = [
   ["no session", () => ({})],
   ["a dead session's token", () => ({ bearer: dead })],
@@ -53,7 +54,7 @@ const credentials: [what: string, of: (n: number) => With][] = [
   ["tokens of other people's sessions", (n) => ({ bearer: foreign[n] ?? "" })],
   ["cookies of other people's sessions", (n) => ({ cookie: cookieOf(foreign[n] ?? "") })],
 ];
-/** Names that the endpoint does not look at. */
+/** Names that the endpoint ignores. */
 const decoys: [what: string, of: (n: number) => Record<string, string>][] = [
   ["no other name", () => ({})],
   ["an address, another each time", (n) => ({ email: `nobody-${n}@example.com` })],
@@ -66,7 +67,7 @@ const cases = credentials.flatMap(([session, along]) =>
   decoys.map(([name, more]) => ({ what: `${session} and ${name}`, along, more })),
 );
 
-/** Of each kind of session, with so many of the names. All pairs would take minutes where each needs ten challenges. */
+/** Each kind of session with some of the names. All pairs would take minutes where each needs ten challenges. */
 const someCases = (names: number) =>
   cases.filter((_, n) => (n + Math.floor(n / decoys.length)) % decoys.length < names);
 
@@ -76,7 +77,7 @@ const post = (path: string, body: object, { bearer, cookie }: With) =>
     headers: { origin, ...(cookie && { cookie }) },
   });
 
-/** Sends all at the same moment. @returns how many of them were not refused by a limit */
+/** Sends all attempts at once. @returns how many were not refused by a limit */
 async function attempted(attempt: (n: number) => Promise<Answer>): Promise<number> {
   await db.sql("delete from auth.attempt");
   compared.length = 0;
@@ -141,7 +142,7 @@ describe("codes of a second factor", () => {
   const challenge = async () => {
     await db.sql("delete from auth.attempt");
     browsers = [];
-    // One after the other: of the same moment, only as many are let through as may turn out to be wrong.
+    // Sequentially: of concurrent attempts only as many pass as may be wrong.
     for (let n = 0; n < tries; n++) browsers.push(await asked(server, victim));
   };
   test.for(["totp", "otp", "backup-code"])("at verify-%s are compared as often as the limit says", async (method) => {
@@ -155,7 +156,7 @@ describe("codes of a second factor", () => {
         const cookie = [session, browsers[n]?.cookie].filter(Boolean).join("; ");
         return post(`/two-factor/verify-${method}`, { ...more(n), code: guess }, { ...(bearer && { bearer }), cookie });
       });
-      // With the session of somebody else it is compared with nothing. It is counted all the same.
+      // With another user's session it is compared with nothing, but it counts.
       expect(count, what).toBe(limit);
     }
   });

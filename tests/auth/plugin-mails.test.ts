@@ -1,4 +1,4 @@
-// If this file fails, strangers fill somebody's mailbox, or make the service a sender of unwanted mail, through a plugin.
+// If this file fails, a plugin lets strangers fill a user's mailbox, or send unwanted mail through the service.
 import { emailOTP, magicLink, organization, twoFactor } from "better-auth/plugins";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";

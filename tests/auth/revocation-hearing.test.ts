@@ -1,5 +1,5 @@
-// If this file fails, a process that cannot hear of revocations believes what it remembers, or one that can asks the
-// database on every call.
+// If this file fails, a process that receives no revocations trusts its cache, or one that does asks the database on
+// every call.
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type AuthServer, ann, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
@@ -10,7 +10,7 @@ let proxy: PostgresProxy;
 let server: AuthServer;
 let user: { id: string; email: string };
 
-/** A server whose listening connection, and that alone, goes through the proxy. */
+/** A server whose listening connection alone goes through the proxy. */
 async function start(mode: PostgresProxy["mode"] = "passes"): Promise<void> {
   proxy = await PostgresProxy.start(db.url("replication"));
   proxy.mode = mode;
@@ -38,7 +38,7 @@ async function remembered(token: string): Promise<void> {
   const ask = async () => (await server.caller(token)) !== null && isRemembered(token);
   await expect.poll(ask, eventually).toBe(true);
 }
-/** Connections that the calls took from the pool: one for each question. */
+/** Connections that the calls took from the pool: one per query. */
 async function questions(calls: number, token: string): Promise<number> {
   let count = 0;
   const one = () => void count++;
@@ -55,7 +55,7 @@ describe("a process that hears of revocations", () => {
     await start();
     const { token } = await signIn();
     await remembered(token);
-    // A process that is kept waiting for a second asks again, until it has heard.
+    // A process that waited for a second queries again, until it receives notices.
     await expect.poll(() => questions(100, token), eventually).toBeLessThan(5);
   });
 
@@ -155,7 +155,7 @@ describe("a process whose listening connection", () => {
 
 describe("a look-up that is under way", () => {
   beforeAll(async () => {
-    // What the real one finds, held back until nobody has the lock.
+    // The real function's result, delayed until the lock is free.
     await db.sql(`
       create or replace function auth.check_session(session_id text, user_id text, version bigint)
       returns table (expires_at timestamptz) language plpgsql volatile as $$
@@ -166,7 +166,7 @@ describe("a look-up that is under way", () => {
       end $$`);
   });
 
-  /** Has the look-up for a token find its session, and waits; gives what lets it answer. */
+  /** Lets the lookup of a token find its session, and waits. @returns a function that lets it answer */
   async function held(token: string) {
     const lock = await db.connect("admin");
     await lock.query("select pg_advisory_lock(42)");

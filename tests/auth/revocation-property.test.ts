@@ -1,5 +1,5 @@
-// If this file fails, there is an order of sign-ins, sign-outs, changes and deletions after which a process believes a
-// JWT that it has been told to refuse, or refuses one that is good.
+// If this file fails, there is an order of sign-ins, sign-outs, changes and deletions after which a process accepts a
+// revoked JWT or refuses a valid one.
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { SessionTokens } from "../../src/auth/sessions/session-token.ts";
@@ -11,7 +11,7 @@ const db = database();
 let servers: [AuthServer, AuthServer];
 beforeAll(async () => {
   servers = await Promise.all([startAuthServer(db), startAuthServer(db)]);
-  // Until they hear, they ask the database for every token, and a mark sent now would reach nobody.
+  // Until they receive notices, they query the database for every token, and a marker would be lost.
   const hearing = () => servers.every(({ auth }) => auth.hearsRevocations());
   await vi.waitUntil(hearing, { timeout: 30_000, interval: 2 });
 });
@@ -21,7 +21,7 @@ const sign = new SessionTokens([secret]);
 const users = ["a", "b"] as const;
 type Name = (typeof users)[number];
 
-/** What should hold, kept by hand. */
+/** The expected state of a token, maintained by the test. */
 interface Token {
   jwt: string;
   sessionToken: string;
@@ -72,7 +72,7 @@ class World {
     }
   }
 
-  /** Both servers answer for every token as they should, whichever is asked first and however often. */
+  /** Expects the right answer for every token from both servers, in any order and repeatedly. */
   async check(): Promise<void> {
     for (const server of [...servers, ...servers]) {
       const answers = await Promise.all(this.#tokens.map(({ jwt }) => server.caller(jwt)));
@@ -80,12 +80,12 @@ class World {
     }
   }
 
-  /** Calls that nobody waits for: their look-ups are under way while the next step happens. */
+  /** Calls that are not awaited: their lookups run during the next step. */
   disturb(): Promise<unknown> {
     return Promise.all(servers.flatMap((server) => this.#tokens.map(({ jwt }) => server.caller(jwt))));
   }
 
-  /** Until both have heard what was told so far: notices come in the order of the commits. */
+  /** Waits until both have received all notices so far; notices arrive in commit order. */
   async heard(): Promise<void> {
     const mark = `mark-${this.#run}-${++this.#notices}`;
     await db.sql(`notify svc_auth, '{"user":"nobody","session":"${mark}"}'`);

@@ -1,4 +1,4 @@
-// If this file fails, somebody who was signed out, deleted or demoted goes on as before, for up to five minutes.
+// If this file fails, a user who was signed out, deleted or demoted keeps the old access for up to five minutes.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { apiWith, service } from "../support/service.ts";
 const db = database();
 let here: AuthServer;
 let there: AuthServer;
-/** A third server, in a process of its own. */
+/** A third server, in a separate process. */
 let child: ChildProcess;
 let childUrl: string;
 beforeAll(async () => {
@@ -40,7 +40,7 @@ const statusInChild = async (token: string) =>
   (await fetch(`${childUrl}/api/auth/me`, { headers: header(token) })).status;
 const eventually = { timeout: 30_000 };
 
-/** Until the servers of this process answer from memory, without a promise, and the child knows the token. */
+/** Waits until the servers of this process answer from their caches, and the child knows the token. */
 async function believed(token: string, ...others: AuthServer[]): Promise<void> {
   expect(await statusInChild(token)).toBe(200);
   for (const server of [here, there, ...others]) {
@@ -56,7 +56,7 @@ async function believed(token: string, ...others: AuthServer[]): Promise<void> {
 type Person = Awaited<ReturnType<typeof somebody>>;
 const sid = ({ token }: Person) => decodeJwt(token).sid;
 
-// what ends the JWTs, and how
+// events that end JWTs, and how to cause them
 const endings: [string, (person: Person) => Promise<unknown>][] = [
   ["a sign-out", ({ sessionToken }) => here.post("/sign-out", undefined, { bearer: sessionToken })],
   ["the deletion of the session", (person) => db.sql("delete from auth.session where id = $1", [sid(person)])],
@@ -78,7 +78,7 @@ describe("JWTs", () => {
     await expect.poll(() => statusThere(person.token), eventually).toBe(401);
     await expect.poll(() => statusInChild(person.token), eventually).toBe(401);
     await expect.poll(() => here.caller(person.token), eventually).toBeNull();
-    // and from then on: nothing has kept it
+    // it stays revoked: no cache has kept it
     expect([await statusThere(person.token), await statusInChild(person.token)]).toEqual([401, 401]);
   });
 
@@ -110,7 +110,7 @@ describe("JWTs", () => {
   }, async () => {
     const person = await somebody();
     await believed(person.token);
-    // As soon as this machine lets everybody see it in between.
+    // Repeats until this machine lets the state in between be seen.
     for (let seconds = 2, seen = false; !seen; seconds *= 3) {
       const end = "update auth.session set expires_at = now() + make_interval(secs => $2) where id = $1";
       await db.sql(end, [sid(person), seconds]);

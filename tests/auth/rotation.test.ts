@@ -1,4 +1,4 @@
-// If this file fails, an operator who follows docs/how-to/rotate-secrets.md signs people out, or locks out those with a
+// If this file fails, an operator who follows docs/how-to/rotate-secrets.md signs users out, or locks out users with a
 // second factor.
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -49,7 +49,7 @@ describe("docs/how-to/rotate-secrets.md", () => {
     const verified = await first.post("/two-factor/verify-totp", { code: totp(totpURI) }, { bearer: sessionToken });
     sessionToken = verified.body.sessionToken;
 
-    /** What a client does: on either process, with the token that it got last. */
+    /** Acts as a client: on either process, with its latest token. */
     const isSignedIn = async () => {
       for (const server of servers) {
         const { status, body } = await server.post("/token", undefined, { bearer: sessionToken });
@@ -58,7 +58,7 @@ describe("docs/how-to/rotate-secrets.md", () => {
         sessionToken = body.sessionToken ?? sessionToken;
       }
     };
-    /** Starts processes anew with a list, one after the other, while the client goes on. */
+    /** Restarts the processes with a list of secrets, one after the other, while the client continues. */
     const roll = async (list: string) => {
       for (const at of servers.keys()) {
         await servers[at]?.close();

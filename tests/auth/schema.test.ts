@@ -1,4 +1,4 @@
-// If this file fails, the tables of migrations/ are not those that the installed version of the library writes to.
+// If this file fails, the tables of migrations/ differ from those that the installed version of the library uses.
 import { getMigrations } from "better-auth/db/migration";
 import {
   admin,
@@ -33,7 +33,7 @@ const jwksColumns = {
   expiresAt: "expires_at",
 };
 
-/** What the library's own generator would still add for its core, its jwt plugin, and those of the application. */
+/** What the library's own generator would still add for its core, its jwt plugin, and the application's plugins. */
 async function missing(definition: AuthDefinition = {}) {
   const log = createLog("silent");
   const library = await createLibrary({
@@ -91,7 +91,7 @@ describe("plugins", () => {
     expect(rights.filter(({ relname }) => relname === "two_factor")).toHaveLength(5);
     for (const { relname, relrowsecurity, rolname, reads, inserts } of rights) {
       const may = ["svc_auth", "svc_system"].includes(rolname);
-      // Passwords and signing keys are the library's alone.
+      // Only the library may read passwords and signing keys.
       const writes = may && !(rolname === "svc_system" && ["account", "jwks"].includes(relname));
       expect([relrowsecurity, reads, inserts], `${rolname} on ${relname}`).toEqual([true, may, writes]);
     }

@@ -1,10 +1,10 @@
-/** Somebody with a second factor, in a browser that keeps cookies, for two-factor.test.ts. */
+/** A user with a second factor, in a browser that keeps cookies, for two-factor.test.ts. */
 import { expect } from "vitest";
 import { type Answer, type AuthServer, origin } from "../support/auth-server.ts";
 import type { Database } from "../support/database.ts";
 import { totp } from "../support/totp.ts";
 
-/** A browser's jar: what an answer sets is sent with the next request. */
+/** A browser's cookie jar: cookies of an answer are sent with the next request. */
 export class Browser {
   readonly #server: AuthServer;
   readonly jar = new Map<string, string>();
@@ -47,7 +47,7 @@ export const person = (): Person => ({
   name: "Ann",
 });
 
-/** Somebody with a second factor, still signed in where it was switched on. */
+/** A user with a second factor, still signed in where it was switched on. */
 export async function enrolled(server: AuthServer, who = person()) {
   const browser = new Browser(server);
   const up = await browser.post("/sign-up/email", who);
@@ -59,7 +59,7 @@ export async function enrolled(server: AuthServer, who = person()) {
   return { ...who, id: up.body.user.id as string, browser, totpURI, backupCodes, verified };
 }
 
-/** A browser that has brought the password, and is asked for the code. */
+/** A browser that has sent the password, and is asked for the code. */
 export async function asked(server: AuthServer, { email, password }: Pick<Person, "email" | "password">) {
   const browser = new Browser(server);
   await browser.post("/sign-in/email", { email, password });
@@ -69,10 +69,10 @@ export async function asked(server: AuthServer, { email, password }: Pick<Person
 const devices = `select v.identifier from auth.verification v join auth."user" u on u.id = v.value
   where u.email = $1 and v.identifier like 'trust-device-%'`;
 
-/** The devices that are spared the code. */
+/** The trusted devices, which need no code. */
 export const trusted = (db: Database, email: string) => db.sql(devices, [email]);
 
-/** One more of them. The plugin itself forgets none but the one that asks. */
+/** Adds a trusted device. The plugin itself only forgets the device that asks. */
 export const trustAnother = (db: Database, email: string) =>
   db.sql(
     `insert into auth.verification (id, identifier, value, expires_at, created_at, updated_at)

@@ -1,5 +1,4 @@
-// If this file fails, passwords, tokens or keys can be read where they do not belong: by SQL of a request, in an answer,
-// or in the log.
+// If this file fails, passwords, tokens or keys can be read by SQL of a request, in an answer, or in the log.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AuthServer, ann, secret, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";

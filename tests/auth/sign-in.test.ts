@@ -1,5 +1,5 @@
-// If this file fails, every sign-in waits for the database more often than it has to, or a password that was replaced
-// while it was compared still opens a session.
+// If this file fails, every sign-in makes unneeded round trips to the database, or a password that was replaced during
+// its comparison still opens a session.
 import { twoFactor } from "better-auth/plugins";
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -46,7 +46,7 @@ interface Wire {
   connection: { on(event: "readyForQuery", listener: () => void): void; off: Wire["connection"]["on"] };
 }
 
-/** Round trips to the database that the pool's connections make meanwhile. */
+/** Round trips to the database that the pool's connections make during the call. */
 async function roundTrips(call: () => Promise<Answer>): Promise<number> {
   let count = 0;
   const heard = new Set<Wire["connection"]>();
@@ -72,9 +72,9 @@ describe("a sign-in", () => {
   test.for(doors)("asks the database at most five times, in %s", async ([, signIn]) => {
     await signIn(); // opens connections and reads the signing key
     const counts = [await roundTrips(signIn), await roundTrips(signIn), await roundTrips(signIn)];
-    // A heartbeat of the process itself may come between.
+    // A heartbeat of the process may come in between.
     expect(Math.min(...counts)).toBeLessThanOrEqual(5);
-    // The attempt, the user and the session are three: fewer means that something is not seen.
+    // The attempt, the user and the session are three: fewer means that the test misses some.
     expect(Math.min(...counts)).toBeGreaterThanOrEqual(3);
   });
 

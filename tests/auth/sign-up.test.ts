@@ -1,4 +1,4 @@
-// If this file fails, people cannot get in, get in as somebody else, or give themselves rights they do not have.
+// If this file fails, people cannot sign up, sign in as somebody else, or give themselves rights.
 import { scryptSync } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AuthServer, ann, origin, startAuthServer } from "../support/auth-server.ts";
@@ -42,7 +42,7 @@ describe("sign-up", () => {
     expect(new Set(answers.filter(({ status }) => status === 409).map(({ body }) => body.code))).toEqual(
       new Set(["EMAIL_TAKEN"]),
     );
-    // Nothing of the losers is left, and an error log is for what an operator has to look at.
+    // Nothing of the losers remains, and the error log is only for operators' problems.
     const rows = `select a.id from auth.account a join auth."user" u on u.id = a.user_id where u.email = $1`;
     expect(await db.sql(rows, [person.email])).toHaveLength(1);
     expect(server.log.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
@@ -84,7 +84,7 @@ describe("sign-in", () => {
   });
 
   test("sends the same two statements and computes one hash whether or not the account exists", async () => {
-    // Time is what an observer has, but a slow machine must not fail the test: the work is counted instead.
+    // An observer could measure time; but a slow machine must not fail the test, so the work is counted.
     const statements = async (email: string) => {
       const client = await server.pool.connect();
       const sent: string[] = [];
@@ -118,7 +118,7 @@ describe("sign-in", () => {
   });
 });
 
-// what is sent, and which part of it the answer must point at
+// the input, and the part of it that the answer must name
 const refused: { what: string; body: unknown; at: string[] }[] = [
   { what: "no address", body: { ...ann, email: undefined }, at: ["email"] },
   { what: "an address that is none", body: { ...ann, email: "ann" }, at: ["email"] },
@@ -204,7 +204,7 @@ describe("emailAndPassword.enabled: false", () => {
   ])("%s answers 403 whatever is sent", async (path) => {
     for (const body of [ann, {}]) {
       const answer = await off.post(path, body, { headers: { origin } });
-      // That of an origin that is not listed is a 403, too.
+      // From an unlisted origin it is a 403, too.
       expect(answer).toMatchObject({
         status: 403,
         body: { code: "FORBIDDEN", error: expect.stringMatching(/password/) },

@@ -1,4 +1,4 @@
-// If this file fails, the SDK and the service do not understand each other about social sign-in.
+// If this file fails, the SDK and the service disagree about social sign-in.
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type AuthClientOptions, createAuthClient } from "../../client/sdk/src/index.ts";
 import { type AuthServer, origin, startAuthServer } from "../support/auth-server.ts";
@@ -22,19 +22,19 @@ afterAll(async () => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-/** The address bar of the tab, as the SDK finds it. */
+/** The tab's address bar, as the SDK reads it. */
 const show = (href: string) => {
   const location = { href, search: new URL(href).search, assign: (next: string) => show(next) };
   vi.stubGlobal("location", location);
 };
 const shown = () => globalThis.location.href;
-/** Without the SDK's own mark, which is different each time. */
+/** The URL without the SDK's own marker, which differs each time. */
 const unmarked = () =>
   shown()
     .replace(/[?&]svc_flow=[\w-]+/, (mark) => (mark.startsWith("?") ? "?" : ""))
     .replace("?&", "?");
 
-/** A page of the front with the SDK in it, in a browser that adds Origin and cookies by itself. */
+/** A page of the front with the SDK, in a browser that adds Origin and cookies. */
 function page(options: AuthClientOptions = {}) {
   const browser = new Browser(server);
   const sent: string[] = [];
@@ -48,7 +48,7 @@ function page(options: AuthClientOptions = {}) {
   return { browser, sent, auth: createAuthClient(origin, { ...options, fetch, sessionTokenStorage: "memory" }) };
 }
 
-/** From where the SDK has sent the tab, through the provider, to where it lands. */
+/** Follows the redirects from the SDK through the provider to the final page. */
 async function throughTheProvider(browser: Browser, change: Record<string, string> = {}): Promise<void> {
   const { location } = await browser.go(shown());
   const state = location?.searchParams.get("state") ?? "";
@@ -63,7 +63,7 @@ test("in token mode the page's code becomes the user, who is then signed in", as
   await throughTheProvider(browser);
   expect(unmarked()).toMatch(/^https:\/\/front\.test\/signed-in\?code=/);
 
-  // Twice, as effects of React in its strict mode: the code can be exchanged once.
+  // Twice, as React's strict mode runs effects: the code can be exchanged once.
   const [user, again] = await Promise.all([auth.completeSocialSignIn(), auth.completeSocialSignIn()]);
   expect(user).toEqual({ id: expect.any(String), email: claims.email, name: "Pat" });
   expect([again, await auth.completeSocialSignIn()]).toEqual([user, user]);
@@ -84,7 +84,7 @@ test("in cookie mode the page asks who is signed in, and sees no token at any ti
   expect(auth.getState()).toMatchObject({ token: null });
   expect(sent).toEqual(["/api/auth/me"]);
 
-  // Whoever the cookie says now, not whom the page has shown until then.
+  // The user of the cookie now, not the one that the page has shown.
   await db.sql(`update auth."user" set name = 'Pat the second' where email = $1`, [claims.email]);
   await auth.signInSocial("google", { callbackURL: "/again" });
   await throughTheProvider(browser);

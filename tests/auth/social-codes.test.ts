@@ -1,4 +1,4 @@
-// If this file fails, a one-time code is worth a session to whoever else gets hold of it.
+// If this file fails, a stolen one-time code opens a session.
 import { Agent, request } from "node:http";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -29,7 +29,7 @@ afterAll(async () => {
   await provider.close();
 });
 
-/** The code of a whole sign-in. */
+/** The code of a complete sign-in. */
 async function freshCode(): Promise<string> {
   return results(await new Browser(server).signIn(provider, { claims }, { callbackURL: `${front}/done` })).code ?? "";
 }
@@ -113,7 +113,7 @@ describe("a one-time code", () => {
   });
 });
 
-/** The status of one exchange. Bare node:http on kept connections: ten thousand of them are to take seconds. */
+/** The status of one exchange, by bare node:http on kept connections: ten thousand must take seconds. */
 function statusOf(agent: Agent, code: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = { origin: front, "content-type": "application/json" };
@@ -138,7 +138,7 @@ test(`${many} codes, each brought by twenty at the same moment, open ${many} ses
   const agent = new Agent({ keepAlive: true, maxSockets: 40 });
   const statuses: number[][] = [];
   const queue = (await Promise.all(codes)).values();
-  // Two at once: while one code's session is made, the next is being fought over.
+  // Two at once: while one code's session is created, the next code is contested.
   const redeem = async () => {
     for (const code of queue) {
       const answers = await Promise.all(Array.from({ length: 20 }, () => statusOf(agent, code)));

@@ -1,4 +1,4 @@
-// If this file fails, a link to this service can send somebody who just signed in, and their code, to a stranger's page.
+// If this file fails, a link to this service can send a user who just signed in, with the code, to a stranger's page.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { Browser } from "../support/browser.ts";

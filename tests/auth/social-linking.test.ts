@@ -1,4 +1,4 @@
-// If this file fails, an account falls to whoever was quicker to write down its owner's address.
+// If this file fails, somebody takes over an account by signing up with its owner's address first.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AuthDefinition } from "../../src/contract/auth.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const start = (definition: AuthDefinition = {}) =>
   startAuthServer(db, { google: provider.settings, definition, frontendOrigins: [page], max: 10 });
-/** Somebody with a Google account whom nobody has seen before. */
+/** A new user with a Google account. */
 let people = 0;
 function somebody(change: Record<string, unknown> = {}) {
   const sub = `sub-${++people}`;
@@ -144,7 +144,7 @@ describe("callbacks at the same moment", () => {
 });
 
 describe("the application", () => {
-  /** Signs somebody in at a service with these options of better-auth. */
+  /** Signs a user in at a service with these options of better-auth. */
   async function under(options: object, claims: object = somebody()) {
     const strict = await start({ betterAuth: (defaults) => ({ ...defaults, ...options }) });
     const answer = await signIn(claims, strict);

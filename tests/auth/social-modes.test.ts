@@ -1,4 +1,4 @@
-// If this file fails, a backend that meant to give out no tokens does, or nobody can finish a sign-in.
+// If this file fails, a backend gives out tokens in a mode that it does not allow, or no sign-in can be completed.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 const at = (name: string) => servers.get(name) as AuthServer;
 
-/** Configuration, preference, and what becomes of it: a mode, or a status. */
+/** The configuration, the preference, and the result: a mode, or a status. */
 const table: [string, string | undefined, Mode | number][] = [
   ["nothing", undefined, "token"],
   ["nothing", "token", "token"],

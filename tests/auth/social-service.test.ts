@@ -1,4 +1,4 @@
-// If this file fails, social sign-in works by itself and not in a service that is started from its configuration.
+// If this file fails, social sign-in does not work in a service that is started from its configuration.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { SvcConfig } from "../../src/config/config.ts";
 import { database } from "../support/database.ts";

@@ -22,7 +22,7 @@ afterAll(async () => {
   await provider.close();
 });
 
-/** A flow under way. */
+/** A flow in progress. */
 async function begun() {
   const browser = new Browser(server);
   const { location } = await browser.begin({ callbackURL });

@@ -1,4 +1,4 @@
-// If this file fails, people cannot sign in with Google, or leave traces of how they did.
+// If this file fails, people cannot sign in with Google, or the sign-in leaves secrets behind.
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AuthDefinition } from "../../src/contract/auth.ts";
@@ -32,7 +32,7 @@ afterAll(async () => {
   await provider.close();
 });
 
-/** Through the provider's own pages. */
+/** Signs in by the provider's own pages. */
 async function signIn(browser: Browser, query: Record<string, string>): Promise<Page> {
   return browser.walk(await browser.begin(query), { account: gina.sub });
 }

@@ -1,4 +1,4 @@
-// If this file fails, expired sessions pile up for ever, or live ones are swept away.
+// If this file fails, expired sessions are never removed, or live ones are.
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { Sweeper } from "../../src/auth/sweeper.ts";

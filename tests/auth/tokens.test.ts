@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 let people = 0;
-/** Somebody new, signed in. */
+/** A new user, signed in. */
 const somebody = async () => (await server.signUp({ ...ann, email: `somebody${++people}@example.com` })).body;
 const bare = (sessionToken: string) => sessionToken.split(".")[0];
 const age = (sessionToken: string, remaining: string) =>
@@ -170,7 +170,7 @@ describe("the secrets", () => {
     expect(await rotated.caller(token)).toMatchObject({ user });
     expect(await rotated.caller(sessionToken)).toMatchObject({ user });
 
-    // and what the new one signs is believed by a process that has not been restarted yet, and the other way round
+    // tokens signed by the new process are accepted by one that has not been restarted yet, and vice versa
     const fresh = (await rotated.post("/token", undefined, { bearer: sessionToken })).body.token;
     await expect.poll(() => server.caller(fresh)).toMatchObject({ user });
     expect(await rotated.caller((await somebody()).token)).not.toBeNull();
@@ -184,7 +184,7 @@ describe("the secrets", () => {
     expect(status).toBe(200);
     expect(Object.keys(body).sort()).toEqual(["sessionToken", "token"]);
     expect(bare(body.sessionToken)).toBe(bare(sessionToken));
-    // Under the newest secret there is no need, and so no second copy of the token on its way.
+    // Under the newest secret it is not renewed, so no second copy of the token is sent.
     const again = await both.post("/token", undefined, { bearer: body.sessionToken });
     expect(Object.keys(again.body)).toEqual(["token"]);
 

@@ -1,4 +1,4 @@
-// If this file fails, somebody without the second factor gets in where nobody thought of it.
+// If this file fails, some way of signing in does not ask for the second factor.
 import { admin, emailOTP, magicLink, multiSession, twoFactor } from "better-auth/plugins";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
@@ -19,7 +19,7 @@ const definition = defineAuth({
   betterAuth: (defaults) => ({
     ...defaults,
     rateLimit: { enabled: false },
-    // Somebody who came by Google has no password to give.
+    // A user who signed in with Google has no password.
     plugins: [
       twoFactor({ allowPasswordless: true }),
       magicLink({ sendMagicLink: (mail) => void links.push(mail) }),

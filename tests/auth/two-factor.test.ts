@@ -1,4 +1,4 @@
-// If this file fails, a second factor can be gone around, or locks its owner out.
+// If this file fails, a second factor can be bypassed, or locks its owner out.
 import { twoFactor } from "better-auth/plugins";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
@@ -41,7 +41,7 @@ describe("switching it on", () => {
       status: 401,
       body: { code: "UNAUTHORIZED", hint: "INVALID_CODE" },
     });
-    // It is not on yet: a sign-in still takes the password alone.
+    // It is not on yet: a sign-in still needs only the password.
     expect((await server.post("/sign-in", who)).status).toBe(200);
     expect((await browser.post("/two-factor/verify-totp", { code: totp(body.totpURI) })).status).toBe(200);
     expect(await server.post("/sign-in", who)).toMatchObject({ status: 403, body: { code: "TWO_FACTOR_REQUIRED" } });

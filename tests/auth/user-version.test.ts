@@ -1,4 +1,4 @@
-// If this file fails, a user's JWTs survive a change of the user, or the database tells everybody what concerns nobody.
+// If this file fails, a user's JWTs stay valid after a change of the user, or the database sends needless notices.
 import type pg from "pg";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
@@ -20,7 +20,7 @@ const version = async () => {
   );
   return Number(row?.version);
 };
-/** What has been told so far: notices come in the order of the commits. */
+/** Notices so far, in commit order. */
 async function notices(): Promise<unknown[]> {
   await db.sql("notify svc_auth, 'end'");
   await expect.poll(() => heard.at(-1), { interval: 5 }).toBe("end");

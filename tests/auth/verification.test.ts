@@ -1,4 +1,4 @@
-// If this file fails, an address counts as somebody's without their mail, or whoever has the mail cannot prove it.
+// If this file fails, an address counts as verified without its mail, or the mail's owner cannot verify it.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/index.ts";
 import { type AuthServer, type AuthServerOptions, ann, origin, startAuthServer } from "../support/auth-server.ts";

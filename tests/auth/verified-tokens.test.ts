@@ -1,4 +1,4 @@
-// If this file fails, the memory of verified JWTs keeps what has ended, loses what has not, or grows without end.
+// If this file fails, the cache of verified JWTs keeps ended ones, loses valid ones, or grows without limit.
 import { expect, test } from "vitest";
 import { VerifiedTokens } from "../../src/auth/sessions/verified-tokens.ts";
 

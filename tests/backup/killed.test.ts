@@ -1,4 +1,4 @@
-// If this file fails, a backup or a restore that was killed leaves something that looks whole.
+// If this file fails, a killed backup or restore leaves something that looks complete.
 import { randomUUID } from "node:crypto";
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(app, { recursive: true, force: true }));
 
-/** Resolves when a command of the database waits for the lock that a test holds. */
+/** Resolves when a database command waits for the lock that a test holds. */
 async function waiting(from: Database, command: Command): Promise<void> {
   for (;;) {
     const [row] = await from.sql<{ n: number }>(
@@ -38,7 +38,7 @@ async function waiting(from: Database, command: Command): Promise<void> {
   }
 }
 
-/** Holds a table, so that whoever wants it is in the middle of its work for sure. */
+/** Locks a table, so that a command that needs it is in the middle of its work. */
 async function withLock(from: Database, work: () => Promise<void>): Promise<void> {
   const holder = await from.connect("admin");
   await holder.query("begin");
@@ -77,12 +77,12 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("killed in the mi
       await waiting(target, command);
       await killed(command);
     });
-    // Its connections end a moment later than it does.
+    // Its connections end a moment later than the process.
     await expect.poll(() => rowsOf(target)).toEqual(before);
   });
 
   test.runIf(process.env.CHAOS_KILLS)("a backup at any moment is whole or none", { timeout: 3_600_000 }, async () => {
-    // Killed in the time that one takes here, and a little after it.
+    // Killed within the time that one takes here, or shortly after.
     const start = performance.now();
     await svc(db, app, ["db", "backup", folder("timed")]).ended;
     const taken = performance.now() - start;

@@ -1,4 +1,4 @@
-// If this file fails, an operator's backup does not hold what was there, or cannot be put back.
+// If this file fails, a backup is incomplete, or cannot be restored.
 import { randomBytes } from "node:crypto";
 import { cp, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ const svc = service(db, api, { storage: { driver: "disk", dir } });
 const backups = backupsFolder();
 const folder = join(backups, "first");
 const files = join(backups, "bytes");
-/** Of the application. Not with svc's prefix: tests of the platform's own roles run beside this one. */
+/** A role of the application. Without svc's prefix: tests of the platform's roles run at the same time. */
 const role = `report_${randomBytes(4).toString("hex")}`;
 let app: string;
 let ann: User;
@@ -34,11 +34,11 @@ beforeAll(async () => {
   await cp(join(root, "tests/fixture"), app, { recursive: true });
   ann = await svc.signUp("ann");
   id = await stored(svc, ann, new File(["hello"], "a.txt", { type: "text/plain" }), { visibility: "public" });
-  // Once as they are stored, once as the application under `app` finds them.
+  // One copy as stored, one where the application under `app` looks for it.
   await cp(dir, join(app, ".svc/storage"), { recursive: true });
   await db.sql("insert into guestbook (message) select 'hello ' || n from generate_series(1, 100) n");
   await db.sql(`create role ${role} nologin; grant select on guestbook to ${role}`);
-  // A job that a worker holds at this moment.
+  // A job that a worker holds.
   await db.sql("select graphile_worker.add_job('procedure', '{}')");
   await db.sql("update graphile_worker._private_jobs set locked_by = 'worker-1', locked_at = now()");
 });
@@ -67,14 +67,14 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("svc db", () => {
 
   test("verify --deep restores on trial, and leaves nothing behind", async () => {
     const { code, error } = await run(db, "verify", folder, "--deep");
-    expect([code, error]).toEqual([0, expect.stringMatching(/every table has the rows that it had/)]);
+    expect([code, error]).toEqual([0, expect.stringMatching(/every table has the rows of the backup/)]);
     expect(await db.sql("select from pg_database where datname like 'svc_verify%'")).toEqual([]);
   });
 
   test("restore fills an empty database: rows, files, grants, roles", async () => {
     await db.sql(`drop owned by ${role}; drop role ${role}`);
     await rm(join(app, ".svc/storage"), { recursive: true });
-    // Meanwhile a migration of another database restates the roles, which belong to the server.
+    // Meanwhile a migration of another database applies the roles, which belong to the server.
     const other = await db.connect("admin");
     await other.query("begin");
     await applyRoles(other, "alter role svc_request noinherit");
@@ -89,7 +89,7 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("svc db", () => {
     const bytes = new DiskDriver(join(app, ".svc/storage"));
     expect((await bytes.readWhole(`objects/${await bytesIdOf(target, id)}`))?.toString()).toBe("hello");
     await cp(join(app, ".svc/storage"), files, { recursive: true });
-    // What a dump leaves out: privileges on the database.
+    // A dump omits privileges on the database.
     const temporary = "select has_database_privilege('svc_request', current_database(), 'temporary') as may";
     expect(await target.sql(temporary)).toEqual([{ may: false }]);
     // Nothing is left to migrate.

@@ -1,5 +1,5 @@
-// If this file fails, files in a bucket are not in the backup, or do not come back into one. Part of `npm run chaos`: the
-// store takes seconds to start, and what is new beside the disk is the driver alone, which has tests of its own.
+// If this file fails, files in a bucket are missing in the backup, or are not restored into a bucket. Part of `npm run
+// chaos`: the store takes seconds to start, and only the driver differs from the disk, which has its own tests.
 import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { describe, expect, inject, test } from "vitest";

@@ -1,5 +1,5 @@
-// If this file fails, a backup of a service that goes on is no moment of it: rows without their files, or rows that never
-// stood together.
+// If this file fails, a backup of a running service is not consistent: rows without their files, or rows that never
+// existed together.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import pg from "pg";
@@ -32,7 +32,7 @@ afterAll(() => pool.end());
 const file = (text: string) => new File([text], "a.txt", { type: "text/plain" });
 const sweep = () => sweepStorage({ driver: disk, pool, log: createLog("silent") }, new Date(Date.now() + 60_000));
 
-/** The disk, with a pause before the first byte is read: the snapshot is taken then, and nothing copied. */
+/** The disk driver, with a pause before the first byte is read: the snapshot exists then, and nothing is copied. */
 function pausing(meanwhile: () => Promise<void>): DiskDriver {
   let paused: Promise<void> | undefined;
   const once = () => {

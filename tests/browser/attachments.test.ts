@@ -1,4 +1,4 @@
-// If this file fails, a person cannot put a file to a task, see it, or take it away, with a phone or the keyboard.
+// If this file fails, a user cannot attach a file to a task, see it, or remove it, with a phone or the keyboard.
 
 import sharp from "sharp";
 import { describe, expect, test } from "vitest";
@@ -23,7 +23,7 @@ if (!chromiumPath) {
       await page.getByRole("textbox", { name: "New task" }).fill("Send the photo");
       await page.keyboard.press("Enter");
       const row = page.locator("li.task", { hasText: "Send the photo" });
-      // Until the service has the task, its buttons are off.
+      // Until the service has the task, its buttons are disabled.
       await page.locator('li.task[aria-busy="false"]', { hasText: "Send the photo" }).waitFor();
       const files = row.getByRole("button", { name: "Files" });
       await files.press("Enter");
@@ -59,7 +59,7 @@ if (!chromiumPath) {
       await page.keyboard.press("Enter");
       const row = page.locator("li.task", { hasText: "Large" });
       await row.getByRole("button", { name: "Files" }).click();
-      // The service is slow with the second piece.
+      // The service answers the second part slowly.
       let pieces = 0;
       let goOn = () => {};
       const held = new Promise<void>((resolve) => {

@@ -1,5 +1,6 @@
 /**
- * The desk as its users meet it: the built page, served by the service on a database of its own, in Debian's Chromium.
+ * The desk example as its users see it: the built page, served by the service on a separate database, in Debian's
+ * Chromium.
  * Next hop: `desk.test.ts`.
  */
 import { execFile } from "node:child_process";
@@ -24,7 +25,7 @@ import { secret } from "../support/service.ts";
 const desk = join(root, "examples/desk");
 const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
-/** Where Chromium is, or undefined. It is too large for `scripts/setup` to install. */
+/** The path of Chromium, or undefined. It is too large for `scripts/setup` to install. */
 export const chromiumPath = [process.env.CHROMIUM, "/usr/bin/chromium"].find((path) => path && existsSync(path));
 export const whySkipped =
   "no Chromium: `apt-get install chromium`, or name one with CHROMIUM=/path (scripts/setup leaves it out: 400 MB)";
@@ -36,7 +37,7 @@ export class DeskApp {
   #browser: Browser | undefined;
   #port = 0;
   #contexts: BrowserContext[] = [];
-  /** What pages have complained of: errors of scripts, and what the Content-Security-Policy refused. */
+  /** Errors on pages: of scripts, and refusals by the Content-Security-Policy. */
   complaints: string[] = [];
 
   constructor(db: Database) {
@@ -48,7 +49,7 @@ export class DeskApp {
   }
 
   async open(): Promise<void> {
-    // Without vitest's NODE_ENV, which would make it React's development build.
+    // Without vitest's NODE_ENV, which would select React's development build.
     const env = { ...process.env, NODE_ENV: "production" };
     await promisify(execFile)(process.execPath, [join(desk, "build.ts")], { env });
     await migrate({ adminUrl: this.#db.url("admin"), platform: root, application: desk });
@@ -62,7 +63,7 @@ export class DeskApp {
     await this.stopService();
   }
 
-  /** For what the desk does later: workflows and jobs. */
+  /** For workflows and jobs. */
   async startWorker(): Promise<void> {
     const config = await loadConfig({ cwd: desk, env: {} });
     const app = await loadApp(config);
@@ -70,7 +71,7 @@ export class DeskApp {
     await this.#worker.ready;
   }
 
-  /** The second time on the same port, as after a deployment. */
+  /** A restart uses the same port, as after a deployment. */
   async startService(): Promise<void> {
     const loaded = await loadConfig({ cwd: desk, env: {} });
     const config = { ...loaded, port: this.#port, limits: { ...loaded.limits, ...raisedLimits } };
@@ -85,7 +86,7 @@ export class DeskApp {
     this.#service = undefined;
   }
 
-  /** A browser of its own: nothing is shared with other contexts. */
+  /** A separate browser context: nothing is shared. */
   async page(options: BrowserContextOptions = {}): Promise<Page> {
     if (!this.#browser) throw new Error("The browser has not been started.");
     const context = await this.#browser.newContext({ locale: "en-GB", ...options });
@@ -118,7 +119,7 @@ export function deskApp(db: Database): DeskApp {
 
 const password = "correct horse";
 
-/** Makes an account with the page's form. @returns its e-mail address */
+/** Creates an account with the page's form. @returns its e-mail address */
 export async function signUp(page: Page, name: string): Promise<string> {
   const email = `${name}-${crypto.randomUUID().slice(0, 8)}@example.com`.toLowerCase();
   await page.getByRole("button", { name: "Create an account" }).click();
@@ -142,7 +143,7 @@ export async function goTo(page: Page, section: string, heading = section): Prom
   await page.getByRole("heading", { name: heading, level: 2 }).waitFor();
 }
 
-/** Waits until my tasks are there and changes arrive by themselves. */
+/** Waits until my tasks are shown and changes arrive. */
 export async function live(page: Page): Promise<void> {
   await page.getByRole("heading", { name: "My tasks" }).waitFor();
   await page.locator('.light[data-status="live"]').waitFor();
@@ -157,14 +158,14 @@ export async function add(page: Page, title: string): Promise<void> {
 /** The row of a task. */
 export const task = (page: Page, title: string) => page.locator(".task", { hasText: title });
 
-/** The titles that are shown, from the top. */
+/** The shown titles, from the top. */
 export const titles = (page: Page) => page.locator(".task .tick span").allTextContents();
 
-/** What axe finds that keeps people out, as lines. */
+/** Accessibility violations found by axe, as lines. */
 export async function barriers(page: Page): Promise<string[]> {
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(await readFile(axe, "utf8"));
   return page.evaluate(async () => {
-    // biome-ignore lint/suspicious/noExplicitAny: axe puts itself into the page
+    // biome-ignore lint/suspicious/noExplicitAny: axe adds itself to the page
     const { violations } = await (globalThis as any).axe.run();
     return violations
       .filter(({ impact }: { impact: string }) => impact === "serious" || impact === "critical")

@@ -1,4 +1,4 @@
-// If this file fails, the application that `npm start` shows does not do in a browser what it says.
+// If this file fails, the application that `npm start` shows does not work in a browser.
 import { describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import {
@@ -99,7 +99,7 @@ if (!chromiumPath) {
       await task(second, "Only for Ada").getByRole("checkbox").click();
       await soon(() => task(first, "Only for Ada").getByRole("checkbox").isChecked()).toBe(true);
 
-      // A task of Eve's own proves that her window follows changes while it shows none of Ada's.
+      // A task of Eve proves that her window follows changes but shows none of Ada's.
       await add(other, "Only for Eve");
       await soon(() => titles(other)).toEqual(["Only for Eve"]);
       expect(seen.join()).not.toContain("Only for Ada");
@@ -155,7 +155,7 @@ if (!chromiumPath) {
       await app.stopService();
       await page.getByText("Reconnecting…").waitFor();
       await task(page, "Before").getByRole("checkbox").click();
-      // It could not be stored: the tick goes away, and the page says why.
+      // It could not be stored: the tick is removed, and the page says why.
       await page.getByRole("alert").getByRole("button", { name: "Close" }).click();
       await soon(() => task(page, "Before").getByRole("checkbox").isChecked()).toBe(false);
 

@@ -1,5 +1,5 @@
-// If this file fails, the desk cannot say what svc's documentation or a person's own documents say, its citations do not
-// open, or a document that was dropped is not read.
+// If this file fails, the desk cannot answer from svc's documentation or from a user's own documents, its citations do
+// not open, or a dropped document is not read.
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Page } from "playwright-core";
@@ -9,7 +9,7 @@ import { root } from "../support/global-setup.ts";
 import { docx, pdf } from "../support/papers.ts";
 import { barriers, chromiumPath, deskApp, signUp, whySkipped } from "./desk-app.ts";
 
-/** A document of the shared corpora, where they are. */
+/** A document of the shared corpora, if available. */
 function hwp(): string | undefined {
   for (let folder = root; ; folder = dirname(folder)) {
     const file = join(folder, "shared/corpora/documents/hwp/hwpjs__noori.hwp");
@@ -39,25 +39,25 @@ if (!chromiumPath) {
     const docs = await sectionOf(page, "Docs", "Ask the docs");
     await docs.getByText(/^\d+ documents$/).waitFor();
 
-    await ask(page, "A transaction that rolls back is never told.");
+    await ask(page, "A transaction that rolls back never sends events.");
     await docs.getByText("The documents say so.").waitFor();
     const passage = docs.getByRole("listitem").filter({ hasText: "Says so" }).first();
-    // Its score, and the sentence as a snippet; its citation opens the section, in which the sentence is marked.
+    // Its score, and the sentence as a snippet. Its citation opens the section, in which the sentence is marked.
     await passage.getByText(/^\d+% of your words/).waitFor();
-    await passage.locator("blockquote", { hasText: "A transaction that rolls back is never told." }).waitFor();
+    await passage.locator("blockquote", { hasText: "A transaction that rolls back never sends events." }).waitFor();
     await passage.getByText("Realtime › What is told to whom").click();
-    await passage.locator("mark", { hasText: "A transaction that rolls back is never told." }).waitFor();
+    await passage.locator("mark", { hasText: "A transaction that rolls back never sends events." }).waitFor();
     expect(await barriers(page)).toEqual([]);
 
-    await ask(page, "A transaction that rolls back is always told.");
+    await ask(page, "A transaction that rolls back always sends events.");
     await docs.getByText("The documents do not say so.").waitFor();
 
-    await ask(page, "How many characters does a password have?");
+    await ask(page, "How does a user reset a forgotten password?");
     await docs
       .getByText(/password/i)
       .first()
       .waitFor();
-    // A question states nothing: passages, best first, and no verdict.
+    // A question is not a claim: passages, best first, and no verdict.
     const scores = (await docs.getByText(/% of your words/).allInnerTexts()).map((text) => Number.parseInt(text, 10));
     expect(scores.length).toBeGreaterThan(1);
     expect(scores).toEqual(scores.toSorted((a, b) => b - a));

@@ -1,4 +1,4 @@
-// If this file fails, an expense does not wait for a person, or the page does not show by itself what becomes of it.
+// If this file fails, an expense does not wait for a decision, or the page does not show its progress.
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { barriers, chromiumPath, deskApp, goTo, signUp, whySkipped } from "./desk-app.ts";
@@ -31,7 +31,7 @@ if (!chromiumPath) {
       const [ada, bob] = await Promise.all([person("Ada"), person("Bob")]);
       await file(ada, "Train to Busan", "120.50");
       await ada.locator(".timeline").getByText("Waiting for a colleague").waitFor();
-      // Nobody decides on what is their own.
+      // Users may not decide on their own expenses.
       expect(await ada.getByRole("button", { name: "Approve" }).count()).toBe(0);
 
       const approve = bob.locator("li", { hasText: "Train to Busan" }).getByRole("button", { name: "Approve" });

@@ -1,6 +1,6 @@
 /**
- * The pictures in README.md and docs/: `npm run pictures` makes them anew from the running desk. Not a test of anything,
- * and skipped otherwise; it is here for what the tests of the desk share.
+ * Makes the pictures in README.md and docs/ from the running desk, with `npm run pictures`. Otherwise skipped: it tests
+ * nothing, and is here because it shares code with the tests of the desk.
  */
 import { join } from "node:path";
 import type { Page } from "playwright-core";
@@ -17,7 +17,7 @@ const save = async (page: Page, name: string) => {
   await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
   await page.waitForTimeout(500); // transitions end
   const picture = await page.screenshot({ animations: "disabled" });
-  // 256 colours are all that they have, and a third of the bytes.
+  // They have only 256 colours, which take a third of the bytes.
   await sharp(picture)
     .png({ palette: true, effort: 10 })
     .toFile(join(root, `docs/pictures/${name}.png`));
@@ -57,7 +57,7 @@ if (!process.env.PICTURES || !chromiumPath) {
 
     await goTo(ada, "Docs", "Ask the docs");
     await ada.getByText(/^\d+ documents$/).waitFor();
-    await ada.getByRole("searchbox").fill("A transaction that rolls back is never told.");
+    await ada.getByRole("searchbox").fill("A transaction that rolls back never sends events.");
     await ada.keyboard.press("Enter");
     await ada.getByText("The documents say so.").waitFor();
     await ada.getByText("Realtime › What is told to whom").first().click();

@@ -1,5 +1,5 @@
-// If this file fails, a mutation during a crash or a failover of PostgreSQL is answered as saved and is lost, or as not saved
-// and is there. After both, a server may give an id again to another transaction, so it must not be believed on its word.
+// If this file fails, a mutation during a crash or a failover of PostgreSQL is answered as saved and is lost, or as not
+// saved and exists. After both, a server may reuse a transaction id, so its word alone is not enough.
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -83,7 +83,7 @@ test("writes while the server crashes: what is acknowledged is there, what is re
     code === "saved" ? !there.has(title) : code.endsWith("UNAVAILABLE") && there.has(title),
   );
   expect(wrong).toEqual([]);
-  // The server came back: of a handler's transaction it could always be asked.
+  // The server came back, so it always knows the outcome of a handler's transaction.
   expect([...codes].filter((code) => !/^saved$| UNAVAILABLE$|^notes.create OUTCOME_UNKNOWN$/.test(code))).toEqual([]);
 }, 240_000);
 
@@ -96,7 +96,7 @@ describe.skipIf(missing)(`a standby that takes over${missing}`, () => {
     const text = "select svc.transaction_outcome($1, $2, $3) as it";
     return (await client.query(text, [transaction, server, place])).rows[0].it;
   };
-  /** Writes as a mutation does. @param commits whether it comes to an end */
+  /** Writes as a mutation does. @param commits whether it commits */
   const begin = async (name: string, commits: boolean) => {
     const primary = await connected(cluster.urls.admin);
     await primary.query("begin");
@@ -135,7 +135,7 @@ describe.skipIf(missing)(`a standby that takes over${missing}`, () => {
     await (await begin("flushes", true)).end();
     await expect.poll(caughtUp).toBe(true);
     expect(await outcome("replicated")).toBe("in progress"); // it may not know yet
-    // From here on the standby gets nothing.
+    // From here on the standby receives nothing.
     await client.query("alter system set primary_conninfo = ''");
     await client.query("select pg_reload_conf()");
     await expect.poll(async () => (await client.query("select from pg_stat_wal_receiver")).rowCount).toBe(0);
@@ -146,7 +146,7 @@ describe.skipIf(missing)(`a standby that takes over${missing}`, () => {
     expect(await outcome("replicated", null)).toBeNull(); // nobody knows how far it had come
     expect(await outcome("open")).toBe("aborted");
     expect(await outcome("lost")).toBe("aborted");
-    // The new primary gives the id to somebody else, who commits.
+    // The new primary gives the id to another transaction, which commits.
     const id = BigInt(marks.get("lost")?.transaction ?? 0);
     for (let given = 0n; given < id; ) {
       given = BigInt((await client.query("select pg_current_xact_id()::text as it")).rows[0].it);

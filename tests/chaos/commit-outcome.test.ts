@@ -1,5 +1,5 @@
-// If this file fails, a mutation that was saved is answered as one that was not, and whoever repeats it, as the answer says,
-// does it twice; or one that is lost is answered as saved.
+// If this file fails, a saved mutation is answered as not saved, so that a client repeats it; or a lost one is answered
+// as saved.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createSvcHttpRouteBuilders, v } from "../../src/index.ts";
@@ -25,7 +25,7 @@ const write = procedure.mutation
     await context.scheduler.runAfter(86_400_000, "outcome.later", { title });
     return { title };
   });
-/** Its first statement is sent by what happens just before COMMIT. */
+/** Its first statement is sent just before COMMIT. */
 const announces = procedure.mutation
   .name("outcome.announces")
   .input(titled)
@@ -43,7 +43,7 @@ const route = createSvcHttpRouteBuilders()
 
 const db = database();
 const api = apiWith({ procedures: { write, announces, later }, httpRoutes: { route } });
-/** As the simple protocol has it, with its length. */
+/** COMMIT in the simple protocol, with its length. */
 const commit = "Q\0\0\0\x0bcommit\0";
 let proxy: CuttingProxy;
 let svc: TestService;
@@ -73,7 +73,7 @@ const inQueue = (title: string) =>
 
 interface Door {
   call(title: string): Promise<Answer>;
-  /** How many rows or jobs of each kind it leaves. */
+  /** Counts the rows and jobs of each kind that it leaves. */
   left(title: string): Promise<number[]>;
 }
 const graphql = (query: string) => svc.post("/api/graphql", { query }, ann);
@@ -103,18 +103,18 @@ const handlers: Record<string, Door> = {
 const codeOf = ({ status, body }: Answer) =>
   status < 300 ? "saved" : (body.code ?? body.errors?.[0]?.extensions.code ?? String(status));
 
-/** Calls through a cut, and compares what was answered with what is there. @returns the answer's code */
+/** Calls through a cut, and compares the answer with the database. @returns the answer's code */
 async function cutCall({ call, left }: Door, when: Cut, at = commit): Promise<string> {
   const title = crypto.randomUUID();
   const { cuts } = proxy;
   proxy.cut = { at, when };
   const calling = call(title);
-  // The service asks over a new connection: that one is not cut.
+  // The service queries over a new connection, which is not cut.
   while (proxy.cuts === cuts) await sleep(1);
   proxy.cut = undefined;
   const answer = await calling;
   const code = codeOf(answer);
-  // What was begun and not heard of ends on the server a moment later than here.
+  // A transaction without an answer ends on the server a moment later.
   const isOpen =
     "select from pg_stat_activity where datname = current_database() and usename = 'svc_request' and state <> 'idle'";
   await expect.poll(() => db.sql(isOpen)).toEqual([]);

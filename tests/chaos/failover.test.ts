@@ -1,5 +1,5 @@
-// If this file fails, something that was acknowledged is lost when the primary dies, a job is not run or run twice, or a page goes
-// on showing what is old. It is the rehearsal itself, in short, and runs with `npm run chaos` where PgBouncer is installed.
+// If this file fails, acknowledged data is lost when the primary dies, a job is not run or run twice, or a page keeps
+// showing old data. It is a short form of the rehearsal, and runs with `npm run chaos` if PgBouncer is installed.
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -13,7 +13,7 @@ const why = "problem" in found ? ` [skipped: ${found.problem}]` : "";
 
 test.skipIf(missing)(`nothing acknowledged is lost in a failover${why}`, { timeout: 300_000 }, async () => {
   const script = join(root, "scripts/rehearse/scale.ts");
-  // Rejects when the rehearsal found something wrong.
+  // Rejects when the rehearsal found a problem.
   const { stdout } = await promisify(execFile)(process.execPath, [script, "--seconds", "3", "--writers", "6"]);
   expect(stdout).toMatch(/^acknowledged mutations +[1-9]\d*, lost 0$/m);
   expect(stdout).not.toContain("WRONG");

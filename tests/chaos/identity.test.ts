@@ -10,7 +10,7 @@ import { apiWith, bearer, service, type User } from "../support/service.ts";
 
 const whoAmI = { id: sql<string | null>`svc.current_user_id()`, role: sql<string>`current_user` };
 
-// Handlers that report who the database thinks they are, and misbehave in one way each.
+// Handlers that return the user whom the database sees, and misbehave in one way each.
 const procedures = {
   read: procedure.query
     .name("chaos.read")
@@ -125,7 +125,7 @@ test(`${requestCount} interleaved requests of 50 users over 3 connections, with 
   const worker = async () => {
     for (let index = next++; index < requestCount; index = next++) {
       const user = users[(index * 7) % userCount] as User;
-      // Rare enough that the rest gets its turn: a statement that runs into the timeout.
+      // Rare, so that other calls get their turn: a statement that runs into the timeout.
       if (index % 200 === 100) count(`slow ${(await svc.query(user, "chaos.slow")).status}`);
       else await kinds[names[index % names.length] as string]?.(user);
     }
@@ -143,13 +143,13 @@ test(`${requestCount} interleaved requests of 50 users over 3 connections, with 
   await Promise.all([killer(), ...Array.from({ length: 24 }, worker)]);
 
   expect(wrong).toEqual([]);
-  // The faults took place, and the healthy calls got through.
+  // The faults occurred, and the healthy calls succeeded.
   for (const kind of ["read 200", "write 200", "list 200", "throws 500", "anonymous 401", "slow 504"]) {
     expect(outcomes.get(kind) ?? 0, `${kind} in ${JSON.stringify(Object.fromEntries(outcomes))}`).toBeGreaterThan(0);
   }
   expect(await db.sql("select 1 from notes where title = 'never'")).toEqual([]);
 
-  // Afterwards every connection is clean: no transaction, no role, no identity left behind.
+  // Afterwards every connection is clean: no open transaction, role or identity.
   const busy = () =>
     db.sql(
       `select state, query from pg_stat_activity

@@ -62,7 +62,7 @@ test("can be asked for one user, one model and other days", async () => {
   expect((await svc("ai", "usage", "--user", ann, "--model", "small")).text).toContain("0.2 credits in 7 days.");
   expect((await svc("ai", "usage", "--days", "11")).text).toContain("109.8 credits in 11 days.");
   expect((await svc("ai", "usage", "--limit", "1")).text).toContain(
-    "2.6 credits in 7 days, of the first 1 lines alone.",
+    "2.6 credits in 7 days, counting only the first 1 rows.",
   );
 });
 

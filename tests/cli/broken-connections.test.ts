@@ -1,4 +1,4 @@
-// If this file fails, a command that has printed all ends with an error when its private cluster stops.
+// If this file fails, a command that has succeeded ends with an error when its private cluster stops.
 import { expect, test, vi } from "vitest";
 import { commandPool } from "../../src/cli/inspect.ts";
 import { database } from "../support/database.ts";

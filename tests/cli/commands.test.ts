@@ -97,7 +97,7 @@ describe("svc", () => {
     command.child.kill("SIGINT"); // an impatient second one does not cut it short
     expect((await command.ended).code, command.output()).toBe(0);
     await expect(fetch(url)).rejects.toThrow();
-    // What it had not sent by then, it has sent now; and its log says which trace that was.
+    // It has now sent its remaining spans, and its log names the trace.
     const span = collector.spans.find(({ name }) => name === "GET /api/hello/:name");
     collector.close();
     expect(command.output()).toContain(`"trace_id":"${span?.traceId}"`);
@@ -110,7 +110,7 @@ describe("svc", () => {
     running.push(command.child);
     const url = await ready(command);
     expect(await hello(url)).toEqual({ hello: "you" });
-    // The terminal is gone with what held it: nobody reads what is printed from here on.
+    // The terminal is gone, so further output goes nowhere.
     command.child.kill("SIGKILL");
     await collector.find(({ name }) => name === "GET /api/hello/:name"); // sent at the end only
     collector.close();

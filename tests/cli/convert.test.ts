@@ -1,4 +1,4 @@
-// If this file fails, a person cannot turn a document into Markdown at the command line, or does not learn why not.
+// If this file fails, a document cannot be converted to Markdown at the command line, or the error does not say why.
 import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Needs neither database nor configuration, and is run where there is none. */
+/** Needs neither database nor configuration, so it runs without them. */
 async function convert(name: string, bytes: string | Buffer | null, ...options: string[]) {
   if (bytes !== null) await writeFile(join(folder, name), bytes);
   const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), "convert", name, ...options], { cwd: folder });

@@ -1,4 +1,4 @@
-// If this file fails, a DBA cannot see which plan a user's statement gets, or seeing it changes something.
+// If this file fails, a DBA cannot see the plan of a user's statement, or looking at it changes data.
 import { beforeAll, describe, expect, test } from "vitest";
 import { checkStatement, explainStatement } from "../../src/cli/db/explain-statement.ts";
 import { findInPlans } from "../../src/cli/db/plan-findings.ts";
@@ -12,7 +12,7 @@ const ann = { "svc.user_id": "ann", role: "svc_authenticated" };
 
 beforeAll(async () => {
   await db.sql(`insert into auth."user" (id, name, email) values ('ann', 'Ann', 'ann@x.test')`);
-  // A note in ten is Ann's, and by no means so by chance: all four columns say so.
+  // A tenth of the entries are Ann's, and all four columns depend on that.
   await db.sql(`create table public.entries (id serial primary key, user_id text, a int, b int, c int, d int);
     insert into entries (user_id, a, b, c, d)
       select case i % 10 when 0 then 'ann' else 'bob' end, n, n, n, n
@@ -129,7 +129,7 @@ describe("what it runs", () => {
 });
 
 describe("what is found in a plan", () => {
-  /** Rules and names of nodes. @param session what the session has set before */
+  /** Rules and names of nodes. @param session settings of the session */
   async function found(statement: string, options: { analyze?: boolean; as?: typeof ann; session?: string } = {}) {
     const { analyze = false, as, session = "" } = options;
     const client = await db.connect(as ? "request" : "system");
@@ -143,7 +143,7 @@ describe("what is found in a plan", () => {
 
   test("a policy that asks once for every row, and not one that is wrapped", async () => {
     const perRow =
-      /^policy_per_row Seq Scan on public\.entries: the policy bare of public\.entries works out (\S+) once for/;
+      /^policy_per_row Seq Scan on public\.entries: the policy bare of public\.entries evaluates (\S+) once per row/;
     expect((await found("table entries", { as: ann })).filter((one) => perRow.test(one))).toEqual([]);
     const own = await found("select from entries where user_id = svc.current_user_id()", { as: ann });
     expect(own.filter((one) => one.startsWith("policy_per_row"))).toEqual([]);
@@ -162,7 +162,7 @@ describe("what is found in a plan", () => {
       expect.stringMatching(/^filtered_scan Seq Scan on public\.entries: 20000 rows are read, and about \d+ kept by/),
     ]);
     expect(await found("select from entries where user_id = 'bob'")).toEqual([]);
-    // Whose rows they are the planner does not know: it takes half of them for his, and an index would not be used.
+    // The planner does not know the number of his rows: it assumes half of all rows, and would not use an index.
     const bob = { ...ann, "svc.user_id": "bob" };
     for (const analyze of [false, true]) expect(await found("select from entries", { as: bob, analyze })).toEqual([]);
     expect(await found("select from entries", { as: ann, analyze: true })).toEqual([
@@ -176,7 +176,7 @@ describe("what is found in a plan", () => {
     const together = "select from entries where a = 0 and b = 0 and c = 0 and d = 0 order by user_id";
     const off = (await found(together, { analyze: true })).filter((one) => one.startsWith("estimate_off"));
     expect(off).toEqual([
-      expect.stringMatching(/^estimate_off Seq Scan on public\.entries: \d rows were expected, and 2000 came$/),
+      expect.stringMatching(/^estimate_off Seq Scan on public\.entries: \d rows were estimated, and 2000 returned$/),
     ]);
     expect((await found(together)).filter((one) => one.startsWith("estimate_off"))).toEqual([]);
     expect(await found("select from entries limit 1", { analyze: true })).toEqual([]);

@@ -1,4 +1,4 @@
-// If this file fails, a DBA cannot learn from the command line what is wrong with the database.
+// If this file fails, the command line does not tell a DBA what is wrong with the database.
 import { spawnSync } from "node:child_process";
 import { beforeAll, describe, expect, test } from "vitest";
 import { fixture, svc } from "../support/cli.ts";
@@ -14,7 +14,7 @@ test("svc db lint lists what it finds, the worst first, and fails for errors", a
     /^warning {2}all_anyone on public.guestbook lets .* any row\.\n {2}Compare .*\n {2}rule: always_true_policy\n/m,
   );
   expect(out).not.toContain("info");
-  expect(error).toMatch(/0 errors, \d+ warnings, \d+ hints\.\nWhat is meant, say in a comment/);
+  expect(error).toMatch(/0 errors, \d+ warnings, \d+ hints\.\nTo allow a finding, write in a comment/);
   expect((await run("lint", "--strict")).code).toBe(1);
 
   await db.sql("alter table guestbook disable row level security");

@@ -1,4 +1,4 @@
-// If this file fails, an author has to search for what failed while developing, or production tells strangers about it.
+// If this file fails, an author has to search for the cause of a failure while developing, or production discloses it.
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";

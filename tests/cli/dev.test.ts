@@ -1,4 +1,4 @@
-// If this file fails, `svc dev` serves something else than what the author has saved, or cannot be ended.
+// If this file fails, `svc dev` does not serve what the author has saved, or cannot be ended.
 import type { ChildProcess } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -108,7 +108,7 @@ test("folders are watched, also those that come later or are replaced, without a
     (path) => path.endsWith("ignored.ts"),
     (path) => seen.push(path),
   );
-  /** Does something, and waits until it was noticed. */
+  /** Makes a change, and waits until it was noticed. */
   const noticed = async (path: string, doing: () => Promise<unknown>) => {
     seen.length = 0;
     await doing();
@@ -123,7 +123,7 @@ test("folders are watched, also those that come later or are replaced, without a
     });
     await noticed(list, () => writeFile(file, "4"));
     await noticed(list, () => writeFile(file, "5"));
-    // A folder that is replaced by another one of its name, as by git checkout.
+    // A folder that is replaced by another one of the same name, as by git checkout.
     await noticed(join("backend", "tasks"), async () => {
       await rename(join(app, "backend/tasks"), join(app, "old"));
       await cp(join(app, "old"), join(app, "backend/tasks"), { recursive: true });

@@ -1,4 +1,4 @@
-// If this file fails, what an author has written into .env is not there, or wins over what the operator has set.
+// If this file fails, variables in .env are missing, or override those that the operator has set.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
@@ -21,7 +21,7 @@ test("the variables of .env are there, for the application too, and those that a
   expect(ai).toMatchObject({ baseUrl: "http://127.0.0.1:5/v1", apiKey: "of the operator" });
   expect(process.env.OF_THE_APPLICATION).toBe("its own");
 
-  // A folder where a file should be.
+  // A folder instead of a file.
   await rm(join(folder, ".env"));
   await mkdir(join(folder, ".env"));
   await expect(readConfig(folder)).rejects.toThrow(`${join(folder, ".env")} could not be read`);

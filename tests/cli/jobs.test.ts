@@ -1,4 +1,4 @@
-// If this file fails, an operator cannot see what the queue does, mend it, or stop a worker in order.
+// If this file fails, an operator cannot see the queue, change its jobs, or stop a worker in order.
 import type { ChildProcess } from "node:child_process";
 import { afterEach, describe, expect, test } from "vitest";
 import { fixture, svc } from "../support/cli.ts";
@@ -11,7 +11,7 @@ afterEach(() => {
   for (const child of running.splice(0)) child.kill("SIGKILL");
 });
 
-/** As in production, where only what migrates has the administrator's login. */
+/** As in production, where only migrations have the administrator's login. */
 function run(...args: string[]) {
   const command = svc(db, fixture, args, { DATABASE_ADMIN_URL: "" });
   running.push(command.child);
@@ -78,7 +78,7 @@ describe("svc jobs", () => {
   test("follows the queue", async () => {
     const tail = run("jobs", "tail");
     const id = await enqueue("tasks.followed");
-    // What was there when it began is not told: let it change until it is.
+    // Changes before its start are not shown, so repeat until one is.
     for (let change = 0; !tail.output().includes("tasks.followed"); change++) {
       await db.sql("update graphile_worker._private_jobs set attempts = $2 % 9 where id = $1", [id, change]);
       await until(() => true);

@@ -36,7 +36,7 @@ async function folder(name: string, files: Record<string, string>): Promise<stri
   return path;
 }
 
-/** Runs `svc` without a terminal and with standard input closed: a question would find nobody. */
+/** Runs `svc` without a terminal and with standard input closed: a question would get no answer. */
 async function svc(...args: string[]): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -49,7 +49,7 @@ async function svc(...args: string[]): Promise<{ code: number | null; output: st
 
 const files = async (path: string) => (await readdir(join(path, "migrations"), { recursive: true })).sort();
 
-/** A copy of the application with its first migration, whose schema then changes. */
+/** A copy of the application with its first migration, with a changed schema. */
 async function changed(change: (schema: string) => string): Promise<string> {
   const path = await folder("changed", {});
   await cp(app, path, { recursive: true });
@@ -144,7 +144,7 @@ describe("on the generated tables", () => {
     await client.query("set role svc_authenticated");
     await expect(client.query("update tasks set user_id = 'bob'")).rejects.toThrow(denied);
     await expect(client.query("update tasks set id = 7")).rejects.toThrow(denied);
-    // An insert may name every column, as that of Drizzle does; whose row it is the policy says.
+    // An insert may name every column, as Drizzle's does; the policy checks the owner.
     const inserted = client.query(
       "insert into tasks (id, user_id, title, created_at) values (default, 'a', 'b', default)",
     );
@@ -182,7 +182,9 @@ describe("what might be a rename", () => {
     const path = await changed(rename);
     expect((await svc("migrate", "generate", "--cwd", path, "--drop", "tasks.title")).code).toBe(0);
     const text = await readFile(join(path, "migrations/0002_change_tasks.sql"), "utf8");
-    expect(text).toContain(`-- Loses what every row of tasks has in title.\nALTER TABLE "tasks" DROP COLUMN "title";`);
+    expect(text).toContain(
+      `-- Loses the values of title in every row of tasks.\nALTER TABLE "tasks" DROP COLUMN "title";`,
+    );
   });
 
   test.each([["tables", (text: string) => text.replace('pgTable("tasks"', 'pgTable("todos"'), "--rename tasks:todos"]])(

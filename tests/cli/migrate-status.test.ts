@@ -6,7 +6,7 @@ import { svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
-// The platform and the fixture are applied in it.
+// The platform and the fixture are applied.
 const db = database();
 let app: string;
 
@@ -89,6 +89,30 @@ describe("svc migrate status", () => {
     await writeFile(path, text);
   });
 
+  test("tells what a branch took away in the same words as prepare, doctor, drift and generate do", async () => {
+    const added = join(app, "migrations/9000_of_a_branch.sql");
+    await writeFile(added, "create table public.of_a_branch (id int);");
+    expect((await migrate([])).code).toBe(0);
+    await rm(added);
+    const words =
+      "This database has a migration whose file is gone: migrations/9000_of_a_branch.sql.\n" +
+      "  Another branch has the file, or it was deleted. Bring it back";
+    for (const [args, code] of [
+      [["migrate", "status"], 1],
+      [["doctor"], 1],
+      [["db", "drift"], 1],
+      [["migrate", "generate", "--baseline"], 0],
+      [["prepare"], 0],
+    ] as const) {
+      const ended = await svc(db, app, [...args]).ended;
+      const output = (ended.out + ended.error).replaceAll("\n        ", "\n");
+      expect(output, args.join(" ")).toContain(words);
+      expect(ended.code, output).toBe(code);
+    }
+    await db.sql("delete from svc_private.applied_migrations where name = '9000_of_a_branch.sql'");
+    await rm(join(app, "migrations/meta"), { recursive: true });
+  }, 120_000);
+
   test("names the queue where its schema is of an older revision", async () => {
     const [latest] = await db.sql(
       "delete from graphile_worker.migrations where id = (select max(id) from graphile_worker.migrations) returning *",
@@ -123,7 +147,7 @@ describe("svc migrate reset", () => {
       "not other. Nothing was done",
     ],
     ["in production", ["--yes"], { NODE_ENV: "production", AUTHLIB_SECRET: "x".repeat(40) }, "Nothing was done"],
-    ["with nobody to ask", ["--force", "--database", "any"], {}, "There is no terminal to ask at."],
+    ["with nobody to ask", ["--force", "--database", "any"], {}, "There is no terminal for the confirmation."],
   ])("refuses %s", async (_where, args, env, words) => {
     const { code, error } = await migrate(["reset", ...args], env);
     expect(code).toBe(1);
@@ -134,7 +158,7 @@ describe("svc migrate reset", () => {
   test("empties the database that is named, and migrates it again", async () => {
     const reset = () => migrate(["reset", "--yes", "--force", "--database", db.name]);
     let { code, error } = await reset();
-    // Roles belong to the whole server: another test run's sql/roles.sql may be at work on them.
+    // Roles belong to the whole server: another test run may apply sql/roles.sql at the same time.
     if (error.includes("tuple concurrently updated")) ({ code, error } = await reset());
     expect(code, error).toBe(0);
     expect(await rows()).toEqual([{ count: 0 }]);

@@ -1,4 +1,4 @@
-// If this file fails, a DBA cannot see from the command line who may do what, or is told something that is not so.
+// If this file fails, the command line does not show a DBA who may do what, or shows something untrue.
 import { beforeAll, describe, expect, test } from "vitest";
 import { fixture, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
@@ -53,8 +53,10 @@ test("svc policies --functions says what requests may execute, as whom, and why"
 describe("svc rls explain", () => {
   test("counts what somebody sees", async () => {
     const { out } = await run("rls", "explain", "notes", "--as", "ann@x.test");
-    expect(out).toBe("public.notes: user ann sees 1 of 2 rows. With --row ID: why, or why not.\n");
-    expect((await run("rls", "explain", "notes")).out).toMatch(/has no grant to select from public\.notes, of 2 rows/);
+    expect(out).toBe("public.notes: user ann sees 1 of 2 rows. Pass --row ID to see why.\n");
+    expect((await run("rls", "explain", "notes")).out).toMatch(
+      /has no grant to select from public\.notes, which has 2 rows/,
+    );
   });
 
   test("says which policies admit a row, and which hide it", async () => {
@@ -85,7 +87,7 @@ describe("svc rls explain", () => {
   test.for([
     [["nowhere"], /There is no table nowhere/],
     [["notes", "--as", "carl"], /There is no user carl/],
-    [["notes", "--row", "00000000"], /has no row 00000000, for anybody/],
+    [["notes", "--row", "00000000"], /has no row 00000000 at all/],
   ] as const)("%j says what is wrong", async ([args, says]) => {
     const { code, error } = await run("rls", "explain", ...args);
     expect([code, error]).toEqual([1, expect.stringMatching(says)]);

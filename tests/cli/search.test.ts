@@ -1,4 +1,4 @@
-// If this file fails, an operator cannot see why a row stands where it does in a search.
+// If this file fails, an operator cannot see why a row has its rank in a search.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// If this file fails, a developer cannot fill a database to look at, or production can be filled by mistake.
+// If this file fails, a developer cannot fill a development database, or a production database is seeded by mistake.
 import { expect, test } from "vitest";
 import { fixture, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
@@ -29,9 +29,11 @@ test("a seed writes rows and users, and run again the same", async () => {
 
 test("production is not seeded by mistake, and what is no seed is named", async () => {
   const production = { NODE_ENV: "production", AUTHLIB_URL: "https://app.example.com" };
-  expect((await seed(production)).error).toMatch(/Not here: NODE_ENV is production\. Nothing was done\.\s+--force/);
+  expect((await seed(production)).error).toMatch(
+    /Seeding is refused: NODE_ENV is production\. Nothing was done\.\s+Pass --force/,
+  );
   expect((await seed({}, "--file", "backend/none.ts")).error).toMatch(/There is no .*backend\/none\.ts\./);
   expect((await seed({}, "--file", "backend/schema.ts")).error).toMatch(
-    /schema\.ts is no seed\.\s+Write: export default/,
+    /schema\.ts is not a seed\.\s+Write: export default/,
   );
 });

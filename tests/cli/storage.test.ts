@@ -1,4 +1,4 @@
-// If this file fails, an operator cannot tell whether stored files are whole, or loses some by tidying up.
+// If this file fails, an operator cannot check whether stored files are intact, or loses some by cleaning up.
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, rm, unlink, writeFile } from "node:fs/promises";

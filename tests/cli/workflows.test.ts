@@ -1,4 +1,4 @@
-// If this file fails, an operator cannot see how runs of workflows are doing, take one up again, or end it.
+// If this file fails, an operator cannot see the state of workflow runs, retry a run, or end it.
 import { expect, test } from "vitest";
 import { fixture, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
@@ -31,7 +31,7 @@ test("lists, shows, retries and cancels runs", async () => {
   expect((await run("workflows", "list", "--status", "failed")).text).not.toContain("test.queued");
   expect((await run("workflows", "show", failed)).text).toMatch(/error +INTERNAL: no such mailbox/);
 
-  expect((await run("workflows", "retry", failed)).text).toContain(`Run ${failed} goes on.`);
+  expect((await run("workflows", "retry", failed)).text).toContain(`Run ${failed} continues.`);
   expect(await db.sql("select status from svc.workflow_runs where id = $1", [failed])).toEqual([{ status: "pending" }]);
   expect((await run("workflows", "cancel", queued)).text).toContain(`Run ${queued} is cancelled.`);
   const again = await run("workflows", "cancel", queued);

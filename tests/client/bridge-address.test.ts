@@ -1,4 +1,4 @@
-// If this file fails, visitors behind a bridge lock each other out, or anybody counts as whom they like.
+// If this file fails, visitors behind a bridge lock each other out, or anybody can choose the address that is counted.
 import { createHash, createHmac } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
@@ -61,7 +61,7 @@ describe("behind a bridge that tells addresses", () => {
   });
 });
 
-/** A request with what the bridge sends, by the rules of docs/reference/bridge.md; some of it changed. */
+/** A request as a bridge sends it, by docs/reference/bridge.md, with changes. */
 function handed(header: (signed: typeof sign) => string, changed: object = {}): IncomingMessage {
   const headers = { "svc-client-address": header(sign), authorization: "Bearer x" };
   return { method: "POST", url: "/api/auth/token", headers, socket: {}, ...changed } as unknown as IncomingMessage;

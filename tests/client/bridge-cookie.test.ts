@@ -1,4 +1,4 @@
-// If this file fails, a cookie that the bridge never sealed signs somebody in, or a good one no longer does.
+// If this file fails, a cookie that the bridge did not encrypt is accepted, or a valid one is not.
 import { sealData } from "iron-session";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createSvcAuthBridgeHandlers, readBridgeSession } from "../../client/sdk/src/server/index.ts";
@@ -39,7 +39,7 @@ describe("a sealed cookie", () => {
     const value = tab.cookies.get(name) ?? "";
     const random = seeded(20261121);
     const flipped = Array.from({ length: 10_000 }, (_, index) => {
-      // Every character once, from the end, where the marks that are not signed stand; then at random.
+      // Every character once, from the end, where the unsigned marks are; then random ones.
       const at = index < value.length ? value.length - 1 - index : Math.floor(random() * value.length);
       const other = String.fromCharCode(value.charCodeAt(at) ^ (1 << Math.floor(random() * 7)));
       return value.slice(0, at) + other + value.slice(at + 1);
@@ -74,7 +74,7 @@ describe("a sealed cookie", () => {
     const contents = [{ cookie: name, user, sessionToken: "t" }];
     const strangers = [
       ...contents.map((content) => sealData(content, { password: "another password, of thirty-two and more" })),
-      // Sealed with the right password, but not as this cookie, or without what belongs in it.
+      // Encrypted with the right password, but with other content than this cookie.
       sealData({ user, sessionToken: "t" }, session),
       sealData({ cookie: "other", user, sessionToken: "t" }, session),
       sealData({ cookie: name, user }, session),

@@ -1,4 +1,4 @@
-// If this file fails, whoever starts examples/bridge finds it broken.
+// If this file fails, examples/bridge does not work when started.
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type FetchHandler, type FetchServer, serve } from "../../examples/bridge/frontend/fetch-server.ts";
@@ -54,7 +54,7 @@ test("signed in, the server renders the person's own notes, as text, and never a
   const person = { email: "eve@example.com", password: "correct horse", name: "<script>alert(1)</script>" };
   const { token } = (await (await tab.post("/sign-up", person)).json()) as { token: string };
 
-  // What the page's script does: straight to the other origin, with the JWT, after asking whether it may.
+  // As the page's script does: directly to the other origin, with the JWT, after a preflight.
   const url = `${backend.url}/api/mutation`;
   const asked = { "access-control-request-method": "POST", "access-control-request-headers": "authorization" };
   const preflight = await fetch(url, { method: "OPTIONS", headers: { origin: front.url, ...asked } });

@@ -1,4 +1,4 @@
-// If this file fails, other sites can act with somebody's session, or a mistake in the set-up goes unnoticed.
+// If this file fails, other sites can act with a user's session, or a mistake in the set-up goes unnoticed.
 import { describe, expect, test } from "vitest";
 import { type BridgeOptions, createSvcAuthBridgeHandlers } from "../../client/sdk/src/server/index.ts";
 import { serve } from "../../examples/bridge/frontend/fetch-server.ts";
@@ -106,7 +106,7 @@ describe("a backend that is not there", () => {
       body: "{}",
     });
 
-  /** A backend's address, and what answers there instead. */
+  /** A backend's address, and the answer of something else there. */
   const instead: [string, (() => Response) | null][] = [
     ["closed", null],
     ["a proxy's page", () => new Response("<h1>Bad gateway</h1>", { status: 502 })],

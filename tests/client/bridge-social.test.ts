@@ -26,7 +26,7 @@ const start = (query: Record<string, string>) =>
   running.tab().get(`/api/auth/sign-in/social/redirect?${new URLSearchParams(query)}`);
 const locationOf = (answer: Response) => new URL(answer.headers.get("location") ?? "");
 
-/** From the bridge through backend and provider. @returns where the browser lands */
+/** Follows the sign-in from the bridge through backend and provider. @returns the browser's final URL */
 async function throughTheProvider(begun: Response): Promise<URL> {
   const atBackend = await fetch(locationOf(begun), { redirect: "manual" });
   const { searchParams } = locationOf(atBackend);

@@ -11,13 +11,13 @@ const running = bridgedFront(db);
 const session = { password };
 const person = () => [`${crypto.randomUUID()}@example.com`, "correct horse", "Ann"] as const;
 
-/** A page of the frontend with the SDK in it. */
+/** A page of the frontend with the SDK. */
 function page(tab: Tab) {
   const auth = createAuthClient(running.service.url, { authBridge: {}, fetch: tab.fetch });
   return { auth, client: createSvcClient({ api, baseUrl: running.service.url, auth, fetch: tab.fetch }) };
 }
 
-/** What a browser without one would keep in localStorage. */
+/** The localStorage of a browser without a bridge. */
 function stubStorage(): Map<string, string> {
   const items = new Map<string, string>();
   vi.stubGlobal("localStorage", {
@@ -162,7 +162,7 @@ describe("two who refresh at the same moment", () => {
       return { one, answer: await one.post("/token") };
     });
     await Promise.all([held, arrivals]);
-    // The answer is held back until all of them have opened their cookie, as these five have after them.
+    // The answer is delayed until all calls have opened their cookies, as these five have.
     for (let turn = 0; turn < 5; turn++) await readBridgeSession(before, session);
     release();
     for (const { one, answer } of await Promise.all(hundred)) {

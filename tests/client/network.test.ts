@@ -1,4 +1,6 @@
-/** The SDK on a bad network: a call ends in a right result or in a typed error. It never hangs, and never acts twice. */
+/**
+ * The SDK on a bad network: every call ends in a correct result or a typed error. It never hangs, and never acts twice.
+ */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createAuthClient, createSvcClient, type SvcClient, SvcError } from "../../client/sdk/src/index.ts";
@@ -101,7 +103,7 @@ describe("a mutation", () => {
       }),
       { numRuns: 60 },
     );
-    // All of these have happened, or the network was not bad enough to show anything.
+    // All of these occurred; otherwise the network was too good to show anything.
     expect([...seen]).toEqual(expect.arrayContaining(["result", "NETWORK_ERROR 0", "NETWORK_ERROR 1", "TIMEOUT 1"]));
   });
 });

@@ -4,7 +4,7 @@ import { act, cleanup, configure, render, screen, waitFor } from "@testing-libra
 import { createElement as h, Suspense, version } from "react";
 import { renderToString } from "react-dom/server";
 import { afterEach, describe, expect, test } from "vitest";
-import WebSocket from "ws"; // the document's own would say that it comes from another origin
+import WebSocket from "ws"; // the document's own WebSocket sends another origin
 import {
   SvcProvider,
   skip,
@@ -21,7 +21,7 @@ import { service } from "../support/service.ts";
 
 const db = database();
 const running = service(db);
-configure({ asyncUtilTimeout: 20_000 }); // what is waited for comes, also on a busy machine
+configure({ asyncUtilTimeout: 20_000 }); // generous, for a busy machine
 afterEach(cleanup);
 
 /** A client whose requests can be held back. */

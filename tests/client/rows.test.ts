@@ -1,4 +1,4 @@
-/** Rows of generated CRUD, through the generated api.ts: an application gets what Drizzle would give it. */
+/** Rows of generated CRUD through the generated api.ts: the same values that Drizzle would return. */
 import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { createAuthClient, createSvcClient, type SvcClient } from "../../client/sdk/src/index.ts";

@@ -1,5 +1,6 @@
-/** The SDK against a real service: signing in, calling, and what an application gets back. */
+/** The SDK with a real service: signing in, calls, and their results. */
 import { afterEach, describe, expect, test } from "vitest";
+import { z } from "zod";
 import { createAuthClient, createSvcClient, mutation, query, SvcError } from "../../client/sdk/src/index.ts";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
 import { v } from "../../src/kit/v.ts";
@@ -23,13 +24,20 @@ const nothing = procedure.mutation
   .allowAnonymous()
   .handler(() => {});
 
-const running = service(database(), apiWith({ procedures: { echo, whoAmI, upload, nothing } }));
+const add = procedure.mutation
+  .name("test.add")
+  .allowAnonymous()
+  .input(z.object({ at: z.date(), by: z.number() }))
+  .handler(({ input }) => new Date(input.at.getTime() + input.by));
+
+const running = service(database(), apiWith({ procedures: { add, echo, whoAmI, upload, nothing } }));
 
 const api = {
   echo: query<typeof echo>("test.echo"),
   whoAmI: query<typeof whoAmI>("test.whoAmI"),
   upload: mutation<typeof upload>("test.upload"),
   nothing: mutation<typeof nothing>("test.nothing"),
+  add: mutation<typeof add>("test.add"),
   missing: query<typeof whoAmI>("test.missing"),
 };
 
@@ -71,6 +79,25 @@ describe("a client in token mode", () => {
 
   test("gets nothing from a handler that returns nothing, and that is no error", async () => {
     expect(await connect().client.mutate(api.nothing)).toBeUndefined();
+  });
+
+  test("sends a batch, and gets each result in its own type", async () => {
+    const { auth, client } = connect();
+    await auth.signUp(freshEmail(), "correct horse", "Ann");
+    const at = new Date("2026-01-01T00:00:00Z");
+    const [later, none] = await client.batch([
+      [api.add, { at, by: 1000 }],
+      [api.nothing, undefined],
+    ]);
+    expect([later, none]).toEqual([new Date("2026-01-01T00:00:01Z"), undefined]);
+
+    const wrong = client.batch([
+      [api.nothing, undefined],
+      [api.add, { at, by: "1" as never }],
+    ]);
+    await expect(wrong).rejects.toMatchObject({ code: "VALIDATION_FAILED", status: 400, index: 1 });
+    const withFile = client.batch([[api.upload, { note: "x", file: new File(["x"], "x") }]]);
+    await expect(withFile).rejects.toThrow("Upload it first, and pass its id.");
   });
 
   test("tells everybody who listens when the state changes", async () => {

@@ -1,4 +1,4 @@
-// If this file fails, pages that a server renders show the wrong person's data, or one person's to everybody.
+// If this file fails, pages that a server renders show another user's data, or show one user's data to everybody.
 import { describe, expect, test } from "vitest";
 import { createServerCaller, readBridgeSession } from "../../client/sdk/src/server/index.ts";
 import { api } from "../fixture/web/svc/api.ts";
@@ -10,7 +10,7 @@ const backend = (options: Partial<Parameters<typeof createServerCaller>[0]> = {}
   createServerCaller({ baseUrl: running.proxy.url, origin: running.service.url, ...options });
 const lastHeaders = () => running.proxy.passed.at(-1)?.headers ?? {};
 
-/** A browser in cookie mode: what it sends with a page's request. */
+/** A browser in cookie mode: the cookie that it sends with a page's request. */
 async function cookieOf(email: string): Promise<string> {
   const answer = await fetch(`${running.service.url}/api/auth/sign-in/email`, {
     method: "POST",

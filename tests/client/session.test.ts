@@ -1,4 +1,4 @@
-/** How the SDK stays signed in: refreshes, reloads, other tabs, and the end of a session. */
+/** How the SDK keeps a session: refreshes, reloads, other tabs, and its end. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createAuthClient, createSvcClient, SvcError } from "../../client/sdk/src/index.ts";
 import { api } from "../fixture/web/svc/api.ts";
@@ -8,7 +8,7 @@ import { service } from "../support/service.ts";
 const db = database();
 const running = service(db);
 
-/** Counts what is sent, by path. */
+/** Counts requests by path. */
 class Counter {
   readonly sent: string[] = [];
   fetch: typeof globalThis.fetch = (input, init) => {
@@ -20,7 +20,7 @@ class Counter {
 
 function connect(counter = new Counter(), storage: "local" | "memory" = "memory") {
   const auth = createAuthClient(running.url, { sessionTokenStorage: storage, fetch: counter.fetch });
-  // A thousand calls at once may take a busy machine longer than a page would wait.
+  // A thousand calls at once may take a busy machine longer than the usual timeout.
   const patient = { timeoutMs: 55_000, auth, fetch: counter.fetch };
   return { auth, counter, client: createSvcClient({ api, baseUrl: running.url, ...patient }) };
 }
@@ -63,7 +63,7 @@ describe("a JWT that has run out", () => {
   test("is not used again when the service refuses it earlier than expected", async () => {
     const { auth, client, counter } = connect();
     await auth.signUp(...person());
-    // The service forgets the key: all that it has signed is worth nothing.
+    // The service deletes the key, so that its tokens become invalid.
     let refusals = 0;
     const refuseOnce: typeof fetch = (input, init) => {
       const path = new URL(String(input)).pathname;
@@ -178,7 +178,7 @@ describe("signing out", () => {
 describe("a social sign-in", () => {
   const page = "https://app.example.com/done?keep=1";
 
-  /** A browser on a page. @returns where it was sent */
+  /** A browser on a page. @returns the URL that it was sent to */
   function visit(href: string): { sent: URL | null } {
     const state: { sent: URL | null } = { sent: null };
     const { search } = new URL(href);
@@ -195,7 +195,7 @@ describe("a social sign-in", () => {
   }
   beforeEach(() => vi.stubGlobal("localStorage", browserStorage()));
 
-  /** Begins it, and comes back as the service sends people back. */
+  /** Begins a sign-in, and returns as after the service's redirect. */
   async function beginAndReturn(code: string): Promise<void> {
     const { sent } = await (async () => {
       const state = visit(page);
@@ -238,7 +238,7 @@ describe("a social sign-in", () => {
 });
 
 describe("cookie mode", () => {
-  /** As a browser does: keeps and sends cookies for `include` alone, and says which page asks. */
+  /** As a browser: keeps and sends cookies only for `include`, and sends the page's origin. */
   function browser(origin = running.url) {
     let cookie = "";
     const fetch: typeof globalThis.fetch = async (input, init) => {

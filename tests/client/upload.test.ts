@@ -1,4 +1,4 @@
-/** `client.upload`: a file arrives whole, whatever happens to the connections on the way. */
+/** `client.upload`: a file arrives complete, whatever happens to its connections. */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createAuthClient, createSvcClient, type UploadOptions } from "../../client/sdk/src/index.ts";

@@ -12,14 +12,14 @@ import { apiWith, service } from "../support/service.ts";
 
 const db = database();
 const svc = service(db, apiWith(), { storage: { driver: "disk", dir: bytesFolder() } });
-configure({ asyncUtilTimeout: 20_000 }); // what is waited for comes, also on a busy machine
+configure({ asyncUtilTimeout: 20_000 }); // generous, for a busy machine
 afterEach(cleanup);
 
-// The document's own File is none to Node's fetch.
+// Node's fetch does not accept the document's own File.
 const { File: NodeFile } = process.getBuiltinModule("node:buffer");
 const file = new NodeFile([new Uint8Array(2_000_000)], "long.bin") as unknown as File;
 
-/** A page with a file on it. `gate` is asked before each piece. */
+/** A page with a file. `gate` is awaited before each part. */
 async function page(onDone?: (id: string) => unknown) {
   const control = { gate: async () => {}, pieces: 0 };
   const fetch: typeof globalThis.fetch = async (input, init) => {

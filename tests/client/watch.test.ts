@@ -1,4 +1,4 @@
-/** Watching with the SDK: what is shown follows what is there, whatever happens in between. */
+/** Watching with the SDK: the shown data follows the database, whatever happens in between. */
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { createAuthClient, createSvcClient, type SvcClient } from "../../client/sdk/src/index.ts";
 import { Snapshot } from "../../client/sdk/src/realtime/snapshot.ts";
@@ -33,7 +33,7 @@ async function signedUp(baseUrl?: string) {
   return { ...connected, user };
 }
 
-/** Watches one's notes; `titles` is what a page would show. */
+/** Watches the user's notes; `titles` are those that a page would show. */
 function watchTitles(client: SvcClient<typeof api>, limit = 100) {
   const state = { titles: [] as string[], results: 0, errors: [] as unknown[] };
   const stop = client.watch(
@@ -116,7 +116,7 @@ test("misses nothing that changes while an answer is under way", async () => {
   const { client, user, asked } = await signedUp();
   const [late, other] = [watchTitles(client), watchTitles(client, 50)];
   await live(client);
-  // An answer that is still under way could have the first note already, and nobody would ask for it again.
+  // An answer in progress could already have the first note, and then the client would not ask again.
   const lists = () => asked.filter((name) => name === "notes.list").length;
   await expect.poll(() => late.state.results + other.state.results === lists() && lists() >= 2).toBe(true);
   const { promise: arrives, resolve: arrive } = Promise.withResolvers<void>();
@@ -134,7 +134,7 @@ test("misses nothing that changes while an answer is under way", async () => {
     await insert(user.id, "a");
     await answered;
     await insert(user.id, "b");
-    // Both hear of it by the same frame.
+    // Both receive it with the same frame.
     await expect.poll(() => other.state.titles).toEqual(["a", "b"]);
   } finally {
     vi.unstubAllGlobals();
@@ -230,7 +230,7 @@ describe("who watches", () => {
     const { client, user } = await signedUp();
     const { state } = watchTitles(client);
     await live(client);
-    // It may be back before anybody looks.
+    // It may reconnect before the test looks.
     const left = new Promise<void>((resolve) => {
       client.realtime.subscribe(() => client.realtime.getStatus() !== "live" && resolve());
     });

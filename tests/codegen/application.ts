@@ -1,4 +1,4 @@
-/** The files of a small application, as an author writes them: an owner's table, a public one, an open one. */
+/** The files of a small application, as an author writes them: an owner's table, a public one, and an open one. */
 
 export const schema = `
 import { openRls, ownerRls } from "@svc/core";

@@ -1,4 +1,5 @@
-// If this file fails, trusted code has no table to change users by, or a migration meddles with the platform's.
+// If this file fails, trusted code has no table with which to change users, or a migration changes the platform's
+// tables.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -65,7 +66,7 @@ async function application(changes: Partial<Record<keyof typeof files | string, 
   return path;
 }
 
-/** Without a database. */
+/** Runs `svc` without a database. */
 async function svc(...args: string[]): Promise<{ code: number | null; output: string }> {
   const env = { ...process.env, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
   const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args], {
@@ -210,7 +211,7 @@ describe("a field whose type changes", () => {
     ["timestamp", "boolean"],
     ["boolean", "timestamp"],
   ])("from %s to %s is refused, with a way out", async ([from, to]) => {
-    await expect(migrationsOf(of(from), of(to))).rejects.toThrow(/auth\.user\.field .*cannot make.*another name/s);
+    await expect(migrationsOf(of(from), of(to))).rejects.toThrow(/auth\.user\.field .*cannot convert.*another name/s);
   });
 
   test("from text to integer is converted, and says what may be lost", async () => {

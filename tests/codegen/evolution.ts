@@ -1,6 +1,6 @@
 /**
  * An application whose schema changes, in memory: generates its migrations, applies them with the real migrator, and
- * reads from the catalog what became of it.
+ * reads the result from the catalog.
  */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,22 +20,22 @@ export interface Version extends Partial<Answers> {
   auth?: AuthDefinition;
 }
 
-/** From one schema to another. */
+/** A change from one schema to another. */
 export interface Change {
   from: Version;
   to: Version;
-  /** Rows that are there before. */
+  /** SQL for rows before the change. */
   seed?: string;
-  /** What must be there afterwards. */
+  /** Expected rows afterwards. */
   rows?: { query: string; are: unknown[] };
-  /** What the text must say. */
+  /** Patterns that the migration must contain. */
   says?: RegExp[];
 }
 
 const platform = new Database();
 let folder: string;
 
-/** Prepares a database with the platform alone, which each case clones. Call it at the top of the file. */
+/** Prepares a database with only the platform, which each case clones. Call it at the top of the file. */
 export function evolution(): void {
   beforeAll(async () => {
     await platform.create();
@@ -54,7 +54,7 @@ export function evolution(): void {
  * the whole server: two such files at once could meet there.
  */
 export async function leavePlatform(db: Database): Promise<void> {
-  // Not db.sql(): a database with a connection cannot be cloned.
+  // Not db.sql(): a database with open connections cannot be cloned.
   const leave = `
     do $$
     declare
@@ -79,7 +79,7 @@ export async function leavePlatform(db: Database): Promise<void> {
   await execute(db.url("admin"), leave);
 }
 
-/** The migrations from nothing through all versions; null where a version changed nothing. */
+/** The migrations from an empty schema through all versions; null where a version changed nothing. */
 export async function migrationsOf(...versions: Version[]): Promise<(string | null)[]> {
   const texts: (string | null)[] = [];
   let previous: Snapshot = await emptySnapshot();
@@ -91,7 +91,7 @@ export async function migrationsOf(...versions: Version[]): Promise<(string | nu
   return texts;
 }
 
-/** As it comes back from its file. */
+/** The snapshot as read back from its file. */
 const stored = (snapshot: Snapshot): Snapshot => JSON.parse(JSON.stringify(snapshot));
 
 /** A database with the platform, dropped when the test ends. */
@@ -102,7 +102,7 @@ export async function emptyDatabase(): Promise<Database> {
   return db;
 }
 
-/** Applies the texts as the application's migrations, all that are there at once. */
+/** Applies the texts as the application's migrations, all at once. */
 export async function apply(db: Database, texts: readonly (string | null)[]): Promise<void> {
   const application = await mkdtemp(join(folder, "app-"));
   await mkdir(join(application, "migrations"));
@@ -120,7 +120,7 @@ export async function expectSame({ from, to, seed, rows, says = [] }: Change): P
   const answered = { ...to, renames: [], drops: [] };
   const [first, second, third] = await migrationsOf(from, to, answered);
   expect(second).not.toBeNull();
-  expect(third).toBeNull(); // nothing is left to say
+  expect(third).toBeNull(); // nothing is left to change
   for (const words of says) expect(second).toMatch(words);
 
   const upgraded = await emptyDatabase();
@@ -138,7 +138,7 @@ export async function expectSame({ from, to, seed, rows, says = [] }: Change): P
 }
 
 /**
- * Everything that a migration may have changed, one fact per line, in an order that does not depend on history: tables,
+ * All properties that a migration may change, one fact per line, in an order that does not depend on history: tables,
  * columns, constraints, indexes, types, sequences, views and their options, row-level security, policies, privileges.
  */
 export async function facts(db: Database): Promise<string[]> {

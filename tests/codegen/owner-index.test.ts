@@ -1,4 +1,5 @@
-// If this file fails, lists and policies of some tables with ownerRls or memberRls read the rows of everybody, or write two indexes for one.
+// If this file fails, lists and policies of some tables with ownerRls or memberRls read all rows, or a table gets two
+// equal indexes.
 import { index, type PgColumnBuilderBase, pgTable, primaryKey, serial, text, timestamp } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
 import { memberRls, ownerRls } from "../../src/index.ts";

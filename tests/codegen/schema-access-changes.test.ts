@@ -1,10 +1,20 @@
-// If this file fails, a generated migration leaves out policies, privileges, constraints or options of views.
+// If this file fails, a generated migration omits policies, privileges, constraints or options of views.
 import { openRls } from "@svc/core";
 import { sql } from "drizzle-orm";
 import { integer, pgPolicy, pgRole, pgSchema, pgTable, primaryKey, serial, text, uuid } from "drizzle-orm/pg-core";
 import { describe, expect, test } from "vitest";
 import { apply, type Change, emptyDatabase, evolution, expectSame, migrationsOf } from "./evolution.ts";
-import { constrained, constrainedOtherwise, notes, owned, policies, table, titles, withView } from "./schemas.ts";
+import {
+  constrained,
+  constrainedOtherwise,
+  notes,
+  owned,
+  policies,
+  table,
+  titles,
+  viewsOnViews,
+  withView,
+} from "./schemas.ts";
 
 evolution();
 
@@ -68,6 +78,26 @@ const changes: Record<string, Change> = {
   "a view changes its columns": {
     from: { schema: { ...notes, titles: titles(true) } },
     to: { schema: { ...notes, titles: titles(true, true) } },
+  },
+  "a view changes that other views read": {
+    from: { schema: viewsOnViews("select id, title from notes") },
+    to: { schema: viewsOnViews("select id, upper(title) as title from notes") },
+    seed: "insert into notes (title) values ('kept')",
+    rows: { query: "select title from brief", are: [{ title: "KEPT" }] },
+  },
+  "a table changes that views read through a view": {
+    from: { schema: viewsOnViews("select id, title from notes", { rank: integer("rank") }) },
+    to: { schema: viewsOnViews("select id, title from notes") },
+    seed: "insert into notes (title) values ('kept')",
+    rows: { query: "select title from brief", are: [{ title: "kept" }] },
+  },
+  "views that read each other are added": {
+    from: { schema: { notes: viewsOnViews("").notes } },
+    to: { schema: viewsOnViews("select id, title from notes") },
+  },
+  "views that read each other go": {
+    from: { schema: viewsOnViews("select id, title from notes") },
+    to: { schema: { notes: viewsOnViews("").notes } },
   },
 };
 

@@ -51,7 +51,7 @@ const changes: Record<string, Change> = {
     to: { schema: { notes: owned({ a: integer("a"), b: integer("b").notNull() }) } },
     seed: "insert into notes (user_id, title, b) values ('ann', 'kept', 1)",
     rows: kept,
-    says: [/-- Fails while a row of public.notes has nothing there./],
+    says: [/-- Fails while a row of public.notes has null there./],
   },
   "a type is changed, with a default in its way": {
     from: { schema: { notes: owned({ rank: text("rank").default("7") }) } },
@@ -86,7 +86,7 @@ const changes: Record<string, Change> = {
     to: { schema: { notes: owned() } },
     seed: seedNote,
     rows: kept,
-    says: [/-- Loses what every row of notes has in rank.\nALTER TABLE "notes" DROP COLUMN "rank"/],
+    says: [/-- Loses the values of rank in every row of notes.\nALTER TABLE "notes" DROP COLUMN "rank"/],
   },
   "a table is renamed": {
     from: { schema: { notes: owned({ slug: text("slug").unique() }) } },
@@ -130,7 +130,7 @@ const changes: Record<string, Change> = {
     to: { schema: moody(mood("calm", "angry")) },
     seed: seedMood,
     rows: { query: "select mood, moods::text from notes", are: [{ mood: "calm", moods: "{calm,angry}" }] },
-    says: [/-- Takes 'cross' away from mood: fails while a row holds it./],
+    says: [/-- Takes 'cross' away from mood. Fails while a row holds it./],
   },
   "a value of an enum is renamed": {
     from: { schema: moody(mood("calm", "angry")) },
@@ -165,7 +165,7 @@ const changes: Record<string, Change> = {
     },
     seed: `insert into auth."user" (id, name, email) values ('ann', 'Ann', 'ann@example.com')`,
     rows: { query: `select role from auth."user"`, are: [{ role: "member" }] },
-    says: [/-- Loses what every user has in credit./],
+    says: [/-- Loses every user's value in credit./],
   },
   "a user field is renamed": {
     from: { schema: {}, auth: fields({ role: { type: "text", default: "it's" } }) },
@@ -186,7 +186,7 @@ const changes: Record<string, Change> = {
   "a plugin of better-auth goes": {
     from: { schema: notes, auth: withPlugins(twoFactor(), username()) },
     to: { schema: notes },
-    says: [/-- Loses the table auth.two_factor and/, /-- Loses what every row of auth.user has in username./],
+    says: [/-- Loses the table auth.two_factor and/, /-- Loses the values of username in every row of auth.user./],
   },
   "one plugin of better-auth makes way for another": {
     from: { schema: notes, auth: withPlugins(twoFactor()) },

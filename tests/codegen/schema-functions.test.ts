@@ -1,4 +1,4 @@
-// If this file fails, a policy that asks a function of the application cannot be migrated to an empty database.
+// If this file fails, a policy that calls a function of the application cannot be migrated to an empty database.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";

@@ -1,5 +1,5 @@
-// If this file fails, an application that was begun with serial columns cannot leave them, or loses its place in the numbers;
-// or a new one gives requests the right to count its sequences up.
+// If this file fails, an application with serial columns cannot change to identity columns, or loses its current
+// numbers; or requests may advance the sequences of a new one.
 import { ownerRls } from "@svc/core";
 import { bigserial, integer, type PgColumnBuilderBase, pgSchema, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { describe, expect, test } from "vitest";
@@ -18,7 +18,7 @@ const notes = (id: PgColumnBuilderBase = serial("id"), name = "notes", number = 
     (t) => ownerRls(t.userId),
   );
 
-/** The snapshot as it was written when a serial was a serial, and the migration of that time. */
+/** The snapshot from before identity columns, and the migration of that time. */
 async function before(schema: Record<string, unknown>): Promise<{ snapshot: Snapshot; text: string }> {
   const snapshot = await takeSnapshot({ schema, auth: {} }, null);
   const now = (await writeMigration(await emptySnapshot(), snapshot, { renames: [], drops: [] })) ?? "";

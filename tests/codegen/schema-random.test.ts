@@ -1,4 +1,4 @@
-// If this file fails, some pair of schemas exists between which a generated migration forgets something.
+// If this file fails, there are two schemas between which a generated migration omits a change.
 import { openRls, ownerRls } from "@svc/core";
 import {
   bigserial,
@@ -21,7 +21,7 @@ import { apply, emptyDatabase, evolution, facts, migrationsOf } from "./evolutio
 
 evolution();
 
-/** A schema as data: what each table has, by name. */
+/** A schema as data: the contents of each table, by name. */
 const plan = fc.record({
   moods: fc.subarray(["calm", "angry", "cross"], { minLength: 1 }),
   tables: fc.dictionary(
@@ -105,7 +105,7 @@ function policies(rls: TablePlan["rls"], owner: Parameters<typeof ownerRls>[0]) 
   return rls === "read" ? openRls({ read: "authenticated", write: "nobody" }) : [];
 }
 
-/** Everything that is gone was dropped: nothing here is a rename. */
+/** Everything that is missing was dropped: nothing here is a rename. */
 function gone(from: Plan, to: Plan): string[] {
   const columns = Object.entries(from.tables).flatMap(([name, { columns: had }]) => {
     const next = to.tables[name];

@@ -1,4 +1,5 @@
-// If this file fails, of two tables or policies of one name one is dropped in silence, or a crash explains nothing.
+// If this file fails, one of two tables or policies of the same name is dropped silently, or a crash does not explain
+// itself.
 import { ownerRls } from "@svc/core";
 import { sql } from "drizzle-orm";
 import { pgPolicy, pgSchema, pgTable, serial, text } from "drizzle-orm/pg-core";

@@ -1,4 +1,4 @@
-// If this file fails, a handler takes somebody for another or lets nobody pass as a user, or a valid credential is refused.
+// If this file fails, a handler gets the wrong user or an anonymous caller as a user, or a valid credential is refused.
 import { beforeAll, describe, expect, test } from "vitest";
 import { createSvcHttpRouteBuilders, SvcError } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
@@ -26,7 +26,7 @@ const procedures = {
 const httpRoutes = Object.fromEntries(
   verbs.map((verb) => [
     verb,
-    // Asks for nobody itself, so that a 401 is the route's own.
+    // It requires no session itself, so that a 401 is the route's own.
     httpRoute[verb]
       .path("/access")
       .handler(({ context }) => ({ body: context.auth.getSession()?.user.id ?? "nobody" })),

@@ -1,4 +1,4 @@
-// If this file fails, an application cannot extend authentication, or cannot give a user what only it may give.
+// If this file fails, an application cannot extend authentication, or cannot set the user fields that only it may set.
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { defineAuth } from "../../src/index.ts";
@@ -51,7 +51,7 @@ test("every authentication route lies under /api/auth, and none beside it", asyn
   for (const [method, paths] of Object.entries(routes)) {
     for (const path of paths) {
       const status = async (prefix: string) => (await svc.fetch(`${prefix}/${path}`, { method })).status;
-      // Without what they ask for, these answer with an error; but not that they are not there.
+      // Without valid input these answer with an error, but not with 404.
       expect([path, await status("/api/auth")]).not.toEqual([path, 404]);
       for (const elsewhere of ["", "/auth", "/api"]) expect([path, await status(elsewhere)]).toEqual([path, 404]);
     }

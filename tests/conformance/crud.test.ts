@@ -1,5 +1,5 @@
-// If this file fails, generated CRUD lets strangers in where its author asked for credentials, or its keys, pages and ids
-// are not those that were declared.
+// If this file fails, generated CRUD admits anonymous callers where credentials are required, or its keys, pages and
+// ids differ from the declaration.
 import { sql } from "drizzle-orm";
 import { pgTable, serial, text } from "drizzle-orm/pg-core";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { database } from "../support/database.ts";
 import { apiWith, bearer, service, type User } from "../support/service.ts";
 
 const createCrud = createCrudFactory(createSvcProcedureBuilders());
-// Anyone may do anything with these rows, so that nothing but CRUD itself asks for credentials.
+// Anyone may do anything with these rows, so that only CRUD itself requires credentials.
 const open = () => openRls({ read: "anyone", write: "anyone" });
 const letters = pgTable("letters", { id: serial("id").primaryKey(), body: text("body").notNull() }, open);
 const labels = pgTable(

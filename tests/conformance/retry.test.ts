@@ -1,4 +1,4 @@
-// If this file fails, an application that names no options waits longer or shorter than the documentation says.
+// If this file fails, the default delays of withRetry differ from the documentation.
 import { expect, test } from "vitest";
 import { withRetry } from "../../src/index.ts";
 

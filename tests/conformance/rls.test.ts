@@ -1,5 +1,5 @@
-// If this file fails, ownerRls() writes policies that show or open a user's rows to others. The other tests of isolation
-// run on policies of the fixture's migration; here they are those that the helper itself declares.
+// If this file fails, ownerRls() creates policies that show or open a user's rows to others. The other tests of
+// isolation use policies of the fixture's migration; these use those that the helper declares.
 import type { SQL } from "drizzle-orm";
 import { getTableConfig, PgDialect, type PgPolicy, type PgRole, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { beforeAll, beforeEach, expect, test } from "vitest";
@@ -32,7 +32,7 @@ beforeAll(async () => {
     await db.sql(`create table ${name} (id serial primary key, user_id text not null, body text)`);
     await db.sql(`alter table ${name} enable row level security`);
     for (const policy of policies) await db.sql(createPolicy(name, policy));
-    // Everybody may do everything: only the policies decide.
+    // Everybody has every privilege: only the policies decide.
     await db.sql(`grant all on ${name} to svc_anonymous, svc_authenticated`);
     await db.sql(`grant usage on sequence ${name}_id_seq to svc_anonymous, svc_authenticated`);
   }
@@ -42,7 +42,7 @@ beforeEach(async () => {
   await db.sql("insert into private_rows (user_id) values ('ann'); insert into public_rows (user_id) values ('ann')");
 });
 
-/** How many rows a statement touches for a caller, or "refused". */
+/** The number of rows that a caller's statement affects, or "refused". */
 async function touched(who: string, statement: string): Promise<number | string> {
   const client = await db.connect("request");
   await client.query("begin");

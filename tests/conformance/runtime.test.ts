@@ -1,4 +1,4 @@
-// If this file fails, an application's procedures are built by several makers, or by an untyped one of the package.
+// If this file fails, an application's procedures are built by different builders, or by an untyped one of the package.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ import * as core from "../../src/index.ts";
 const backend = join(import.meta.dirname, "../../examples/desk/backend");
 const builders = ["procedure", "createCrud", "httpRoute"];
 
-/** The names that a file imports, by where from. */
+/** The imported names of a file, by module. */
 function importsOf(text: string): Map<string, string[]> {
   const found = [...text.matchAll(/import\s+(?:type\s+)?\{([^}]*)\}\s+from\s+"([^"]+)"/g)];
   return new Map(found.map(([, names = "", from = ""]) => [from, names.split(",").map((name) => name.trim())]));

@@ -1,4 +1,4 @@
-// If this file fails, a declared output or a malformed body is handled in one kind of call and not in another.
+// If this file fails, a declared output or a malformed body is handled differently by kinds of calls.
 import { type } from "arktype";
 import * as valibot from "valibot";
 import { describe, expect, test } from "vitest";

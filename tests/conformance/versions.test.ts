@@ -1,11 +1,12 @@
-// If this file fails, the reference no longer says which version of a contract it describes, as the specification names it.
+// If this file fails, the reference does not state the version of each contract that it describes, as the specification
+// names it.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import starter from "../../examples/starter/backend/index.ts";
 import { root } from "../support/global-setup.ts";
 
-// The words before the version, and the promise that stands with it.
+// The words before the version, and the promise beside it.
 const versions: [what: string, file: string, words: RegExp][] = [
   [
     "the filter syntax is version 3",

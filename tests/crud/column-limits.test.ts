@@ -1,4 +1,5 @@
-// If this file fails, a value that fits its column is refused, or one that does not is refused without the column's name.
+// If this file fails, a value that fits its column is refused, or the refusal of another value does not name its
+// column.
 import { describe, expect, test } from "vitest";
 import { columnLimit } from "../../src/crud/column-limits.ts";
 import { wireForms, wireKind } from "../../src/crud/wire-kinds.ts";

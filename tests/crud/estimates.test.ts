@@ -1,4 +1,4 @@
-// If this file fails, the estimated total of a list tells what stands in rows of others, or is nowhere near.
+// If this file fails, the estimated total of a list discloses other users' rows, or is far off.
 import type pg from "pg";
 import { beforeAll, expect, test } from "vitest";
 import { database } from "../support/database.ts";
@@ -23,7 +23,7 @@ async function total(args: object, page = 1): Promise<number> {
     "select svc.find_rows($1 || jsonb_build_object('args', $2::jsonb, 'pageSize', 20, 'page', $3::integer)) ->> 'total' as total";
   return Number((await ann.query<{ total: string }>(text, [notes, args, page])).rows[0]?.total);
 }
-/** One after the other: it is one connection. */
+/** Sequential, because there is one connection. */
 async function totals(asked: object[]): Promise<number[]> {
   const all: number[] = [];
   for (const args of asked) all.push(await total(args));
@@ -61,7 +61,7 @@ test("an estimate is near what there is", async () => {
 test("what fits on the page is counted, and no total is less than what was shown", async () => {
   expect(await total(atLeast(4))).toBe(0);
   expect(await total({ search: "n1999" })).toBe(1);
-  // None of the first thousand, and all of the last.
+  // None of the first thousand match, and all of the last.
   await db.sql("update notes set title = 'late' where user_id = 'ann' and id > 1900");
   expect(await total({ search: "late" }, 2)).toBeGreaterThanOrEqual(41);
 });

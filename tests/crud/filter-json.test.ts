@@ -1,5 +1,4 @@
-// If this file fails, a filter that a client can send breaks the whole call on its way to the database, or loses a
-// condition that was meant.
+// If this file fails, a filter from a client breaks the whole call on its way to the database, or loses a condition.
 import { expect, test } from "vitest";
 import { toFilterJson } from "../../src/crud/crud-filters.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The table that the filter tests search: a column of every kind, few rows, extremes and nulls among them. Statements run
- * as svc_authenticated, who may read the allowed columns and nothing else.
+ * The table for the filter tests: a column of every kind, few rows, with extremes and nulls. Statements run as
+ * svc_authenticated, which may only read the allowed columns.
  */
 import { beforeAll } from "vitest";
 import type { Database } from "../support/database.ts";
@@ -21,7 +21,7 @@ const column = (name: string, type: string, kind: string, values: string[] | nul
   values,
 });
 
-/** The allow-list, as the code generator writes it: properties of the table object, and what lies behind them. */
+/** The allow-list, as the code generator writes it: properties of the table object, with their columns. */
 export const columns: Record<string, FilterColumn> = {
   title: column("title", "text", "text"),
   short: column("short", "varchar(5)", "text"),
@@ -50,7 +50,7 @@ export const columns: Record<string, FilterColumn> = {
 
 export type Row = { id: number } & Record<string, unknown>;
 
-/** By property, in the forms of the wire. A missing property is null; row 9 has nothing but nulls. */
+/** Keyed by property, in wire form. A missing property is null; row 9 has only nulls. */
 export const rows: Row[] = [
   {
     id: 1,
@@ -142,19 +142,19 @@ export const rows: Row[] = [
   { id: 9 },
 ];
 
-/** What became of one filter in the database. */
+/** The result of one filter in the database. */
 export interface Found {
-  /** The expression; null when nothing was left to filter. */
+  /** The expression; null when no condition was left. */
   sql: string | null;
   ids: number[];
-  /** SQLSTATE and message. There must never be one. */
+  /** SQLSTATE and message. Always null if the code is correct. */
   error: string | null;
 }
 
 /** Runs filters, given as JSON text, against the table. */
 export type Find = (filters: string[]) => Promise<Found[]>;
 
-/** Makes the table in a test file's database. Call it at the top of the file. */
+/** Creates the table in a test file's database. Call it at the top of the file. */
 export function filterTable(db: Database): Find {
   let find: Find = async () => [];
   beforeAll(async () => {
@@ -191,7 +191,7 @@ export function filterTable(db: Database): Find {
       $$`);
     await db.sql("grant execute on function find_all to svc_authenticated");
     const client = await db.connect("admin");
-    // Away from UTC and ISO: what a filter means must not depend on either.
+    // Unusual settings: the meaning of a filter must not depend on them.
     await client.query("set timezone = 'Asia/Kolkata'; set datestyle = 'German'; set role svc_authenticated");
     find = async (filters) => {
       const text = "select sql, coalesce(ids, '{}') as ids, error from find_all($1, $2)";

@@ -1,5 +1,4 @@
-// If this file fails, some filter that a caller can send is answered with an error, with the wrong rows, or with rows
-// that a piece of SQL in it asked for.
+// If this file fails, some filter that a caller can send causes an error, returns wrong rows, or executes SQL.
 
 import { describe, expect, test } from "vitest";
 import { toFilterJson } from "../../src/crud/crud-filters.ts";
@@ -11,7 +10,7 @@ import { matching } from "./reference-filter.ts";
 const db = database();
 const find = filterTable(db);
 
-/** Where SQL and reference differ, or SQL failed, for filters as a handler would get them. */
+/** Differences between SQL and reference, or errors of the SQL, for filters as a handler gets them. */
 async function differences(trees: unknown[]): Promise<unknown[]> {
   const found = await find(trees.map((tree) => JSON.stringify(toFilterJson(tree) ?? null)));
   return found.flatMap(({ sql, ids, error }, index) => {
@@ -61,7 +60,7 @@ const value = fc.oneof(
   },
 );
 
-/** 0 to 10,000 elements, most of the time few. */
+/** 0 to 10,000 elements, usually few. */
 const list = fc.oneof(
   { weight: 20, arbitrary: fc.array(value, { maxLength: 4 }) },
   { weight: 20, arbitrary: fc.array(pool, { maxLength: 3 }) },
@@ -81,7 +80,7 @@ const op = fc.oneof(
   },
 );
 
-/** A value that the column holds somewhere, or has a neighbour of, so that conditions are often valid. */
+/** A value that the column contains, or a similar one, so that conditions are often valid. */
 const ofColumn = (property: string) =>
   fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom<unknown>(...rows.map((row) => row[property] ?? null)) },
@@ -110,7 +109,7 @@ const condition = fc
     return fc.tuple(fc.constant(key), input);
   });
 
-/** Groups nest to 7 levels, two more than count. */
+/** Groups nest to 7 levels, two more than the limit. */
 const tree = (depth: number): fc.Arbitrary<unknown> => {
   const conditions = fc.array(condition, { minLength: depth === 7 ? 1 : 0, maxLength: 3 });
   if (depth === 7) return conditions.map((entries) => Object.fromEntries(entries));
@@ -186,7 +185,7 @@ describe("SQL inside a filter", () => {
     { OR: [{ AND: [{ [attack]: { op: "eq", value: attack } }, { title: attack }] }] },
   ];
 
-  /** What is left of an expression without its literals. */
+  /** An expression without its literals. */
   const bare = (sql: string) => sql.replace(/E'(?:[^'\\]|''|\\.)*'/gs, "''").replace(/'(?:[^']|'')*'/g, "''");
 
   test("stays inside literals, and finds what a value finds", async () => {

@@ -1,4 +1,4 @@
-// If this file fails, a filtered list shows rows that were not asked for, hides rows that were, or answers an error.
+// If this file fails, a filtered list shows rows that do not match, hides rows that do, or answers with an error.
 import { describe, expect, expectTypeOf, test } from "vitest";
 import type { CrudFilters } from "../../src/crud/crud-filters.ts";
 import type { samples } from "../fixture/backend/schema.ts";
@@ -203,7 +203,7 @@ describe("rules 4 and 5: ignored without an error is", () => {
     const either = (length: number, one = like("alpha")) => groups(one, length);
     expect(await idsOf(either(20))).toEqual([1]);
     expect(await idsOf(either(21))).toEqual(everything);
-    // Wherever they are: in groups inside groups, beside others, in several columns.
+    // At any position: in nested groups, beside other conditions, in several columns.
     expect(await idsOf({ AND: [either(10), either(11)] })).toEqual(everything);
     expect(await idsOf({ ...either(10), AND: [{ count: 1 }, either(11)] })).toEqual(everything);
     expect(await idsOf({ count: 1, OR: Array(11).fill({ ...like("a%"), code: { op: "like", value: "%" } }) })).toEqual(

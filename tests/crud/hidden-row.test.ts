@@ -1,4 +1,4 @@
-// If this file fails, a developer whose policy hides a row is left to guess, or a stranger is told about tables.
+// If this file fails, a developer does not learn which policy hides a row, or a stranger learns about tables.
 import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { procedure } from "../fixture/backend/index.ts";
@@ -107,7 +107,7 @@ test("a row that is marked as deleted says so, while developing", async () => {
   const { body: row } = await developing.mutate(ann, "articles.create", { title: "gone" });
   await developing.mutate(ann, "articles.remove", { id: row.json.id });
   const { body } = await developing.mutate(ann, "articles.remove", { id: row.json.id });
-  expect(body.hint).toMatch(new RegExp(`--row ${row.json.id}\\. Or it was removed, as deleted_at then says\\.$`));
+  expect(body.hint).toMatch(new RegExp(`--row ${row.json.id}\\. Or it was removed: see its deleted_at\\.$`));
 });
 
 test("a filter that the resource does not allow is a line of the log, once, while developing", async () => {

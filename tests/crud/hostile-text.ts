@@ -1,4 +1,4 @@
-/** Texts and names that would become SQL wherever something puts them into a statement, for injection.test.ts. */
+/** Texts and names that would become SQL if they were put into a statement unquoted, for injection.test.ts. */
 
 // biome-ignore format: a list
 export const corpus = [
@@ -12,7 +12,7 @@ export const corpus = [
   "'".repeat(5000), "(".repeat(5000), "x".repeat(100_000), "[".repeat(200_000),
 ];
 
-/** Names that an author may give to columns; all need quotes, or mean something in PL/pgSQL. */
+/** Names that an author may give to columns; all need quotes, or have a meaning in PL/pgSQL. */
 // biome-ignore format: a list
 export const names = [
   'we"ird"; drop table notes; --', "it's", "$$", "$body1$", "%I %L %s %1$s", "back\\slash\\'", "Mixed Case", "new\nline; --", 'U&"\\0022"',

@@ -1,10 +1,10 @@
-/** Parts of filters that are ignored, for filters.test.ts to ask with each alone and beside others. */
+/** Parts of filters that are ignored; filters.test.ts sends each alone and beside others. */
 
-/** `value` inside so many groups. */
+/** `value` inside this many groups. */
 export const nested = (levels: number, value: unknown, group = "AND"): unknown =>
   levels === 0 ? value : { [group]: [nested(levels - 1, value, group)] };
 
-/** Rules 4 and 5: each of these is as if it were not there. Their text is JSON where JavaScript cannot write it. */
+/** Rules 4 and 5: each of these must be ignored. Given as JSON text where JavaScript cannot express it. */
 export const ignored: Record<string, unknown[]> = {
   "a column that is not allowed": [
     { secret: "hidden" },

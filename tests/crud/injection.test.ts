@@ -1,5 +1,5 @@
-// If this file fails, text that a caller sends, or a name that an author gives, becomes SQL: rows of others, dropped
-// tables, or at least a 500 for whoever has an apostrophe in a title.
+// If this file fails, text from a caller or a name from an author becomes SQL: other users' rows, dropped tables, or a
+// 500 for a title with an apostrophe.
 import {
   boolean,
   getTableConfig,
@@ -27,10 +27,10 @@ const seed = Number(process.env.FUZZ_SEED ?? 20260101);
 
 const storable = (one: string) => !one.includes("\0") && one.isWellFormed();
 const stored = corpus.filter((one) => storable(one) && one.length < 10_000);
-/** Other types than the text that a place takes, or that it does not. */
+/** Values of other types than text. */
 const typed = [true, 0, -1, 1.5, 1e308, {}, [], ["'"], { "'": "'" }, { length: 1 }, [[[]]]];
 
-// What an author writes: names that need quotes, of a schema, a table, its columns and their properties.
+// An author's names that need quotes: of a schema, a table, its columns and their properties.
 const createCrud = createCrudFactory(procedure);
 const identifier = (name: string) => `"${name.replaceAll('"', '""')}"`;
 const hostileColumns = () => ({
@@ -73,11 +73,11 @@ beforeAll(async () => {
 });
 const svc = service(db, apiWith({ procedures: Object.fromEntries(hostile.map(({ prefix, crud }) => [prefix, crud])) }));
 let ann: User;
-/** Ids of Ann's articles, newest first, and their titles: the corpus. */
+/** Ids of Ann's articles, newest first, with their titles: the corpus. */
 let ids: string[] = [];
 const titles = new Map<string, string>();
 
-/** Everything that injected SQL would leave behind: tables, columns, functions, rights, policies, other people's rows. */
+/** All traces of injected SQL: tables, columns, functions, rights, policies, other users' rows. */
 const everything = () =>
   db.sql(`
     select (select md5(string_agg(concat(oid, relname, relowner, relacl, relrowsecurity), ',' order by oid)) from pg_class
@@ -120,7 +120,7 @@ const base64 = (one: unknown) => Buffer.from(asKey(one)).toString("base64url");
 
 type Place = { args: (one: unknown) => object; finds: (one: string) => unknown };
 const equal = (one: string) => having((title) => title === one);
-/** Every place for text in a list of articles, and the rows or the status that have to come back. */
+/** Every place for text in a list of articles, with the expected rows or status. */
 // biome-ignore format: a table
 const places: Record<string, Place> = {
   orderBy: { args: (orderBy) => ({ orderBy }), finds: (one) => (storable(one) ? ids : 400) },

@@ -1,4 +1,4 @@
-// If this file fails, a list shows rows in another order than asked for, skips or repeats some, or finds the wrong ones.
+// If this file fails, a list has another order than requested, skips or repeats rows, or finds the wrong ones.
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { service, type User } from "../support/service.ts";
@@ -20,7 +20,7 @@ interface Article {
   createdAt: string;
 }
 
-/** Articles of Ann's, oldest first; what is not given is as the table has it. */
+/** Articles of Ann, oldest first; missing values get the table's defaults. */
 async function given(...rows: Record<string, unknown>[]): Promise<void> {
   await db.sql("truncate articles");
   for (const [index, row] of rows.entries()) {
@@ -141,7 +141,7 @@ describe("a cursor", () => {
     priority: index % 5 === 0 ? null : index % 4,
     rank: index % 3,
     price: index % 2 ? "1.50" : null,
-    // Ties, so that only the id can tell rows apart.
+    // With ties, so that only the id distinguishes rows.
     created_at: `2026-01-01T00:00:${twoDigits(Math.floor(index / 4))}.123456Z`,
   }));
 
@@ -238,7 +238,7 @@ describe("the total", () => {
     }
   });
 
-  // Full, half full and empty last pages, and pages behind the end: on some of them the page itself tells the total.
+  // Full, partly full and empty last pages, and pages behind the end. Some of them tell the total by themselves.
   const pages = [0, 1, 3, 4, 6].flatMap((rows) => [1, 2, 3, 9].map((page) => ({ rows, page })));
   test.for(pages)("of $rows rows, three on a page, is right on page $page", async ({ rows, page }) => {
     await given(...Array.from({ length: rows + 2 }, (_, index) => ({ priority: index < rows ? 1 : 2 })));

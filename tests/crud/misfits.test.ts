@@ -1,4 +1,4 @@
-// If this file fails, a caller who writes a text that a column's type refuses is not told which field of the form it was.
+// If this file fails, an error about a value that its column's type refuses does not name the field.
 import { cidr, customType, inet, interval, macaddr, pgTable, serial, text, time, varchar } from "drizzle-orm/pg-core";
 import { beforeAll, expect, test } from "vitest";
 import { crudFile } from "../../src/crud/crud-sql.ts";
@@ -96,6 +96,13 @@ test.for(wrong)("%s: %j is refused with its path", async ([property, value, type
   expect(await answer("shifts.create", { ...right, [property]: value })).toEqual(refused([property, type]));
 });
 
+test("in a batch, with the place of the call", async () => {
+  const calls = [right, { ...right, lasts: "a while" }].map((args) => ({ name: "shifts.create", args }));
+  const { status, body } = await svc.post("/api/batch", { calls });
+  const { code, issues, index } = body;
+  expect({ status, code, issues, index }).toEqual({ ...refused(["lasts", "interval"]), index: 1 });
+});
+
 test("all of them at once, on update and past a hook; what fits is stored", async () => {
   const both = { ...right, lasts: "a while", address: "?" };
   const issues = refused(["lasts", "interval"], ["address", "inet"]);
@@ -118,7 +125,7 @@ test("an id that is none of its type is refused as such", async () => {
 
 test("what breaks a rule of the table instead keeps its answer", async () => {
   expect(await answer("shifts.create", { ...right, name: "nobody" })).toEqual({ status: 400, code: "BAD_REQUEST" });
-  // Which rule it is, authors are told while they develop.
+  // In development, authors learn which rule it is.
   const { body } = await svc.mutate(null, "shifts.create", { ...right, name: "nobody" });
-  expect(body.hint).toMatch(/^It is the constraint "shifts_\w+" of public\.shifts; /);
+  expect(body.hint).toMatch(/^It violates the constraint "shifts_\w+" of public\.shifts; /);
 });

@@ -1,5 +1,5 @@
-// If this file fails, a table whose rows are numbered beside their id takes no new rows, or numbers that callers made up;
-// or one whose id is a text without a default takes none.
+// If this file fails, a table with a numbered column besides its id takes no new rows, or numbers that callers chose;
+// or a table whose id is a text without a default takes no rows.
 import { integer, pgTable, serial, text, uuid } from "drizzle-orm/pg-core";
 import { beforeAll, expect, test } from "vitest";
 import { crudFile } from "../../src/crud/crud-sql.ts";

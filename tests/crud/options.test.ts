@@ -1,4 +1,4 @@
-// If this file fails, an option of createCrud does something else than its documentation says.
+// If this file fails, an option of createCrud does not do what its documentation says.
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createSvcProcedureBuilders, defineApi } from "../../src/index.ts";
 import { crud } from "../fixture/backend/index.ts";
@@ -83,14 +83,14 @@ describe("hooks", () => {
     expect((await svc.mutate(bob, "hooked.remove", { id: anns.id })).status).toBe(404);
     expect((await svc.mutate(ann, "hooked.remove", { id: 5 })).status).toBe(400);
     expect(await db.sql("select title from articles order by title")).toEqual([{ title: "Ann's" }, { title: "kept" }]);
-    // What the hook wrote went with the calls that failed.
+    // Writes of the hook were rolled back with the failed calls.
     expect(await db.sql("select title from notes")).toEqual([{ title: `removed ${gone.id}` }]);
   });
 
   test("write in the same transaction as the row", async () => {
     await created("hooked", { title: "with a note" });
     expect(await db.sql("select title, user_id from notes")).toEqual([{ title: "about with a note", user_id: ann.id }]);
-    // The row breaks a rule after the hook has written its own.
+    // The row violates a rule after the hook has written its own row.
     const { status } = await svc.mutate(ann, "hooked.create", { title: "x", price: "99999999999.99" });
     expect(status).toBe(400);
     expect(await db.sql("select title from notes")).toHaveLength(1);

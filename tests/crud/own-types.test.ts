@@ -1,5 +1,5 @@
-// If this file fails, a list, or a row by its id, is an error or the wrong one as soon as a column has a type that is not
-// PostgreSQL's own: one of an extension, wherever that is installed, or one of the application.
+// If this file fails, a list or a row by its id is an error or wrong when a column has a type of an extension, in any
+// schema, or of the application.
 import { customType, integer, pgSchema, pgTable, timestamp } from "drizzle-orm/pg-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { crudFile } from "../../src/crud/crud-sql.ts";
@@ -45,7 +45,7 @@ const rows = [
   { id: "Eve", number: 5, email: "a@x.org", alias: "five", handle: "h2", mood: "it's complicated", size: "small" },
 ];
 
-// As an extension is installed by svc, and as many applications have it.
+// In the schema where svc installs extensions, and in the schema that many applications use.
 describe.for(["extensions", "public"])("with citext in schema %s", (schema) => {
   const db = database();
   let present = true;
@@ -74,7 +74,7 @@ describe.for(["extensions", "public"])("with citext in schema %s", (schema) => {
       );
     }
   });
-  // It starts only if it finds the functions by their signatures, without that search path.
+  // It only starts if it finds the functions by their signatures, without that search path.
   const svc = service(db, apiWith({ procedures: { members: crud } }));
   const list = async (args: object) => {
     const { status, body } = await svc.query(null, "members.list", args);
@@ -129,7 +129,7 @@ describe.for(["extensions", "public"])("with citext in schema %s", (schema) => {
     await db.sql("rollback");
   });
 
-  // Enums by their values; types that svc does not know by the text that answers show (docs/reference/filters.md).
+  // Enums by their values; types that svc does not know by their text in answers (docs/reference/filters.md).
   const filters: [object, string[]][] = [
     [{ email: "a@x.org" }, ["Eve"]],
     [{ email: { op: "in", value: ["a@x.org", null] } }, ["Cid", "Eve"]],

@@ -1,13 +1,13 @@
 /**
- * What a filter means, in memory: written from docs/reference/filters.md and not from the SQL, as simply as it can be.
- * The property test compares the two.
+ * Evaluates filters in memory, as simply as possible, written from docs/reference/filters.md and not from the SQL. The
+ * property test compares both.
  */
 import type { FilterColumn, Row } from "./filter-table.ts";
 
 type Columns = Record<string, FilterColumn>;
 type Test = (row: Row) => boolean;
 
-/** The rows that a filter lets through. A filter of which nothing is left lets all of them through. */
+/** The rows that match a filter. A filter without valid conditions matches all rows. */
 export function matching(columns: Columns, filters: unknown, rows: Row[]): number[] {
   const patterns = patternsIn(columns, filters, 0);
   if (patterns.length > 20 || patterns.join("").length > 2_000) return rows.map((row) => row.id);
@@ -15,7 +15,7 @@ export function matching(columns: Columns, filters: unknown, rows: Row[]): numbe
   return rows.filter(test).map((row) => row.id);
 }
 
-/** The patterns that are held against the rows. */
+/** The patterns that are compared with the rows. */
 function patternsIn(columns: Columns, filters: unknown, depth: number): string[] {
   if (!isPlain(filters) || depth > 5) return [];
   return Object.entries(filters).flatMap(([key, value]) => {
@@ -75,7 +75,7 @@ function readCondition(property: string, column: FilterColumn, input: unknown): 
   if (column.array || column.kind === "json") return null;
   if (op === "in" || op === "nin") {
     if (!Array.isArray(value) || value.length > 1000) return null;
-    // A number among the digits that a text keeps is none of theirs.
+    // A number beside digits in a text does not have the column's form.
     if (column.kind === "bigint" && value.some(isFraction) && value.some((item) => typeof item === "string"))
       return null;
     const wanted = value.map((item) => (item === null ? null : readValue(column, item)));
@@ -103,7 +103,7 @@ function readCondition(property: string, column: FilterColumn, input: unknown): 
 /** Numbers as [digits, decimals], instants in microseconds, days in days, JSON and arrays as text. */
 type Value = string | boolean | number | bigint | [bigint, number] | null;
 
-/** A stored value; what a column holds is of its form, except that a float may be no number. */
+/** A stored value always has its column's form, except that a float may be NaN or infinite. */
 const readStored = (column: FilterColumn, value: unknown): Value =>
   value === null ? null : value === "NaN" ? Number.NaN : (readValue(column, value) as Value);
 
@@ -121,7 +121,10 @@ function readValue(column: FilterColumn, value: unknown): Value | undefined {
 
 const isFraction = (value: unknown) => typeof value === "number" && !Number.isInteger(value);
 
-/** Whether an array of the column can hold this number: compared as a whole, it has to be of the elements' form. */
+/**
+ * Whether an array of the column can contain this number. Arrays are compared as a whole, so it must have the elements'
+ * form.
+ */
 function fits({ kind, type }: FilterColumn, value: unknown): boolean {
   if (typeof value !== "number" || (kind !== "integer" && kind !== "bigint")) return true;
   const limit = kind === "bigint" ? 2 ** 53 : type === "smallint" ? 32768 : 2147483648;
@@ -133,14 +136,14 @@ function readSingle({ kind, type, values }: FilterColumn, value: unknown): Value
   const number = typeof value === "number" ? value : undefined;
   switch (kind) {
     case "text":
-      return type.startsWith("char") ? text?.replace(/ +$/, "") : text; // a char is padded, and compares without that
+      return type.startsWith("char") ? text?.replace(/ +$/, "") : text; // compares without padding
     case "boolean":
       return typeof value === "boolean" ? value : undefined;
     case "uuid":
       return text && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text) ? text.toLowerCase() : undefined;
     case "enum":
       return text !== undefined && values?.includes(text) ? text : undefined;
-    case "integer": // any number has its place among whole ones
+    case "integer": // any number has a place among whole numbers
       return number === undefined ? undefined : decimal(String(number));
     case "bigint": {
       if (number !== undefined) return Math.abs(number) < 2 ** 53 ? decimal(String(number)) : undefined;
@@ -201,7 +204,7 @@ function instant(value: unknown): bigint | undefined {
 
 const floor = (value: bigint, unit: bigint) => (value - (((value % unit) + unit) % unit)) / unit;
 
-/** JSON with sorted keys: two values are equal when their texts are. */
+/** JSON with sorted keys: equal values have equal texts. */
 function canonical(value: unknown): string | undefined {
   if (nesting(value) > 64) return undefined;
   return JSON.stringify(value, (_, item) => {
@@ -249,7 +252,7 @@ function readPattern(pattern: string, ignoreCase: boolean): ((text: string) => b
 
 const likeText = ({ type }: FilterColumn, text: string) => (type === "char(4)" ? text.padEnd(4) : text);
 
-/** Dates as ISO 8601 text and bigints as decimal text, which is how they count for every column. */
+/** Dates as ISO 8601 text and bigints as decimal text, as every column takes them. */
 function toText(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString().replace(/^\+0*/, "");
   if (typeof value === "bigint") return String(value);
@@ -257,7 +260,7 @@ function toText(value: unknown): unknown {
   return isPlain(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toText(item)])) : value;
 }
 
-/** Whether PostgreSQL's JSON can hold it, dates and bigints as text. */
+/** Whether PostgreSQL's JSON can represent it, with dates and bigints as text. */
 function isJson(value: unknown): boolean {
   if (value === null || typeof value === "boolean" || typeof value === "bigint") return true;
   if (typeof value === "string") return !value.includes("\0") && value.isWellFormed();

@@ -1,4 +1,4 @@
-/** Short ways to define something, for the tests of definitions. */
+/** Shorthands for definitions in tests. */
 import {
   createCrudFactory,
   createSvcHttpRouteBuilders,
@@ -15,5 +15,5 @@ export const ask = (name: string) => procedure.query.name(name).handler(() => 1)
 export const at = (path: string, verb: "get" | "post" = "get") => httpRoute[verb].path(path).handler(() => ({}));
 export const open = () => openRls({ read: "anyone", write: "nobody" });
 export const schema = v.object({});
-// Authors of JavaScript, and of import cycles, get past the types.
+// Authors of JavaScript, and of import cycles, bypass the types.
 export const api = (bags: object) => defineApi(bags as Parameters<typeof defineApi>[0]);

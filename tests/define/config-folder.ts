@@ -1,4 +1,4 @@
-/** Configurations in folders of their own, which are gone after each test. */
+/** Writes configurations into separate folders, which are removed after each test. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,17 +10,17 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
 });
 
-/** A folder with these files. */
+/** Creates a folder with these files. */
 export async function app(files: Record<string, string> = {}): Promise<string> {
   const cwd = await mkdtemp(join(tmpdir(), "svc-config-"));
   folders.push(cwd);
   for (const [name, text] of Object.entries(files)) await writeFile(join(cwd, name), text);
   return cwd;
 }
-/** Loads what `svc.config.ts` with this text gives. */
+/** Loads a `svc.config.ts` with this text. */
 export const load = async (config: string, env: Record<string, string> = {}) =>
   loadConfig({ cwd: await app({ "svc.config.ts": `export default ${config};` }), env });
-/** The message of the refusal, with the changing folder cut off. */
+/** The message of the refusal, without the changing folder. */
 export async function refusal(config: string, env: Record<string, string> = {}): Promise<string> {
   const error = await load(config, env).then(
     () => expect.fail("the configuration was accepted"),

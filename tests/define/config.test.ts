@@ -1,6 +1,6 @@
 /**
- * If these fail, a service starts with other limits than its operator wrote down in the file, or refuses to start without
- * saying what to change.
+ * If these fail, a service starts with other limits than the file defines, or refuses to start without a useful
+ * message.
  */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -141,7 +141,10 @@ describe("a wrong file is refused with its name, the key, and what to write", ()
     ["{ limits: { jsonByte: 1 } }", 'svc.config.ts: limits: "jsonByte" is not a known key. Did you mean "jsonBytes"?'],
     ['{ storage: { driver: "disk", folder: "x" } }', 'storage: "folder" is not a known key. Did you mean "d'],
     ["{ oauth: {} }", '"oauth" belongs in auth.ts: defineAuth({ oauth: … })'],
-    ['{ port: "4000" }', "svc.config.ts: port: must be a port number from 0 (any free one) to 65535, for example 4000"],
+    [
+      '{ port: "4000" }',
+      "svc.config.ts: port: must be a port number from 0 (any free port) to 65535, for example 4000",
+    ],
     ["{ port: 70000 }", "port: must be a port number"],
     ["{ limits: { jsonBytes: 1.5 } }", "limits.jsonBytes: must be a whole number of bytes from 1024 to 2147483647"],
     ["{ limits: 5 }", "limits: must be an object, as in { key: value }"],

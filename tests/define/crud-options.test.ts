@@ -1,4 +1,4 @@
-// If this file fails, a mistake in the options of createCrud shows itself in production instead of when it is written.
+// If this file fails, a mistake in the options of createCrud appears in production instead of at definition.
 import { boolean, integer, jsonb, pgTable, serial, text, timestamp } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
 import { createCrudFactory, createSvcProcedureBuilders, DefinitionError, memberRls, openRls } from "../../src/index.ts";
@@ -19,7 +19,7 @@ const things = pgTable(
   open,
 );
 
-// Options as they come from JavaScript, or from a slip that types did not catch.
+// Options from JavaScript, or from a mistake that types did not catch.
 const make = (options: object) => () => createCrud(things, options as never);
 
 const mistakes: [what: string, define: () => unknown, message: string, hint?: string][] = [

@@ -1,4 +1,4 @@
-// If this file fails, a mistake in a scoped config shows itself as an event that somebody never gets, or should not.
+// If this file fails, a mistake in a scoped config is only noticed by missing events, or by events for the wrong users.
 import { pgTable, serial, text } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
 import { scopeText } from "../../src/crud/crud-realtime.ts";

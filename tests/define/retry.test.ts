@@ -1,4 +1,4 @@
-/** If these fail, an application hammers a service that is down, or gives up on one that was back a moment later. */
+/** If these fail, an application overloads a failing service with retries, or gives up too early. */
 import { describe, expect, it } from "vitest";
 import { type RetryOptions, withRetry } from "../../src/kit/retry.ts";
 
@@ -9,7 +9,7 @@ const failing = (times: number) => (attempt: number) => {
 };
 const quick = { initialBackoffMs: 0 };
 
-/** The wait that would follow the first failure; it is announced, and then aborted instead of sat through. */
+/** The wait after the first failure: `onRetry` reports it, and the test aborts instead of waiting. */
 const firstWait = async (options: RetryOptions) => {
   const abort = new AbortController();
   let wait: number | undefined;

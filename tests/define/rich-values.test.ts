@@ -1,4 +1,4 @@
-// If this file fails, what cannot be sent or kept breaks off somewhere deep, in words that nobody understands.
+// If this file fails, a value that cannot be sent or stored fails deep inside a library with an unclear message.
 import { expect, test } from "vitest";
 import { encodeResult } from "../../src/http/wire.ts";
 import { toParts } from "../../src/kit/rich-values.ts";

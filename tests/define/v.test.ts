@@ -1,6 +1,6 @@
 /**
- * Validators stand between the internet and a handler. If these fail, a handler gets a type it was not promised, or a
- * caller cannot find out which field was wrong.
+ * Validators check all input of handlers. If these fail, a handler gets a value of a wrong type, or a caller cannot
+ * find out which field was wrong.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type } from "arktype";

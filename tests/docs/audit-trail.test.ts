@@ -1,4 +1,5 @@
-// If this file fails, an audit trail that was built as docs/how-to/audit-trail.md says misses changes, or tells strangers of them.
+// If this file fails, an audit trail built as in docs/how-to/audit-trail.md misses changes, or discloses them to
+// strangers.
 import { expect, test } from "vitest";
 import { documented } from "./documented.ts";
 

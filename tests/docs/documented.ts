@@ -1,4 +1,4 @@
-/** An application as a page shows it: its snippets in their files, migrated and served. */
+/** Builds the application of a documentation page: its snippets in their files, migrated and served. */
 import { execFile } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -14,7 +14,7 @@ import { root } from "../support/global-setup.ts";
 import { secret } from "../support/service.ts";
 import { snippets } from "./markdown.ts";
 
-/** @param page such as README.md. A migration that it does not show is generated. Call it at the top of the file */
+/** @param page such as README.md. Migrations that it does not show are generated. Call it at the top of the file */
 export function documented(page: string) {
   const db = database("platform");
   // Inside the project, where @svc/core resolves.
@@ -52,14 +52,14 @@ export function documented(page: string) {
     db,
     url: () => service.url,
     post,
-    /** Signs somebody up. */
+    /** Signs a user up. */
     person: async (name: string) => {
       const email = `${name}@example.com`;
       return (await post("/api/auth/sign-up", { email, password: "correct horse", name })).body;
     },
     call: (kind: "query" | "mutation", token: string, name: string, args: object = {}) =>
       post(`/api/${kind}`, { name, args }, token),
-    /** What the linter has against it. */
+    /** Findings of the linter. */
     lint: async () => {
       const admin = await db.connect("admin");
       const { rows } = await admin.query(

@@ -1,4 +1,4 @@
-/** Code blocks of the documentation, with the place where they stand. */
+/** Reads code blocks of the documentation, with their positions. */
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { root } from "../support/global-setup.ts";
@@ -8,11 +8,11 @@ export interface Snippet {
   place: string;
   language: string;
   text: string;
-  /** The path that the paragraph before the block names in `(…)`, if it does. */
+  /** The path in `(…)` in the paragraph before the block, if any. */
   file: string | undefined;
 }
 
-/** Every fenced block of README.md and docs/. */
+/** Every fenced code block of README.md and docs/. */
 export async function snippets(): Promise<Snippet[]> {
   const entries = await readdir(join(root, "docs"), { recursive: true });
   const pages = ["README.md", ...entries.filter((name) => name.endsWith(".md")).map((name) => join("docs", name))];

@@ -1,4 +1,4 @@
-// If this file fails, a page of the documentation cannot be found from its index, or a link leads nowhere.
+// If this file fails, a documentation page is missing in its index, or a link is broken.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// If this file fails, someone who follows the README's five minutes ends in an error.
+// If this file fails, following the README's five minutes ends in an error.
 import { beforeAll, expect, test } from "vitest";
 import { documented } from "./documented.ts";
 import { type Snippet, snippets } from "./markdown.ts";

@@ -1,5 +1,5 @@
-// If this file fails, docs/explanation/row-level-security-limits.md says that something is hidden which is not, or the reverse, and an
-// author trusts a policy with what it does not do. Each heading has its demonstration here.
+// If this file fails, docs/explanation/row-level-security-limits.md claims that something is hidden which is not, or
+// the reverse, and an author relies on it. Each of its headings has a demonstration here.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
@@ -43,7 +43,7 @@ beforeAll(async () => {
     analyze teams`);
 });
 
-/** By the page's headings. Ann may see no team; all of them are Bob's. */
+/** Keyed by the page's headings. Ann may see no team; all of them are Bob's. */
 const claims: Record<string, () => Promise<void>> = {
   "A unique constraint tells that a value exists": async () => {
     const ann = await as("ann");
@@ -94,7 +94,8 @@ const claims: Record<string, () => Promise<void>> = {
       return rows[0]["QUERY PLAN"][0].Plan["Rows Removed by Filter"] ?? 0;
     };
     expect([await removed(7), await removed(90_000)]).toEqual([1, 0]);
-    // What is not leakproof comes after the policy: it would raise an error for the first hidden row.
+    // Functions that are not leakproof run after the policy; otherwise this would raise an error for the first hidden
+    // row.
     expect((await ann.query("select from teams where secret::int > 0")).rowCount).toBe(0);
   },
   "A search weighs words by rows that a policy hides": async () => {
@@ -137,7 +138,7 @@ const claims: Record<string, () => Promise<void>> = {
         );
         return Buffer.concat(rows.map(({ data }) => data)).toString("latin1");
       };
-      // The tests' server writes its log a moment after COMMIT, and the slot shows what has been written.
+      // The tests' server writes its log a moment after COMMIT, and the slot shows only written changes.
       await expect.poll(changes).toContain("bobs-new-secret");
     } finally {
       await db.sql("select pg_drop_replication_slot($1)", [slot]);

@@ -1,4 +1,4 @@
-// If this file fails, whoever copies the export of the documentation loses rows, or sends those of others.
+// If this file fails, a copy of the documentation's export loses rows, or sends other users' rows.
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

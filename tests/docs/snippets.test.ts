@@ -1,4 +1,4 @@
-// If this file fails, someone who copies a snippet from the documentation gets an error.
+// If this file fails, a snippet that is copied from the documentation causes an error.
 import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -16,8 +16,9 @@ import { testServer } from "../support/test-server.ts";
 import { snippets } from "./markdown.ts";
 
 const everywhere = await snippets();
-// Those of the README, of the tutorial, of the shop, of the team and of the audit trail make one application each: readme.test.ts,
-// tests/packages/publish.test.ts, staff-and-customers.test.ts, teams.test.ts and audit-trail.test.ts run them.
+// The snippets of the README, the tutorial, the shop, the team and the audit trail each form one application:
+// readme.test.ts, tests/packages/publish.test.ts, staff-and-customers.test.ts, teams.test.ts and audit-trail.test.ts
+// run them.
 const all = everywhere.filter(
   ({ place }) =>
     !/^(README\.md|docs\/tutorial\/|docs\/how-to\/(staff-and-customers|teams|audit-trail)\.md)/.test(place),
@@ -28,7 +29,7 @@ const db = database("platform");
 // Inside the project, where @svc/core resolves.
 const folder = join(root, ".svc", `snippets-${process.pid}`);
 let service: Service;
-/** As the application's own tests would call it, in its folder. */
+/** As in the application's own tests, in its folder. */
 const deskApp = `createTestApp({ api, cwd: ${JSON.stringify(join(root, "examples/desk"))} })`;
 
 beforeAll(async () => {
@@ -80,7 +81,7 @@ describe("GraphQL is answered", () => {
 describe("SQL runs", () => {
   test.for(of("sql"))("$place", async ({ text }) => {
     const client = await db.connect("request");
-    // With parameters it can only be prepared; PostgreSQL checks it all the same.
+    // A statement with parameters can only be prepared; PostgreSQL checks it then, too.
     await client.query(text.includes("$1") ? `prepare snippet as ${text}` : text);
   });
 });

@@ -1,5 +1,5 @@
-// If this file fails, a shop that was built as docs/how-to/staff-and-customers.md says sells what is not there, or shows
-// orders to strangers.
+// If this file fails, a shop built as in docs/how-to/staff-and-customers.md sells missing goods, or shows orders to
+// strangers.
 import { expect, test } from "vitest";
 import { documented } from "./documented.ts";
 
@@ -28,7 +28,7 @@ test("staff keeps the products, customers buy what is there, and each sees what 
   );
   expect(totals[0]).toBe(3);
   expect(totals[1] + totals[2]).toBe(3);
-  // A quantity below zero would fill the stock.
+  // A negative quantity would increase the stock.
   expect((await call("mutation", bob.token, "orders.place", { productId: tea, quantity: -5 })).status).toBe(409);
 });
 

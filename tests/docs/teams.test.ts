@@ -1,10 +1,11 @@
-// If this file fails, a team that was built as docs/how-to/teams.md says shows strangers its members, messages, documents or files.
+// If this file fails, a team built as in docs/how-to/teams.md shows strangers its members, messages, documents or
+// files.
 import { expect, test } from "vitest";
 import { documented } from "./documented.ts";
 
 const { db, url, person, call, lint } = documented("docs/how-to/teams.md");
 
-/** Uploads a file of text in one piece. @returns its id */
+/** Uploads a text file in one part. @returns its id */
 async function upload(token: string): Promise<string> {
   const headers = { authorization: `Bearer ${token}`, "tus-resumable": "1.0.0" };
   const made = await fetch(`${url()}/api/storage/uploads`, {
@@ -57,7 +58,7 @@ test("a stranger's file does not become a team's by being public for a moment", 
   await db.sql("update svc.storage_objects set visibility = 'public' where id = $1", [theirs]);
   const message = { teamId: team, body: "look", storageId: theirs };
   expect((await call("mutation", bob.token, "messages.create", message)).status).toBe(404);
-  // Past the hook, the policy refuses it: SQL of another handler, for example.
+  // Without the hook, for example from SQL of another handler, the policy refuses it.
   const client = await db.connect("request");
   await client.query("begin");
   await client.query("select set_config('svc.user_id', $1, true), set_config('role', 'svc_authenticated', true)", [

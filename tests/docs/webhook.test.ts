@@ -1,4 +1,4 @@
-// If this file fails, whoever copies the webhook of the documentation believes everybody.
+// If this file fails, a copy of the documentation's webhook accepts requests without a valid signature.
 import { createHmac } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,6 +1,7 @@
 /**
- * If this file fails, a document or a picture that takes over the process that reads it has reached the network, another
- * process, or a file of the application. Attempts run behind the very flags and guard of both kinds of child.
+ * If this file fails, a malicious document or image that takes over the process that reads it can reach the network,
+ * another process, or a file of the application. The attempts run with the flags and guards of both kinds of child
+ * processes.
  */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +17,7 @@ import { root } from "../support/global-setup.ts";
 const run = promisify(execFile);
 const guard = join(root, "src/kit/no-network.ts");
 
-/** A file that another package of the application could have: installed, and not loaded by any engine. */
+/** A file of another package of the application: installed, but not loaded by any engine. */
 const stranger = join(root, "node_modules", `stranger-${process.pid}`);
 /** A file beside our own code, such as an `.env`. */
 const secret = join(mkdtempSync(join(tmpdir(), "svc-reach-")), ".env");
@@ -38,7 +39,7 @@ const flagsOf = {
   picture: () => startImageChild(),
 };
 
-/** Runs each of the attempts where a child of this kind runs. @returns what each came to */
+/** Runs each attempt in a child of this kind. @returns the results */
 async function attempt(kind: keyof typeof flagsOf, attempts: readonly string[]): Promise<string[]> {
   const child = flagsOf[kind]();
   child.kill("SIGKILL");

@@ -1,4 +1,4 @@
-// If this file fails, real documents lose text on their way to Markdown, or a malicious one does more than fail.
+// If this file fails, real documents lose text in the conversion, or a malicious one does more than fail.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -13,7 +13,7 @@ const convert = (sample: Sample, children?: { take(): Child }) =>
     (error: unknown) => error,
   );
 
-/** Processes whose memory is looked at: the most that one of them has held, in MiB. Linux knows it. */
+/** Watches processes: the highest memory of one of them, in MiB. Only on Linux. */
 function watched() {
   let most = 0;
   return {

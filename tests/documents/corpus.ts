@@ -1,4 +1,4 @@
-/** The collection of real documents that lies beside the project, and how conversions of them are scored. */
+/** The collection of real documents beside the project, and the scores of their conversions. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -30,7 +30,7 @@ export const samples: Sample[] = folder
 
 export const read = (path: string) => readFileSync(join(folder as string, path));
 
-/** Letters and figures as a reader sees them: neither Markdown nor HTML, one space between words. */
+/** Letters and figures as a reader sees them: without Markdown and HTML, with one space between words. */
 export function normalise(text: string): string {
   return text
     .normalize("NFKC")
@@ -46,7 +46,9 @@ export function normalise(text: string): string {
     .trim();
 }
 
-/** Twice the longest common subsequence over both lengths: 1 when they are equal, 0 when they share nothing. */
+/**
+ * Twice the longest common subsequence over both lengths: 1 when they are equal, 0 when they have nothing in common.
+ */
 export function similarity(one: string, other: string): number {
   if (one === "" && other === "") return 1;
   const [a, b] = [[...one], [...other]];
@@ -64,7 +66,7 @@ export function similarity(one: string, other: string): number {
   return (2 * (a.length - left)) / (a.length + b.length);
 }
 
-/** Runs them two at a time, as many as this machine has cores. */
+/** Runs two at a time, for a machine with two cores. */
 export async function inPairs<T, R>(items: T[], run: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const queue = items.entries();

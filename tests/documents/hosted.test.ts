@@ -1,5 +1,5 @@
-// If this file fails, a hosted provider is called that was not allowed, costs more than its cap, or leaves a fault or a key
-// where its caller sees it.
+// If this file fails, a hosted provider is called without permission, costs more than its cap, or discloses a fault or
+// a key to the caller.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
@@ -54,7 +54,7 @@ const platform = (creditsPerPage = 3, credits?: Credits) => ({
 });
 const external = { mode: "force-external", paidFallback: true } as const;
 
-/** Credits in memory, as a caller of its own would keep them. */
+/** Credits in memory. */
 function purse(total: number) {
   const state = { left: total, charged: 0 };
   const credits: Credits = {

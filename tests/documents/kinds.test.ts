@@ -1,5 +1,5 @@
-// If this file fails, text arrives as mojibake, something that acts in a browser survives, or a person who sends a kind of
-// file that is not converted does not learn what to do instead.
+// If this file fails, text becomes mojibake, active content survives, or the error for an unsupported kind of file does
+// not say what to do instead.
 import iconv from "iconv-lite";
 import { describe, expect, test } from "vitest";
 import { makePdf } from "../../bench/documents/make-pdf.ts";
@@ -69,7 +69,7 @@ describe("text", () => {
   });
 });
 
-/** Syllables by the parts they are composed of: five bits each for initial, vowel and final. */
+/** Syllables by their parts: five bits each for initial, vowel and final. */
 function johab(text: string): Buffer {
   const vowels = [3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 18, 19, 20, 21, 22, 23, 26, 27, 28, 29];
   const bytes = [...text].flatMap((sign) => {

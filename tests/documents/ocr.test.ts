@@ -1,4 +1,4 @@
-// If this file fails, scanned pages come out empty, or pages that have text lose it to guesses.
+// If this file fails, scanned pages are empty, or the text of other pages is replaced by guesses.
 import sharp from "sharp";
 import { beforeAll, describe, expect, test } from "vitest";
 import { convertDocument } from "../../src/documents/convert.ts";
@@ -8,7 +8,7 @@ if (!hasOcr()) console.warn("no tesseract: `apt-get install tesseract-ocr`. Scan
 
 const words = "Invoice 4711 of March";
 
-/** A page of text as its letters, and one as a picture of them, as a scanner would write it. */
+/** A PDF with pages of text, and pages with an image of text, as a scanner writes them. */
 async function pdf(...pages: ("text" | "scan")[]): Promise<Buffer> {
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="300"><rect width="100%" height="100%" fill="white"/>
     <text x="60" y="160" font-size="64" font-family="sans-serif">${words}</text></svg>`;

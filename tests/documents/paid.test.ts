@@ -1,4 +1,4 @@
-// If this file fails, a run's conversion is paid for by nobody, or a provider is asked that was not allowed or not affordable.
+// If this file fails, a run's conversion is not charged, or a provider is called that is not allowed or too expensive.
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
@@ -72,7 +72,7 @@ test("of two that want the same at the same time one pays, and the other waits f
   let answer = () => {};
   const isAsked = new Promise<void>((resolve) => {
     provider.fault = (response) => {
-      // The first request stays open until both runs are under way.
+      // The first request stays open until both runs are in progress.
       answer = () =>
         response.end(JSON.stringify({ choices: [{ message: { content: "Read." }, finish_reason: "stop" }] }));
       provider.fault = undefined;
@@ -108,7 +108,7 @@ test("one that waits for a conversion that fails tries for itself, and what died
   expect(runs.map(({ status }) => status)).toContain("completed");
   expect(await db.sql("select from svc_private.document_conversions where result is null")).toEqual([]);
 
-  // A process that dies in the middle leaves its claim behind; nobody renews it.
+  // A process that dies leaves its claim behind, which is not renewed.
   await db.sql(
     "update svc_private.document_conversions set result = null, claim = gen_random_uuid(), claimed_until = now()",
   );

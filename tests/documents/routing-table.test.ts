@@ -1,5 +1,5 @@
-// If this file fails, a provider is asked that should not be, in an order that nobody agreed to, or past a cap. The table is
-// the contract: provider × mode × paidFallback × cap × what is there, for a written PDF.
+// If this file fails, the wrong provider is called, in a wrong order, or above a cap. The table is the contract:
+// provider × mode × paidFallback × cap × available providers, for a PDF with text.
 import { describe, expect, test } from "vitest";
 import { type DocumentKind, type DocumentProvider, providers } from "../../src/contract/documents.ts";
 import { isHosted, route } from "../../src/documents/routing.ts";
@@ -10,8 +10,8 @@ const hosted: DocumentProvider[] = ["custom_vlm", "hosted_ai_a", "hosted_ai_b"];
 const there = { all: [...providers], local, hosted, none: [] as DocumentProvider[] };
 
 // a, b: the parsers. v, A, B: custom_vlm (1 credit), hosted_ai_a (5), hosted_ai_b (20).
-// The last column: what it comes to when none of them does. PAY: DOCUMENT_PAID_FALLBACK_REQUIRED, CAP:
-// DOCUMENT_COST_ABOVE_CAP, GONE: UNAVAILABLE.
+// The last column: the error when all fail. PAY: DOCUMENT_PAID_FALLBACK_REQUIRED, CAP: DOCUMENT_COST_ABOVE_CAP, GONE:
+// UNAVAILABLE.
 const table = `
   provider     mode            paid  cap  there   steps       otherwise
   auto         -               no    100  all     a b         PAY
@@ -133,7 +133,7 @@ test("of all combinations, none asks a provider that is not there, not allowed o
                 expect(paid === "yes" || step === provider).toBe(true);
                 expect(price[step]).toBeLessThanOrEqual(cap);
               }
-              // Paying is never the answer to a provider by name, and nothing else is the answer to a lack of leave.
+              // A provider by name never asks for payment, and only a missing permission does.
               if (provider !== "auto") expect(otherwise).not.toBe("DOCUMENT_PAID_FALLBACK_REQUIRED");
               else if (paid === "no") expect(otherwise).toBe("DOCUMENT_PAID_FALLBACK_REQUIRED");
               seen++;

@@ -1,4 +1,4 @@
-// If this file fails, a document goes to a provider that its caller did not allow, or is paid for past its cap.
+// If this file fails, a document is sent to a provider that its caller did not allow, or costs more than its cap.
 import { describe, expect, test } from "vitest";
 import { type DocumentKind, type DocumentProvider, providers } from "../../src/contract/documents.ts";
 import { type RouteInput, route } from "../../src/documents/routing.ts";

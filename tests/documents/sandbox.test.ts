@@ -1,4 +1,4 @@
-// If this file fails, a document that takes too long or too much takes the service with it, or reaches the network.
+// If this file fails, a document that takes too long or too much memory stops the service, or reaches the network.
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";

@@ -1,4 +1,4 @@
-// If this file fails, a run cannot convert the file that its user stored, or converts one of somebody else.
+// If this file fails, a run cannot convert its user's stored file, or converts another user's.
 import { beforeAll, expect, test } from "vitest";
 import { v, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
@@ -54,7 +54,7 @@ test("a run converts what its user stored, as a step of its own", async () => {
   const run = await runOf(ann);
   expect(run.result).toEqual({ markdown: "| a | b |\n| --- | --- |\n| 1 | 2 |", kind: "csv" });
   expect(run.steps).toMatchObject([{ kind: "step", name: "document.convert", status: "completed" }]);
-  // What the caller says of the file goes before what it was stored as.
+  // The caller's file name and type take precedence over the stored ones.
   expect((await runOf(ann, { filename: "table.md", mimeType: "" })).result.kind).toBe("md");
 });
 

@@ -1,4 +1,7 @@
-/** The table of doors. doors.test.ts, storage.test.ts, workflows.test.ts and pages.test.ts open them, each file its own. */
+/**
+ * The list of all doors. doors.test.ts, storage.test.ts, workflows.test.ts and pages.test.ts each open those of their
+ * part.
+ */
 import { documentDoors, documentWrites } from "./document-doors.ts";
 import { compare, type Door, scopesOf, type WritingDoor } from "./door.ts";
 import { pageDoors, pageWrites } from "./page-doors.ts";
@@ -22,7 +25,7 @@ export const writingDoors = (made: World): WritingDoor[] => [
   ...workflowWrites(made),
 ];
 
-/** Each caller asks. @returns how many rows were given */
+/** Opens the door as each caller. @returns the number of returned rows */
 export async function compareAll({ sql, callers, fewScopes }: World, door: Door): Promise<number> {
   let given = 0;
   for (const caller of callers) {

@@ -1,4 +1,4 @@
-/** One application with a procedure for each member of the context that gives or changes rows. */
+/** An application with a procedure for each member of the context that reads or changes rows. */
 import { createCrudFactory } from "@svc/core";
 import { sql } from "drizzle-orm";
 import { crudFile } from "../../src/crud/crud-sql.ts";
@@ -14,7 +14,7 @@ const ai = createAi();
 const { query, mutation } = procedure;
 const byId = v.object({ id: v.string() });
 
-/** The table of the searches as a resource too. */
+/** The table of the searches as a CRUD resource, too. */
 const pages = createCrudFactory(procedure)(schema.pages, {
   allowAnonymous: true,
   columns: { pick: ["userId", "title", "body", "rank", "corpus", "visibility"] },
@@ -51,7 +51,7 @@ const refresh = mutation
   .allowAnonymous()
   .handler(({ context }) => context.realtime.refresh("pages.list"));
 
-/** Converts those of the files that its user may read. */
+/** Converts the given files that its user may read. */
 const conversion = workflow("doors.convert", {
   args: { ids: v.array(v.string()) },
   handler: async (wf, { ids }) => {
@@ -72,7 +72,7 @@ const convert = mutation
   .input(v.object({ ids: v.array(v.string()) }))
   .handler(({ context, input }) => context.workflows.start(conversion, input));
 
-/** Its runs are rows of the tests: only conversions.test.ts has a worker, and does not look at them. */
+/** The tests only use rows of its runs; a worker runs only in conversions.test.ts, which ignores them. */
 const work = workflow("doors.work", { handler: async () => null });
 
 export const api = apiWith({
@@ -91,7 +91,7 @@ export const api = apiWith({
   workflows: { work, conversion },
 });
 
-/** SQL that the fixture's migration does not have. */
+/** SQL that the fixture's migration lacks. */
 export const pagesSql = api["~svc"].crud
   .filter(({ prefix }) => prefix === "pages")
   .map(crudFile)

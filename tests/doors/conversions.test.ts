@@ -16,10 +16,10 @@ beforeAll(async () => {
   await startWorker({ config: { ...config, storage: made.storage } });
 });
 
-/** Few: the first conversion of a file takes a while. */
+/** Only a few files, because the first conversion of each takes a while. */
 const listed = "select id::text from svc.storage_objects where name like 'team-1 private %'";
 
-/** @returns the files that a run of the caller's has converted */
+/** @returns the files that a run of the caller has converted */
 async function convertAll({ user }: Caller): Promise<string[]> {
   const ids = (await sql.all<{ id: string }>(listed, [])).map(({ id }) => id);
   const { body } = await running.mutate(user, "doors.convert", { ids });

@@ -1,5 +1,5 @@
-// If this file fails, a function of the application that has its owner's rights finds rows of others where it searches for its
-// caller, or a job that runs as the system finds too few.
+// If this file fails, a definer function of the application that searches for its caller finds other users' rows, or a
+// job that runs as the system finds too few.
 import { beforeAll, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import type { User } from "../support/service.ts";

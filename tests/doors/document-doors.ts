@@ -1,4 +1,4 @@
-/** The doors to documents: `ctx.rag` and `ctx.grounding` over HTTP, and the functions below them. */
+/** The doors to documents: `ctx.rag` and `ctx.grounding` over HTTP, and the SQL functions below them. */
 import { type Door, isGiven, refusedAs, type Scope, type WritingDoor } from "./door.ts";
 import { isOwn } from "./search-doors.ts";
 import { type World, words } from "./world.ts";
@@ -6,7 +6,7 @@ import { type World, words } from "./world.ts";
 const inScope = (row: string) =>
   `${row}.corpus = $1 and ${row}.visibility = $2 and coalesce(${row}.owner_id = $3, true)`;
 const sources = `select s.id::text from svc.rag_sources s where ${inScope("s")}`;
-/** A chunk is evidence where its section and its document, which are named beside it, may be read too. */
+/** A chunk is evidence if its section and its document, which are named beside it, may be read too. */
 const evidence = `svc.rag_chunks c join svc.rag_sections p on p.id = c.section_id join svc.rag_sources s on s.id = c.source_id
   where ${inScope("c")}`;
 const chunks = `select c.id::text from ${evidence}`;
@@ -16,7 +16,7 @@ const lengths = `select distinct cardinality(c.embedding)::text as id from svc.r
 const readers = ["find_evidence_as_anonymous", "find_evidence_as_authenticated"];
 
 export function documentDoors({ running, sql }: World): Door[] {
-  /** @param input what is asked beside the scope @param ids what of an answer tells of rows */
+  /** @param input the input besides the scope @param ids reads the ids of rows from an answer */
   const http = (
     name: string,
     call: string,
@@ -34,7 +34,7 @@ export function documentDoors({ running, sql }: World): Door[] {
       if (status !== 200) throw new Error(`${call} answered ${status}: ${JSON.stringify(body)}`);
       return ids(body.json);
     },
-    // A private scope means the caller's own there.
+    // A private scope means the caller's own rows there.
     rows: door.rows.replaceAll("$3", "coalesce($3, case $2 when 'private' then svc.current_user_id() end)"),
   });
   const direct = (name: string, functions: string[], rows: string, text: string, more: unknown[] = []): Door => ({
@@ -46,7 +46,7 @@ export function documentDoors({ running, sql }: World): Door[] {
   });
   const call = (variant: string, claims: string, vectors: string) =>
     `select chunk_id::text as id from ${variant ? "svc_hidden" : "svc"}.find_evidence${variant}(${claims}, 'english', $1, $2, $3, null, 50, 50, ${vectors})`;
-  // A vector of each length that a chunk may have, beside words that no chunk has.
+  // A vector of each possible length, besides words that no chunk has.
   const everyLength = "(select jsonb_agg(array_fill(1::real, array[n])) from generate_series(1, 96) as n)";
 
   return [
@@ -107,7 +107,7 @@ export function documentDoors({ running, sql }: World): Door[] {
     ),
     {
       ...direct("svc.find_unchanged()", ["find_unchanged"], sources, ""),
-      // It answers for documents of the caller alone, which are found by what they are called.
+      // Only for the caller's own documents, which are found by their keys.
       serves: ({ user }, { owner }) => user !== null && owner === user.id,
       read: async (caller, { corpus, visibility, owner }) => {
         const text = `select found ->> 'sourceId' as id
@@ -128,7 +128,7 @@ export function documentDoors({ running, sql }: World): Door[] {
 export function documentWrites({ running, sql }: World): WritingDoor[] {
   const removals = {
     table: "svc.rag_sources",
-    // One's own: a permissive policy of the application lets others delete with SQL of theirs alone.
+    // Only own documents: a permissive policy of the application lets others delete only with their own SQL.
     may: `with d as (delete from svc.rag_sources where owner_id = svc.current_user_id() returning id)
       select id::text from d`,
     functions: ["remove_source"],

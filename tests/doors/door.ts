@@ -1,6 +1,6 @@
 /**
- * A door is a way to read or change rows of a table: a member of the context over HTTP, a query of GraphQL, a function that
- * SQL of a request may call. Whatever a door finds rows by, what it gives to a caller is what `select` gives under the
+ * A door is a way to read or change rows of a table: a member of the context over HTTP, a GraphQL query, or a function
+ * that SQL of a request may call. However a door finds rows, it must return the rows that `select` returns under the
  * caller's policies.
  */
 import type pg from "pg";
@@ -8,14 +8,14 @@ import { expect } from "vitest";
 import type { Database } from "../support/database.ts";
 import type { Answer, User } from "../support/service.ts";
 
-/** Who asks; `user` null: nobody is signed in. */
+/** A caller; `user` null: anonymous. */
 export interface Caller {
   name: string;
   user: User | null;
 }
 export const nobody: Caller = { name: "nobody", user: null };
 
-/** The rows that are asked for; `owner` null: those of all owners. */
+/** The requested rows; `owner` null: of all owners. */
 export interface Scope {
   corpus: string;
   visibility: "private" | "shared" | "public";
@@ -24,40 +24,40 @@ export interface Scope {
 
 export interface Door {
   name: string;
-  /** Functions of schema svc that it goes through, by name. (Default: none) */
+  /** Names of functions in schema svc that it calls. (Default: none) */
   functions?: string[];
-  /** SQL that selects the rows it is to give, as `id`; $1 to $3 are the scope. Without them the door has no scope. */
+  /** SQL that selects the ids of the expected rows; $1 to $3 are the scope. Without them the door has no scope. */
   rows: string;
-  /** SQL of the administrator before `rows`, undone afterwards. */
+  /** SQL that the administrator runs before `rows`, rolled back afterwards. */
   before?: string;
-  /** Whose policies count. (Default: the caller's) */
+  /** The caller whose policies apply. (Default: the caller) */
   as?(caller: Caller): Caller;
-  /** Whether the caller may ask for the scope at all. (Default: yes) */
+  /** Whether the caller may request the scope. (Default: yes) */
   serves?(caller: Caller, scope: Scope): boolean;
   /** @returns ids */
   read(caller: Caller, scope: Scope): Promise<string[]>;
 }
 
-/** A door through which rows are changed, each by its id. */
+/** A door that changes rows, each by its id. */
 export interface WritingDoor {
   name: string;
   functions?: string[];
-  /** What it changes. */
+  /** The changed table. */
   table: string;
-  /** SQL that selects the rows that the caller may change so, as `id`. It is undone. */
+  /** SQL that selects the ids of rows that the caller may change in this way. It is rolled back. */
   may: string;
   /** @returns whether the change was accepted */
   write(caller: Caller, id: string): Promise<boolean>;
 }
 
 export const isSignedIn = ({ user }: Caller) => user !== null;
-/** A refusal gives no row away. @throws for an answer that is neither */
+/** A refusal returns no row. @throws for an answer that is neither a success nor a refusal */
 export function isGiven({ status, body }: Answer): boolean {
   if (status !== 200 && ![401, 403, 404].includes(status)) throw new Error(`${status}: ${JSON.stringify(body)}`);
   return status === 200;
 }
 
-/** Asks the database as a request does: through its login, in a transaction of the caller that is undone. */
+/** Queries the database as a request does: through its login, in a transaction of the caller that is rolled back. */
 export class RequestSql {
   readonly #db: Database;
   readonly #clients = new Map<"request" | "admin", Promise<pg.Client>>();
@@ -66,7 +66,7 @@ export class RequestSql {
     this.#db = db;
   }
 
-  /** What there is, whoever may read it. */
+  /** All rows, regardless of policies. */
   all<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
     return this.#db.sql<Row>(text, values);
   }
@@ -79,12 +79,12 @@ export class RequestSql {
     return this.#run("request", [identity(caller), role(caller)], text, values);
   }
 
-  /** As the requests' login, whose user is the caller: between two statements of a request. */
+  /** As the requests' login with the caller's identity, as between two statements of a request. */
   asLogin<Row extends pg.QueryResultRow>(caller: Caller, text: string, values: unknown[]): Promise<Row[]> {
     return this.#run("request", [identity(caller)], text, values);
   }
 
-  /** Rows under the caller's policies; none where the caller has no privilege. @param before by the administrator */
+  /** Rows under the caller's policies; none without a privilege. @param before SQL of the administrator */
   async shown(caller: Caller, text: string, values: unknown[] = [], before?: string): Promise<string[]> {
     const settings = [...(before === undefined ? [] : [before]), identity(caller), role(caller)];
     const rows = this.#run<{ id: string }>(before === undefined ? "request" : "admin", settings, text, values);
@@ -113,7 +113,7 @@ export class RequestSql {
 const identity = ({ user }: Caller) => `select set_config('svc.user_id', '${user?.id ?? ""}', true)`;
 const role = ({ user }: Caller) => `select set_config('role', '${user ? "svc_authenticated" : "svc_anonymous"}', true)`;
 
-/** For `catch`: what a caller without the privilege gets. @throws every other error */
+/** For `catch`: the result for a caller without the privilege. @throws every other error */
 export const refusedAs =
   <T>(value: T) =>
   (error: unknown): T => {
@@ -123,10 +123,10 @@ export const refusedAs =
 
 const hasScope = ({ rows }: Door) => rows.includes("$1");
 
-/** What a door is asked for, of these scopes: one that has none is asked once. */
+/** The scopes to request from a door; a door without a scope is opened once. */
 export const scopesOf = (door: Door, scopes: Scope[]): Scope[] => (hasScope(door) ? scopes : scopes.slice(0, 1));
 
-/** The door gives what `select` gives. @returns how many rows that were */
+/** Expects the door to return the rows of `select`. @returns their number */
 export async function compare(sql: RequestSql, door: Door, caller: Caller, scope: Scope): Promise<number> {
   if (door.serves?.(caller, scope) === false) return 0;
   const { corpus, visibility, owner } = scope;
@@ -138,7 +138,7 @@ export async function compare(sql: RequestSql, door: Door, caller: Caller, scope
   return given.length;
 }
 
-/** The door changes what the caller may change, and no other row. @returns how many rows it changed */
+/** Expects the door to change the rows that the caller may change, and no others. @returns their number */
 export async function compareWrites(sql: RequestSql, door: WritingDoor, caller: Caller): Promise<number> {
   const may = await sql.shown(caller, door.may);
   const others = () => sql.all(`select t::text from ${door.table} as t where id::text <> all ($1) order by id`, [may]);

@@ -1,4 +1,4 @@
-// If this file fails, there are policies, alone or together, under which a door does not ask them all.
+// If this file fails, there are policies, alone or together, that a door does not apply completely.
 import { test } from "vitest";
 import { fc } from "../support/properties.ts";
 import { allDoors } from "./all-doors.ts";

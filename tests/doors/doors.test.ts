@@ -1,5 +1,5 @@
-// If this file fails, a search, a list, an answer or a snippet shows somebody a row that the application's policies hide from
-// them, or keeps back one that they show.
+// If this file fails, a search, a list, an answer or a snippet shows a row that the application's policies hide from
+// the caller, or hides one that they show.
 import { beforeAll, describe, expect, test } from "vitest";
 import { allDoors, compareAll } from "./all-doors.ts";
 import { documentDoors } from "./document-doors.ts";

@@ -1,5 +1,5 @@
-// If this file fails, SQL inside a request reaches an index, or documents, past the policies: by a function that runs as the
-// owner of both, or by text that it puts into a search.
+// If this file fails, SQL inside a request reaches an index or documents without the policies: by a function that runs
+// as the owner of both, or by text in a search.
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import type { User } from "../support/service.ts";
@@ -48,7 +48,7 @@ describe("a function that requests may call and that runs as the owner of the ta
     expect(
       asOwner.flatMap((one) => [...reached(one)].filter(reads).map(({ name }) => `${one.name} by ${name}`)),
     ).toEqual([]);
-    // The look at the sources finds what it is to find.
+    // Proves that the search of the sources finds what it should.
     const finds = routines.find(({ name }) => name === "svc_private.find_chunks");
     expect([finds && reads(finds), finds?.exposed, finds?.owner]).toEqual([true, false, "svc_owner"]);
   });

@@ -1,4 +1,4 @@
-// If this file fails, rows that somebody may not read take the places of those that they may, or change how these are weighed.
+// If this file fails, rows that a caller may not read displace those that the caller may read, or change their weights.
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { database } from "../support/database.ts";
 import type { User } from "../support/service.ts";
@@ -16,7 +16,7 @@ const byTitle: Record<string, string> = {
   "svc.rag_chunks": "page_start > 0",
 };
 
-/** Hides what is called hidden, in some of the tables. */
+/** Hides rows that are called hidden, in some of the tables. */
 async function hide(...chosen: string[]): Promise<void> {
   for (const table of tables) {
     await db.sql(`drop policy if exists app_hidden on ${table}`);
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await db.sql(
     `insert into auth."user" (id, name, email) values ('ann', 'Ann', 'ann@x.test'), ('bob', 'Bob', 'bob@x.test')`,
   );
-  // What is hidden matches better: it is short, and says the word twice, or it begins with the word and comes in many forms.
+  // The hidden rows match better: they are short and have the word twice, or begin with the word and have many forms.
   await db.sql(
     `insert into pages (user_id, corpus, visibility, title, body)
      select 'bob', 'default', 'shared', 'hidden', 'crane crane boat' || n % 60 || 'x boat' || n % 60 || 'x' from generate_series(1, $1) as n

@@ -1,4 +1,4 @@
-/** The doors to rows of a table that `createCrud` offers: over HTTP, by GraphQL, and what a socket is sent. */
+/** The doors to rows of a `createCrud` table: HTTP, GraphQL, and messages to sockets. */
 import { afterAll } from "vitest";
 import type { User } from "../support/service.ts";
 import { Socket } from "../support/sockets.ts";
@@ -97,7 +97,7 @@ export function pageDoors({ running, sql }: World): Door[] {
   ];
 }
 
-/** A query that ctx.realtime.refresh runs again is run as nobody, whoever is sent what it gave. */
+/** A query that ctx.realtime.refresh repeats runs as anonymous, whoever gets the result. */
 function refreshed({ running }: Pick<World, "running">): Door {
   const open = new Map<User | null, Promise<Socket>>();
   afterAll(async () => {
@@ -136,6 +136,10 @@ export function pageWrites({ running }: World): WritingDoor[] {
       if (code && !["NOT_FOUND", "UNAUTHORIZED", "FORBIDDEN"].includes(code)) throw new Error(JSON.stringify(body));
       return !code;
     };
+  const batch = async ({ user }: Caller, id: string) =>
+    isGiven(
+      await running.post("/api/batch", { calls: [{ name: "pages.update", args: { title: "changed", id } }] }, user),
+    );
   const updates = {
     table: "pages",
     may: "with u as (update pages set title = title returning id) select id::text from u",
@@ -144,6 +148,7 @@ export function pageWrites({ running }: World): WritingDoor[] {
   return [
     { name: "pages.update", ...updates, write: mutate("pages.update", { title: "changed" }) },
     { name: "pages.remove", ...removals, write: mutate("pages.remove", {}) },
+    { name: "pages.update in a batch", ...updates, write: batch },
     {
       name: "GraphQL, updatePage",
       ...updates,

@@ -1,5 +1,5 @@
-// If this file fails, generated CRUD, GraphQL or a socket shows somebody a row that the application's policies hide from them,
-// counts one, or keeps back one that they show.
+// If this file fails, generated CRUD, GraphQL or a socket shows or counts a row that the application's policies hide
+// from the caller, or hides one that they show.
 import { beforeAll, describe, expect, test } from "vitest";
 import { compareAll } from "./all-doors.ts";
 import { pageDoors } from "./page-doors.ts";

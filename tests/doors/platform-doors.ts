@@ -1,4 +1,4 @@
-/** The doors to runs of workflows, to transcriptions and to the ledger, and `ctx.db` to every table that requests may read. */
+/** The doors to workflow runs, transcriptions and the ledger, and `ctx.db` to every table that requests may read. */
 import { type Caller, type Door, isGiven, refusedAs, type WritingDoor } from "./door.ts";
 import { everything } from "./situations.ts";
 import type { World } from "./world.ts";
@@ -6,13 +6,13 @@ import type { World } from "./world.ts";
 type Row = { id: string };
 type Timeline = { id: string; steps: { position: string }[]; events: { takenBy: string }[] };
 const runs = "select id::text from svc.workflow_runs";
-/** What belongs to a run is seen with it. */
+/** Parts of a run are visible with the run. */
 const parts = (table: string, id: string) =>
   `select ${id} as id from svc.${table} as part where exists (select from svc.workflow_runs r where r.id = part.run_id)`;
 const steps = parts("workflow_steps", "concat_ws(' ', run_id, position)");
 const events = parts("workflow_events", "concat_ws(' ', run_id, taken_by)");
 
-/** Columns that name a row. (Otherwise: id) */
+/** Columns that identify a row. (Default: id) */
 const keys: Record<string, string> = { "svc.workflow_steps": "seq" };
 
 export function platformDoors({ running, sql }: World): Door[] {
@@ -37,7 +37,7 @@ export function platformDoors({ running, sql }: World): Door[] {
     (text: string): Door["read"] =>
     async (caller) =>
       (await sql.query<Row>(caller, text).catch(refusedAs([]))).map(({ id }) => id);
-  // Each id is asked for alone: a list of all keys stands in the text.
+  // Each id is requested alone: the answer's text contains a list of all keys.
   const each =
     (text: string): Door["read"] =>
     async (caller) => {
@@ -113,7 +113,10 @@ export function platformDoors({ running, sql }: World): Door[] {
   ];
 }
 
-/** Steering: one's own runs that the policies show. A permissive policy of the application lets others read them alone. */
+/**
+ * Changes of the caller's own runs that the policies show. A permissive policy of the application only lets others read
+ * them.
+ */
 export function workflowWrites({ running, sql }: World): WritingDoor[] {
   const table = "svc.workflow_runs";
   const mine = { table, may: `${runs} where user_id = svc.current_user_id()` };
@@ -128,7 +131,7 @@ export function workflowWrites({ running, sql }: World): WritingDoor[] {
   return [
     { name: "workflows.signal", functions: ["signal_workflow"], ...mine, write: call("signal", { event: "go" }) },
     { name: "workflows.cancel", functions: ["cancel_workflow"], ...mine, write: call("cancel") },
-    // The runs are cancelled by then.
+    // The runs are already cancelled then.
     { name: "workflows.retry", functions: ["retry_workflow"], ...mine, write: call("retry") },
     {
       name: "svc.signal_workflow()",

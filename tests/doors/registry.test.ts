@@ -1,5 +1,5 @@
-// If this file fails, a new function runs with more than the caller's rights, and nothing compares what it gives with what the
-// policies show.
+// If this file fails, a new function runs with more than the caller's rights, and no test compares its result with the
+// policies.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -8,7 +8,10 @@ import { root } from "../support/global-setup.ts";
 
 const db = database();
 
-/** Every definer function that a request may reach: the test that compares it with the policies, or why it gives no row away. */
+/**
+ * Every definer function that a request may call: the test that compares it with the policies, or the reason why it
+ * returns no row.
+ */
 const registry: Record<string, { test: string } | { reason: string }> = {
   cancel_job: { reason: "Takes the number of a job and answers for jobs that the transaction's user scheduled." },
   cancel_workflow: { test: "tests/doors/writes.test.ts" },

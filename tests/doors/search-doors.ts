@@ -1,4 +1,4 @@
-/** The doors to rows of a searchable table: the context's searches over HTTP, and the functions below them. */
+/** The doors to rows of a searchable table: the context's searches over HTTP, and the SQL functions below them. */
 import { inject } from "vitest";
 import type { Caller, Door, RequestSql, Scope } from "./door.ts";
 import type { World } from "./world.ts";
@@ -18,7 +18,7 @@ const tuning = JSON.stringify({
 const rows = `select id::text from pages
   where corpus = $1 and visibility = $2 and user_id = coalesce($3, case $2 when 'private' then svc.current_user_id() else user_id end)`;
 
-/** Over HTTP a scope names the caller at most, and nobody who is not signed in asks for more than what is public. */
+/** Over HTTP a scope can only name the caller, and anonymous callers can only request public rows. */
 export const isOwn = ({ user }: Caller, { owner, visibility }: Scope) =>
   (owner === null || owner === user?.id) && (user !== null || visibility === "public");
 
@@ -75,7 +75,7 @@ export function searchDoors({ running, sql }: World): Door[] {
       name: "svc.search_snippets()",
       functions: ["search_snippets"],
       rows,
-      // Asked about every row of the scope there is: the keys of rows are no secret.
+      // Requested for every existing row of the scope: the keys of rows are not secret.
       read: async (caller, { corpus, visibility, owner }) => {
         const ids = await keysOf(
           sql,
@@ -117,7 +117,7 @@ export function searchDoors({ running, sql }: World): Door[] {
   ];
 }
 
-/** Keys of all rows of a scope, whoever may read them. */
+/** Keys of all rows of a scope, regardless of policies. */
 async function keysOf(sql: RequestSql, corpus: string, visibility: string, owner: string | null): Promise<string[]> {
   const found = await sql.all<{ id: string }>(
     "select id::text from pages where corpus = $1 and visibility = $2 and user_id = coalesce($3, user_id)",

@@ -1,6 +1,6 @@
 /**
- * What an application may have put beside the platform's policies, as data. Each policy is planted on the tables that it
- * names. Its conditions ask for the corpus, the visibility and the oddness of a row, which each table has in its own columns.
+ * Policies that an application may add to the platform's, as data. Each policy is created on the tables that it names.
+ * Its conditions use the corpus, the visibility and the oddness of a row, which each table has in its own columns.
  */
 import type { Database } from "../support/database.ts";
 
@@ -10,7 +10,7 @@ export interface Policy {
   to: string;
   /** (Default: select) */
   command?: "select" | "update" | "delete" | "all";
-  /** {corpus}, {visibility} and {odd} stand for what the table has for them. */
+  /** {corpus}, {visibility} and {odd} are replaced by the table's expressions for them. */
   using: string;
 }
 
@@ -26,14 +26,14 @@ interface Columns {
   odd: string;
 }
 const declared = (odd: string): Columns => ({ corpus: "corpus", visibility: "visibility", odd });
-/** Of a table without such columns: they stand in a text, for example `team-1 shared odd`. */
+/** For a table without such columns: a text contains them, for example `team-1 shared odd`. */
 const labelled = (column: string): Columns => ({
   corpus: `split_part(${column}, ' ', 1)`,
   visibility: `split_part(${column}, ' ', 2)`,
   odd: `split_part(${column}, ' ', 3) = 'odd'`,
 });
 
-/** Every table that has rows of users: tables.test.ts asks the catalog for others. */
+/** Every table with rows of users; tables.test.ts checks the catalog for others. */
 export const tables = {
   "public.pages": declared("rank = 1"),
   "svc.rag_sources": declared("key like '%odd'"),
@@ -49,7 +49,7 @@ export const tables = {
 export type Table = keyof typeof tables;
 export const everything = Object.keys(tables) as Table[];
 
-/** As docs/how-to/teams.md has it: the teams' corpora begin with `team-`, and the function tells callers about themselves. */
+/** As in docs/how-to/teams.md: the teams' corpora begin with `team-`, and the function returns the caller's teams. */
 export const isOfMyTeam = "{corpus} = any (array(select 'team-' || team from public.door_teams() as team))";
 const both = "svc_anonymous, svc_authenticated";
 const signedIn = "svc_authenticated";
@@ -97,7 +97,7 @@ export const situations: Situation[] = [
 
 const owned: Table[] = ["public.pages", "svc.rag_sources", "svc.storage_objects"];
 
-/** What else an application may say about changes. */
+/** Policies of an application about changes. */
 export const writingSituations: Situation[] = [
   {
     name: "odd rows may be neither changed nor removed",
@@ -112,14 +112,14 @@ export const writingSituations: Situation[] = [
   },
 ];
 
-/** Those that say something of one of the tables, and the one that says nothing. */
+/** The situations that concern one of the tables, and the empty one. */
 export const situationsOf = (...named: Table[]): Situation[] =>
   situations.filter(
     ({ policies }) =>
       policies.length === 0 || policies.some(({ tables }) => named.some((name) => tables.includes(name))),
   );
 
-/** Conditions that random situations are made of. */
+/** Conditions for random situations. */
 export const conditions = [
   "true",
   "false",
@@ -130,7 +130,7 @@ export const conditions = [
   "{visibility} = 'shared'",
 ];
 
-/** Puts the policies of a situation in place of those that were planted before. */
+/** Replaces the policies of an earlier situation by those of this one. */
 export async function plant(db: Database, { policies }: Situation): Promise<void> {
   const wanted = policies.flatMap(({ tables: named, as, command = "select", to, using }, number) =>
     named.map((table) => {

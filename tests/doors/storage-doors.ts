@@ -1,11 +1,14 @@
-/** The doors to stored files: `ctx.storage` over HTTP, the storage route with grants and without, and the functions below. */
+/**
+ * The doors to stored files: `ctx.storage` over HTTP, the storage route with and without grants, and the SQL functions
+ * below.
+ */
 import { ReadGrants } from "../../src/storage/read-grants.ts";
 import { secret } from "../support/service.ts";
 import { type Caller, type Door, isGiven, isSignedIn, nobody, refusedAs, type WritingDoor } from "./door.ts";
 import type { World } from "./world.ts";
 
 const listed = "select id::text from svc.storage_objects";
-/** A public file is found by its id, and not listed. This is what a list would hold if it were. */
+/** A public file is found by its id, but not listed. This is the content of such a list. */
 const byId = {
   rows: listed,
   before: `create policy door_by_id on svc.storage_objects for select to svc_anonymous, svc_authenticated
@@ -14,7 +17,7 @@ const byId = {
 
 export function storageDoors({ running, sql }: World): Door[] {
   const files = async () => (await sql.all<{ id: string }>(listed)).map(({ id }) => id);
-  /** Those of all files for which it opens. */
+  /** The ids of all files that the door opens. */
   const opened = async (open: (id: string) => Promise<boolean>): Promise<string[]> => {
     const ids = await files();
     const isOpen = await Promise.all(ids.map(open));

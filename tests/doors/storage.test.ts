@@ -1,5 +1,4 @@
-// If this file fails, a file leaves by one door although the policies hide it from the caller, or a caller who may see it is
-// turned away.
+// If this file fails, a door shows a file that the policies hide from the caller, or refuses one that they show.
 import { beforeAll, describe, expect, test } from "vitest";
 import { compareAll } from "./all-doors.ts";
 import { plant, situationsOf } from "./situations.ts";

@@ -1,4 +1,4 @@
-// If this file fails, there is a table of the platform that requests may read or change, and no door to it is compared with its
+// If this file fails, requests may read or change a table of the platform, and no test compares a door to it with its
 // policies.
 import { expect, test } from "vitest";
 import { database } from "../support/database.ts";

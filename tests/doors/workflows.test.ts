@@ -1,5 +1,5 @@
-// If this file fails, a run of a workflow, one of its steps or events, a transcription or a line of the ledger is shown to
-// somebody from whom the application's policies hide it, or a socket tells of somebody else's runs.
+// If this file fails, a workflow run, its steps or events, a transcription or a line of the ledger is shown to a caller
+// from whom the application's policies hide it, or a socket reports another user's runs.
 import { beforeAll, describe, expect, test } from "vitest";
 import { heard, Socket } from "../support/sockets.ts";
 import { compareAll } from "./all-doors.ts";

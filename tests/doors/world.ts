@@ -1,6 +1,6 @@
 /**
- * People, a team, and rows of every scope that all say the same words: odd ones and even ones, and of tables with a corpus
- * those of two owners. Each text that names a row says what it is: `team-1 shared odd`.
+ * Users, a team, and rows of every scope with the same words: odd and even ones, and in tables with a corpus those of
+ * two owners. The text of a row describes it: `team-1 shared odd`.
  */
 import { beforeAll, inject } from "vitest";
 import { type Database, database } from "../support/database.ts";
@@ -13,26 +13,26 @@ export const words = "The harbour crane lifts nine tons.";
 export const corpora = ["open", "team-1"] as const;
 export const visibilities = ["private", "shared", "public"] as const;
 
-/** In the order in which they sign up: the first two own rows, the first and the third are members of the team. */
+/** In the order of their sign-up: the first two own rows, the first and the third are members of the team. */
 export const names = ["owner", "stranger", "member"] as const;
 
 export interface World {
   db: Database;
   running: TestService;
-  /** Where the bytes of files are. */
+  /** Storage of the files' bytes. */
   storage: { driver: "disk"; dir: string };
   sql: RequestSql;
   callers: Caller[];
-  /** Every scope: of all owners, and of each. */
+  /** Every scope, with all owners and with each. */
   scopes: Scope[];
-  /** Those of all owners, and one of each owner: enough where every door is tried. */
+  /** The scopes with all owners, and one of each owner: enough where every door is tried. */
   fewScopes: Scope[];
 }
 
 const scoped = `unnest($1::text[]) as owner cross join unnest('{${visibilities}}'::text[]) as visibility
     cross join unnest('{${corpora}}'::text[]) as corpus`;
 
-/** Starts a service in a world of its own. Call it at the top of a test file. */
+/** Starts a service with its own world. Call it at the top of a test file. */
 export function world(): World {
   const db = database();
   const storage = { driver: "disk" as const, dir: bytesFolder() };
@@ -88,7 +88,7 @@ async function addPages({ db, callers }: World, owners: unknown[]): Promise<void
     [owners, words],
   );
   if (inject("vector")) await db.sql("update pages set embedding = '[1,2,3]'");
-  // A row of each caller's that leads to each page.
+  // A row of each caller that refers to each page.
   await db.sql("insert into samples (user_id, a_uuid) select unnest($1::text[]), id from pages", [
     callers.flatMap(({ user }) => user?.id ?? []),
   ]);
@@ -106,7 +106,7 @@ async function addDocuments(db: Database, owners: unknown[]): Promise<void> {
      select id, corpus, visibility, owner_id, part, 1, (array['even', 'odd'])[part], '{part}'
        from svc.rag_sources cross join generate_series(1, 2) as part`,
   );
-  // Each vector has a length of its own: lengths tell of rows as ids do.
+  // Each vector has a different length, so that lengths identify rows as ids do.
   await db.sql(
     `insert into svc.rag_chunks (section_id, source_id, corpus, visibility, owner_id, position, text, sentence_starts,
        start_offset, end_offset, page_start, page_end, words, embedding)
@@ -121,7 +121,7 @@ const labels = corpora.flatMap((corpus) =>
   visibilities.flatMap((visibility) => ["even", "odd"].map((kind) => `${corpus} ${visibility} ${kind}`)),
 );
 
-/** The owner's, with a transcription of each. */
+/** Files of the owner, with a transcription of each. */
 async function addFiles({ db, running, callers }: World): Promise<void> {
   for (const name of labels) {
     const visibility = name.includes("public") ? "public" : "private";
@@ -136,7 +136,7 @@ async function addFiles({ db, running, callers }: World): Promise<void> {
   );
 }
 
-/** The owner's, with steps and events that are odd and even themselves. */
+/** Runs of the owner, with odd and even steps and events. */
 async function addRuns(db: Database, owner: unknown): Promise<void> {
   await db.sql(
     `insert into svc.workflow_runs (name, version, args, user_id) select unnest($1::text[]), 1, '{"json":{}}', $2`,

@@ -1,4 +1,5 @@
-// If this file fails, a row is changed, removed or steered by somebody to whom a policy forbids it, or whom it lets is refused.
+// If this file fails, a caller changes or removes a row although a policy forbids it, or is refused although the
+// policies allow it.
 import { beforeAll, describe, expect, test } from "vitest";
 import { writingDoors } from "./all-doors.ts";
 import { compareWrites } from "./door.ts";
@@ -11,7 +12,7 @@ const doors = writingDoors(made);
 const tables = [...new Set(doors.map(({ table }) => table))];
 const copyOf = (table: string) => `door_copy_of_${table.replace(".", "_")}`;
 
-/** Others hide and show rows in the same ways. */
+/** The other situations hide and show rows in the same ways. */
 const chosen = [
   "the platform's policies alone",
   "teams by the recipe",
@@ -35,7 +36,7 @@ describe.for([...situations.filter(({ name }) => chosen.includes(name)), ...writ
       let changed = 0;
       for (const caller of callers) {
         changed += await compareWrites(sql, door, caller);
-        // What was removed comes back.
+        // Restores removed rows.
         await db.sql(
           `insert into ${door.table} select * from ${copyOf(door.table)} where id not in (select id from ${door.table})`,
         );

@@ -1,4 +1,7 @@
-/** Who asks: the rules of calls by name, for a credential, a cookie, a revocation and the one transaction of a request. */
+/**
+ * Callers of GraphQL: the rules of calls by name for credentials, cookies, revocation and the single transaction of a
+ * request.
+ */
 import { createCrudFactory, defineApi } from "@svc/core";
 import { beforeAll, expect, test } from "vitest";
 import { crud, procedure } from "../fixture/backend/index.ts";
@@ -46,13 +49,13 @@ const ask = asker(app);
 const askHasty = asker(hasty);
 let ann: User;
 let ben: User;
-/** At the other service, whose address her JWT is not for. */
+/** Ann at the other service, whose origin her JWT is not for. */
 let annThere: User;
 
 beforeAll(async () => {
   [ann, ben] = [await app.signUp("ann"), await app.signUp("ben")];
   annThere = { ...ann, token: ann.sessionToken };
-  // A relation of rows that may be listed and not be had one by one.
+  // A relation whose rows may be listed, but not read one by one.
   await db.sql("insert into guestbook (id, message) values (0, 'of every priority')");
   await db.sql("alter table notes add foreign key (priority) references guestbook (id)");
 });
@@ -130,7 +133,7 @@ test("requests that come at the same time never see each other's rows", async ()
 
 test("the identity of a request is out of its own reach", async () => {
   await db.sql("insert into memberships (team_id, user_id) values ('t', $1)", [ben.id]);
-  // A policy that tries to become somebody else for the rest of the statement.
+  // A policy that tries to change the identity for the rest of the statement.
   await db.sql(
     `create policy evil on memberships for select to svc_authenticated
        using (set_config('svc.user_id', '${ben.id}', true) is null)`,

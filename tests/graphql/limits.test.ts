@@ -1,4 +1,4 @@
-/** What one request may ask: how deep, how much, how often; and that nothing asked brings the service down. */
+/** Limits of a request: depth, size and rate. No request can stop the service. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
@@ -14,7 +14,7 @@ let ann: User;
 
 beforeAll(async () => {
   ann = await app.signUp("ann");
-  // Articles and samples lead to each other, so that a query can be as deep as it likes.
+  // Articles and samples refer to each other, so that queries can have any depth.
   await db.sql("alter table samples add foreign key (a_uuid) references articles (id)");
 });
 
@@ -33,7 +33,7 @@ const refused: [title: string, query: string, message: RegExp][] = [
   [
     "fragments in a circle",
     "{ notes { ...a } } fragment a on NoteConnection { ...b } fragment b on NoteConnection { ...a }",
-    /circle/,
+    /cycle/,
   ],
   ["fragments that multiply", bomb, /fields; 400 are allowed/],
   [
@@ -52,7 +52,7 @@ const refused: [title: string, query: string, message: RegExp][] = [
     /not clear which operation/,
   ],
   ["nothing", "", /Syntax Error/],
-  ["a subscription", "subscription { notes { nodes { id } } }", /no subscriptions here/],
+  ["a subscription", "subscription { notes { nodes { id } } }", /no subscriptions/],
   [
     "thousands of orders",
     `{ notes(first: 1, orderBy: [${"TITLE_ASC ".repeat(6000)}]) { nodes { id } } }`,
@@ -82,7 +82,7 @@ test("sizes that come as variables count as well", async () => {
   const sorted = "query ($by: [NoteOrderBy!]) { notes(orderBy: $by) { nodes { id } } }";
   expect((await ask(ann, sorted, { by: ["TITLE_ASC", "ID_DESC"] })).errors).toEqual([]);
   expect((await ask(ann, sorted, { by: Array(6000).fill("ID_ASC") })).errors[0].message).toMatch(/5000 are allowed/);
-  // What the resource cuts to a hundred rows costs a hundred.
+  // The resource limits the page to a hundred rows, so it costs a hundred.
   expect((await ask(ann, "{ notes(first: 1000000) { nodes { id } } }")).errors).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-/** GraphQL over HTTP: media types and statuses, by the audits of the standard's own library. */
+/** GraphQL over HTTP: media types and statuses, checked by the audits of the standard's own library. */
 import { serverAudits } from "graphql-http";
 import { expect, test } from "vitest";
 import { database } from "../support/database.ts";
@@ -6,7 +6,7 @@ import { service } from "../support/service.ts";
 
 const db = database();
 const app = service(db);
-/** They may: operations by GET, which an image or a link of any page could send. */
+/** Optional in the standard: operations by GET, which an image or a link of any page could send. */
 const unsupported = ["5A70", "D6D5", "6A70"];
 const audits = serverAudits({ url: () => `${app.url}/api/graphql` });
 

@@ -1,4 +1,4 @@
-/** Reading by GraphQL: to the last row what the generated list gives the same caller, whichever way the query goes. */
+/** Reads by GraphQL: exactly the rows of the generated list for the same caller, on any path of the query. */
 
 import { beforeAll, expect, test } from "vitest";
 import { database } from "../support/database.ts";
@@ -11,7 +11,7 @@ const app = service(db);
 const ask = asker(app);
 const numRuns = Number(process.env.FUZZ_RUNS ?? 0) > 0 ? 2000 : 25;
 
-/** What is asked by name and by GraphQL. */
+/** The resources that are compared by name and by GraphQL. */
 const resources = {
   notes: { list: "notes", fields: ["id", "title", "done", "priority", "userId"], anonymous: false },
   posts: { list: "posts", fields: ["id", "title", "userId"], anonymous: true },
@@ -174,7 +174,7 @@ test("relations lead to the rows that the caller may see, and to no others", asy
       expect(samplesByAUuid.totalCount).toBe(1);
     }
   }
-  // The articles are for anyone, the samples for those who are signed in.
+  // The articles are public, the samples for signed-in users.
   const anonymous = await ask(null, query);
   expect(anonymous.errors[0].extensions.code).toBe("UNAUTHORIZED");
   expect(JSON.stringify(anonymous.data)).not.toContain("private");

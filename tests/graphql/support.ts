@@ -1,4 +1,4 @@
-/** Asks GraphQL as a user, over HTTP. */
+/** Sends GraphQL requests as a user, over HTTP. */
 import { type Answer, bearer, type TestService, type User } from "../support/service.ts";
 
 export interface GraphqlAnswer {

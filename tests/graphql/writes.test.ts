@@ -1,4 +1,4 @@
-/** Writing by GraphQL: the generated procedures and nothing else, all of a request or none of it. */
+/** Writes by GraphQL: only the generated procedures; all of a request or nothing. */
 import { beforeAll, expect, test } from "vitest";
 import { defineApi } from "../../src/app/api.ts";
 import { crud } from "../fixture/backend/index.ts";
@@ -8,7 +8,7 @@ import { asker } from "./support.ts";
 
 const db = database();
 const { hooked, articles, ...others } = crud;
-// The first resource of a table counts: here the one with hooks.
+// The first resource of a table is used: here the one with hooks.
 const app = service(db, defineApi({ procedures: { hooked, articles, ...others } }));
 const ask = asker(app);
 let ann: User;
@@ -55,7 +55,7 @@ test("when one write of a request fails, none of them has happened and none is a
   expect(answer.errors[0]).toMatchObject({ path: ["removeNote"], extensions: { code: "NOT_FOUND" } });
   expect(await db.sql("select id from notes where title = 'gone'")).toEqual([]);
 
-  // Nor is what comes behind it begun.
+  // Later fields are not executed either.
   const behind = await ask(ann, 'mutation { removeNote(id: 2147483647) createNote(input: { title: "gone" }) { id } }');
   expect(behind.errors.map(({ extensions }) => extensions.code)).toEqual(["NOT_FOUND", "PRECONDITION_FAILED"]);
 });
@@ -75,9 +75,9 @@ test("hooks run as they do by name, inside the request's transaction", async () 
 });
 
 /**
- * Two requests, each of which holds a row that the other one wants next.
+ * Sends two requests, each of which holds a row that the other one needs next.
  *
- * @param middle a field of both, which waits for what the statement `held` locks until both are there
+ * @param middle a field of both, which waits for what the statement `held` locks until both have arrived
  * @returns both answers' errors
  */
 async function deadlock(middle: string, held: string): Promise<string[][]> {

@@ -1,6 +1,6 @@
-/** Multipart bodies for procedures.test.ts, each of which is to be refused with 400. */
+/** Malformed multipart bodies for procedures.test.ts; each must be refused with 400. */
 
-/** Fields of `data` that the form's one file, or its rich types, cannot be put in place by. */
+/** Fields of `data` that do not fit the form's one file, or its rich types. */
 export const brokenMaps: [string, object][] = [
   ["a map to nowhere", { maps: [["args", "none"]] }],
   ["a map through the prototype", { maps: [["args", "__proto__", "x"]] }],
@@ -21,7 +21,7 @@ export const brokenMaps: [string, object][] = [
   ["a json without a name", { json: { args: { files: [null] } } }],
 ];
 
-/** Bodies, with their content types, that are no form with `data` in it. */
+/** Bodies, with their content types, that are not a form with `data`. */
 export const brokenForms: [name: string, body: string, type: string][] = [
   ["no boundary", "--x\r\n\r\n--x--", "multipart/form-data"],
   ["another boundary", "--x\r\n\r\n--x--", "multipart/form-data; boundary=y"],

@@ -1,7 +1,7 @@
 /** Values for every type of column, for crud.test.ts to send. */
 
 const instant = "2026-01-02T03:04:05.678+00:00";
-/** What is sent, and what comes back where that is another form. */
+/** The sent value, and the returned one if it has another form. */
 export const forms: [column: string, sent: unknown, wire?: unknown][] = [
   ["anInteger", 0],
   ["anInteger", -2147483648],
@@ -47,11 +47,11 @@ export const forms: [column: string, sent: unknown, wire?: unknown][] = [
   ["someTags", ["a", "", null, "b,c", '"{}', "NULL"]],
 ];
 
-/** An instant in one form, whichever it was sent in. */
+/** An instant in one form, whatever its form when sent. */
 export const time = (value: unknown) =>
   typeof value === "string" && /T\d\d:/.test(value) ? new Date(value).toISOString() : value;
 
-/** What each column refuses, and the path of the issue where it is not the column. */
+/** Values that each column refuses, and the issue's path if it is not the column. */
 export const wrong: [string, unknown[], path?: (string | number)[]][] = [
   ["anInteger", ["1", 1.5, 2147483648, -2147483649, true, {}, []]],
   ["aBigint", ["x", "1.5", 1.5, 2 ** 53, "9223372036854775808", "-9223372036854775809", "", true]],
@@ -77,7 +77,7 @@ export const wrong: [string, unknown[], path?: (string | number)[]][] = [
   ],
 ];
 
-/** What has the right type and does not fit the column. */
+/** Values of the right type that do not fit the column. */
 export const unfit: [column: string, value: unknown][] = [
   ["aShortText", "longer"],
   ["aNumeric", "12345678901234567"],

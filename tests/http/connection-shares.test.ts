@@ -1,11 +1,11 @@
 /**
- * If this file fails, one caller's slow calls take every connection of the process, and nobody else is answered. A table
- * that is locked stands for slow statements: calls are counted where they wait, and go on when the test lets them.
+ * If this file fails, one caller's slow calls take every connection of the process, and other callers get no answer. A
+ * locked table simulates slow statements: calls are counted while they wait, and continue when the test releases them.
  */
 import { sql } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
 import { createSvcHttpRouteBuilders } from "../../src/index.ts";
-import { Shares } from "../../src/postgres/shares.ts";
+import { Shares } from "../../src/postgres/acquire.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
@@ -48,7 +48,7 @@ const options = { trustProxy: 1, pool: { request: 6, waitMs: 30_000 }, limits: p
 const svc = service(db, api, { ...options, graphql } as object);
 const hasty = service(db, api, { pool: { request: 2, waitMs: 300 }, limits: { generatedTimeoutMs: 200 } } as object);
 
-/** Statements that hold a connection, and wait for the lock. */
+/** Statements that hold a connection and wait for the lock. */
 async function holding(): Promise<number> {
   const rows = await db.sql(
     `select from pg_stat_activity
@@ -58,7 +58,7 @@ async function holding(): Promise<number> {
   return rows.length;
 }
 
-/** Does something while nobody can read articles and posts. */
+/** Runs `work` while articles and posts are locked for reading. */
 async function whileLocked(work: () => Promise<unknown>): Promise<void> {
   const locker = await db.connect("admin");
   await locker.query("begin; lock table articles, posts in access exclusive mode");
@@ -95,13 +95,13 @@ describe.each(doors)("%s", (_name, door) => {
   test("leaves half of the connections to others, however many of its calls are slow", async () => {
     const ann = await svc.signUp("ann");
     expect((await door(svc, "192.0.2.1", ann)).status).toBe(200); // GraphQL reads the catalog before its first answer
-    // One user from many addresses, then one address that is signed in nowhere: each is one caller.
+    // One user from many addresses, then one anonymous address: each is one caller.
     for (const caller of [(call: number) => door(svc, `192.0.2.${call}`, ann), () => door(svc, "198.51.100.1", null)]) {
       const calls: ReturnType<typeof caller>[] = [];
       await whileLocked(async () => {
         for (let call = 0; call < 12; call++) calls.push(caller(call));
         await expect.poll(holding, { timeout: 20_000 }).toBe(3);
-        // Another user, and another address, are answered meanwhile; so they would be if only one connection were left.
+        // Another user, and another address, are answered meanwhile, even if only one connection is left.
         expect((await quick(svc, "203.0.113.9", null)).status).toBe(200);
         expect((await quick(svc, "192.0.2.1", await svc.signUp("bob"))).status).toBe(200);
         expect(await holding()).toBe(3);

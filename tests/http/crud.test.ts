@@ -1,4 +1,4 @@
-// If this file fails, generated CRUD stores or shows something else than the caller sent, or pages skip rows.
+// If this file fails, generated CRUD stores or shows other values than the caller sent, or pages skip rows.
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { type Answer, service, type User } from "../support/service.ts";
@@ -157,7 +157,7 @@ describe("an id", () => {
   test("of a row that is hidden and of one that is missing get the same answer", async () => {
     const bob = await svc.signUp("bob");
     const [row] = await db.sql("insert into notes (user_id, title) values ($1, 'private') returning id", [bob.id]);
-    // The hint names the row that was asked for, and nothing else of it.
+    // The hint only contains the requested id.
     const plain = ({ status, body }: Answer) => ({
       status,
       body: { ...body, requestId: "", hint: body.hint?.replace(/--row \d+/, "--row ID") },

@@ -1,4 +1,4 @@
-// If this file fails, a mistake in the database is told to the caller as something else, or tells too much.
+// If this file fails, an error of the database is reported to the caller as something else, or with too much detail.
 import { eq, sql } from "drizzle-orm";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type ErrorCode, errorCodes, SvcError } from "../../src/index.ts";
@@ -99,7 +99,7 @@ beforeEach(async () => {
 const rows = async () => (await db.sql("select code from things order by id")).map(({ code }) => code);
 const unchanged = [hidden, "other row"];
 
-/** The answer is exactly what the table says, and neither it nor the log knows the row. */
+/** Expects exactly the table's answer, with no value of the row in the answer or the log. */
 async function expectError(answer: Answer, code: ErrorCode, message?: string, hint?: string) {
   const requestId = answer.headers.get("x-request-id");
   expect(answer.status).toBe(errorCodes[code].status);
@@ -227,7 +227,7 @@ describe("time and connections", () => {
     expect((await svc.mutate(null, "db.nested")).status).toBe(200); // the pool has another one
   });
 
-  /** Calls generated CRUD while its table is locked, and gives the backends that wait. */
+  /** Calls generated CRUD while its table is locked, and returns the waiting backends. */
   async function behindLock(
     call: () => Promise<Answer>,
     meanwhile: (release: () => Promise<unknown>) => Promise<void>,

@@ -1,4 +1,4 @@
-// If this file fails, a caller cannot tell what went wrong, or learns what only the log may know.
+// If this file fails, a caller cannot tell what went wrong, or learns details that belong in the log.
 import { describe, expect, test } from "vitest";
 import { type ErrorCode, errorCodes } from "../../src/index.ts";
 import { database } from "../support/database.ts";
@@ -52,7 +52,7 @@ describe("an error body", () => {
   });
 });
 
-// Each code where the service itself gives it. RATE_LIMITED is for the limits that come with cookie sign-in.
+// Each code where the service itself returns it. RATE_LIMITED needs the limits of cookie sign-in.
 const natural: Record<string, [ErrorCode, () => Promise<Answer>]> = {
   "arguments that cannot be decoded": [
     "BAD_REQUEST",

@@ -1,5 +1,5 @@
-// If this file fails, a service that cannot start leaves connections, timers or its port open: the process hangs instead of
-// ending, and a supervisor does not start another one.
+// If this file fails, a service that cannot start leaves connections, timers or its port open: the process hangs
+// instead of ending, and a supervisor does not restart it.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ async function start(broken: object): Promise<unknown> {
   });
 }
 
-/** Timers that keep the process, and sockets. What the test itself has is there before, too. */
+/** Sockets, and timers that keep the process alive. The test's own are there before, too. */
 const held = () => process.getActiveResourcesInfo().filter((name) => /Timeout|TCP/.test(name)).length;
 
 test("a start that fails behind authentication and realtime closes all of it", async () => {

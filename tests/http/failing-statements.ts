@@ -17,7 +17,7 @@ export const things = pgTable("things", {
 const vault = pgTable("vault", { secret: text("secret") });
 export type Db = Parameters<Parameters<typeof procedure.mutation.handler>[0]>[0]["context"]["db"];
 
-/** A value that only the row knows. */
+/** A value that only the row contains. */
 export const hidden = "canary-7c2e";
 export const put = (values: Partial<typeof things.$inferInsert>) => (db: Db) => db.insert(things).values(values);
 export const statements = {

@@ -5,7 +5,7 @@ import { procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 
 const httpRoute = createSvcHttpRouteBuilders();
-/** What only the log may know. */
+/** A text that only the log may contain. */
 export const hidden = "canary-5f1d";
 export const detail = { hint: "Do this instead.", issues: [{ path: ["a", 0], message: "must be b" }], retryAfter: 7 };
 
@@ -14,7 +14,7 @@ class Upstream extends Error {
   statusCode = 429;
   code = "23505";
 }
-/** What applications and their libraries throw. None of it is meant for the caller. */
+/** Values that applications and their libraries throw. None of it is meant for the caller. */
 export const thrown: Record<string, unknown> = {
   error: new Error(hidden, { cause: new Error(hidden) }),
   "an error with a status": new Upstream(hidden),

@@ -1,5 +1,5 @@
-// If this file fails, anybody can stop the service with a form: one of a million parts, which nothing else runs beside, or
-// bodies that are never sent to their end, which fill the memory.
+// If this file fails, anybody can stop the service with a form: with a million parts, which block everything else, or
+// with bodies that never end, which fill the memory.
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";

@@ -1,5 +1,5 @@
-// If this file fails, an upload takes as much memory as the file is large, arrives with other bytes than it had, or leaves a
-// temporary file that nobody removes.
+// If this file fails, an upload takes memory in proportion to the file, arrives with other bytes, or leaves a temporary
+// file.
 import { type ChildProcess, fork } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -59,7 +59,7 @@ const post = (url: string): ClientRequest =>
     headers: { "content-type": "multipart/form-data; boundary=b" },
   });
 
-/** Sends a file of so many bytes that are different every time. @returns the answer, and the hash of what was sent */
+/** Sends a file of random bytes with the given size. @returns the answer, and the hash of the bytes */
 async function upload(url: string, name: string, size: number) {
   const sending = post(url);
   const answered = once(sending, "response") as Promise<[IncomingMessage]>;

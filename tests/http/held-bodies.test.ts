@@ -1,5 +1,5 @@
-// If this file fails, a few connections that send large bodies and wait take the memory or the disk of all others, also
-// without having signed in.
+// If this file fails, a few connections that send large bodies and wait take all memory or disk, even without signing
+// in.
 import { once } from "node:events";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
@@ -63,7 +63,7 @@ afterEach(async () => {
 });
 
 interface Sent {
-  /** Of the answer; 0 while there is none: what waits has been taken. */
+  /** Status of the answer; 0 while there is none: the body was accepted. */
   status: number;
   /** Resolves with the answer, though the body has not ended. */
   answer: Promise<{ status: number; body: { code?: string; hint?: string }; headers: IncomingMessage["headers"] }>;
@@ -71,7 +71,7 @@ interface Sent {
   sending: ClientRequest;
 }
 
-/** Begins a request; what is written to it arrives, and it does not end. */
+/** Begins a request that does not end; written bytes arrive. */
 function begin(path: string, type: string, address: string, user: User | null = null, to = svc): Sent {
   const headers = { "content-type": type, "x-forwarded-for": address, "transfer-encoding": "chunked", ...bearer(user) };
   const sending = request(`${to.url}${path}`, { method: "POST", headers });
@@ -161,7 +161,7 @@ test("files of forms that never end fill the share of an address on disk, and ar
       .reduce((sum, size) => sum + size, 0);
   const held = Array.from({ length: 40 }, () => begin("/api/mutation", multipart, "192.0.2.4"));
   for (const { sending } of held) sending.write(data("held.open") + file(0.4 * mebibyte));
-  // What one is refused for is given back with its answer, and others may be refused until then.
+  // A refused request frees its room with its answer; until then others may be refused.
   await expect.poll(() => refusals(held).length).toBeGreaterThanOrEqual(35);
   expect(new Set(refusals(held))).toEqual(new Set([429]));
   expect(onDisk()).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-// If this file fails, a deploy cuts requests off, or a balancer sends them where nobody can answer.
+// If this file fails, a deploy cuts requests off, or a balancer sends them to a process that cannot answer.
 import { once } from "node:events";
 import { Agent, get } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -10,7 +10,7 @@ import { execute } from "../support/admin.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, TestService } from "../support/service.ts";
 
-/** Handlers wait here, so that a test decides when they go on. */
+/** Handlers wait here until the test releases them. */
 function gate() {
   const { promise: opened, resolve: open } = Promise.withResolvers<void>();
   const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
@@ -78,7 +78,7 @@ const connections = () =>
     "select application_name from pg_stat_activity where datname = current_database() and application_name like 'svc %'",
   );
 
-/** A connection of its own, and what came over it so far. */
+/** Opens a separate connection, and collects the received text. */
 async function open(url: string): Promise<{ socket: Socket; text: () => string; closed: Promise<unknown> }> {
   const socket = connect(Number(new URL(url).port), "localhost");
   const closed = once(socket, "close");

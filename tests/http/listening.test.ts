@@ -1,5 +1,5 @@
-// If this file fails, a service that is being developed answers everybody on the same network.
-// Or a page of anybody's that has its name lead to 127.0.0.1 reads what it answers.
+// If this file fails, a service in development answers the whole network. Or a page whose host name resolves to
+// 127.0.0.1 can read its answers.
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { apiWith, TestService } from "../support/service.ts";
 
 const db = database();
 
-/** On Linux all of 127.0.0.0/8 is this machine: another address of it, as the network would use one. */
+/** On Linux all of 127.0.0.0/8 is this machine. Connects to another address of it, as from the network. */
 async function isOpen(service: TestService, address: string): Promise<boolean> {
   const socket = connect(Number(new URL(service.url).port), address);
   const opened = await once(socket, "connect").then(

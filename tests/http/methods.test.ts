@@ -1,5 +1,5 @@
-// If this file fails, a client is told that a path does not exist which answers another method, sends a large body for
-// nothing, or reads an answer to another host's request.
+// If this file fails, an existing path answers 404 to another method, a client sends a large body for nothing, or reads
+// an answer to another host's request.
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
@@ -162,7 +162,7 @@ test("while a process starts, it says so in the form of every error", async () =
       code: "UNAVAILABLE",
       requestId: answer.headers.get("x-request-id"),
     });
-    // With a body that nobody reads, and a client that waits to be asked for it.
+    // With a body that is never read, and a client that waits for "100 Continue".
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
     socket.write("POST /x HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n");
     expect(String((await once(socket, "data"))[0])).toMatch(/^HTTP\/1.1 503/);

@@ -1,4 +1,4 @@
-/** The procedures and routes that middleware.test.ts calls: each case twice, with both builders. */
+/** The procedures and routes for middleware.test.ts: each case with both builders. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type } from "arktype";
 import * as valibot from "valibot";
@@ -7,7 +7,7 @@ import { createSvcHttpRouteBuilders, type HttpRoute, type Middleware, type Proce
 import { procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 
-/** What the builders of procedures and routes have in common; each case below is defined with both. */
+/** The common part of the builders of procedures and routes; each case below is defined with both. */
 interface Chain {
   use(middleware: Middleware): Chain;
   input(schema: StandardSchemaV1): Chain;
@@ -15,12 +15,12 @@ interface Chain {
   handler(handler: (call: Parameters<Middleware>[0]) => unknown): unknown;
 }
 
-/** A result as the way has it: a procedure's value, or a route's `{ body }`. */
+/** A result in the builder's form: a procedure's value, or a route's `{ body }`. */
 type Wrap = (value: unknown) => unknown;
-/** The value in a result that `next()` gave. */
+/** The value in the result of `next()`. */
 type Unwrap = (result: unknown) => unknown;
 
-/** What the last call has come through. */
+/** The steps of the last call. */
 export const trace: unknown[] = [];
 
 const step =
@@ -65,7 +65,7 @@ const cases = {
       .use(({ next }) => next({ context: { plan: "pro" } as object }))
       .handler(async ({ context }) => {
         const { tenant, plan, requestId } = context as typeof context & Record<string, unknown>;
-        const rows = await context.db.select().from(schema.guestbook).limit(0); // what was not replaced still works
+        const rows = await context.db.select().from(schema.guestbook).limit(0); // other members still work
         return wrap({ tenant, plan, requestId, rows, user: context.auth.getSession() });
       }),
   short: (c, wrap) =>
@@ -168,7 +168,7 @@ const cases = {
       .handler(echo(wrap)),
 } satisfies Record<string, (chain: Chain, wrap: Wrap, unwrap: Unwrap) => unknown>;
 
-// The vendors of schemas. Each takes digits and hands on a number.
+// Schemas of several vendors. Each takes digits and returns a number.
 export const vendors: Record<string, StandardSchemaV1> = {
   zod: digits,
   "zod, async": z.object({

@@ -1,4 +1,4 @@
-// If this file fails, an author's middleware runs in another order than declared, or an input that was refused gets in.
+// If this file fails, an author's middleware runs in another order than declared, or a refused input reaches a handler.
 import { beforeEach, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { type Answer, apiWith, service } from "../support/service.ts";
@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 
 type Way = "procedure" | "route";
-/** Calls a case and gives the value of a 200. */
+/** Calls a case and returns the value of a 200. */
 async function call(way: Way, key: string, input?: unknown): Promise<Answer & { value: unknown }> {
   const answer = await (way === "procedure" ? svc.mutate(null, `case.${key}`, input) : svc.post(`/case/${key}`, input));
   return { ...answer, value: way === "procedure" ? answer.body.json : answer.body };

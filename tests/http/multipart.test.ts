@@ -1,4 +1,4 @@
-// If this file fails, a form that arrives in pieces is read otherwise than as a whole, loses bytes, or hangs.
+// If this file fails, a form that arrives in pieces is read differently from a whole one, loses bytes, or hangs.
 import { describe, expect, test } from "vitest";
 import { type FormEvent, MultipartReader } from "../../src/http/multipart.ts";
 import { fc } from "../support/properties.ts";
@@ -18,7 +18,7 @@ function read(body: Buffer, cuts: number[], type: string, maxParts = 1000): Part
   const places = [0, ...cuts.map((cut) => cut % (body.length + 1)).sort((a, b) => a - b), body.length];
   const events: FormEvent[] = [];
   for (const [index, at] of places.slice(1).entries()) {
-    // A copy, overwritten afterwards: nothing that is kept may point into what a socket uses again.
+    // A copy, overwritten afterwards: kept data must not refer to memory that a socket reuses.
     const piece = Buffer.from(body.subarray(places[index], at));
     for (const event of reader.read(piece)) events.push("chunk" in event ? { chunk: Buffer.from(event.chunk) } : event);
     piece.fill(0x58);
@@ -53,7 +53,7 @@ const write = (boundary: string, all: Part[]) =>
   ]);
 
 const boundary = fc.stringMatching(/^[0-9A-Za-z'()+_,./:=?-]{1,70}$/);
-/** Bytes that look like a boundary, or like the beginning of one, are the difficult ones. */
+/** Bytes that look like a boundary or its beginning are the difficult ones. */
 const content = (mark: string) =>
   fc
     .array(
@@ -65,7 +65,7 @@ const content = (mark: string) =>
       { maxLength: 8 },
     )
     .map((pieces) => Buffer.concat(pieces.map((piece) => Buffer.from(piece as string))))
-    // What a writer has to see to: the boundary is nowhere in the content.
+    // A writer must choose a boundary that the content does not contain.
     .filter((bytes) => !Buffer.concat([Buffer.from("\r\n"), bytes, Buffer.from("\r\n")]).includes(`\r\n--${mark}`));
 const name = fc.stringMatching(/^[a-zA-Zäöü가0-9 _.;=-]{1,20}$/);
 const part = (mark: string) => fc.record({ name, filename: fc.option(name, { nil: undefined }), bytes: content(mark) });

@@ -1,5 +1,5 @@
-// If this file fails, clients generated from /openapi.json call procedures by paths that answer something else than the
-// same call by name, or a path leads to what is internal.
+// If this file fails, a procedure called by its path, as clients generated from /openapi.json do, answers differently
+// from a call by name, or a path reaches an internal procedure.
 import { expect, test } from "vitest";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";

@@ -1,4 +1,4 @@
-// If this file fails, arguments arrive as something else than was sent, or a malformed call hurts the service.
+// If this file fails, arguments arrive changed, or a malformed call harms the service.
 import { afterEach, describe, expect, test } from "vitest";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
@@ -6,7 +6,7 @@ import { type Answer, apiWith, bearer, service } from "../support/service.ts";
 import { brokenForms, brokenMaps } from "./broken-forms.ts";
 import { plain, rich } from "./wire-values.ts";
 
-/** What the last handler was called with. */
+/** The arguments of the last handler. */
 let arrived: unknown;
 let calls = 0;
 afterEach(() => {
@@ -52,7 +52,7 @@ const serving = service(db, apiWith({ procedures }), { production: true } as obj
 const send = (path: string, body: BodyInit, type?: string): Promise<Answer> =>
   svc.fetch(path, { method: "POST", body, ...(type && { headers: { "content-type": type } }) });
 
-/** JSON has no word for it: 3 is its code among the rich types. */
+/** JSON cannot represent it: 3 is its code among the rich types. */
 const undefinedEncoded = { json: null, meta: [[3]] };
 
 describe("arguments", () => {
@@ -232,15 +232,27 @@ describe("what cannot be called", () => {
   test.for([
     ["/api/query", "wire.aks", "Did you mean wire.ask?"],
     ["/api/query", "wire.echo", "wire.echo is a mutation: send it to /api/mutation."],
-    ["/api/mutation", "wire.hidden", "Did you mean wire."],
+    ["/api/query", "wire.hiden", "Did you mean wire.ask?"],
   ] as const)(
-    "while developing, %s says of %s what was meant, and nothing of what is internal",
+    "while developing, %s says of %s what was meant, and suggests nothing internal",
     async ([path, name, hint]) => {
       const { status, body } = await svc.post(path, { name }, null);
       expect([status, body.hint]).toEqual([404, expect.stringContaining(hint)]);
       expect(body.hint).not.toContain("wire.hidden");
     },
   );
+
+  test("while developing, an internal procedure is named as such", async () => {
+    for (const path of ["/api/query", "/api/mutation"]) {
+      const { status, body } = await svc.post(path, { name: "wire.hidden" }, null);
+      expect([status, body.code, body.hint]).toEqual([
+        404,
+        "NOT_FOUND",
+        "wire.hidden is internal: only the scheduler, crons and workflows run it. For clients, define a query or mutation.",
+      ]);
+    }
+    expect(calls).toBe(0);
+  });
 
   test.for<Record<string, string>>([
     {},

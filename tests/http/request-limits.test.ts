@@ -1,4 +1,4 @@
-// If this file fails, one caller can take all there is, or is told to wait without being told how long.
+// If this file fails, one caller can use up all capacity, or is refused without a time to wait.
 import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
@@ -16,7 +16,7 @@ const limits = { requestsPerAddress: 40, requestsPerUser: 10 };
 const db = database();
 const running = service(db, apiWith({ procedures: { ping } }), { trustProxy: 1, limits } as object);
 
-/** From an address of one's own; the service believes one proxy. */
+/** Requests from a given address; the service trusts one proxy. */
 const from = (address: string, user: User | null = null) =>
   running.fetch("/api/query", {
     method: "POST",
@@ -40,7 +40,7 @@ describe("requests", () => {
     for (let n = 0; n < 40; n++) expect((await from("192.0.2.1")).status).toBe(200);
     expectRefused(await from("192.0.2.1"));
     expect((await from("192.0.2.2")).status).toBe(200);
-    // Whoever looks whether the service is well is not told to wait, and routes of Express count as calls do.
+    // Health checks are not limited, and routes of Express count as calls do.
     const headers = { "x-forwarded-for": "192.0.2.1" };
     expect((await running.fetch("/healthz", { headers })).status).toBe(200);
     expect((await running.fetch("/api/realtime/ticket", { method: "POST", headers })).status).toBe(429);

@@ -1,4 +1,4 @@
-/** The routes that routes.test.ts calls, and what they noticed of it. */
+/** The routes for routes.test.ts, which record what they receive. */
 import { Readable } from "node:stream";
 import { createSvcHttpRouteBuilders, SvcError, type SvcRequest, v } from "../../src/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
@@ -8,7 +8,7 @@ export const verbs = ["get", "post", "put", "delete", "patch"] as const;
 const insert = { message: "written" };
 
 export const noticed = {
-  /** What the last handler was called with. */
+  /** The arguments of the last handler. */
   arrived: undefined as { input: unknown; request: SvcRequest } | undefined,
   cancelled: false,
 };
@@ -64,8 +64,22 @@ export const bodies: Record<
   noJson: () => ({ body: { n: 1n } }),
   badHeader: () => ({ headers: { "x-bad": "a\r\nset-cookie: b" }, body: "x" }),
 };
+/** In the order in which they would hide each other. */
+const places = Object.fromEntries(
+  ["/api/places/:a/:b", "/api/places/:a", "/api/places/:a/new", "/api/places/near", "/api/places/near/:b"].map(
+    (path) => [
+      path,
+      httpRoute.get
+        .path(path)
+        .allowAnonymous()
+        .handler(() => ({ body: path })),
+    ],
+  ),
+);
+
 export const httpRoutes = {
   ...byVerb,
+  ...places,
   checkedBody: httpRoute.post
     .path("/api/checked-body")
     .allowAnonymous()

@@ -1,4 +1,4 @@
-// If this file fails, a webhook or a feed of an application receives or sends something else than its author wrote.
+// If this file fails, a webhook or a feed of an application receives or sends something else than its author intended.
 import { request as rawRequest } from "node:http";
 import { gzipSync } from "node:zlib";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -281,4 +281,15 @@ test("a header sent twice arrives joined", async () => {
       .end();
   });
   expect(noticed.arrived?.request.headers["x-twice"]).toBe("a, b");
+});
+
+test.for([
+  ["/api/places/near", "/api/places/near"],
+  ["/api/places/far", "/api/places/:a"],
+  ["/api/places/near/1", "/api/places/near/:b"],
+  ["/api/places/near/new", "/api/places/near/:b"],
+  ["/api/places/far/new", "/api/places/:a/new"],
+  ["/api/places/far/1", "/api/places/:a/:b"],
+] as const)("a fixed segment wins over a parameter: %s", async ([path, route]) => {
+  expect(await svc.fetch(path)).toMatchObject({ status: 200, body: route });
 });

@@ -1,4 +1,4 @@
-// If this file fails, pages load slowly, or show old scripts, or their files are not what a client asked for.
+// If this file fails, pages load slowly, use old scripts, or get the wrong files.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
@@ -43,7 +43,7 @@ interface Got {
   header: (name: string) => string | undefined;
   body: Buffer;
 }
-/** As it comes over the wire: fetch() would unpack it. */
+/** The raw answer: fetch() would decompress it. */
 const ask = (path: string, headers: Record<string, string> = {}, method = "GET") =>
   new Promise<Got>((resolve, reject) => {
     const { hostname, port } = new URL(svc.url);

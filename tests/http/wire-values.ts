@@ -1,6 +1,6 @@
-/** Arguments for procedures.test.ts to send, and to get back as they were. */
+/** Arguments that procedures.test.ts sends and expects back unchanged. */
 
-/** What JSON has words for. */
+/** Values that JSON can represent. */
 export const plain = [
   null,
   true,

@@ -1,18 +1,19 @@
-// If this file fails, an application can have a function that makes input into SQL, so that a title which somebody sends sets
-// who the request is, and `svc db lint` says nothing of it. Each shape is shown to be a hole first, and then to be found.
+// If this file fails, an application can have a function that turns input into SQL, so that a title from a caller
+// changes the identity of the request, and `svc db lint` does not report it. Each case is first exploited, and then
+// found.
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 
 const db = database();
 const head = "language plpgsql set search_path = '' as";
-/** Runs whatever the title says: the hole. */
+/** Executes the title: the hole. */
 const hole = (source: string) => `execute format('select %s', ${source})`;
 const closed = (signature: string) =>
   `revoke execute on function lab.${signature} from public, svc_anonymous, svc_authenticated;`;
 const trigger = "create trigger t before insert on lab.t for each row execute function lab.f()";
 const insert = "insert into lab.t (owner, title) values ('ann', $1)";
 
-/** How text of a caller gets to EXECUTE: what makes it, the statement that a request sends, and the function to be named. */
+/** Ways of caller's text into EXECUTE: the code, the statement of a request, and the function to report. */
 const shapes: [name: string, plant: string, statement: string, found: string][] = [
   [
     "a function that requests call",
@@ -88,7 +89,7 @@ describe.for(shapes)("%s", ([, plant, statement, name]) => {
         "select set_config('svc.user_id', 'ann', true), set_config('role', 'svc_authenticated', true)",
       );
       const become = client.query(statement, ["1; set local svc.user_id = 'bob'"]);
-      // The policy of the insert asks after the trigger: it is Bob who may not write for Ann.
+      // The insert's policy is checked after the trigger: Bob may not write for Ann.
       await (statement === insert ? expect(become).rejects.toThrow(/row-level security/) : become);
       if (statement !== insert) {
         expect((await client.query("select svc.current_user_id() as id")).rows).toEqual([{ id: "bob" }]);

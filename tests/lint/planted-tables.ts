@@ -115,7 +115,7 @@ export const plantedTables: Planted[] = [
   },
   {
     rule: "recursive_policy",
-    // Each asks the other.
+    // Each policy queries the other table.
     plant: `create table lab.a (id bigint primary key); create table lab.b (id bigint primary key);
       alter table lab.a enable row level security; alter table lab.b enable row level security;
       create policy a on lab.a for select to svc_authenticated using (id in (select id from lab.b));

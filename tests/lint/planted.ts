@@ -1,4 +1,6 @@
-/** One violation, or more, of every rule of the linter: what makes it, in a schema `lab`, and what takes it back. */
+/**
+ * At least one violation of every rule of the linter: statements that create it in a schema `lab`, and that remove it.
+ */
 import { plantedTables } from "./planted-tables.ts";
 
 export interface Planted {
@@ -11,7 +13,7 @@ const definer = (name: string, more: string) =>
   `create function lab.${name}() returns int language sql security definer ${more} as 'select 1';
    revoke execute on function lab.${name}() from public;`;
 
-/** Beside tables: roles, functions, views, extensions. */
+/** Violations beside tables: roles, functions, views, extensions. */
 const others: Planted[] = [
   {
     rule: "auth_table_exposed",
@@ -32,7 +34,7 @@ const others: Planted[] = [
   },
   {
     rule: "bypassing_role",
-    // A role is the whole server's: other test files that look at roles never see it.
+    // A role belongs to the whole server; because of the open transaction other test files never see it.
     plant: "begin; create role lint_above bypassrls; grant lint_above to svc_authenticated",
     undo: "rollback",
   },
@@ -119,7 +121,7 @@ const others: Planted[] = [
   },
   {
     rule: "statements_readable",
-    // The extension gives its views to PUBLIC, whenever it comes after `svc migrate`.
+    // The extension grants its views to PUBLIC if it is created after `svc migrate`.
     plant: "create extension pg_stat_statements schema extensions",
     undo: "drop extension pg_stat_statements",
   },

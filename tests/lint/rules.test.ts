@@ -1,4 +1,4 @@
-// If this file fails, `svc db lint` overlooks what it promises to find, or cries wolf.
+// If this file fails, `svc db lint` misses a problem that it promises to find, or reports one that is not there.
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";

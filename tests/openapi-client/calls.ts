@@ -1,6 +1,6 @@
 /**
- * What somebody writes who has nothing of this service but its OpenAPI document: the types in `.svc/api.d.ts` are
- * generated from it by the test, which then compiles this file and runs it.
+ * Code of an author who only knows the service's OpenAPI document: the test generates the types in `.svc/api.d.ts` from
+ * it, then compiles and runs this file.
  */
 import createClient from "openapi-fetch";
 import type { components, paths } from "./.svc/api.d.ts";

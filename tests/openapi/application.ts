@@ -1,4 +1,4 @@
-/** An application with every kind of thing that OpenAPI has to describe, small enough to read. */
+/** A small application with every feature that OpenAPI has to describe. */
 import { type } from "arktype";
 import * as valibot from "valibot";
 import { z } from "zod";
@@ -7,7 +7,7 @@ import { crud, procedure } from "../fixture/backend/index.ts";
 
 const route = createSvcHttpRouteBuilders();
 
-/** A thing that holds things of its own kind: its schema refers to itself. */
+/** A recursive type: its schema refers to itself. */
 const Tree = z.object({
   label: z.string(),
   get children() {

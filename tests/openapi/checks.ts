@@ -1,4 +1,4 @@
-/** Checks values by the schemas of an OpenAPI document, as they stand in it, references and all. */
+/** Checks values against the schemas of an OpenAPI document, including references. */
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import type { OpenApiDocument } from "../../src/openapi/document.ts";
@@ -7,7 +7,7 @@ export function schemaChecks(document: OpenApiDocument) {
   const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: false });
   addFormats.default(ajv);
   for (const format of ["binary"]) ajv.addFormat(format, true);
-  // What OpenAPI has around schemas is no keyword; a document as a whole is a place that references lead into.
+  // OpenAPI's members around schemas are not JSON Schema keywords; the whole document is the target of references.
   ajv.addVocabulary(["openapi", "info", "servers", "tags", "paths", "components"]);
   ajv.addSchema({ ...document, $id: "document" } as object);
   const compiled = new Map<string, ValidateFunction>();
@@ -25,7 +25,7 @@ export function schemaChecks(document: OpenApiDocument) {
   };
 }
 
-/** The schemas of a document, wherever they stand. */
+/** All schemas of a document, at any position. */
 export function schemasOf(document: object): unknown[] {
   const found: unknown[] = [];
   const walk = (value: unknown, within: string) => {

@@ -1,4 +1,4 @@
-// If this file fails, tools refuse /openapi.json, or it promises what the validators of a procedure do not do.
+// If this file fails, tools refuse /openapi.json, or it does not match the validators of a procedure.
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

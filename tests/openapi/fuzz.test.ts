@@ -1,5 +1,5 @@
-// If this file fails, a request that somebody can make of the API's own description ends in a 5xx, in an answer that the
-// description does not have, or in one that tells what is nobody's business.
+// If this file fails, a request derived from the API's description ends in a 5xx, in an undescribed answer, or in one
+// that discloses private data.
 
 import { beforeAll, expect, test } from "vitest";
 import type { OpenApiDocument } from "../../src/openapi/document.ts";
@@ -17,7 +17,7 @@ const seed = Number(process.env.FUZZ_SEED ?? 20260101);
 
 const db = database();
 const svc = service(db, api);
-/** Of another user's; whoever it is that asks, it is not for them. */
+/** A value of another user, which no caller may see. */
 const canary = `canary${crypto.randomUUID()}`;
 let document: OpenApiDocument;
 let user: User;
@@ -32,7 +32,7 @@ beforeAll(async () => {
   await made(user);
 });
 
-/** Ids of rows, of an upload that waits for its bytes, and of a file. */
+/** Ids of rows, of an unfinished upload, and of a file. */
 const known: string[] = [];
 
 async function made(owner: User): Promise<void> {
@@ -47,7 +47,7 @@ async function made(owner: User): Promise<void> {
   }
 }
 
-/** After these, a session may be over. */
+/** These may end a session. */
 const ending = /sign-out|delete-user|change-password|reset-password/;
 
 const credentials = (who: Who): Record<string, string> => {
@@ -63,21 +63,24 @@ const credentials = (who: Who): Record<string, string> => {
 
 const stacks = /node_modules|\bat .+:\d+:\d+|svc_private|\bSELECT\b.+\bFROM\b|pg_catalog|postgres:\/\//i;
 
-/** Whose input is left open, since its library does not say what it is; an event's name is looked at later than the input. */
+/**
+ * Operations with an open input schema, because its library cannot describe it; an event's name is checked after the
+ * input.
+ */
 const isOpen = /foreign\.valibot|times\.next|workflows\.signal/;
 
-/** Whether the document says that this call is right. Cursors are texts that only the service makes. */
+/** Whether the document allows this call. Cursors are texts that only the service creates. */
 function isRight({ path, fits, headers, body }: FuzzRequest): boolean {
   const isCall = /^\/api\/(query|mutation)\/./.test(path) && !isOpen.test(path);
   return isCall && fits && headers["content-type"] === "application/json" && !Buffer.from(body).includes('"cursor":"');
 }
 
-/** What is wrong with an answer, or null. */
+/** The problem of an answer, or null. */
 function wrong(request: FuzzRequest, { status, headers, text }: FuzzAnswer): string | null {
   if (status >= 500 && !(request.path === "/api/auth/sign-up" && status === 503)) return `status ${status}: ${text}`;
   if (text.includes(canary)) return "tells another user's row";
   if (request.path !== "/metrics" && !request.path.startsWith("/openapi") && stacks.test(text)) return `tells: ${text}`;
-  // Node answers by itself what is no HTTP; another method is another operation, or none.
+  // Node itself answers malformed HTTP. Another method is another operation, or none.
   if (status === 0 || request.method.toLowerCase() !== request.verb || headers["x-request-id"] === undefined)
     return null;
   const item = document.paths[request.path] as Record<string, { responses: Record<string, Described> }>;
@@ -100,7 +103,7 @@ interface Described {
 
 const segment = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");
 
-/** Where the schema of an answer stands. */
+/** The position of the schema of an answer. */
 function pointerOf({ path, verb }: FuzzRequest, status: string, described: Described = {}): string | null {
   const end = "/content/application~1json/schema";
   if (described.$ref) return `${described.$ref.slice(1)}${end}`;
@@ -144,7 +147,7 @@ test("no request made of the document ends in a 5xx, an undescribed answer, a le
   expect((await svc.fetch("/healthz")).status).toBe(200);
   expect((await svc.query(user, "notes.list")).status).toBe(200);
   expect(svc.logged.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
-  // Requests that are all turned away at the door would prove little.
+  // If all requests were refused early, the test would prove little.
   expect(counts.fine).toBeGreaterThan(total / 8);
   expect(counts.refused).toBeGreaterThan(total / 8);
   expect(counts.operations.size).toBeGreaterThan(60);

@@ -1,4 +1,4 @@
-// If this file fails, linters of API descriptions find an error in /openapi.json, or warn of something new.
+// If this file fails, linters of API descriptions find an error or a new warning in /openapi.json.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";

@@ -1,23 +1,23 @@
-/** Requests made of an OpenAPI document, for each of its operations: right ones, nearly right ones, and hostile ones. */
+/** Derives requests from an OpenAPI document, for each operation: valid, nearly valid and hostile ones. */
 import { request as send } from "node:http";
 import fc, { type Arbitrary } from "fast-check";
 import type { OpenApiDocument } from "../../src/openapi/document.ts";
 import { hostile, valuesOf } from "./values.ts";
 
-/** Who asks: nobody, one of the users, or somebody with something made up. */
+/** The caller: anonymous, one of the users, or one with an invented credential. */
 export type Who = "nobody" | "jwt" | "session" | "cookie" | "liar" | "forger" | "both";
 
 export interface FuzzRequest {
-  /** Of the document. */
+  /** A path of the document. */
   path: string;
   verb: string;
-  /** As sent; another one than the operation's now and then. */
+  /** The sent method; sometimes not the operation's. */
   method: string;
   url: string;
   who: Who;
   headers: Record<string, string>;
   body: Uint8Array;
-  /** Whether the body is one that the document allows. */
+  /** Whether the document allows the body. */
   fits: boolean;
 }
 
@@ -47,7 +47,7 @@ const badTypes = [
 const usually = <T>(weight: number, one: Arbitrary<T>, other: Arbitrary<T>) =>
   fc.oneof({ weight, arbitrary: one }, { weight: 1, arbitrary: other });
 
-/** What stands in a URL: percent-encoded, or wrongly so. */
+/** Text in a URL: percent-encoded, or wrongly encoded. */
 const inUrl: Arbitrary<string> = fc.oneof(
   hostile.map((value) =>
     encodeURIComponent(
@@ -72,7 +72,7 @@ const inUrl: Arbitrary<string> = fc.oneof(
   ),
 );
 
-/** Printable ASCII, and what else a header may hold. */
+/** Printable ASCII, and other characters that a header may have. */
 const inHeader = fc.oneof(
   fc.constantFrom(
     "",
@@ -112,7 +112,7 @@ const strangeHeaders: Arbitrary<Record<string, string>> = fc.record(
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
-/** Bodies that are no JSON, or JSON that parsers stumble over. */
+/** Bodies that are not JSON, or JSON that is hard for parsers. */
 const rawBodies: Arbitrary<Uint8Array> = fc.oneof(
   // biome-ignore format: a list
   fc.constantFrom(
@@ -128,7 +128,7 @@ const rawBodies: Arbitrary<Uint8Array> = fc.oneof(
   fc.constant(new Uint8Array([0x22, 0xff, 0xfe, 0x22])),
 );
 
-/** @param known ids of what there is: rows, files, uploads */
+/** @param known ids of existing rows, files and uploads */
 export function requestsOf(document: OpenApiDocument, known: readonly string[]): Arbitrary<FuzzRequest> {
   const values = valuesOf(document, known);
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
@@ -223,13 +223,13 @@ export function requestsOf(document: OpenApiDocument, known: readonly string[]):
 }
 
 export interface FuzzAnswer {
-  /** 0 when the connection ended without one. */
+  /** 0 when the connection ended without an answer. */
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
 }
 
-/** Sends it as it is: `fetch` would repair some of it. */
+/** Sends the request unchanged: `fetch` would correct parts of it. */
 export function sendRaw(
   base: string,
   { method, url, headers, body }: Pick<FuzzRequest, "method" | "url" | "headers" | "body">,

@@ -1,4 +1,4 @@
-// If this file fails, /openapi.json tells of what is not there, or keeps back what is; or what a generator makes of it does
+// If this file fails, /openapi.json describes missing paths or omits existing ones; or a client generated from it does
 // not compile, or does not reach the service.
 import { execFile } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -17,7 +17,7 @@ import { api } from "./application.ts";
 const run = promisify(execFile);
 const { JSDOM } = createRequire(import.meta.url)("jsdom"); // it brings no types
 
-/** Every route that Express is told of while the service starts, and below which paths routers stand. */
+/** Every route that Express gets while the service starts, and the paths below which routers are mounted. */
 const routed: { router: unknown; route: IRoute }[] = [];
 const bases = new Map<unknown, string>();
 const { route, use } = Router.prototype;
@@ -50,12 +50,13 @@ const mounted = () =>
     return Object.keys((route as unknown as { methods: object }).methods).map((verb) => `${verb} ${path}`);
   });
 
-/** What is answered before Express (docs/adr/0004-calls-before-express.md), and upgraded. */
+/** Paths that are answered before Express (docs/adr/0004-calls-before-express.md), or upgraded. */
 const others = [
   "post /api/query",
   "post /api/graphql",
   "get /api/graphql",
   "post /api/mutation",
+  "post /api/batch",
   "get /api/storage/{id}",
   "head /api/storage/{id}",
   "post /api/storage/uploads",
@@ -165,7 +166,7 @@ describe("the page", () => {
     const page = openApiPage({ ...document, paths, components: { schemas } });
     const { window } = new JSDOM(page, { runScripts: "outside-only" });
     window.eval(await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8"));
-    // Colours are no business of jsdom's; a look at it in a browser found none wrong.
+    // jsdom cannot judge colours; a check in a browser found no problem.
     const options = "{ rules: { 'color-contrast': { enabled: false } } }";
     const { violations } = await window.eval(`axe.run(document, ${options})`);
     expect(violations.map(({ id }: { id: string }) => id)).toEqual([]);

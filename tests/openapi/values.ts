@@ -1,4 +1,4 @@
-/** Values for a JSON Schema: such as fit it, such as nearly do, and such as nobody expects. */
+/** Values for a JSON Schema: valid, nearly valid and unexpected ones. */
 import fc, { type Arbitrary } from "fast-check";
 import type { OpenApiDocument } from "../../src/openapi/document.ts";
 
@@ -30,7 +30,7 @@ export const hostile: Arbitrary<unknown> = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 40 }) },
 );
 
-/** A text in every position where one may be. */
+/** Texts, for every position that takes one. */
 const texts = fc.oneof(fc.string({ unit: "grapheme", maxLength: 30 }), fc.constantFrom("a", "x y", "’", "日本語", "0"));
 
 const formats: Record<string, Arbitrary<string>> = {
@@ -43,11 +43,11 @@ const formats: Record<string, Arbitrary<string>> = {
   email: fc.emailAddress({ size: "xsmall" }),
 };
 
-/** Makes values of a document's schemas. @param known ids that lead somewhere */
+/** Creates values for a document's schemas. @param known existing ids */
 export function valuesOf(document: OpenApiDocument, known: readonly string[]) {
   const named = (reference: string) => document.components.schemas?.[reference.split("/").pop() ?? ""] as Schema;
 
-  /** @param depth how many objects and lists may still be inside */
+  /** @param depth how many more levels of objects and lists are allowed */
   function fitting(given: unknown, depth = 4): Arbitrary<unknown> {
     const schema = Object(given) as Schema;
     if (typeof schema.$ref === "string") return depth > 0 ? fitting(named(schema.$ref), depth - 1) : fc.constant({});
@@ -68,7 +68,7 @@ export function valuesOf(document: OpenApiDocument, known: readonly string[]) {
     } = schema as Record<string, number>;
     if (type === "null") return fc.constant(null);
     if (type === "boolean") return fc.boolean();
-    // Ids are numbered from 1: among all integers nobody would meet them.
+    // Ids are numbered from 1; random integers would never match them.
     if (type === "integer") return fc.oneof(fc.integer({ min: minimum, max: maximum }), fc.integer({ min: 1, max: 9 }));
     if (type === "number") return fc.double({ noNaN: true, noDefaultInfinity: true, min: minimum, max: maximum });
     if (type === "array")
@@ -82,7 +82,7 @@ export function valuesOf(document: OpenApiDocument, known: readonly string[]) {
     if (schema.format === "uuid") return fc.oneof(fc.uuid(), fc.constantFrom(...known));
     const format = formats[String(schema.format)];
     if (format) return format;
-    return texts.map((text) => [...text.padEnd(minLength, "x")].slice(0, maxLength).join("")); // no half characters
+    return texts.map((text) => [...text.padEnd(minLength, "x")].slice(0, maxLength).join("")); // no split characters
   }
 
   function object({ properties, required }: Schema, depth: number): Arbitrary<unknown> {
@@ -92,7 +92,7 @@ export function valuesOf(document: OpenApiDocument, known: readonly string[]) {
     return fc.record(Object.fromEntries(members), { requiredKeys: requiredKeys as never[], noNullPrototype: true });
   }
 
-  /** One that fits, but for a place or two. */
+  /** A value with one or two wrong places. */
   const nearly = (schema: unknown): Arbitrary<unknown> =>
     fc
       .tuple(fitting(schema), hostile, fc.nat(50), fc.constantFrom("replace", "remove", "add"))
@@ -101,7 +101,7 @@ export function valuesOf(document: OpenApiDocument, known: readonly string[]) {
   return { fitting, nearly };
 }
 
-/** The value with one of its inner members changed; with none inside, another value. */
+/** The value with one of its inner members changed; without members, another value. */
 function changed(value: unknown, other: unknown, place: number, how: string): unknown {
   const members: [holder: Record<string, unknown>, key: string][] = [];
   const copy: unknown = structuredClone(value);

@@ -1,5 +1,6 @@
 /**
- * The tests of the tutorial: each section's commands and edits, and what the newcomer then sees, in a browser too.
+ * The tests of the tutorial: each section's commands and edits, and the results that a newcomer sees, also in a
+ * browser.
  * Next hop: `tutorial.ts` reads and takes the steps.
  */
 import { readFile } from "node:fs/promises";
@@ -11,9 +12,9 @@ import type { Database } from "../support/database.ts";
 import { Newcomer, readTutorial, type Section } from "./tutorial.ts";
 
 interface Options {
-  /** The folder that the tutorial's first commands have made. */
+  /** The folder that the tutorial's first commands create. */
   app: () => string;
-  /** A database that nobody has used. */
+  /** An unused database. */
   db: Database;
   env: () => NodeJS.ProcessEnv;
 }
@@ -100,7 +101,7 @@ export function followTutorial({ app, db, env }: Options): void {
     const waiting = () => db.sql("select 1 from svc_private.list_jobs(null, null, 9) where name = 'books.remind'");
     await expect.poll(waiting).toHaveLength(1);
     await newcomer.killAll();
-    // Its ten seconds pass while nobody is there.
+    // Skips the wait of ten seconds.
     await db.sql("update graphile_worker._private_jobs set run_at = now() where run_at > now()");
     await newcomer.take(again);
     await Promise.all([page, second].map((one) => one.getByText("Read Middlemarch!").waitFor()));

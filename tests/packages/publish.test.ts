@@ -1,6 +1,6 @@
 /**
- * What is published, as a stranger gets it: packed, installed by npm outside the repository with the machine's own Node,
- * type-checked by the oldest and the newest TypeScript that is supported, and run.
+ * The published packages from a user's view: packed, installed by npm outside the repository with the machine's own
+ * Node, type-checked by the oldest and the newest supported TypeScript, and run.
  */
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -27,10 +27,10 @@ const packages = () => join(folder, "packages");
 const tools = ["publint@0.3", "@arethetypeswrong/cli@0.18", "typescript@5.9"];
 const tool = (name: string) => join(folder, "tools/node_modules/.bin", name);
 
-/** Without the repository's programs: the Node that this machine has, whatever its age. */
+/** Without the repository's programs, with the Node of this machine, whatever its version. */
 const env: NodeJS.ProcessEnv = {
   ...process.env,
-  // Hundreds of packages that `npm ci` has just fetched: nobody has to ask the registry whether they are still the same.
+  // `npm ci` has just fetched hundreds of packages: they need no check against the registry.
   npm_config_prefer_offline: "true",
   npm_config_audit: "false",
   npm_config_fund: "false",
@@ -48,7 +48,7 @@ const withDatabase = (target = db): NodeJS.ProcessEnv => ({
   DATABASE_ADMIN_URL: target.url("admin"),
   DATABASE_REPLICATION_URL: target.url("replication"),
 });
-/** For @svc/testing, which makes its own databases on the server. */
+/** For @svc/testing, which creates its own databases on the server. */
 const testDatabase = () =>
   Object.fromEntries(
     Object.entries(withDatabase())
@@ -57,7 +57,7 @@ const testDatabase = () =>
   );
 const node = () => join(app, "node_modules/.bin/node");
 
-/** Runs a command. @returns what it printed; a failure shows that too */
+/** Runs a command. @returns its output; a failure shows it too */
 async function run(command: string, args: string[], cwd = app, environment: NodeJS.ProcessEnv = env): Promise<string> {
   try {
     const { stdout, stderr } = await execute(command, args, { cwd, env: environment, maxBuffer: 1e8 });
@@ -69,8 +69,8 @@ async function run(command: string, args: string[], cwd = app, environment: Node
 }
 
 /**
- * The packed command, for `npx` in an empty folder. What it needs is the repository's: that npm installs what it names is seen in
- * the application, and hundreds of packages need not come twice.
+ * The packed command, for `npx` in an empty folder. It uses the repository's dependencies: the tests of the application
+ * show that npm installs them, and hundreds of packages need not be fetched twice.
  */
 async function unpackCommand(archive: string): Promise<void> {
   const modules = join(folder, "empty/node_modules");
@@ -125,12 +125,13 @@ describe("the packages", () => {
     expect(client.filter((path) => /\/(sql|migrations)\//.test(path))).toEqual([]);
   });
 
-  // A dependency whose packages for other systems were not all published left a lock file that it refused.
+  // A dependency whose packages for other systems were not all published caused a lock file that `npm ci` refused.
   test("install to a lock file that `npm ci` takes, as the application's Dockerfile does", async () => {
     await run("npm", ["ci", "--dry-run", "--ignore-scripts"]);
   });
 
-  // Tests ran with others than applications got: an `overrides` that counts in the repository alone, and ranges.
+  // Tests ran with other versions than applications got, because of ranges and an `overrides` that only applies in the
+  // repository.
   test("resolve to the versions that the tests run with", async () => {
     expect(await otherVersions(app)).toEqual([]);
     const { overrides = {}, devDependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
@@ -145,7 +146,7 @@ describe("the packages", () => {
         ...env,
         NO_COLOR: "1",
       });
-      // That the starter has a test is what it thinks strange.
+      // It complains that the starter has a test.
       const strange = output.split("\n").filter((line) => /^\d+\. /.test(line) && !line.includes(startersTest));
       expect(strange).toEqual([]);
       expect(output).toMatch(/All good!|^Suggestions:$/m);
@@ -222,7 +223,7 @@ describe("an application that svc init made", () => {
     await run("npm", ["run", "--silent", "build"]);
     const assets = join(app, "dist/assets");
     const [script = ""] = (await readdir(assets)).filter((name) => name.endsWith(".js"));
-    // The page and the SDK together. What a visitor of the simplest page downloads.
+    // The page with the SDK: the download for a visitor of the simplest page.
     expect(gzipSync(await readFile(join(assets, script))).length).toBeLessThan(12 * 1024);
     await run("npm", ["run", "--silent", "migrate"], app, withDatabase());
     await serving(app, withDatabase(), async (url) => {
@@ -263,7 +264,7 @@ describe("an application as the documentation shows one, on the packed packages"
   });
 }, 60_000);
 
-/** Runs `npm start` until the visit is over. */
+/** Runs `npm start` during the visit. */
 async function serving(cwd: string, environment: NodeJS.ProcessEnv, visitAt: (url: string) => Promise<void>) {
   const server = spawn("npm", ["start"], { cwd, env: environment, detached: true });
   try {
@@ -277,7 +278,7 @@ async function serving(cwd: string, environment: NodeJS.ProcessEnv, visitAt: (ur
   }
 }
 
-/** A visitor that knows the application by its api.ts alone. */
+/** A client that only knows the application by its api.ts. */
 const visit = `
 import { createAuthClient, createSvcClient } from "@svc/client";
 import { api } from "./web/svc/api.ts";

@@ -1,4 +1,4 @@
-/** Compares what npm gave an application with what the tests of the repository run with. */
+/** Compares the versions that npm installed for an application with those that the repository's tests use. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { root } from "../support/global-setup.ts";
@@ -10,7 +10,7 @@ interface Locked {
 }
 type Packages = Record<string, Locked>;
 
-/** Packages whose inside we rely on, wherever in the tree they are. */
+/** Packages whose internals we rely on, at any position in the tree. */
 const critical = [
   "node_modules/pg-pool",
   "node_modules/pg-protocol",
@@ -21,7 +21,7 @@ const critical = [
 const read = async (folder: string): Promise<Packages> =>
   JSON.parse(await readFile(join(folder, "package-lock.json"), "utf8")).packages;
 
-/** Where Node finds a package for one that lies at `place`. */
+/** The package that Node resolves for one at `place`. */
 function resolve(packages: Packages, place: string, name: string): Locked | undefined {
   for (let folder = place; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("node_modules/") - 1))) {
     const found = packages[`${folder ? `${folder}/` : ""}node_modules/${name}`];
@@ -29,7 +29,7 @@ function resolve(packages: Packages, place: string, name: string): Locked | unde
   }
 }
 
-/** @returns a line for each package that the application has in another version, or not at all */
+/** @returns a line for each package that the application has in another version, or lacks */
 export async function otherVersions(app: string): Promise<string[]> {
   const [ours, theirs] = [await read(root), await read(app)];
   const wrong: string[] = [];

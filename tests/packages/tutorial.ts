@@ -1,5 +1,5 @@
 /**
- * The tutorial as a script: its commands and file edits, read out of the Markdown, and somebody who follows them.
+ * The tutorial as a script: reads commands and file edits from the Markdown, and follows them.
  * Next hop: `publish.test.ts` follows it in an application that `svc init` has made.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
@@ -20,7 +20,7 @@ export interface Section {
   steps: Step[];
 }
 
-/** @throws Error for a block of code of which nobody could say what to do with it */
+/** @throws Error for a code block that is neither a command nor a file edit */
 export async function readTutorial(): Promise<Section[]> {
   const [, ...parts] = (await readFile(page, "utf8")).split(/^## /m);
   return parts.map((part) => {
@@ -45,15 +45,15 @@ export async function readTutorial(): Promise<Section[]> {
   });
 }
 
-/** What says that a command that goes on for ever is there. */
+/** The output that shows that a long-running command is ready. */
 const readiness: Record<string, RegExp> = { "npm run dev": /Ready: \S+/, "npx svc worker": /Taking jobs/ };
 
-/** Follows steps in one folder, as at terminals of which each command that goes on has its own. */
+/** Follows steps in one folder. Each long-running command has its own terminal. */
 export class Newcomer {
   readonly #cwd: string;
   readonly #env: NodeJS.ProcessEnv;
   readonly #running = new Set<ChildProcess>();
-  /** What has been printed since the last command was begun. */
+  /** Output since the last command began. */
   output = "";
 
   constructor(cwd: string, env: NodeJS.ProcessEnv) {
@@ -66,7 +66,7 @@ export class Newcomer {
     await (step.kind === "run" ? this.#run(step.command) : this.#edit(step));
   }
 
-  /** Kills everything that goes on, with its children, without a warning. */
+  /** Kills all running commands and their children with SIGKILL. */
   async killAll(): Promise<void> {
     const ended = [...this.#running].map((child) => new Promise((resolve) => child.once("close", resolve)));
     for (const { pid } of this.#running) if (pid) process.kill(-pid, "SIGKILL");

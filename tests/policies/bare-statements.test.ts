@@ -1,6 +1,6 @@
-// If this file fails, SQL inside a request can lock a whole table for everybody, or listen and notify on a shared connection.
-// PostgreSQL asks no privilege for LISTEN, and DELETE is enough for LOCK TABLE: what protects is that no path of ctx.db
-// takes a statement of its own kind, and that a function which holds one is reported.
+// If this file fails, SQL inside a request can lock a whole table, or listen and notify on a shared connection.
+// PostgreSQL requires no privilege for LISTEN, and DELETE suffices for LOCK TABLE. The protection is that no path of
+// ctx.db accepts such a statement, and that a function which contains one is reported.
 import { sql } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
 import { v } from "../../src/index.ts";
@@ -12,7 +12,7 @@ import { apiWith, service, type User } from "../support/service.ts";
 // biome-ignore lint/suspicious/noExplicitAny: what the types hide is tried too
 type Any = any;
 
-/** Every way in which text gets from a handler to the server, by Drizzle's public and hidden members. */
+/** Every way from a handler's text to the server, by Drizzle's public and hidden members. */
 const paths: Record<string, (db: Any, text: string) => Promise<unknown>> = {
   condition: (db, text) => db.select({ title: notes.title }).from(notes).where(sql.raw(text)),
   column: (db, text) => db.select({ value: sql.raw(text) }).from(sql`(values (1)) as one`),

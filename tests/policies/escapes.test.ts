@@ -1,6 +1,6 @@
-// If this file fails, SQL that an application interpolated can change who a request is by way of a function that runs text,
-// or leave something behind on a connection, or in the database, that is another user's next. As in impersonation.test.ts
-// PostgreSQL alone has to refuse: the requests' own login, a transaction as Ann.
+// If this file fails, SQL that an application interpolated can change the identity of a request by a function that
+// executes text, or leave something on a connection or in the database that affects the next user. As in
+// impersonation.test.ts PostgreSQL alone has to refuse: the tests use the requests' own login, in a transaction as Ann.
 import type pg from "pg";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { database } from "../support/database.ts";
@@ -80,7 +80,7 @@ describe("a platform function that runs text takes one statement, and none that 
     );
     expect(rows.map(({ name }) => name.split("(")[0]).sort()).toEqual(["svc.estimate_rows", "svc.search_vector"]);
     for (const { source } of rows) {
-      // What sets a parameter puts a number in. A cursor, and RETURN QUERY, take nothing but what gives rows.
+      // Parameters are set with a number. A cursor, and RETURN QUERY, only accept statements that return rows.
       const free = source.replace(/^\s*--.*$/gm, "").replace(/execute format\('set local hnsw/g, "");
       expect(free.match(/(?<!\b(?:in|query) )\bexecute\b/gi)).toBeNull();
     }

@@ -1,5 +1,5 @@
-// If this file fails, an application that interpolates input into SQL, which it should not, gives away everybody's rows
-// instead of its own user's. The same attacks as in impersonation.test.ts, from the outside: over HTTP, through ctx.db.
+// If this file fails, an application that interpolates input into SQL, which it should not do, discloses all rows
+// instead of its own user's. The same attacks as in impersonation.test.ts, from outside: over HTTP, through ctx.db.
 import { sql } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
 import { v } from "../../src/index.ts";
@@ -10,7 +10,7 @@ import { apiWith, service, type User } from "../support/service.ts";
 
 const input = v.object({ text: v.string() });
 
-// What nobody should write: text from outside, as SQL.
+// Code that should not be written: text from outside, as SQL.
 const careless = {
   condition: procedure.mutation
     .name("careless.condition")
@@ -49,7 +49,7 @@ beforeAll(async () => {
   ann = await svc.signUp("ann");
   bob = await svc.signUp("bob");
   await svc.mutate(bob, "notes.create", { title: "Bob's secret" });
-  // A function of the application, with whoever's rights, is no way around either.
+  // A function of the application, with any owner's rights, cannot bypass this either.
   await db.sql(`
     set role svc_owner;
     create function public.become(who text) returns text language plpgsql as

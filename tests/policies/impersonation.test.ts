@@ -1,5 +1,5 @@
-// If this file fails, SQL inside a request can become another user, reach past the policies, or speak for the platform.
-// Everything here must be refused by PostgreSQL itself: the tests use the requests' own login and no TypeScript of ours.
+// If this file fails, SQL inside a request can become another user, bypass the policies, or forge messages of the
+// platform. PostgreSQL itself must refuse: the tests use the requests' own login and none of our TypeScript.
 import type pg from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";

@@ -15,8 +15,8 @@ const tables = {
   announcements: schema.announcements,
 };
 
-// The same four operations on two more ways in: handlers that use ctx.db without any condition on the owner, so that
-// nothing but the policies stands between the caller and the row.
+// The same four operations by two more ways: handlers that use ctx.db without any condition on the owner, so that only
+// the policies protect the row.
 const target = v.object({ table: v.string(), id: v.any() });
 const by = (input: { table: string; id?: unknown }) => {
   const table = tables[input.table as TableName] as typeof schema.notes;
@@ -87,7 +87,7 @@ beforeAll(async () => {
   users = { ann: await svc.signUp("ann"), bob: await svc.signUp("bob") };
 });
 
-/** Ann's row, or for tables without owners one that the administrator put there. */
+/** Ann's row, or for tables without owners one that the administrator inserted. */
 async function givenRow(table: TableName): Promise<unknown> {
   const insert = {
     notes: `insert into notes (user_id, title) values ($1, 'private') returning id`,
@@ -99,8 +99,8 @@ async function givenRow(table: TableName): Promise<unknown> {
   return row?.id;
 }
 
-// Who may do what with Ann's row. "401" and "404" are what CRUD answers; by the other ways a refusal is a
-// statement that finds no row, or one that PostgreSQL does not let the role run.
+// Who may do what with Ann's row. "401" and "404" are answers of CRUD. By the other ways a refusal is a statement that
+// finds no row, or one that PostgreSQL does not let the role run.
 const may: Record<TableName, Record<"ann" | "bob" | "nobody", string>> = {
   //               list,get,update,remove
   notes: { ann: "yes yes yes yes", bob: "no no no no", nobody: "401 401 401 401" },

@@ -1,5 +1,6 @@
-// If this file fails, SQL inside a request can stop uploads, workers or migrations by taking their locks, can see what others
-// lock, or an application has no lock of its own any more. PostgreSQL alone decides here: the requests' own login.
+// If this file fails, SQL inside a request can stop uploads, workers or migrations by taking their locks, or can see
+// other sessions' locks; or an application has no locks of its own. PostgreSQL alone decides here: the tests use the
+// requests' own login.
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
@@ -14,7 +15,7 @@ async function entered(role: string = roles[0], user = "ann", begin = "begin"): 
   return client;
 }
 
-/** Advisory locks of this database that are held, and those that are waited for. */
+/** Advisory locks of this database: held, or waited for. */
 const locks = (granted: boolean) =>
   db.sql<{ classid: number }>(
     `select classid::bigint::int as classid from pg_locks

@@ -1,5 +1,5 @@
-// If this file fails, a policy helper may lose a clause without any test noticing, and with it somebody's rows. Every
-// policy that the helpers return is broken in every way we could think of, and the behaviour has to tell each time.
+// If this file fails, a policy helper could lose a clause, and with it protect fewer rows, without a failing test.
+// Every policy that the helpers return is mutated in every way we know, and the behaviour must differ each time.
 import { isDeepStrictEqual } from "node:util";
 import { getTableConfig, type PgPolicy, pgTable, serial, text, uuid } from "drizzle-orm/pg-core";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { DefinitionError, memberRls, openRls, ownerRls } from "../../src/index.t
 import { database } from "../support/database.ts";
 import { ann, bob, createPolicy, mutantsOf, rendered } from "./mutations.ts";
 
-// One table per helper and mode. `owner` is the user or team of a row, `other` that of somebody else's row.
+// One table per helper and mode. `owner` is the user or team of a row, `other` that of another user's row.
 const id = serial("id").primaryKey();
 const columns = { id, owner: text("owner"), other: text("other"), body: text("body") };
 const uuids = { id, owner: uuid("owner"), other: uuid("other"), body: text("body") };
@@ -31,8 +31,9 @@ const tables = [
   pgTable("open_authenticated_nobody", columns, () => openRls({ read: "authenticated", write: "nobody" })),
 ];
 
-// What every caller tries. Ann owns one row, Bob two and nobody four, so that a number of rows says whose they are.
-// A statement without WHERE and RETURNING reads nothing: PostgreSQL asks no SELECT policy, and the verb's own is alone.
+// The statements of every caller. Ann owns one row, Bob two and nobody four, so that the number of rows tells the
+// owner. A statement without WHERE and RETURNING reads nothing: PostgreSQL applies no SELECT policy, only that of its
+// verb.
 const statements = [
   "select from t",
   "select from t for update",
@@ -49,7 +50,7 @@ const statements = [
   "delete from t",
   "delete from t where id > 0",
 ];
-// By role and identity. The last two must not happen, and must not matter.
+// By role and identity. The last two cannot occur, and must have no effect.
 const callers = [
   ["svc_authenticated", ann],
   ["svc_authenticated", bob],
@@ -58,7 +59,7 @@ const callers = [
   ["svc_anonymous", ann],
 ] as const;
 
-// Rows that each statement touches, "-" when it is refused, in the order of the statements; a line per caller.
+// Rows that each statement affects, "-" when it is refused, in the order of the statements; a line per caller.
 // biome-ignore format: a table
 const line = {
   //         select,lock insert ann,bob,none,ret. update,where to ann,bob,none,bob where delete,where
@@ -85,7 +86,10 @@ const behaviour: Record<string, string[]> = {
   open_authenticated_nobody:        [readOnly, readOnly, nothing,   readOnly,    nothing],
 };
 
-/** Mutants that no statement can tell from the original, and why. Each is run too: one that shows does not belong here. */
+/**
+ * Mutants that no statement can distinguish from the original, and why. Each is run too: a distinguishable one does not
+ * belong here.
+ */
 const equivalents: { mutants: RegExp; because: string }[] = [
   {
     mutants: / update_\w+ check: none$/,
@@ -155,7 +159,7 @@ beforeAll(async () => {
   }
 });
 
-/** What every caller achieves with every statement, in the form of the tables above. */
+/** The results of every caller's statements, in the form of the tables above. */
 async function behaviourOf(table: string): Promise<string[]> {
   const texts = statements.map((statement) =>
     statement.replace(/\bt\b/, table).replace(":ann", `'${ann}'`).replace(":bob", `'${bob}'`),

@@ -1,11 +1,11 @@
-/** Every way to break a policy that we could think of, for mutants.test.ts to try. */
+/** All ways we know to break a policy, for mutants.test.ts. */
 import type { SQL } from "drizzle-orm";
 import { PgDialect, type PgPolicy, type PgRole } from "drizzle-orm/pg-core";
 
 export const ann = "00000000-0000-4000-8000-00000000000a";
 export const bob = "00000000-0000-4000-8000-00000000000b";
 
-/** A policy as `create policy` has it. */
+/** A policy as in `create policy`. */
 interface Policy {
   name: string;
   kind: "permissive" | "restrictive";
@@ -30,7 +30,7 @@ export const createPolicy = (table: string, { name, kind, verb, roles, using, ch
    ${using ? `using (${using})` : ""} ${check ? `with check (${check})` : ""};`;
 
 const identity = "(select svc.current_user_id())";
-/** Ways to break a condition. One that changes nothing, since what it changes is not there, is none. */
+/** Ways to break a condition. A way that changes nothing is not a mutation. */
 const breaks: Record<string, (condition: string) => string> = {
   true: () => "true",
   false: () => "false",
@@ -50,7 +50,7 @@ const breaks: Record<string, (condition: string) => string> = {
   "the other user": (condition) => condition.replace('"user_id"', '"other"'),
 };
 
-/** A policy broken in one way; null when it is gone. */
+/** A policy that is broken in one way; null when it is removed. */
 interface Mutant {
   what: string;
   policy: Policy | null;

@@ -1,5 +1,6 @@
-// If this file fails, SQL inside a request reads everybody's statements, or a hole in what runs as svc_system makes passwords,
-// signing keys or a history of migrations that never was; or nobody is told that two services share their logins.
+// If this file fails, SQL inside a request reads all users' statements, or a hole in code that runs as svc_system
+// allows writing passwords, signing keys or the history of migrations; or svc does not report that two services share
+// their logins.
 import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { migrate } from "../../src/migrate/migrate.ts";

@@ -1,5 +1,5 @@
-// If this file fails, someone can list, change or take over files that are not theirs, although they only speak SQL as a
-// request does. Every policy of stored files is loosened in turn, and what callers can do has to tell each time.
+// If this file fails, a caller can list, change or take over other users' files with the SQL of a request. Every policy
+// of stored files is loosened in turn, and the behaviour must differ each time.
 import type pg from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
@@ -7,7 +7,7 @@ import { database } from "../support/database.ts";
 const db = database();
 const sha = "0".repeat(64);
 const users = { ann: "ann", bob: "bob" };
-/** By owner and visibility; "nobody" stands for what was stored without anyone signed in. */
+/** By owner and visibility; "nobody" stands for a file stored by an anonymous caller. */
 const ids = {
   annPrivate: "00000000-0000-4000-8000-0000000000a1",
   annPublic: "00000000-0000-4000-8000-0000000000a2",
@@ -38,11 +38,11 @@ beforeAll(async () => {
 const insert = (owner: string) =>
   `insert into svc.storage_objects (id, user_id, name, size, type, sha256)
    values (gen_random_uuid(), ${owner}, 'x', 1, 'a/b', '${sha}')`;
-/** As the platform's functions store for a caller: no SQL of a request gets here. */
+/** As the platform's functions store for a caller; SQL of a request cannot do this. */
 const store = (owner: string) => (caller: Caller) =>
   `select svc_private.insert_object_as_${caller === "anonymous" ? "anonymous" : "authenticated"}(row(
      gen_random_uuid(), ${owner}, 'x', 1, 'a/b', 'private', '${sha}', now(), gen_random_uuid(), false)::svc.storage_objects)`;
-/** What a request's SQL may try. The answer is the names of the rows, their number, or "no". */
+/** Statements that SQL of a request may try. The result is the names of the rows, their number, or "no". */
 const statements: Record<string, string | ((caller: Caller) => string)> = {
   list: "select id from svc.storage_objects",
   listPublic: "select id from svc.storage_objects where visibility = 'public'",
@@ -78,7 +78,7 @@ const expected: Record<Caller, Record<string, string>> = {
                storeAnn: "no", storeBob: "no", storeNobody: "1" },
 };
 
-/** What a caller's statement did, rolled back afterwards together with `change`. */
+/** The result of a caller's statement, rolled back afterwards together with `change`. */
 async function attempt(caller: Caller, statement: (typeof statements)[string], change = ""): Promise<string> {
   await client.query("begin");
   try {

@@ -1,11 +1,11 @@
-/** Who may see and change which rows, for tenants.test.ts to compare with: without SQL. */
+/** A model of who may see and change which rows, without SQL, for tenants.test.ts. */
 
 import type { CrudDefinition } from "../../src/contract/crud.ts";
 import { resourceJson } from "../../src/crud/crud-resource.ts";
 import { matching } from "../crud/reference-filter.ts";
 
 export type Row = Record<string, unknown>;
-/** The model: every row as the wire has it. What follows says who may see and change it. */
+/** The model: every row in wire form, and below the rules for seeing and changing them. */
 const model: Record<string, Row[]> = { notes: [], flags: [], articles: [], boards: [], memberships: [] };
 export const rowsOf = (table: string) => model[table] as Row[];
 export const textOf: Record<string, string> = { notes: "title", flags: "label", articles: "title", boards: "name" };
@@ -24,7 +24,7 @@ export function orderOf({ columns }: CrudDefinition, { orderBy, orderDir }: Row)
   const by = (name: string) => (a: Row, b: Row) => {
     const [x, y] = [a[name] as string, b[name] as string]; // ISO times of one zone sort as text
     if (x === y) return 0;
-    if (x === null || y === null) return x === null ? 1 : -1; // last both ways
+    if (x === null || y === null) return x === null ? 1 : -1; // last in both directions
     return x < y === (orderDir === "asc") ? -1 : 1;
   };
   return (a, b) => by(property)(a, b) || by("id")(a, b);

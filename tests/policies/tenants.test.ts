@@ -1,5 +1,5 @@
-// If this file fails, one of fifty tenants can read, count or change rows of another by some call that nobody thought of:
-// the calls here are random, and every answer is compared with a simple model of who may see what.
+// If this file fails, one of fifty tenants can read, count or change another tenant's rows by some call. The calls are
+// random, and every answer is compared with a simple model of access.
 import { symmetricDecrypt } from "better-auth/crypto";
 import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT } from "jose";
 import { beforeAll, expect, test } from "vitest";
@@ -16,7 +16,7 @@ const runs = Math.min(Number(process.env.FUZZ_RUNS ?? 1500), 20_000);
 const seed = Number(process.env.FUZZ_SEED ?? 20260101);
 
 const createCrud = createCrudFactory(procedure);
-// The fixture's private tables have neither filters nor search; a count could tell of hidden rows through both.
+// The fixture's private tables have neither filters nor search; a count could disclose hidden rows by both.
 // biome-ignore format: a table
 const wide = {
   wideNotes: createCrud(schema.notes, { prefix: "wide_notes", searchFields: ["title"], allowedFilters: ["title", "done", "priority", "userId", "createdAt"] }),
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 const svc = service(db, apiWith({ procedures: wide }));
 
-/** Chance that a seed repeats: a xorshift. Only the ids that the service makes are new each time. */
+/** Pseudo-random numbers by a seed: a xorshift. Only ids that the service creates differ each time. */
 let state = seed || 1;
 function random(): number {
   for (const by of [13, -17, 5]) state ^= by > 0 ? state << by : state >>> -by;
@@ -47,7 +47,7 @@ const pick = <T>(items: readonly T[]) => items[below(items.length)] as T;
 // Fifty owners with 20 rows per table. Six have signed up with the service, and call.
 interface Caller {
   who: string;
-  /** Whom the credential stands for; null when it stands for nobody. */
+  /** The user of the credential; null for an invalid one. */
   id: string | null;
   user: User | null;
 }
@@ -70,7 +70,7 @@ beforeAll(async () => {
     rowsOf("memberships").push({ id: 2 * number + 2, teamId: `team${two((number * 7 + 3) % 10)}`, userId });
     for (let index = 0; index < 20; index++) {
       const id = number * 20 + index + 1;
-      // Every private text names its owner or team, so that a leak shows in any body, whatever its form.
+      // Every private text names its owner or team, so that a leak is visible in any body, whatever its form.
       const text = `own${two(number)}n${two(index)}`;
       const createdAt = at(below(600)); // with ties
       const times = { createdAt, updatedAt: createdAt };
@@ -89,7 +89,7 @@ beforeAll(async () => {
   }
   for (const table of ["notes", "boards", "memberships"]) await db.sql(`select setval('${table}_id_seq', 100000)`);
 
-  // Tokens by the service's own key: good ones that outlast a long run, and one that has expired.
+  // Tokens by the service's own key: valid ones that outlast a long run, and an expired one.
   const [key] = await db.sql<{ private_key: string }>("select private_key from auth.jwks");
   const data = JSON.parse(key?.private_key ?? "");
   const version = Number(data.split("$")[2]);
@@ -104,7 +104,7 @@ beforeAll(async () => {
     callers.push({ who: `caller${index}`, id: user.id, user: { ...user, token: await signed(user, 36_000) } });
   }
   const first = users[0] as User;
-  // Of another session: with its own, all of the first caller's tokens would end.
+  // A second session: with the first one, all of the caller's tokens would end.
   const other = (await svc.post("/api/auth/sign-in", { email: first.email, password: "correct horse" })).body;
   await svc.post("/api/auth/sign-out", {}, { ...first, token: other.sessionToken });
   callers.push({ who: "anonymous", id: null, user: null });
@@ -118,7 +118,7 @@ interface Call {
   operation: "list" | "get" | "create" | "update" | "remove";
   args: Row;
 }
-/** A list that can be gone on with: the next call, and the last row of the page before. */
+/** A list that can be continued: the next call, and the last row of the previous page. */
 interface Walk {
   call: Call;
   last: Row;
@@ -164,13 +164,13 @@ function randomCall(): Call {
   if (textOf[table]) args[textOf[table]] = `${mark}new${below(100)}`;
   if (table === "boards" || table === "memberships") args.teamId = team;
   if (table === "notes") args.priority = below(5);
-  // What nobody can choose.
+  // Values that a caller cannot set.
   Object.assign(args, { userId: pick(owners), createdAt: at(0) }, softDelete && { [softDelete.property]: true });
   if (operation === "update") args.ifUnmodifiedSince = pick([undefined, undefined, past, "2199-01-01T00:00:00Z"]);
   return { caller, resource, operation, args };
 }
 
-/** What the answer has to be, and what the call does to the model, with what the answer says of the new row. */
+/** The expected answer, and the effect of the call on the model. */
 interface Expected {
   status: number;
   json?: unknown;
@@ -211,7 +211,7 @@ function expected({ caller: { id }, resource, operation, args }: Call, walk: Wal
     if (!softDelete) return rowsOf(table).splice(rowsOf(table).indexOf(row), 1);
     row[softDelete.property] = softDelete.kind === "boolean" ? true : at(3);
     if (table !== "articles") return;
-    // The time of the call, which the model does not know, becomes one that it does.
+    // Sets the time of the call, which the model does not know, to a known one.
     await db.sql("update articles set deleted_at = $2 where id = $1 and deleted_at is not null", [rowId, at(3)]);
   };
   return { status: 200, json: { id: rowId }, change };
@@ -221,7 +221,7 @@ const send = ({ caller: { user }, resource: { prefix }, operation, args }: Call)
   ["list", "get"].includes(operation)
     ? svc.query(user, `${prefix}.${operation}`, args)
     : svc.mutate(user, `${prefix}.${operation}`, args);
-/** An answer without what the request itself said: its id, and in a hint the row that was asked for. */
+/** An answer without its request's id, and without the requested row in a hint. */
 const ofItself = ({ status, body: { requestId: _, hint, ...body } }: Answer) => ({
   status,
   body,
@@ -251,7 +251,7 @@ test("random calls show, count and change nothing that is not the caller's", { t
       what,
     ).toEqual([]);
 
-    // Hidden, deleted, or never there: nobody can tell which.
+    // Hidden, deleted and missing rows give the same answer.
     if (args.id !== undefined && (status === 404 || json === null)) {
       const absent = await send({ ...call, args: { ...args, id: absentId(args.id) } });
       expect(ofItself(answer), what).toEqual(ofItself(absent));
@@ -259,7 +259,7 @@ test("random calls show, count and change nothing that is not the caller's", { t
     const { nextCursor: cursor, data } = answer.body.json ?? {};
     if (cursor) walks.push({ call: { ...call, args: { ...args, cursor } }, last: { ...data.at(-1) } });
   }
-  // Every kind of answer, or the calls would not have asked enough.
+  // Every kind of answer occurred; otherwise the calls were not varied enough.
   if (runs >= 1000) expect([...statuses].sort()).toEqual([200, 400, 401, 403, 404, 409]);
 
   for (const { table, columns } of tables) {

@@ -1,5 +1,5 @@
-// If this file fails, a worker that stops while somebody is slow to give a connection back ends with an error that nobody
-// handles, and its supervisor reads that as a crash.
+// If this file fails, a worker that stops while a connection is returned late ends with an unhandled error, which its
+// supervisor takes for a crash.
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { createPool } from "../../src/postgres/pools.ts";

@@ -1,5 +1,5 @@
-// If this file fails, svc does not start on somebody's machine, or loses their data when a process is killed.
-// Real servers in temporary directories; runs as root and as an ordinary user.
+// If this file fails, svc does not start on some machine, or loses data when a process is killed. Real servers in
+// temporary directories; runs as root and as an ordinary user.
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -135,7 +135,7 @@ describe("several processes", { timeout: 60 * seconds }, () => {
 });
 
 describe("after a crash of the server too", { timeout: 60 * seconds }, () => {
-  // who has the number that the dead server left behind
+  // processes that now have the dead server's pid
   const strangers = [
     { holder: "nobody", pid: () => null },
     { holder: "another process", pid: () => process.pid },
@@ -205,7 +205,7 @@ describe("DATABASE_URL", { timeout: 60 * seconds }, () => {
     );
   });
 
-  // A server of such an age is not to be had here, so these judge what one would answer.
+  // Such old servers are not available here, so these facts imitate one.
   const good = {
     version: "16.2",
     versionNumber: 160002,

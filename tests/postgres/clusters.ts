@@ -12,7 +12,7 @@ import type { Cluster } from "../../src/cluster/types.ts";
 const clusterModule = new URL("../../src/cluster/open-cluster.ts", import.meta.url).href;
 export const fast = { fsync: "off", full_page_writes: "off" };
 
-// Every server stops before any directory goes: two processes may share one.
+// Every server stops before any directory is removed, since two processes may share one.
 let stops: (() => Promise<void>)[] = [];
 let directories: string[] = [];
 afterEach(async () => {
@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const directory of going) rmSync(directory, { recursive: true, force: true });
 });
 
-/** A directory that the server's user may pass through too, when we are root. */
+/** A directory that the server's user may also enter, when we are root. */
 export function temporary(): string {
   const path = mkdtempSync(join(tmpdir(), "svc-cluster-"));
   chmodSync(path, 0o711);
@@ -38,7 +38,7 @@ export async function open(directory: string, options: Partial<OpenOptions> = {}
   return cluster;
 }
 
-/** As root, clusters lie outside the temporary directory. */
+/** As root, clusters are outside the temporary directory. */
 function forget(directory: string | null): void {
   if (directory) directories.push(dirname(directory));
 }
@@ -62,7 +62,7 @@ interface Told {
   directory: string;
 }
 
-/** Opens the same cluster in a process of its own, which stops it when its input ends. */
+/** Opens the same cluster in a separate process, which stops it when its input ends. */
 export async function inAnotherProcess(directory: string, env: NodeJS.ProcessEnv = {}, cache?: string) {
   const options = JSON.stringify({ directory, settings: fast, ...(cache ? { cache } : {}) });
   const script = `

@@ -1,5 +1,5 @@
-// If this file fails, a handler that asks for several things at once ends with the next major version of the driver, which will
-// refuse a statement while another one runs on the same connection.
+// If this file fails, a handler that runs several statements at once breaks with the driver's next major version, which
+// will refuse a statement while another one runs on the same connection.
 import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { procedure } from "../fixture/backend/index.ts";

@@ -1,5 +1,5 @@
-// If this file fails, svc cannot be set up or does not work where nobody is a superuser, as with the managed hosts. It needs a
-// server of its own, whose logins nobody has made yet, and runs with `npm run chaos`.
+// If this file fails, svc cannot be set up or does not work without a superuser, as on managed hosts. It needs a
+// separate server without our logins, and runs with `npm run chaos`.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -82,7 +82,7 @@ describe.skipIf(!process.env.CHAOS_ROUNDS)("a host whose administrator is no sup
     for (const login of ["svc_request", "svc_auth", "svc_system"]) {
       await manager.query(`alter role ${login} password 'managed'`);
     }
-    // What could not be closed is said.
+    // Reports what could not be closed.
     const { rows } = await superuser.query("select rolname from pg_roles where rolname like 'svc%' and rolbypassrls");
     expect(rows).toEqual([]);
   });
@@ -102,7 +102,7 @@ describe.skipIf(!process.env.CHAOS_ROUNDS)("a host whose administrator is no sup
       "svc_request in svc_authenticated",
     ]);
     expect(rows.filter(({ admin }) => admin)).toEqual([]);
-    // Servers before 16 have no such option; there svc_request is NOINHERIT.
+    // Servers before 16 lack this option; there svc_request is NOINHERIT.
     for (const { member, inherits } of rows) if (inherits !== null) expect(inherits).toBe(member !== "svc_request");
     await manager.query(`begin;
       create function svc.probe() returns text language sql security definer set search_path = '' as 'select current_user::text';

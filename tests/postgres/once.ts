@@ -1,13 +1,13 @@
-/** Queries whose handlers count how often they ran, and fail in the ways that a standby does. */
+/** Queries whose handlers count their runs, and fail as on a standby. */
 import { sql } from "drizzle-orm";
 import { SvcError } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
 
-/** How often each handler began. */
+/** How often each handler has begun. */
 export const begun: Record<string, number> = {};
 
-/** Fails on a standby alone, as a recovery does that goes before the query. */
+/** Fails only on a standby, as a recovery conflict does. */
 export const onlyPrimary = `
   create function public.only_primary() returns text language plpgsql as $$
   begin

@@ -1,5 +1,5 @@
-// If this file fails, svc does not work behind PgBouncer: calls fail, or one user's call runs on what another has left behind
-// on a shared connection. Needs PgBouncer 1.21 or newer; without it these tests are skipped, and say so.
+// If this file fails, svc does not work behind PgBouncer: calls fail, or one user's call is affected by the state that
+// another left on a shared connection. Needs PgBouncer 1.21 or newer; skipped with a message without it.
 import { eq, sql } from "drizzle-orm";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -17,7 +17,7 @@ import { until, workers } from "../support/worker.ts";
 const found = findBouncer();
 const missing = "problem" in found ? ` [skipped: ${found.problem}]` : "";
 
-/** So few that calls have to share them. */
+/** So few that calls must share them. */
 const connections = 3;
 
 const api = apiWith({

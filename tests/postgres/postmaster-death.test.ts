@@ -1,5 +1,5 @@
-// If this file fails, an application whose own PostgreSQL dies answers 503 until somebody restarts it, or says that it runs
-// when it never will again.
+// If this file fails, an application whose own PostgreSQL dies answers 503 until a manual restart, or claims to run
+// when it cannot recover.
 import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,7 +14,7 @@ import { ask, inAnotherProcess, open, serverPid, temporary } from "./clusters.ts
 
 const seconds = 1000;
 const kill = (cluster: { directory: string | null }) => process.kill(serverPid(cluster), "SIGKILL");
-/** Waits for an answer, for as long as the test has. */
+/** Waits for an answer, up to the test's timeout. */
 async function answers(url: string, statement: string): Promise<unknown> {
   for (;;) {
     const answer = await ask(url, statement).catch(() => undefined);
@@ -117,7 +117,7 @@ describe("svc start, whose server is killed", { timeout: 180 * seconds }, () => 
     expect((await fetch(`${baseUrl}/readyz`)).status).toBe(200);
     expect(output().match(/PostgreSQL has ended unexpectedly/g)).toHaveLength(3);
 
-    // It cannot be started any more: the process ends, and says why.
+    // It cannot be restarted: the process ends with the reason.
     kill({ directory });
     await rm(join(directory, "data"), { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     const { code, error } = await command.ended;

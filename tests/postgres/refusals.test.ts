@@ -1,5 +1,5 @@
-// If this file fails, every limit that is reached, every job that another worker has and every duplicate key in unsafeDb costs
-// a new connection: a process under load spends its time, and the server's, on connecting.
+// If this file fails, every reached limit, every job that another worker holds and every duplicate key in unsafeDb
+// costs a new connection: a process under load spends its time, and the server's, on connecting.
 import { pino } from "pino";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { createCredits } from "../../src/ai/credits.ts";

@@ -1,5 +1,5 @@
-// If this file fails, somebody who has just changed something does not see it, because a standby answered that had not got it;
-// or standbys are never asked. Needs pg_basebackup; without it these tests are skipped.
+// If this file fails, a client does not see its own change, because a standby answered that had not received it; or
+// standbys are never used. Needs pg_basebackup; skipped without it.
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,7 +55,7 @@ describe.skipIf(missing)(`standbys for queries${missing}`, () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  /** Calls a procedure and says where the answer stands. */
+  /** Calls a procedure and returns the answer with its position. */
   async function call(path: "query" | "mutation", name: string, args: unknown, position?: string) {
     const headers = {
       "content-type": "application/json",
@@ -76,14 +76,14 @@ describe.skipIf(missing)(`standbys for queries${missing}`, () => {
   }
   const list = (position?: string) => call("query", "notes.list", {}, position);
   const create = (title: string) => call("mutation", "notes.create", { title });
-  /** What the standby has, it keeps from now on. */
+  /** From now on the standby receives nothing new. */
   const pause = async () => {
     await admin.query("select pg_wal_replay_pause()"); // asks for it
     const isPaused = "select pg_get_wal_replay_pause_state() = 'paused' as it";
     await until(async () => (await admin.query(isPaused)).rows[0].it);
   };
   const resume = () => admin.query("select pg_wal_replay_resume()");
-  /** Until a call with this position is answered by the standby, which says no position. */
+  /** Waits until the standby answers a call with this position; its answers carry none. */
   const levelWith = (position: string | null) => until(async () => (await list(position ?? "")).position === null);
 
   test("one that has what the caller has seen answers; one that lags does not, however often it is asked", async () => {
@@ -92,14 +92,14 @@ describe.skipIf(missing)(`standbys for queries${missing}`, () => {
     await pause();
     try {
       const second = await create("second");
-      // Who has not seen the second one may get the standby's answer.
+      // A client that has not seen the second row may get the standby's answer.
       expect((await list(position as string)).json.total).toBe(1);
       for (let attempt = 0; attempt < 5; attempt++) {
         const seen = await list(second.position as string);
         expect(seen.json.total).toBe(2);
         expect(seen.position).not.toBeNull();
       }
-      // Who says nothing, or nonsense, or is new, gets what is there.
+      // A client without a position, with an invalid one, or a new one, gets the current rows.
       for (const said of [undefined, "new", "rubbish", "FFFFFFFFF/0"]) expect((await list(said)).json.total).toBe(2);
       expect((await list()).position).toBeNull();
     } finally {
@@ -125,7 +125,7 @@ describe.skipIf(missing)(`standbys for queries${missing}`, () => {
       await resume();
       await levelWith((await create("later than all")).position);
       await pause();
-      // The client's position is the standby's now; what follows is no mutation that it knows of.
+      // The client's position is now the standby's; it knows of no later mutation.
       expect(await total()).toBe(3);
       const body = JSON.stringify({ name: "notes.create", args: { title: "by fetch" } });
       const headers = { "content-type": "application/json" };
@@ -145,7 +145,7 @@ describe.skipIf(missing)(`standbys for queries${missing}`, () => {
     statementTimeoutMs: 5_000,
     idleInTransactionMs: 5_000,
   };
-  /** Standbys as another process sees them. Calls back with a way to ask for one that suits somebody who has seen nothing. */
+  /** Standbys in another process. Calls back with a function that chooses one for a new client. */
   async function withReplicas(stalest: number, use: (choose: () => unknown, replicas: Replicas) => Promise<void>) {
     const primary = new pg.Pool({ connectionString: db.url("request") });
     const url = Object.assign(new URL(db.url("request")), { port: String(standby.port) });
@@ -247,7 +247,7 @@ describe.skipIf(missing)(`standbys for queries${missing}`, () => {
     });
     expect([answered.status, begun[name]]).toEqual([status, 1]);
     if (answer !== undefined) expect(answered.body.json ?? answered.body.error).toEqual(answer);
-    // What the primary has said must not be missing from the next answer of a standby.
+    // The position in the primary's answer must also be in the next answer of a standby.
     expect(answered.headers.has("svc-position")).toBe(isMoved);
     expect(answered.headers.has("retry-after")).toBe(status === 503);
   });

@@ -1,4 +1,4 @@
-/** Procedures that hand everything to `ctx.rag` and `ctx.grounding`, and a small document to ask about. */
+/** Procedures that call `ctx.rag` and `ctx.grounding`, and a small document to ask about. */
 import { createSvcHttpRouteBuilders, createSvcProcedureBuilders, type WrittenSentence } from "@svc/core";
 import { v } from "../../src/kit/v.ts";
 import { apiWith } from "../support/service.ts";
@@ -61,7 +61,7 @@ async function* lines(sentences: AsyncIterable<WrittenSentence>) {
   for await (const sentence of sentences) yield `${JSON.stringify(sentence)}\n`;
 }
 
-/** Sentence by sentence, when the handler has returned. */
+/** Sends sentence by sentence, after the handler has returned. */
 const stream = createSvcHttpRouteBuilders()
   .post.path("/docs/stream")
   .allowAnonymous()

@@ -1,5 +1,5 @@
-// If this file fails, a stored file does not become a document that answers are grounded on: it is converted twice, its
-// pages are lost, its progress cannot be followed, or somebody ingests a file of others.
+// If this file fails, a stored file does not become a document for grounded answers: it is converted twice, its pages
+// are lost, its progress cannot be followed, or a user ingests another user's file.
 import { createSvcProcedureBuilders } from "@svc/core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { v } from "../../src/kit/v.ts";

@@ -1,4 +1,4 @@
-// If this file fails, answers rest on passages that do not say so, or their citations lead nowhere.
+// If this file fails, answers cite passages that do not support them, or their citations cannot be opened.
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { service, type User } from "../support/service.ts";

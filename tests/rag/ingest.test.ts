@@ -1,4 +1,4 @@
-// If this file fails, documents are stored twice, half, or cut so that citations point elsewhere.
+// If this file fails, documents are stored twice or in part, or are cut so that citations point elsewhere.
 
 import { createSvcProcedureBuilders } from "@svc/core";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { until } from "../support/worker.ts";
 import { handbook, procedures } from "./application.ts";
 
 const db = database();
-/** What an application's model does: here it waits, so that two calls meet. */
+/** A model of the application that waits, so that two calls overlap. */
 const gate = { asked: 0, open: () => {}, wait: Promise.resolve() };
 const ingestWithGate = createSvcProcedureBuilders()
   .mutation.name("docs.ingestWithGate")
@@ -78,7 +78,7 @@ test("of two callers with one document at once one has vectors made, and the oth
   });
   const input = { title: "Handbook", markdown: handbook, scope };
   const callers = [1, 2].map(() => running.mutate(ann, "docs.ingestWithGate", input));
-  // One makes vectors, and the other stands at the lock; without it there would be two who make them.
+  // One computes vectors, the other waits for the lock; without the lock both would compute.
   await until(async () => {
     const waiting = await db.sql(
       "select from pg_locks l join pg_database d on d.oid = l.database where datname = current_database() and locktype = 'advisory' and not granted",

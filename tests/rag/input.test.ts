@@ -1,4 +1,4 @@
-// If this file fails, a mistake in a call becomes a wrong answer or a 500 instead of a sentence that says what is wrong.
+// If this file fails, a mistake in a call causes a wrong answer or a 500 instead of an error that names the mistake.
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { service, type User } from "../support/service.ts";

@@ -1,4 +1,4 @@
-// If this file fails, a question does not find the passage that answers it, or finds one that its asker may not read.
+// If this file fails, a question does not find the passage that answers it, or finds one that the caller may not read.
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { service, type User } from "../support/service.ts";

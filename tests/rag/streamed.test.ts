@@ -1,4 +1,5 @@
-// If this file fails, a streamed answer says what no document says, or goes on for nobody.
+// If this file fails, a streamed answer has sentences that no document supports, or continues after its reader has
+// left.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { aiProvider } from "../support/ai-provider.ts";
 import { database } from "../support/database.ts";

@@ -1,4 +1,4 @@
-// If this file fails, somebody learns from an answer, a list, a count or a score what is in documents of others.
+// If this file fails, an answer, a list, a count or a score discloses the content of other users' documents.
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { service, type User } from "../support/service.ts";

@@ -1,5 +1,5 @@
-// If this file fails, evidence in other words than the claim's is not found by vectors that were supplied, counts for more
-// than vectors can know, or a wrong vector is not called wrong.
+// If this file fails, supplied vectors do not find evidence in other words than the claim's, count for more than they
+// can prove, or an invalid vector is accepted.
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { service, type User } from "../support/service.ts";
@@ -21,7 +21,7 @@ Guests may not stay after eight.
 # Kitchen
 
 Lunch comes at noon.`;
-// Three directions: of people who heal, of guests, of food.
+// Three directions: healing people, guests, food.
 const vectors = [
   [4, 0, 0],
   [0, 2, 0],

@@ -1,5 +1,6 @@
 /**
- * What tests of written answers share: a service whose model writes what a test has it write, and a document to write about.
+ * Shared by the tests of written answers: a service whose model writes what a test defines, and a document to write
+ * about.
  */
 import { expect } from "vitest";
 import type { aiProvider } from "../support/ai-provider.ts";
@@ -15,7 +16,7 @@ export const scope = { corpus: "harbour", visibility: "private" };
 export const fee = { claimText: "Every boat pays a mooring fee of 12 euros per night." };
 export const crane = { claimText: "The crane lifts boats of at most 8 tonnes." };
 
-/** The service, and a user who has the handbook in it. */
+/** The service, and a user who has ingested the handbook. */
 export async function startWriting(db: Database, provider: Provider): Promise<{ svc: TestService; ann: User }> {
   const ai = { chatModel: "gpt-test", timeoutMs: 20_000, creditsPerRequest: 50, baseUrl: provider.url, apiKey: key };
   const svc = new TestService(db, api, { ai } as object);
@@ -31,11 +32,11 @@ interface Quoted {
   text: string;
 }
 
-/** What the model was shown. */
+/** The question and passages that the model received. */
 export const quoted = (body: { messages: { content: string }[] }): { question: string; passages: Quoted[] } =>
   JSON.parse(body.messages[1]?.content ?? "");
 
-/** Has the model write a text; `[fees]` in it becomes the number of the passage of that section. */
+/** Makes the model write a text; `[fees]` in it becomes the number of that section's passage. */
 export function writes(provider: Provider, text: string): void {
   provider.reply = (body) =>
     text.replaceAll(/\[([a-z]+)\]/g, (_, section: string) => {
@@ -44,7 +45,7 @@ export function writes(provider: Provider, text: string): void {
     });
 }
 
-/** A reading transaction ends a moment after its answer is there. */
+/** A reading transaction may end a moment after its answer. */
 export const nobodyWaits = (db: Database) => {
   const idle = "datname = current_database() and state = 'idle in transaction' and query like '%find_evidence%'";
   return expect.poll(() => db.sql(`select query from pg_stat_activity where ${idle}`)).toEqual([]);

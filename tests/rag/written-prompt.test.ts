@@ -1,4 +1,4 @@
-// If this file fails, a sentence of a model's answer is taken for proven by what it does not cite.
+// If this file fails, a sentence of a model's answer counts as proven by passages that it does not cite.
 import { describe, expect, test } from "vitest";
 import { citedSentences, endedSentences } from "../../src/rag/written-prompt.ts";
 

@@ -1,4 +1,5 @@
-// If this file fails, a model's answer says what no document says, or a model is shown what its reader may not read.
+// If this file fails, a model's answer has sentences that no document supports, or a model gets passages that its
+// reader may not read.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { aiProvider } from "../support/ai-provider.ts";
 import { database } from "../support/database.ts";

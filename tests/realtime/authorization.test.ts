@@ -1,6 +1,6 @@
 /**
- * Rights that are taken away while somebody watches: of what commits later nothing reaches them, not even a key. Each event
- * has the id of its transaction, so "later" is no guess. `npm run chaos` does it 2,000 times.
+ * Rights that are revoked during a subscription: nothing of later commits is delivered, not even a key. Each event has
+ * its transaction's id, so "later" is well defined. `npm run chaos` repeats it 2,000 times.
  */
 import { randomInt } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
@@ -20,7 +20,7 @@ async function xidOf(text: string, ...values: unknown[]): Promise<bigint> {
 }
 const xid = "pg_current_xact_id()::text as xid";
 
-/** Somebody who watches their notes, one of them, and the boards of their team. */
+/** A user who watches the own notes, one of them, and the boards of a team. */
 class Watcher {
   user!: User;
   socket!: Socket;
@@ -52,7 +52,7 @@ class Watcher {
     await this.socket.wait({ type: "query:subscribed" });
   }
 
-  /** Waits until it has heard everything of now, or is closed. @returns the transactions it heard of */
+  /** Waits until it has received all events so far, or is closed. @returns their transactions */
   async heard(): Promise<bigint[]> {
     const key = `guestbook.get::{"id":${randomInt(1e9)}}`;
     this.socket.send({ type: "subscribe", query: key });
@@ -68,7 +68,7 @@ const later = {
     xidOf(`insert into notes (user_id, title) values ($1, 'later') returning ${xid}`, user.id),
 };
 
-/** How a right ends, and what happens afterwards that must not be told. Where the session is gone, nothing must. */
+/** How a right ends, and later changes that must not be delivered. After the end of a session none may be. */
 interface Gone {
   at: bigint;
   later: (() => Promise<bigint>)[];
@@ -107,7 +107,7 @@ test(
     let told = 0;
     for (let seen = 0, turn = 0; seen < events; turn++) {
       const [name, end] = ways[turn % ways.length] as (typeof ways)[number];
-      // Heard: the proof that it would hear of these rows.
+      // These arrive, which proves that it receives events of these rows.
       const before = [await later.note(one), await later.board(one)];
       const { at, later: afterwards } = await end(one, other);
       const after: bigint[] = [];

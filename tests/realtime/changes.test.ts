@@ -1,4 +1,4 @@
-/** The reader of the write-ahead log: what is told about what a transaction did. */
+/** The reader of the write-ahead log: the events of a transaction. */
 import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { defineApi } from "../../src/app/api.ts";
@@ -12,7 +12,7 @@ const db = database();
 const log = createLog("silent");
 const heard: TransactionEvents[] = [];
 let lives = 0;
-/** When the transaction that was told last was committed. */
+/** Commit time of the last reported transaction. */
 let committedAt = 0;
 let reader: ChangeReader;
 let admin: pg.Client;
@@ -47,7 +47,7 @@ beforeEach(() => {
 });
 
 let markers = 0;
-/** The topics of the next transactions, sorted; a marker of its own tells that all before it have come. */
+/** The topics of the next transactions, sorted; a separate marker shows that all earlier ones have arrived. */
 async function told(): Promise<string[][]> {
   const marker = `marker${++markers}`;
   await admin.query("select svc.emit_message($1)", [JSON.stringify({ invalidate: marker })]);
@@ -107,7 +107,7 @@ describe("a transaction", () => {
     expect([...(events?.topics ?? [])]).toEqual(expect.arrayContaining(["list:notes:ann", "list:notes:bob"]));
   });
 
-  // Else the lag of changes in /metrics and /readyz would be 0 whatever happens.
+  // Otherwise the lag of changes in /metrics and /readyz would always be 0.
   test("is told with the time of its commit by the server's clock", async () => {
     const clock = async (): Promise<number> =>
       Number((await admin.query("select extract(epoch from clock_timestamp()) * 1000 as ms")).rows[0].ms);

@@ -1,6 +1,6 @@
 /**
- * Whatever happens, in the end every client shows what is in the database: random writes, lost connections, a reader that
- * is killed, a service that is killed and starts anew. `npm run chaos` does it with 200 clients and 20,000 writes.
+ * In the end every client shows the data of the database: after random writes, lost connections, a killed reader, and a
+ * killed and restarted service. `npm run chaos` does it with 200 clients and 20,000 writes.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { randomInt } from "node:crypto";
@@ -24,7 +24,7 @@ let child: ChildProcess | undefined;
 let proxy: FlakyProxy;
 const open: SvcClient<typeof api>[] = [];
 
-/** @returns its address */
+/** @returns the service's address */
 async function startService(port = 0): Promise<string> {
   const file = join(import.meta.dirname, "../support/realtime-child.ts");
   child = fork(file, [JSON.stringify(db.urls), secret, String(port)]);
@@ -46,7 +46,7 @@ afterAll(async () => {
   await killService();
 });
 
-/** A client that shows notes of its user, and boards of its team, whose list has a scope. */
+/** A client that shows notes of its user, and boards of its team in a list with a scope. */
 async function show(name: string, team: string) {
   const auth = createAuthClient(proxy.url, { sessionTokenStorage: "memory" });
   const client = createSvcClient({ api, baseUrl: proxy.url, auth });
@@ -110,10 +110,10 @@ async function killAndRestart(): Promise<void> {
   await killService();
   await startService(proxy.port);
 }
-/** Of twenty rounds, ten kill the service and five its reader of the log; some connections break in each. */
+/** Of twenty rounds, ten kill the service and five the reader of the log; some connections break in each. */
 const disasters = [breakReader, killAndRestart, () => proxy.breakAll(), killAndRestart];
 
-/** Waits until all show what is there. @returns how long that took, in milliseconds */
+/** Waits until all clients show the database's state. @returns the duration in milliseconds */
 async function converge(everybody: Shown[]): Promise<number> {
   const start = performance.now();
   for (const one of everybody) {
@@ -149,7 +149,7 @@ test(
       taken.push(Math.round(await converge(everybody)));
       if (isLong) console.info(`round ${round + 1} of ${rounds}: the same everywhere after ${taken.at(-1)} ms`);
     }
-    // Only where nothing else is run beside it.
+    // Only when no other tests run at the same time.
     if (isLong) expect(Math.max(...taken)).toBeLessThan(5_000);
     const flows = () => open.map(({ realtime }) => realtime.getStatus());
     await expect.poll(flows, { timeout: 60_000 }).toEqual(Array(clients).fill("live"));

@@ -1,4 +1,5 @@
-// If this file fails, an operator is not told that the log's readers have no room, or that a forgotten slot fills the disk.
+// If this file fails, svc does not report that no replication slot is available, or that a forgotten slot fills the
+// disk.
 import { describe, expect, test } from "vitest";
 import { forgetful } from "../../src/cli/doctor-durability.ts";
 import { examineReplication, type ReplicationState, replicationState } from "../../src/cli/doctor-replication.ts";
@@ -35,7 +36,7 @@ describe("svc doctor", () => {
     [
       "nobody reads a slot",
       { held: [{ name: "old", active: false, status: "extended", bytes: 3e9 }] },
-      /^advice Nobody reads the slot old: it keeps 2861 MiB.*pg_drop_replication_slot\('old'\)/s,
+      /^advice No process reads the slot old: it retains 2861 MiB.*pg_drop_replication_slot\('old'\)/s,
     ],
     [
       "a slot has lost its log",

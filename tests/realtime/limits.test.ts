@@ -1,4 +1,4 @@
-// If this file fails, somebody without an account can fill the memory of a process with subscriptions, or keep it busy.
+// If this file fails, an anonymous client can fill the memory of a process with subscriptions, or keep it busy.
 import { once } from "node:events";
 import { connect as connectTcp } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -80,7 +80,7 @@ describe("sockets of one address", () => {
   beforeAll(() => few.start());
   afterAll(() => few.stop());
 
-  /** @returns the status, once the upgrade is answered */
+  /** @returns the status of the upgrade's answer */
   const upgraded = (from: string) =>
     new Promise<{ status?: number | undefined; after?: string | undefined; websocket: WebSocket }>((resolve) => {
       const { websocket } = new Socket(`${few.url.replace("http", "ws")}/ws`, { headers: { "x-forwarded-for": from } });

@@ -1,4 +1,4 @@
-// If this file fails, scopeFromRow gets other rows than the application knows, and puts them into wrong buckets.
+// If this file fails, scopeFromRow gets rows with other values than the application knows, and returns wrong scopes.
 import { drizzle } from "drizzle-orm/node-postgres";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { defineApi } from "../../src/app/api.ts";
@@ -15,7 +15,7 @@ const db = database();
 const rows: (typeof samples.$inferSelect)[] = [];
 const told: string[] = [];
 let fails = false;
-/** Starts a reader that tells `rows` and `told`. */
+/** Starts a reader that records `rows` and `told`. */
 let read: (url: string, beatMs?: number) => { reader: ChangeReader; lives: () => number; losses: () => number };
 let reader: ChangeReader;
 
@@ -108,7 +108,8 @@ test("when scopeFromRow fails, or the old row is not logged, all lists of the re
 test("a server that has fallen silent is left, and the gap is told", async () => {
   await reader.stop();
   const proxy = await PostgresProxy.start(db.url("replication"));
-  // So impatient that it may take a busy server for a silent one, too: then it begins anew, and writes go on until it hears.
+  // So impatient that it may take a busy server for a silent one: it then reconnects, and writes continue until it
+  // receives them.
   const { reader: impatient, lives, losses } = read(proxy.url, 100);
   await expect.poll(lives).toBeGreaterThan(0);
   const before = losses();

@@ -1,4 +1,4 @@
-// If this file fails, an option of createCrud does not keep its word about what subscribers hear.
+// If this file fails, an option of createCrud does not have its documented effect on subscribers.
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { bearer, service } from "../support/service.ts";
@@ -9,7 +9,7 @@ const running = service(db);
 beforeAll(() => db.sql("set synchronous_commit to on"));
 const connect = sockets(running);
 
-/** Somebody with a note, who watches list and row of a resource; and a socket that hears of every note. */
+/** A user with a note who watches list and row of a resource, and a socket that receives events of every note. */
 async function watching(prefix: string) {
   const ann = await running.signUp("ann");
   const [note] = await db.sql("insert into notes (user_id, title) values ($1, 'x') returning id", [ann.id]);

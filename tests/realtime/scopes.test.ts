@@ -1,4 +1,4 @@
-// If this file fails, lists miss changes of their scope, or people hear of what others keep to themselves.
+// If this file fails, lists miss changes of their scope, or subscribers receive private changes of others.
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
@@ -26,7 +26,7 @@ const authorize = (user: User | null, query: unknown, args?: unknown) =>
 const ofTeam = (teamId: string, more = {}) => ({ filters: { teamId }, ...more });
 const ofRank = (rank: string, published: boolean) => ({ filters: { rank, published } });
 
-/** Somebody who is a member of teams. */
+/** A user who is a member of teams. */
 async function member(name: string, ...teams: string[]): Promise<User> {
   const user = await running.signUp(name);
   for (const team of teams) await running.mutate(user, "memberships.create", { teamId: team });
@@ -199,7 +199,7 @@ describe("a grant", () => {
     const grant = { query: "team_boards.list", subscriptionKey: "team_boards.list#x", topics: ["key:guestbook.list"] };
     const sign = (ms: number) => new Grants([secret]).sign({ ...grant, user: ann.id, expiresAt: Date.now() + ms });
     const { query, subscriptionKey } = grant;
-    // As briefly as this machine lets it be used at all.
+    // As short as this machine allows a grant to be used.
     const isTaken = ({ type }: { type: string }) => type === "query:subscribed" || type === "error";
     for (let ms = 500, type = ""; type !== "query:subscribed"; ms *= 2) {
       socket.frames.length = 0;

@@ -1,4 +1,4 @@
-// If this file fails, one client that does not read can fill the memory of the service, or hold up everybody else.
+// If this file fails, one client that does not read can fill the memory of the service, or delay other clients.
 import { once } from "node:events";
 import { connect as connectTcp, type Socket as TcpSocket } from "node:net";
 import { setFlagsFromString } from "node:v8";
@@ -25,13 +25,13 @@ afterAll(() => {
   for (const socket of slow) socket.destroy();
 });
 
-/** A frame from a client is masked; this mask leaves it as it is. */
+/** A frame from a client is masked; this mask does not change it. */
 function clientFrame(text: string): Buffer {
   const payload = Buffer.from(text);
   return Buffer.concat([Buffer.from([0x81, 0x80 | payload.length, 0, 0, 0, 0]), payload]);
 }
 
-/** Shakes hands, subscribes, and reads no more. */
+/** Opens a socket, subscribes, and stops reading. */
 async function subscribeAndSleep(): Promise<TcpSocket> {
   const socket = connectTcp(Number(new URL(running.url).port), "127.0.0.1");
   slow.push(socket);
@@ -54,7 +54,7 @@ async function subscribeAndSleep(): Promise<TcpSocket> {
 
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
-/** In bytes: what frames wait in. */
+/** In bytes: buffers of waiting frames. */
 function held(): number {
   collectGarbage();
   return process.memoryUsage().arrayBuffers;
@@ -72,7 +72,7 @@ test("sockets that never read are dropped with 1013, and the others hear everyth
   const before = held();
   const filler = "x".repeat(60_000);
   let sent = 0;
-  // Until the kernel's buffers are full and ours too: how much that takes is the kernel's affair.
+  // Until the kernel's buffers and ours are full; the kernel decides how much that takes.
   while ((await metric("svc_realtime_dropped_total")) < sleepers && sent < 2_000) {
     for (let n = 0; n < 20; n++) {
       const message = JSON.stringify({ emit: "test.board", data: { number: sent++, filler } });
@@ -82,7 +82,7 @@ test("sockets that never read are dropped with 1013, and the others hear everyth
     }
   }
   expect(await metric("svc_realtime_dropped_total")).toBe(sleepers);
-  // Who wakes up in time learns why, behind what was waiting.
+  // A client that continues in time learns the reason after the waiting frames.
   const [sleeper] = slow as [TcpSocket];
   let tail = Buffer.alloc(0);
   sleeper.on("data", (data) => {

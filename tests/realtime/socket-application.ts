@@ -1,11 +1,11 @@
-/** The queries that socket.test.ts watches, and a mutation that tells of them in every way there is. */
+/** The queries that socket.test.ts watches, and a mutation that emits events in every way. */
 import { z } from "zod";
 import { operationKey } from "../../client/sdk/src/key.ts";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
 import { v } from "../../src/kit/v.ts";
 
 const { query, mutation } = createSvcProcedureBuilders();
-/** How often something was told. */
+/** How often an event was emitted. */
 export let count = 0;
 const board = query
   .name("test.board")
@@ -17,7 +17,7 @@ const since = query
   .allowAnonymous()
   .input(z.object({ from: z.date(), id: z.bigint() }))
   .handler(() => count);
-/** The same arguments in another order: one key. */
+/** The same arguments in another order give the same key. */
 export const [from, id] = [new Date(0), 7n];
 export const sinceKey = operationKey({ kind: "query", name: "test.since" }, { from, id });
 const tell = mutation

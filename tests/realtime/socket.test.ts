@@ -1,4 +1,4 @@
-/** Realtime as a client meets it: real sockets on a real service; changes by requests and by SQL. */
+/** Realtime from a client's view: real sockets on a real service, with changes by requests and by SQL. */
 import { once } from "node:events";
 import { connect as connectTcp } from "node:net";
 import { text } from "node:stream/consumers";

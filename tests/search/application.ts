@@ -1,4 +1,4 @@
-/** Procedures that hand everything to `ctx.search` and its siblings, and a few pages to look for. */
+/** Procedures that call `ctx.search` and the other searches, and a few pages to find. */
 import { createSvcProcedureBuilders } from "@svc/core";
 import { v } from "../../src/kit/v.ts";
 import { pages } from "../fixture/backend/schema.ts";
@@ -15,7 +15,7 @@ export const searches = {
   vectorSearch: call("vectorSearch").handler(({ context, input: { table = pages, ...options } }) =>
     context.vectorSearch(table, options),
   ),
-  /** JSON has no number that is none, and no infinity: the handler puts it in. */
+  /** JSON has no NaN and no infinity, so the handler inserts them. */
   vectorWith: call("vectorWith").handler(({ context, input: { odd, ...options } }) =>
     context.vectorSearch(pages, {
       ...options,

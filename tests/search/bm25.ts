@@ -1,4 +1,4 @@
-/** BM25 as it is defined, over all rows: no index, no shortcuts. What searches are compared with. */
+/** BM25 by its definition, over all rows, without an index or shortcuts: the reference for searches. */
 
 /** @param texts by row; their words and those of the query must be their own stems. @returns scores of the rows that match */
 export function bm25<Key>(texts: ReadonlyMap<Key, string>, query: readonly string[]): Map<Key, number> {

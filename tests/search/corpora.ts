@@ -1,4 +1,6 @@
-/** Published collections with judged queries, where this machine has them: `shared/corpora` beside or above the project. */
+/**
+ * Published collections with judged queries, if this machine has them: `shared/corpora` beside or above the project.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { root } from "../support/global-setup.ts";

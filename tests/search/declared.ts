@@ -1,4 +1,4 @@
-/** Tables that are searchable in every way that `searchable` can be declared, and what their policies should show. */
+/** Tables with every possible declaration of `searchable`, and what their policies should show. */
 import { ownerRls, searchable } from "@svc/core";
 import { integer, pgTable, serial, text } from "drizzle-orm/pg-core";
 
@@ -11,23 +11,23 @@ const columns = {
   visibility: text("visibility").notNull().default("private"),
 };
 
-/** Nothing is said: private rows of one corpus. */
+/** Without options: private rows of one corpus. */
 export const diaries = pgTable("diaries", columns, (t) => [
   ...ownerRls(t.userId),
   ...searchable({ fields: [t.title], owner: t.userId }),
 ]);
 
-/** All columns are named, and no policy stands beside: `searchable` alone decides who reads. */
+/** All columns are declared, and there is no other policy: `searchable` alone decides who reads. */
 export const papers = pgTable("papers", columns, (t) =>
   searchable({ fields: [t.title], corpus: t.corpus, visibility: t.visibility, owner: t.userId }),
 );
 
-/** Every row is for whoever is signed in. */
+/** Every row is shared with all signed-in users. */
 export const manuals = pgTable("manuals", columns, (t) =>
   searchable({ fields: [t.title], corpus: t.corpus, visibility: "shared", owner: t.userId }),
 );
 
-/** Every row is for anyone, and nobody's. */
+/** Every row is public, without an owner. */
 export const bulletins = pgTable("bulletins", columns, (t) =>
   searchable({ fields: [t.title], language: "simple", visibility: "public" }),
 );
@@ -43,7 +43,7 @@ export interface Row {
   visibility: string;
 }
 
-/** The scope that a row is in, by what its table declares. */
+/** The scope of a row, by its table's declaration. */
 export function placeOf(table: keyof typeof tables, row: Row): Pick<Row, "corpus" | "visibility"> {
   const always = { diaries: "private", papers: row.visibility, manuals: "shared", bulletins: "public" }[table];
   return { corpus: table === "papers" || table === "manuals" ? row.corpus : "default", visibility: always };

@@ -1,4 +1,4 @@
-// If this file fails, somebody's strange query takes a search down instead of finding something or being refused.
+// If this file fails, an unusual query makes a search fail instead of finding something or being refused.
 
 import { beforeAll, expect, test } from "vitest";
 import { database } from "../support/database.ts";
@@ -73,7 +73,8 @@ const piece = fc.oneof(
   ),
 );
 const hostile = fc.array(piece, { maxLength: 20 });
-// The first text takes seconds on a busy machine, longer than the service keeps an idle connection: before there is one.
+// The first text takes seconds on a busy machine, longer than the service keeps an idle connection, so generate it
+// before.
 fc.sample(hostile, 1);
 
 test("whatever is asked, the answer is a result or a 400", { timeout: 1_800_000 }, async () => {

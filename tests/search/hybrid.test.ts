@@ -1,4 +1,4 @@
-// If this file fails, asking by words and by a vector together finds clearly less than one of the two alone.
+// If this file fails, hybrid search finds clearly less than keyword or vector search alone.
 import { describe, expect, inject, test } from "vitest";
 import { database } from "../support/database.ts";
 import { corporaFolder, judged, ndcg } from "./corpora.ts";
@@ -8,7 +8,7 @@ const db = database();
 const folder = corporaFolder();
 if (!folder) console.warn("skipped: there is no shared/corpora above this project");
 const isLong = Number(process.env.FUZZ_RUNS ?? 0) > 0;
-// What ctx.hybridSearch asks for unless it is told otherwise.
+// The defaults of ctx.hybridSearch.
 const defaults = { keywordCandidateLimit: 100, vectorCandidateLimit: 100, k: 60, keywordWeight: 1, vectorWeight: 1 };
 
 interface Fused {
@@ -38,11 +38,11 @@ describe.skipIf(!folder || !inject("vector"))("hybrid search is at most 0.005 be
 
     const indexed = await indexedTerms(table);
     const texts = [...indexed.values()];
-    // What keeps company, and what is hardly more than noise: the first is worth more than the words, here and there.
+    // Vectors of co-occurrence, and vectors that are nearly noise: the former are sometimes better than words.
     const kinds = { lsa: lsa(texts, 100), hashed: hashed(128) };
     for (const [kind, vectorOf] of Object.entries(kinds)) {
       const size = vectorOf(texts[0] as Counts).length;
-      // Without an index on it: the nearest are exact. The triggers need not look again at texts that stay what they are.
+      // Without an index, so that the nearest rows are exact. The triggers need not process unchanged texts again.
       await db.sql(`alter table ${table} disable trigger user, add column ${kind} extensions.vector(${size})`);
       await db.sql(
         `update ${table} t set ${kind} = e.vector::extensions.vector
@@ -111,7 +111,7 @@ async function indexedTerms(table: string): Promise<Map<string, Counts>> {
   return new Map(rows.map(({ id, terms }) => [id, new Map(Object.entries(terms ?? {}))]));
 }
 
-/** The terms of texts as a search knows them. */
+/** The terms of texts in the search index. */
 async function termsOf(texts: string[], language: string): Promise<Counts[]> {
   const rows = await db.sql<{ terms: [string, number][] | null }>(
     `select (select json_agg(json_build_array(term, n)) from (

@@ -1,4 +1,4 @@
-// If this file fails, the index has drifted from its table: rows are missed, or scored by numbers that are not so.
+// If this file fails, the index does not match its table: rows are missed, or have wrong scores.
 
 import { expect, test } from "vitest";
 import { database } from "../support/database.ts";
@@ -16,7 +16,7 @@ interface Row {
   body: string;
 }
 
-/** The scores that rows should have. Words of the test are their own stems. */
+/** The expected scores of rows. Words of the test are their own stems. */
 const reference = (rows: Row[], fields: ("title" | "body")[], query: string[]) =>
   bm25(new Map(rows.map((row) => [row.id, fields.map((field) => row[field]).join(" ")])), query);
 
@@ -69,7 +69,7 @@ test("writers at the same time neither wait for each other nor miscount", async 
   const clients = await Promise.all(Array.from({ length: 6 }, () => db.connect("admin")));
   const insert = "insert into pages (user_id, title, visibility) values ('ann', $1, 'public')";
   await clients[0]?.query(insert, ["boat"]);
-  // All of them hold their transactions open over the same words: whoever waited for another would wait for ever.
+  // All of them keep transactions open over the same words: if one waited for another, it would wait for ever.
   for (const client of clients) await client.query("begin");
   for (let round = 0; round < 40; round++) {
     for (const client of clients) await client.query(insert, ["boat house"]);
@@ -93,7 +93,7 @@ test("a truncated table is not found any more", async () => {
 
 test("the best ten are the first ten of all, although most matches are never looked at", async () => {
   await db.sql("truncate pages");
-  // Word n stands in about every n-th page: common words and rare ones.
+  // Word n occurs in about every n-th page: common words and rare ones.
   await db.sql(`
     insert into pages (user_id, title, body, visibility)
     select 'ann', 'page', (
@@ -122,7 +122,7 @@ test("the best ten are the first ten of all, although most matches are never loo
     for (const wanted of [1, 10, 50]) expect(scores(await find(query, wanted))).toEqual(scores(all.slice(0, wanted)));
   }
 
-  // Of 4,000 pages that match, filters admit a few, none of which is among the first thousands.
+  // Of 4,000 matching pages, filters admit a few, none of which is among the first thousands.
   const last = (await find("w1 page filler", null)).slice(-12).map(({ row_id }) => row_id);
   const admitted = JSON.stringify([
     { column: { name: "id", kind: "uuid", type: "uuid", castType: "uuid" }, op: "in", value: last },

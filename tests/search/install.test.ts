@@ -1,4 +1,4 @@
-// If this file fails, a table that becomes searchable is searched in part, or its words are miscounted.
+// If this file fails, a table that becomes searchable is indexed only in part, or its words are miscounted.
 import { expect, test } from "vitest";
 import { database } from "../support/database.ts";
 

@@ -1,20 +1,20 @@
 /**
- * Vectors that a test can make itself: latent semantic analysis, the strongest directions of the TF-IDF matrix of a
- * collection, found by subspace iteration from a fixed start. They say which words keep company in this collection and
- * nothing of meaning: a stand-in for a model's vectors, with which the fusion of two unequal legs can be judged.
+ * Vectors that a test can compute: latent semantic analysis, the strongest directions of the TF-IDF matrix of a
+ * collection, found by subspace iteration from a fixed start. They tell which words occur together in the collection,
+ * and nothing about meaning. They replace a model's vectors, to judge the fusion of two unequal legs.
  */
 
 import { createHash } from "node:crypto";
 
-/** Terms of a text, and how often it has them. */
+/** Terms of a text with their counts. */
 export type Counts = ReadonlyMap<string, number>;
 
-/** @returns a function from a text's terms to its vector of length 1; all zero for a text of unknown terms */
+/** @returns a function from a text's terms to its vector of length 1; all zeros for a text of unknown terms */
 export function lsa(texts: readonly Counts[], dimensions: number, passes = 6): (text: Counts) => number[] {
   const places = new Map<string, number>();
   const holding: number[] = [];
   for (const text of texts) {
-    // In order: where a term stands decides what the iteration begins with.
+    // Sorted, because the order of terms determines the start of the iteration.
     for (const term of [...text.keys()].toSorted()) {
       const place = places.get(term) ?? places.set(term, places.size).size - 1;
       holding[place] = (holding[place] ?? 0) + 1;
@@ -46,8 +46,8 @@ export function lsa(texts: readonly Counts[], dimensions: number, passes = 6): (
 }
 
 /**
- * Hashed words: each term adds to one place, chosen by its hash, and with a sign of its own. Terms that share a place are
- * the same to it. Nothing of meaning, and much noise; never to be called semantic.
+ * Hashed words: each term adds to one dimension, chosen by its hash, with a sign. Terms in the same dimension cannot be
+ * distinguished. It carries no meaning and much noise, and must never be called semantic.
  *
  * @returns a function from a text's terms to its vector of length 1; all zero for a text without terms
  */
@@ -64,7 +64,7 @@ export function hashed(dimensions: number): (text: Counts) => number[] {
   };
 }
 
-/** Of a sparse matrix: which columns are not zero, and what they hold. */
+/** A row of a sparse matrix: the columns that are not zero, and their values. */
 interface Row {
   at: Int32Array;
   weights: Float64Array;
@@ -89,7 +89,7 @@ function throughMatrix(rows: Row[], axis: Float64Array): Float64Array {
   return product;
 }
 
-/** Gram and Schmidt's, in place. */
+/** Gram-Schmidt, in place. */
 function orthonormal(axes: Float64Array[]): Float64Array[] {
   for (const [at, axis] of axes.entries()) {
     for (const other of axes.slice(0, at)) {

@@ -1,4 +1,4 @@
-/** Options that a search refuses: the search, what the answer names, and the options. */
+/** Options that a search refuses: the search, the part that the answer names, and the options. */
 export const mistakes = [
   ["search", "table", { table: "page" }],
   ["search", "table", { table: "notes" }],

@@ -1,4 +1,4 @@
-// If this file fails, somebody whose rows are few among many finds none by their vectors, although they are there.
+// If this file fails, a user with few rows among many finds none of them by vector.
 import { describe, expect, inject, test } from "vitest";
 import { database } from "../support/database.ts";
 
@@ -16,7 +16,7 @@ describe.skipIf(!inject("vector"))("vector search", () => {
     await db.sql("select svc_private.install_search($1, 'marks')", [JSON.stringify(declared)]);
     const client = await db.connect("admin");
     await client.query("begin; set local hnsw.max_scan_tuples = 400; set local hnsw.iterative_scan = 'strict_order'");
-    // So that the planner takes the index.
+    // Makes the planner use the index.
     await client.query(
       "set local enable_seqscan = off; set local enable_sort = off; set local search_path = public, extensions",
     );

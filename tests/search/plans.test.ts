@@ -1,4 +1,4 @@
-// If this file fails, a search reads the whole index where a part would do, and takes longer with every row.
+// If this file fails, a search reads the whole index instead of a part, and gets slower with every row.
 import type pg from "pg";
 import { beforeAll, expect, test } from "vitest";
 import { database } from "../support/database.ts";
@@ -7,12 +7,12 @@ const db = database();
 let client: pg.Client;
 beforeAll(async () => {
   client = await db.connect("admin");
-  // One transaction that never ends: nobody counts the rows, and for the planner the index is as empty as it was.
+  // One transaction that never ends: statistics stay empty, so the planner takes the index for empty.
   await client.query("begin");
   await client.query("create table planned (id integer primary key, body text)");
   const declared = [{ table: '"public"."planned"', id: "id", fields: ["body"], language: "english", always: "public" }];
   await client.query("select svc_private.install_search($1)", [JSON.stringify(declared)]);
-  // Words of which each stands in a half, a third, … of the notes, some of them several times.
+  // Words that occur in a half, a third, … of the notes, some of them several times.
   await client.query(
     `insert into planned
      select p, string_agg(repeat('word' || n || ' ', 1 + abs(hashint4(p + n)) % 20 / 17), ' ')
@@ -74,7 +74,7 @@ test("however many rows might be among the best, so many are opened and no more,
   const { rows, documents } = await search(words.join(" "));
   expect(rows).toHaveLength(10);
   expect(documents).toBeLessThan(3_500); // of 6,000
-  // Few enough words at a time for all rows; a row's score is the sum of what they give.
+  // Few enough words at a time for all rows; a row's score is the sum over them.
   const scores = new Map<string, number>();
   for (let first = 0; first < words.length; first += 50) {
     for (const { row_id, score } of await find(words.slice(first, first + 50).join(" "), null)) {
@@ -91,7 +91,7 @@ test("however many rows might be among the best, so many are opened and no more,
 test("where many rows must be opened, only the rarest of many words count", async () => {
   const words = Array.from({ length: 200 }, (_, n) => `word${n + 1}`);
   const rows = Array.from({ length: 50 }, (_, n) => String(n + 1));
-  // Named so often, they are as dear as 10,000: a hundred words each.
+  // Repeated so often, they cost as much as 10,000 words: a hundred each.
   const score = async (from: number, times: number) => {
     const among = Array.from({ length: times }, () => rows).flat();
     const { rows: found } = await client.query(

@@ -1,4 +1,4 @@
-// If this file fails, keyword search shows worse results than plain BM25 does.
+// If this file fails, keyword search ranks worse than plain BM25.
 import { describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { corporaFolder, judged, ndcg } from "./corpora.ts";
@@ -13,7 +13,7 @@ describe.skipIf(!folder)("nDCG@10 is at least 0.98 of BM25's on", () => {
     { set: "scifact-train", language: "english", bm25: 0.696 },
     { set: "korquad-dev", language: "simple", bm25: 0.957 },
   ];
-  // Half a minute goes to the largest: `npm run fuzz` looks at it, too.
+  // The largest set takes half a minute; `npm run fuzz` includes it.
   const some = process.env.FUZZ_RUNS ? sets : sets.filter(({ set }) => set !== "scifact-train");
   test.for(some)("$set", { timeout: 300_000 }, async ({ set, language, bm25 }) => {
     const { docs, queries, relevant } = judged(folder ?? "", set);
@@ -45,7 +45,7 @@ describe.skipIf(!folder)("nDCG@10 is at least 0.98 of BM25's on", () => {
         sum += ndcg(rows[0]?.row_ids ?? [], relevant.get(query.id) ?? new Map());
       }
     };
-    // Each connection keeps a core busy.
+    // Each connection keeps one core busy.
     await Promise.all([ask(), ask()]);
     const reached = sum / asked.length;
     const searched = performance.now() - indexed;

@@ -1,4 +1,4 @@
-// If this file fails, searches miss rows, show wrong ones, or answer mistakes with something unclear.
+// If this file fails, searches miss rows, show wrong ones, or answer mistakes with an unclear error.
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { database } from "../support/database.ts";
 import { service, type User } from "../support/service.ts";
@@ -236,7 +236,7 @@ describe.skipIf(!hasVectors)("with vectors", () => {
     const trust = Math.min(2, 0.35 * contrast ** 2);
     expect(trust).toBeLessThan(0.9);
 
-    // The nearest counts 1 of at least 3 there; whether the words have found it decides what is added.
+    // The nearest counts 1 of at least 3 there; whether words found it too decides what is added.
     const fused = await call("hybridSearch", { query: "boat house", vector, tuning: { vectorCandidateLimit: 2 } });
     const share =
       (keyword.find(({ id }: { id: string }) => id === nearest[0].id)?.score ?? keyword.at(-1).score) -

@@ -1,4 +1,4 @@
-// If this file fails, a snippet shows text that was not written, or marks what nobody asked for.
+// If this file fails, a snippet shows text that the row does not have, or marks the wrong words.
 
 import { expect, test } from "vitest";
 import { database } from "../support/database.ts";
@@ -51,7 +51,7 @@ test("shows what was written, and marks the pairs of the query and nothing else"
   for (const [at, parts] of (await snippets(asked)).entries()) {
     const { content, query } = asked[at] as (typeof asked)[0];
     const wanted = new Set(query.split(/[ 。]+/).flatMap(terms));
-    // Every run by itself: which of its characters stand in a pair of the query.
+    // Run by run: which of its characters are in a pair of the query.
     const expected = content.replace(/[^ 。]+/g, (run) => {
       const hits = [...run].map((_, i) => wanted.has(run.slice(i, i + 2)) && (i + 1 < run.length || run.length === 1));
       const marks = [...run].map((one, i) => (hits[i] || hits[i - 1] ? `[${one}]` : one));
@@ -63,7 +63,7 @@ test("shows what was written, and marks the pairs of the query and nothing else"
 
 test("a page of long texts is looked at to an equal depth, and no further than a page may be", async () => {
   await db.sql("create table long_texts (id integer primary key, body text)");
-  // Few words, each of them long: what is counted is characters.
+  // Few but long words: the limit counts characters.
   await db.sql(
     "insert into long_texts select n, repeat(repeat('x', 999) || ' ', 90) || 'boat' from generate_series(1, 12) as n",
   );

@@ -72,7 +72,7 @@ test("nobody finds a row of others, reads a snippet of one, or sees it count in 
         caller ?? "",
         caller ? "svc_authenticated" : "svc_anonymous",
       ]);
-      // Straight into SQL: the database alone has to hold, whatever owner a scope names.
+      // Directly in SQL: the database alone must protect the rows, whatever owner a scope names.
       const filters = rank === null ? [] : [{ column: rankColumn, op: "eq", value: rank }];
       const { rows: found } = await client.query<Found>(statements[mode], [
         JSON.stringify(target),
@@ -83,7 +83,7 @@ test("nobody finds a row of others, reads a snippet of one, or sees it count in 
         limit,
         offset,
       ]);
-      // Snippets of some that were found and of rows that were not: those that the caller may read, and no more.
+      // Snippets for some found rows and for others: only those that the caller may read are returned.
       const asked = [...found.slice(0, 3).map(({ id }) => id), ...rows.slice(sample, sample + 3).map(({ id }) => id)];
       const { rows: snippets } = await client.query(
         "select id, parts from svc.search_snippets($1, '{title,body}', $2, $3, $4)",
@@ -97,7 +97,7 @@ test("nobody finds a row of others, reads a snippet of one, or sees it count in 
       expect(snippets.map(({ id }) => id).toSorted()).toEqual(
         [...new Set(asked)].filter((id) => readable.has(id)).toSorted(),
       );
-      // Everything that may count in a score, and what of it may be found.
+      // All rows that may count in a score, and those of them that may be found.
       const group = rows.filter((row) => row.corpus === corpus && row.visibility === visibility && mayRead(row));
       const scores = bm25(new Map(group.map(({ id, title, body }) => [id, `${title} ${body}`])), query);
       const allowed = new Map(
@@ -117,7 +117,7 @@ test("nobody finds a row of others, reads a snippet of one, or sees it count in 
   );
 });
 
-/** Of a vector as text and the one that is asked for. */
+/** The similarity of a vector as text and the requested one. */
 function similarity(text = "[]"): number {
   const vector: number[] = JSON.parse(text);
   return vector.reduce((sum, one) => sum + one, 0) / (Math.hypot(...vector) * Math.sqrt(3));

@@ -1,12 +1,12 @@
-// If this file fails, search finds nothing, or ranks by other numbers, once an application with rows is upgraded.
+// If this file fails, search finds nothing, or has other scores, after an upgrade of an application with rows.
 import { expect, test } from "vitest";
 import { migrate } from "../../src/migrate/migrate.ts";
 import { Database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
 /**
- * One row for each term and document, as the migrations before 0018 kept them; since 0016 with the document's lengths. Words
- * of the test are their own stems.
+ * One row for each term and document, as in migrations before 0018; since 0016 with the document's lengths. Words of
+ * the test are their own stems.
  */
 const filled = (withLengths: boolean) => `
   create table pages (id integer primary key, title text, body text, corpus text);

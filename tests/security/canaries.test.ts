@@ -1,4 +1,4 @@
-// If this file fails, a secret stands where somebody reads it: in the log, in an answer, in an address, or on a page.
+// If this file fails, a secret appears in the log, in an answer, in an address, or on a page.
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -26,11 +26,11 @@ const own = "https://api.example.com";
 const email = "canary@example.com";
 
 const db = database();
-/** Not with svc's prefix: tests of the platform's own roles run beside this one. */
+/** Without svc's prefix: tests of the platform's roles run at the same time. */
 const login = `canary_${randomBytes(6).toString("hex")}`;
 let service: Service;
 const lines: string[] = [];
-/** Everything that went out: status line's address, headers but the cookie that a browser is meant to have, body. */
+/** Everything that was sent: URL, headers except the intended cookie, body. */
 const sent: string[] = [];
 
 const oops = (): null => {
@@ -88,7 +88,7 @@ beforeAll(async () => {
   const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
   const google = { clientId: "id", clientSecret: planted.clientSecret ?? "", issuer: "http://127.0.0.1:1" };
   const sink = { write: (line: string) => void lines.push(line) };
-  // A login whose password is a canary, for the whole service.
+  // A login for the whole service, with a canary as its password.
   await execute(
     db.url("admin"),
     `create role ${login} login in role svc_auth, svc_request password '${planted.databasePassword}'`,
@@ -114,7 +114,7 @@ afterAll(async () => {
   await execute(db.url("admin"), `drop role if exists ${login}`).catch(() => {});
 });
 
-/** Every POST that exists, and what a caller may hold when it goes wrong. */
+/** Every POST endpoint, with the secrets that a caller may hold in an error. */
 const paths = ["sign-up", "sign-in", "sign-up/email", "sign-in/email", "token", "sign-out", "oauth/exchange"].concat([
   "change-password",
   "delete-user",
@@ -132,7 +132,7 @@ test("no secret is in any answer, header, address or log line, whatever goes wro
   sent.pop(); // its body is where the tokens belong
   const { sessionToken, token } = up.body as { sessionToken: string; token: string };
   const cookie = `__Secure-authlib.session_token=${encodeURIComponent(sessionToken)}`;
-  // A broken copy of each still holds most of it.
+  // A broken copy of each still contains most of it.
   Object.assign(planted, {
     session: sessionToken.slice(0, 32),
     signature: sessionToken.slice(33),
@@ -166,7 +166,7 @@ test("no secret is in any answer, header, address or log line, whatever goes wro
     { authorization: `Basic ${Buffer.from(`ann:${password}`).toString("base64")}` },
     { authorization: `Bearer ${sessionToken}x`, "x-request-id": `${password}!` },
   ];
-  // The session that is kept for later is not given away by the paths that would end it.
+  // The session for later tests is not sent to paths that would end it.
   for (const path of paths) {
     for (const body of bodies) {
       for (const headers of credentials) {
@@ -174,7 +174,7 @@ test("no secret is in any answer, header, address or log line, whatever goes wro
           path === "sign-out" || path === "sign-out-everywhere" || path === "delete-user" || path === "change-password";
         if (ends && headers.cookie === cookie) continue;
         const answer = await call("POST", `/api/auth/${path}`, body, headers);
-        // Where a sign-in succeeds, its own tokens are the point of the body.
+        // A successful sign-in returns its own tokens in the body.
         if (answer.status === 200) sent.pop();
       }
     }
@@ -229,7 +229,7 @@ test("no secret is in any answer, header, address or log line, whatever goes wro
       ).toEqual([]);
     }
   }
-  // The words would be found, were they there.
+  // Proves that the words would be found if they occurred.
   for (const words of [
     "The handler broke.",
     "deeper",

@@ -1,4 +1,5 @@
-// If this file fails, a password or a key can be read in what a command prints: in a terminal, a log of CI, a bug report.
+// If this file fails, the output of a command contains a password or a key, and so may a terminal, a CI log or a bug
+// report.
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,7 +16,7 @@ const db = database("template1");
 const app = join(root, ".svc", `command-output-${process.pid}`);
 let folder: string;
 
-/** What must not be seen, beside the passwords in the URLs. */
+/** Secrets that must not be shown, besides the passwords in the URLs. */
 const planted = {
   AUTHLIB_SECRET: "planted-secret-of-sessions-0123456789,planted-older-secret-9876543210-abc",
   GOOGLE_CLIENT_SECRET: "planted-google-secret",
@@ -93,7 +94,7 @@ test("no command shows a secret when it does what it should", async () => {
   const names = { DATABASE_URL: "request", DATABASE_SYSTEM_URL: "system", DATABASE_AUTH_URL: "auth" } as const;
   const more = { DATABASE_ADMIN_URL: "admin", DATABASE_REPLICATION_URL: "replication" } as const;
   const urls = Object.fromEntries(Object.entries({ ...names, ...more }).map(([name, login]) => [name, db.url(login)]));
-  // Its parts are `prepare` and `start`, as processes of their own.
+  // Its parts are `prepare` and `start`, as separate processes.
   const commands = everyCommand().filter(([name]) => name !== "dev");
   const first = [["migrate", "--cwd", app]];
   const output = await outputOf([...first, ...commands], urls);
@@ -111,7 +112,7 @@ test("no command shows a secret when it fails for a server that is not there", a
   expectNoSecret(output, { DATABASE_URL: url });
 }, 120_000);
 
-// All commands read their configuration and open their database in the same place: two tell of all.
+// All commands read their configuration and open their database in the same code, so two suffice.
 test.each([
   [
     "an address that is none",

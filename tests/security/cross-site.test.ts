@@ -1,4 +1,4 @@
-// If this file fails, somebody else's page can act in the name of a user whose browser keeps our cookie.
+// If this file fails, a foreign page can act in the name of a user whose browser has our cookie.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Context } from "../../src/contract/context.ts";
 import { createSvcHttpRouteBuilders } from "../../src/index.ts";
@@ -9,7 +9,7 @@ import { database } from "../support/database.ts";
 import { type RawRequest, rawRequest } from "../support/raw-http.ts";
 import { apiWith, service } from "../support/service.ts";
 
-/** What a browser may say about the page that asks, when it is not one of ours. */
+/** Origins that a browser may send for a foreign page. */
 const strangers: (string | undefined)[] = [
   undefined,
   "null",
@@ -19,7 +19,7 @@ const strangers: (string | undefined)[] = [
   origin.replace("https:", "http:"),
 ];
 
-/** What forms and scripts can send without asking first, and what they could if they were let. */
+/** Bodies that forms and scripts can send without a preflight, and those that need one. */
 function bodies(json: string): { type: string | undefined; body: string }[] {
   const boundary = "xxxx";
   const part = `--${boundary}\r\ncontent-disposition: form-data; name="data"\r\n\r\n{"json":${json || "{}"}}\r\n--${boundary}--\r\n`;
@@ -111,7 +111,7 @@ describe("what changes data", () => {
 
     test("is done for our own", async () => {
       const before = await notes();
-      // The form that was refused above for where it came from, and not for being wrong.
+      // The form that was refused above because of its origin, and not because of its content.
       const accepted = bodies(json).filter(({ type }) => type === "application/json" || type?.startsWith("multipart/"));
       for (const body of accepted) {
         const answer = await rawRequest(svc.url, { ...request(path, origin, cookie, body), method });
@@ -185,7 +185,7 @@ describe("every POST below /api/auth", () => {
   });
   afterAll(() => server.close());
 
-  /** These look at no cookie and set none; what they ask for is in the body or in the Authorization header. */
+  /** These neither read nor set cookies; their credentials are in the body or in the Authorization header. */
   const withoutCookies = new Set([
     "/sign-up",
     "/sign-in",
@@ -208,7 +208,7 @@ describe("every POST below /api/auth", () => {
   };
 
   let count = 0;
-  /** Whatever a route may want to know, right. */
+  /** Valid input for every route. */
   const body = () =>
     JSON.stringify({
       ...ann,

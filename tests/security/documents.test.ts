@@ -1,4 +1,4 @@
-// If this file fails, SECURITY.md or the page of advisories names a defence that nobody can find.
+// If this file fails, SECURITY.md or the page of advisories names a defence that does not exist.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// If this file fails, a few kilobytes that anybody may send keep a process from answering everybody else, for minutes or for
-// ever: a pattern that begins its search anew from within what it has just read.
+// If this file fails, a few kilobytes from any caller block a process for minutes or longer: a pattern that rescans
+// text that it has just read.
 
 import { runInNewContext } from "node:vm";
 import { GraphQLError } from "grafast/graphql";
@@ -11,7 +11,7 @@ import { jobArguments } from "../../src/jobs/job-arguments.ts";
 import { mask } from "../../src/telemetry/mask.ts";
 import { aside } from "../../src/text/worker-thread.ts";
 
-/** What it returns, unless it is still at it when each of these, done as they were, had minutes or ages to go. */
+/** Returns the result, or throws after ten seconds: naive patterns took minutes or ages for each of these inputs. */
 const ended = <T>(work: () => T): T => runInNewContext("work()", { work }, { timeout: 10_000 });
 
 const mebibyte = 1024 * 1024;

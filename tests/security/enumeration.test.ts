@@ -1,4 +1,4 @@
-// If this file fails, somebody can find out who has an account: by what is answered, or by how long it takes.
+// If this file fails, an attacker can find out who has an account, by answers or by their timing.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Answer, type AuthServer, ann, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
@@ -14,9 +14,9 @@ afterAll(() => server.close());
 beforeEach(() => db.sql("delete from auth.attempt"));
 
 const nobody = "bob@example.com"; // as long as Ann's
-/** An answer without the work of a hash is seen within a few; the more there are, the smaller the difference that shows. */
+/** A missing hash shows within a few samples; more samples show smaller differences. */
 const samples = (path: string) => (process.env.FUZZ_RUNS ? 500 : path === "/sign-in" ? 20 : 50);
-/** Of three measurements one has to be below. Beyond it a difference is no chance any more: 1 in 100,000. */
+/** One of three measurements must be below. A higher value is chance with a probability of 1 in 100,000. */
 const significant = 4.5;
 
 const questions = {
@@ -24,13 +24,13 @@ const questions = {
   "/request-password-reset": (email: string) => ({ email, redirectTo: "/reset" }),
 } as const;
 
-/** What an answer says, but for what differs in every one. */
+/** The content of an answer, without the parts that differ in every answer. */
 function told({ status, text, headers }: Answer) {
   const names = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
   return { status, text: text.replace(/"requestId":"[^"]+"/, ""), headers: names };
 }
 
-/** Welch's t: how many standard errors the two means lie apart. */
+/** Welch's t: the distance of two means in standard errors. */
 function welch(a: number[], b: number[]): number {
   const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const error = (values: number[]) => {
@@ -40,7 +40,7 @@ function welch(a: number[], b: number[]): number {
   return (mean(a) - mean(b)) / Math.sqrt(error(a) + error(b));
 }
 
-/** Milliseconds of answers to known and unknown addresses, in turns and in changing order. */
+/** Milliseconds of answers to known and unknown addresses, alternating and in changing order. */
 async function measure(path: keyof typeof questions): Promise<number> {
   const times: Record<string, number[]> = { [ann.email]: [], [nobody]: [] };
   for (let n = 0; n < samples(path) + 10; n++) {
@@ -71,7 +71,7 @@ describe.for(Object.keys(questions) as (keyof typeof questions)[])("%s", (path) 
     const answers = [];
     for (const email of [ann.email, nobody]) {
       await strict.post(path, questions[path](email));
-      // A second that passes between the two may show in the seconds to wait.
+      // A second that passes between two answers may show in the seconds to wait.
       const answer = told(await strict.post(path, { ...questions[path](email), password: ann.password }));
       answers.push({ ...answer, headers: answer.headers.filter(([name]) => name !== "retry-after") });
     }
@@ -80,7 +80,7 @@ describe.for(Object.keys(questions) as (keyof typeof questions)[])("%s", (path) 
     await strict.close();
   });
 
-  // The one test of the project that looks at the clock: it asks whether two times differ, not how long they are.
+  // The only test of the project that uses the clock: it compares two durations, not their length.
   test("takes the same time for an address with and without an account", { timeout: 600_000 }, async () => {
     const measured: number[] = [];
     while (measured.length < 3 && !measured.some((t) => Math.abs(t) < significant)) measured.push(await measure(path));

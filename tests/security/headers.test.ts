@@ -1,5 +1,5 @@
-// If this file fails, browsers are not told what protects a user: https only, no framing, no guessing, no leaking of
-// addresses; or they are told so much that an application cannot work.
+// If this file fails, headers that protect users are missing (https only, no framing, no sniffing, no leaking of
+// addresses), or are so strict that an application cannot work.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

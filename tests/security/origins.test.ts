@@ -1,5 +1,5 @@
-// If this file fails, a page of somebody else's can read a user's answers, act in the user's name, or be where a sign-in
-// sends the user; or the application's own frontends no longer can.
+// If this file fails, a foreign page can read a user's answers, act in the user's name, or be the target of a sign-in;
+// or the application's own frontends no longer can.
 import { beforeAll, describe, expect, test } from "vitest";
 import { checkOrigin } from "../../src/config/origin.ts";
 import { createOriginPolicy } from "../../src/http/origin-policy.ts";
@@ -106,7 +106,7 @@ describe("no other origin", () => {
       for (const rest of ["", "/", "/a?b#c", ":443/", "@evil.test/", "\\evil.test"]) {
         const url = policy.destination(text + rest);
         if (url === null) refused += 1;
-        // What is accepted leads, for any browser on any page, to a listed origin, or is a path of our own.
+        // An accepted value leads, for any browser on any page, to a listed origin, or is a path of our own.
         else
           expect(
             [listed.includes(new URL(text + rest, "https://base.test").origin), /^\/[^/\\]?/.test(text + rest)],
@@ -121,7 +121,7 @@ describe("no other origin", () => {
   test("could be listed but in the spelling of browsers", () => {
     for (const text of hostile) {
       const { origin } = checkOrigin(text, { production: true });
-      // Another good origin, spelled as browsers do: refused above for not being listed, which is all that is wrong.
+      // A valid origin in canonical spelling: refused above only because it is not listed.
       if (origin !== undefined) expect(new URL(text).origin).toBe(text);
     }
   });

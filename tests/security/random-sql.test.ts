@@ -1,6 +1,6 @@
-// If this file fails, some SQL that nobody thought of shows a request another user's rows, changes them, makes the request somebody
-// else, or stops the server. sqlsmith (Debian has the package) writes random statements for the schema as the request sees it; each
-// is run through the requests' login, as Ann, and whatever comes back is searched for what is Bob's.
+// If this file fails, some SQL shows a request another user's rows, changes them, changes the identity of the request,
+// or stops the server. sqlsmith (a Debian package) writes random statements for the schema that a request sees. Each
+// runs through the requests' login, as Ann, and its result is searched for Bob's data.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type pg from "pg";
@@ -18,7 +18,7 @@ if (!installed)
 const isLong = process.env.FUZZ_RUNS !== undefined;
 const seed = Number(process.env.FUZZ_SEED ?? (isLong ? Date.now() % 1_000_000 : 1));
 const queries = isLong ? 10_000 : 200;
-/** In milliseconds, for all of a role: a machine that is slow tries fewer. */
+/** In milliseconds, for all statements of a role: a slow machine tries fewer. */
 const atMost = isLong ? 600_000 : 20_000;
 
 const db = database();
@@ -47,8 +47,8 @@ beforeAll(async () => {
 });
 
 /**
- * What surely returns rows where there are any to see; of sqlsmith's statements four in five are no valid SQL for this server.
- * Every relation that the role knows of, in every shape, whether it may read it or not.
+ * Statements that surely return rows if any are visible; four in five of sqlsmith's statements are invalid for this
+ * server. Every relation that the role knows of, in every shape, whether it may read it or not.
  */
 async function plain(): Promise<string[]> {
   const relations = await db.sql<{ name: string }>(
@@ -68,7 +68,7 @@ async function plain(): Promise<string[]> {
   ]);
 }
 
-/** Statements by sqlsmith, which looks at the schema as the role does. It prints them and runs none. */
+/** Statements by sqlsmith, which reads the schema as the role does. It prints them and runs none. */
 async function statements(role: string, catalog: boolean): Promise<string[]> {
   const { hostname, port, pathname, username, password } = new URL(db.url("request"));
   const target = [
@@ -121,7 +121,7 @@ describe.skipIf(!installed).each([
       } catch (error) {
         const { code = "", message } = error as { code?: string; message: string };
         if (code === "") throw error; // an expectation, or a connection that is gone
-        // XX000 is "cannot happen", XX001 and XX002 are corruption, 57P is a server that goes down.
+        // XX000 is "cannot happen", XX001 and XX002 are corruption, 57P is a server shutdown.
         expect(code, `${message}\n${text}`).not.toMatch(/^(XX00[12]|57P|58)/);
         expect(`${message} ${(error as { detail?: string }).detail ?? ""}`, text).not.toContain(secret);
       }

@@ -1,5 +1,5 @@
-// If this file fails, SQL inside a request can overwrite somebody's file, read one that was deleted, or make rows that no
-// limit holds for; or a policy of the application by which files are stored is passed over by an upload.
+// If this file fails, SQL inside a request can overwrite another user's file, read a deleted one, or create rows
+// without limit; or an upload bypasses the application's policies for storing files.
 import { createHash, randomUUID } from "node:crypto";
 import { sql } from "drizzle-orm";
 import pg from "pg";
@@ -14,7 +14,7 @@ import { begun, broken, create, patch } from "../support/uploads.ts";
 const db = database();
 const dir = bytesFolder();
 const disk = new DiskDriver(dir);
-/** A function of the application that runs what it is given, with the rights of its caller. */
+/** A function of the application that executes its argument with the rights of its caller. */
 const run = createSvcProcedureBuilders()
   .mutation.name("attack.run")
   .allowAnonymous()

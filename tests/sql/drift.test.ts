@@ -1,4 +1,4 @@
-// If this file fails, somebody can change the database by hand and `svc db drift` does not tell.
+// If this file fails, a manual change of the database is not reported by `svc db drift`.
 import { join } from "node:path";
 import type pg from "pg";
 import { beforeAll, expect, test } from "vitest";
@@ -14,10 +14,10 @@ let expected: Fact[];
 let admin: pg.Client;
 
 beforeAll(async () => {
-  // Of what the template was given, privileges on the database itself are not cloned.
+  // Privileges on the database itself are not cloned from the template.
   await db.sql(`grant create on database ${db.name} to svc_owner`);
   const files = { adminUrl: db.url("admin"), platform: root, application: join(root, "tests/fixture") };
-  // As on a host where nobody may create a database; the command, below, makes its own.
+  // As on a host where the administrator may not create databases; the command below creates its own.
   expected = await describeFiles({ ...files, scratchUrl: scratch.url("admin") });
   admin = await db.connect("admin");
 });
@@ -26,9 +26,9 @@ test("a database that was only migrated has none", async () => {
   expect(compareFacts(expected, await readFacts(admin))).toEqual([]);
 });
 
-/** What somebody does by hand, and each difference that has to be told: state, object, kind, part. */
+/** Manual changes, and the expected differences: state, object, kind, part. */
 const planted: [sql: string, ...told: string[]][] = [
-  // Roles belong to the server. In the order of roles.sql, or this and a migration of another file would wait for each other.
+  // Roles belong to the server. In the order of roles.sql, to avoid deadlocks with migrations of other files.
   ["alter role svc_request inherit", "differs role svc_request itself"],
   ["grant svc_anonymous to svc_replicator", "unexpected role svc_replicator member of svc_anonymous"],
   ["create table by_hand (id int)", "unexpected table public.by_hand itself"],
@@ -99,7 +99,7 @@ const planted: [sql: string, ...told: string[]][] = [
   ],
 ];
 
-/** A test file that migrates at this moment writes the server's roles too, and one of the two fails. */
+/** A test file that migrates at the same time writes the server's roles too, and one of the two fails. */
 async function plant(): Promise<void> {
   for (;;) {
     await admin.query("begin");

@@ -1,5 +1,5 @@
-// If this file fails, PostgreSQL compiles plans that take less than a millisecond to run: with JIT on, which is the default,
-// claiming a job takes 300 ms instead of 0.5.
+// If this file fails, PostgreSQL compiles plans that run for less than a millisecond: with JIT on, which is the
+// default, claiming a job takes 300 ms instead of 0.5.
 import type pg from "pg";
 import { beforeAll, expect, test } from "vitest";
 import { database, type Login } from "../support/database.ts";
@@ -12,7 +12,7 @@ test.for(logins)("the login of the %s pool compiles nothing, whatever the server
   try {
     const client = await db.connect(login);
     expect((await client.query("show jit")).rows).toEqual([{ jit: "off" }]);
-    // The database's own setting is there, and the login's wins.
+    // The database has its own setting, but the login's takes precedence.
     const admin = await db.connect("admin");
     expect((await admin.query("show jit")).rows).toEqual([{ jit: "on" }]);
   } finally {
@@ -20,7 +20,7 @@ test.for(logins)("the login of the %s pool compiles nothing, whatever the server
   }
 });
 
-/** What other logins call as well, such as a DBA: statements inside, on tables of some size. */
+/** Functions that other logins call as well, such as a DBA: their statements read tables of some size. */
 const calls: [name: string, statement: string][] = [
   ["claim_job", "select * from svc_private.claim_job('a worker', '{1,2,3}')"],
   ["queue_state", "select * from svc_private.queue_state()"],
@@ -53,7 +53,7 @@ beforeAll(async () => {
   await client.query("set pg_stat_statements.track = 'all'");
 });
 
-/** Functions that PostgreSQL compiled for the statements of this database, by whether they stood inside of a function. */
+/** Functions that PostgreSQL compiled for statements of this database, inside of functions or outside. */
 const compiled = async (inside: boolean): Promise<number> => {
   const { rows } = await client.query(
     `select coalesce(sum(jit_functions), 0)::integer as functions from extensions.pg_stat_statements

@@ -1,5 +1,5 @@
-// If this file fails, the first page of a large table, which every visitor asks for, reads and sorts the table: a third of a
-// second instead of a fifth of a millisecond.
+// If this file fails, the first page of a large table, which every visitor requests, reads and sorts the table: a third
+// of a second instead of a fifth of a millisecond.
 import { boolean, integer, pgTable, text, timestamp } from "drizzle-orm/pg-core";
 import type pg from "pg";
 import { beforeAll, expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
 
 const rows = 1_000_000;
-/** Each has so many rows that an index in no useful order, or none, looks cheaper than reading a tenth of them in order. */
+/** Each has so many rows that another index, or none, looks cheaper than reading a tenth of them in order. */
 const owners = 5;
 
 const columns = () => ({
@@ -18,7 +18,7 @@ const columns = () => ({
   done: boolean("done").notNull().default(false),
   createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
 });
-// The policies are written by hand below: one table that everybody reads, one of which each reads their own rows.
+// The policies are written by hand below: one table that everybody reads, and one whose rows only their owners read.
 const news = pgTable("news", columns(), () => openRls({ read: "anyone", write: "anyone" }));
 const own = pgTable("own", columns(), () => openRls({ read: "anyone", write: "anyone" }));
 const createCrud = createCrudFactory(procedure);
@@ -45,7 +45,7 @@ beforeAll(async () => {
   await db.sql(`
     create policy read_all on news for select to svc_authenticated using (true);
     create policy read_own on own for select to svc_authenticated using (user_id = (select svc.current_user_id()))`);
-  // The order of time is not the order on disk.
+  // The order of time differs from the order on disk.
   const fill = `select n, 'user ' || n % $1::integer, n % 7 = 0,
            '2026-01-01'::timestamptz + (n::bigint * 7919 % 1000003) * interval '1 second'
       from generate_series(1, $2::integer) n`;
@@ -60,10 +60,10 @@ beforeAll(async () => {
   for (const crud of api["~svc"].crud) await db.sql(crudFile(crud));
 
   client = await db.connect("admin");
-  // Tables that are larger than the memory of their server, at a size that a test can fill.
+  // Simulates tables that are larger than the server's memory, at a size that a test can fill.
   await client.query("set effective_cache_size = '8MB'");
   client.on("notice", ({ message }) => notices.push(message ?? ""));
-  // Not every server has this module; what was read is counted everywhere.
+  // Not every server has this module; rows read are counted everywhere.
   plansAreTold = await client.query("load 'auto_explain'").then(
     () => true,
     () => false,
@@ -83,7 +83,7 @@ const read = async (): Promise<{ scanned: number; fetched: number }> => {
   return found[0];
 };
 
-/** As user 3. @returns the rows that were read one after the other, those that an index led to, and the plans */
+/** Lists as user 3. @returns the rows read sequentially, those found by an index, and the plans */
 async function list(name: string, args: object) {
   await client.query("begin");
   await client.query("select set_config('svc.user_id', 'user 3', true), set_config('role', 'svc_authenticated', true)");

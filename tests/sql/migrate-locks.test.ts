@@ -1,4 +1,5 @@
-// If this file fails, a migration behind a dump or a forgotten transaction brings every call of a running service to a stand.
+// If this file fails, a migration that waits behind a dump or a forgotten transaction stops every call of a running
+// service.
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { migrate } from "../../src/migrate/migrate.ts";
@@ -6,7 +7,7 @@ import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
 const db = database();
-/** Applies all of sql/ again, and so takes every table with policies for itself. */
+/** Applies all of sql/ again, and so locks every table with policies exclusively. */
 const again = (options: Partial<Parameters<typeof migrate>[0]>) =>
   migrate({
     adminUrl: db.url("admin"),
@@ -22,9 +23,9 @@ test("gives way to whoever uses a table, lets others at it, and comes through wh
   await dump.query("begin; lock table auth.session in access share mode");
   const { pid } = (await dump.query("select pg_backend_pid() as pid")).rows[0];
 
-  // While the table is locked for good, nobody behind the migration gets at it.
+  // While the table stays locked, statements behind the migration must wait.
   const { promise: wayGiven, resolve } = Promise.withResolvers<string>();
-  const migration = again({ report: (line) => line.includes("rolled this transaction back") && resolve(line) });
+  const migration = again({ report: (line) => line.includes("rolled back") && resolve(line) });
   expect(await wayGiven).toContain(`(pid ${pid}, idle in transaction, for `);
   await db.sql("select from auth.session limit 1");
 
@@ -37,7 +38,7 @@ test("gives up when its time is over, says who is in the way, and has changed no
   await dump.query("set application_name = 'nightly dump'; begin; lock table auth.session in access share mode");
   const before = await db.sql("select path, applied_at from svc_private.applied_sql order by 1");
 
-  // Roles belong to the whole server: another test's migration may be what is in the way, for a moment.
+  // Roles belong to the whole server: another test's migration may block this one for a moment.
   const outcome = () => again({ patienceMs: 0 }).then(() => "came through", String);
   await expect
     .poll(outcome, { timeout: 10_000 })

@@ -1,5 +1,5 @@
-// If this file fails, a migration stops calls on tables that it has nothing to do with: sign-in waits for an index of the
-// application's, and every table is locked because of a migration that adds another.
+// If this file fails, a migration stops calls on unrelated tables: sign-in waits for an index of the application, or
+// every table is locked because a migration adds another one.
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Tables of others that a transaction holds in a way that stops readers or writers. */
+/** Tables that a transaction locks in a mode that blocks readers or writers. */
 const held = async (client: pg.Client, except: string[] = []): Promise<string[]> => {
   const { rows } = await client.query(
     `select distinct c.oid::regclass || ' ' || l.mode as it
@@ -94,10 +94,10 @@ describe("a migration", () => {
     const { promise: wayGiven, resolve } = Promise.withResolvers<void>();
     const appliedAt = "select max(applied_at)::text as it from svc_private.applied_sql where scope = 'platform'";
     const before = await db.sql(appliedAt);
-    const report = (line: string) => line.includes("rolled this transaction back") && resolve();
+    const report = (line: string) => line.includes("rolled back") && resolve();
     const migration = migrate({ ...options(), again: true, lockWaitMs: 100, report });
     await wayGiven;
-    // Committed already, while the application's part still waits.
+    // Already committed, while the application's part still waits.
     expect(await db.sql(appliedAt)).not.toEqual(before);
     await holder.query("commit");
     await migration;
@@ -105,7 +105,7 @@ describe("a migration", () => {
     write("migrations/9900_fails.sql", "create table public.half (id integer); select 1 / 0;");
     const failed = await migrate({ ...options(), again: true }).then(() => "", String);
     expect(failed).toContain("9900_fails.sql: division by zero");
-    expect(failed).toContain("The platform's files have been applied; the application's are as they were before.");
+    expect(failed).toContain("The platform's files have been applied; the application's have not.");
     expect(await db.sql("select to_regclass('public.half') as it")).toEqual([{ it: null }]);
     rmSync(join(folder, "migrations/9900_fails.sql"));
     expect(await migrate(options())).toEqual([]);
@@ -167,7 +167,7 @@ describe("publish_tables", () => {
       [...(await identity("public.parted")), ...(await identity("public.parted_1"))].map(({ kind }) => kind),
     ).toEqual(["f", "f"]);
     expect(await identity("public.followed")).toEqual([{ kind: "d", columns: null }]);
-    // What used to fail: an update and a delete on a published partition.
+    // This used to fail: an update and a delete on a published partition.
     await db.sql("insert into public.parted values (1, 'ann', '2026-05-05')");
     await db.sql("update public.parted set owner = 'bob'");
     await db.sql("delete from public.parted");

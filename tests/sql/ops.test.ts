@@ -1,4 +1,4 @@
-// If this file fails, a DBA cannot see what slows the database down, or sees what somebody has written into it.
+// If this file fails, a DBA cannot see what slows the database down, or sees values that users have written.
 import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { fixture, svc } from "../support/cli.ts";
@@ -59,7 +59,7 @@ describe("svc db slow", () => {
     const elsewhere = new pg.Client({ connectionString: db.url("admin").replace(/\/[^/]*$/, "/postgres") });
     await elsewhere.connect();
     await elsewhere.query("set pg_stat_statements.track = 'top'");
-    // By the name of what is read, which makes it another statement than that of an earlier run: an alias does not.
+    // A new table name makes it a new statement, unlike an alias.
     await elsewhere.query(
       `with elsewhere_of_${db.name} as materialized (select 1) select from elsewhere_of_${db.name}`,
     );

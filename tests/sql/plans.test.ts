@@ -1,11 +1,11 @@
-// If this file fails, what svc asks the database again and again reads whole tables, and slows down as they grow.
+// If this file fails, svc's frequent statements read whole tables, and slow down as these grow.
 import type pg from "pg";
 import { expect, test } from "vitest";
 import { database } from "../support/database.ts";
 
 const db = database();
 
-/** Rows of a table that this transaction has looked at, by whichever way. */
+/** Rows of a table that this transaction has read, in any way. */
 async function rowsRead(client: pg.Client, table: string): Promise<number> {
   const { rows } = await client.query(
     "select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read from pg_stat_xact_all_tables where relid = $1::regclass",
@@ -44,13 +44,13 @@ test("what is due, and how the queue does, is found without reading what is sche
   await db.sql("vacuum analyze graphile_worker._private_jobs");
   const client = await db.connect("admin");
   const pages = async (statement: string) => {
-    // Plans for any values are made after the fifth time.
+    // PostgreSQL uses a generic plan after the fifth execution.
     for (let time = 0; time < 7; time++) await client.query(statement);
     const { rows } = await client.query(`explain (analyze, buffers, format json) ${statement}`);
     return rows[0]["QUERY PLAN"][0].Plan["Shared Hit Blocks"] + rows[0]["QUERY PLAN"][0].Plan["Shared Read Blocks"];
   };
   await client.query("begin");
-  // The whole index of what can be run has some 180, the table 450.
+  // The whole index of runnable jobs has about 180 pages, the table 450.
   expect(await pages("select * from svc_private.claim_job('a worker', '{1,2,3}')")).toBeLessThan(40);
   expect(await pages("select * from svc_private.queue_state()")).toBeLessThan(150);
   const { rows } = await client.query("select * from svc_private.queue_state()");

@@ -1,4 +1,4 @@
-/** `ctx.storage`: what an application can do with files, and what it can never do with those of others. */
+/** `ctx.storage`: what an application can do with files, and what it can never do with other users' files. */
 import { readdirSync } from "node:fs";
 import { Readable } from "node:stream";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { apiWith, bearer, service, type User } from "../support/service.ts";
 
 const db = database();
 const dir = bytesFolder();
-/** Hands a file's stream on. */
+/** Returns a file's stream. */
 const download = createSvcHttpRouteBuilders()
   .get.path("/files/:id")
   .handler(async ({ context, request }) => ({
@@ -145,7 +145,7 @@ describe("read", () => {
     const content = new Uint8Array(20_000_000).fill(7);
     const id = await stored(narrow, user, new File([content], "a.bin"));
     const response = await fetch(`${narrow.url}/files/${id}`, { headers: bearer(user) });
-    // Nobody has read it yet, and it is more than sockets hold.
+    // It is not read yet, and it is more than sockets buffer.
     expect((await narrow.query(user, "files.meta", { id })).body.json.size).toBe(content.length);
     expect(Buffer.from(await response.arrayBuffer()).equals(content)).toBe(true);
   });

@@ -1,7 +1,7 @@
 /**
- * If this file fails, somebody stops the service with the address of a picture: the parameters that take an encoder longest,
- * or a file that takes a decoder long. Pictures are noise, which is the hardest to encode. Processes killed and processor time
- * are counted, seconds of a clock are not.
+ * If this file fails, the URL of an image can stop the service: with the parameters that take an encoder longest, or
+ * with a file that takes a decoder long. The images are noise, which is the hardest to encode. The tests count killed
+ * processes and processor time, not clock time.
  */
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -63,7 +63,7 @@ describe("each format with the parameters that take it longest", () => {
       .jpeg()
       .toBuffer();
     await expect(children.transform(large, { f: "avif" }, false)).rejects.toThrow(
-      "It would have 24.0 megapixels, and at most 16.7 for AVIF; f=webp takes 40 are made. Give a smaller w or h.",
+      "It would have 24.0 megapixels; the limit is 16.7 for AVIF, 40 with f=webp. Use a smaller w or h.",
     );
   });
 });

@@ -1,4 +1,4 @@
-/** What storage relies on in a driver, told once for all of them. A new driver calls this from `drivers.test.ts`. */
+/** The requirements of storage for every driver. For a new driver, call this from `drivers.test.ts`. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Every driver does what storage relies on; and what is particular to each. */
+/** Every driver meets the requirements of storage; and the particularities of each. */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
@@ -91,14 +91,14 @@ describe.skipIf(!hasS3Server)("against a store that speaks S3", () => {
     await client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: `objects/${randomUUID()}` }));
     expect(await unfinished()).toBe(1);
     expect(await s3().sweepLeftovers(new Date(0))).toBe(0);
-    // The store under test says of each that it began in 2010.
+    // The store under test reports 2010 as the start of each upload.
     expect(await s3().sweepLeftovers(new Date())).toBe(1);
     expect(await unfinished()).toBe(0);
     client.destroy();
   });
 
   test("the S3 driver joins parts itself where the store cannot copy", async () => {
-    // Passes everything on but copies, which it refuses as a store does that does not know them.
+    // Passes everything through except copies, which it refuses like a store that does not support them.
     let refused = 0;
     const proxy = createServer((asked, answer) => {
       if (asked.headers["x-amz-copy-source"]) {
@@ -135,7 +135,7 @@ describe.skipIf(!hasS3Server)("against a store that speaks S3", () => {
 test("an S3 store that is away is 503, with a time to come again, whatever is asked of it", async () => {
   process.env.AWS_ACCESS_KEY_ID ??= "nobody";
   process.env.AWS_SECRET_ACCESS_KEY ??= "nothing";
-  // Nothing listens on this port of the machine.
+  // This port of the machine is closed.
   const away = new S3Driver("files", { endpoint: "http://127.0.0.1:9" });
   const key = `objects/${randomUUID()}`;
   const list = async () => {

@@ -1,4 +1,4 @@
-// If this file fails, one database connection that has died in silence keeps stored files from everybody.
+// If this file fails, one silently dead database connection blocks all stored files.
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { expect, test } from "vitest";

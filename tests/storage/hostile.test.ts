@@ -1,4 +1,4 @@
-/** Files and requests that mean harm, and stores that lose bytes: what an attacker or a broken disk must not achieve. */
+/** Hostile files and requests, and stores that lose bytes: what an attacker or a broken disk must not achieve. */
 import { once } from "node:events";
 import { readdirSync, readlinkSync, truncateSync } from "node:fs";
 import { createServer } from "node:http";
@@ -101,7 +101,7 @@ describe("a grant", () => {
 });
 
 describe("a picture's parameters", () => {
-  // One side given, the other follows: a hair of 1 by 200 would become 4,096 by 819,200.
+  // One side is given, the other follows: a hair of 1 by 200 would become 4,096 by 819,200.
   test.each(["w=4096&f=png", "w=4096&f=webp", "w=4096", "w=4096&f=jpeg"])(
     "%s of a picture one pixel wide are refused, not computed",
     async (query) => {
@@ -283,7 +283,7 @@ test("what is deleted while its transforms are made answers 200 or 404, and neve
   expect([...statuses]).toEqual([]);
 });
 
-/** Paths of what this process has open, the service included. */
+/** Paths of open files of this process, including the service. */
 const openFiles = () =>
   readdirSync("/proc/self/fd").flatMap((fd) => {
     try {

@@ -1,6 +1,6 @@
 /**
- * Real and broken pictures: each behaves on the storage route as the corpus' manifest says, and no damage to one of them
- * harms the process. The corpus lies beside the repository; where it is not, these tests skip and say so.
+ * Real and broken images: each behaves on the storage route as the corpus' manifest says, and no damaged one harms the
+ * process. The corpus is beside the repository; without it, these tests are skipped with a message.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -49,7 +49,7 @@ const types: Record<string, string> = {
   ".ico": "image/x-icon",
   ".svg": "image/svg+xml",
 };
-/** What cannot be transformed, and must be sent as it is. */
+/** Files that cannot be transformed, and must be sent unchanged. */
 const refused = new Set(["pixel_limit", "svg", "truncated", "error", "decode_or_unsupported"]);
 
 describe.skipIf(!corpus)("each picture of the corpus", () => {
@@ -116,7 +116,7 @@ describe.skipIf(!corpus)("each picture of the corpus", () => {
   });
 });
 
-/** `npm run fuzz` takes the longer way. */
+/** `npm run fuzz` does more. */
 const times = process.env.FUZZ_RUNS ? 10_000 : 600;
 
 describe.skipIf(!corpus)("a damaged picture", () => {

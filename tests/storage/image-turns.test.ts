@@ -1,6 +1,6 @@
 /**
- * If this file fails, one caller's pictures keep everybody else's from being made, pictures are made for clients that have
- * left, or the cache of one file fills the disk. Engines here count; the store and the rows are real.
+ * If this file fails, one caller's images block those of other callers, images are made for clients that have left, or
+ * the cache of one file fills the disk. The engines here only count; the store and the rows are real.
  */
 import { createHash, randomUUID } from "node:crypto";
 import pg from "pg";
@@ -40,11 +40,11 @@ async function stored(): Promise<FoundObject> {
     "insert into svc.storage_objects (id, name, size, type, visibility, sha256) values ($1, $2, $3, $4, $5, $6)",
     [...Object.values(object), sha256],
   );
-  // Its bytes lie under its own id, as those of older rows do.
+  // Its bytes are under its own id, as for older rows.
   return { ...object, bytesId: object.id, sha256 };
 }
 
-/** Makes pictures of so many bytes when it is let, and writes down which it was asked for. */
+/** Makes images of a given size when released, and records the requests. */
 function countingEngine(bytes = 10) {
   const made: TransformOptions[] = [];
   let active = 0;
@@ -113,7 +113,7 @@ test("nothing is made for those who left while they waited; what had begun is fi
   const clients = Array.from({ length: 20 }, () => new AbortController());
   const asked = clients.map(({ signal }, index) => transforms.get(object, { w: index + 1 }, false, () => ({ signal })));
   await expect.poll(() => made.length).toBe(2);
-  // Two ask for the same: one who left does not take it from the other.
+  // Two request the same image: one that leaves does not cancel it for the other.
   const shared = transforms.get(object, { w: 20 }, false, () => ({ signal: new AbortController().signal }));
   for (const client of clients) client.abort(new Error("left"));
   const outcomes = await Promise.allSettled(asked);
@@ -122,7 +122,7 @@ test("nothing is made for those who left while they waited; what had begun is fi
   expect(await shared).not.toBeNull();
   await expect.poll(async () => (await kept(object)).count).toBe(3);
   expect(made.map(({ w }) => w)).toEqual([1, 2, 20]);
-  // Whoever asks again for one that was called off gets it.
+  // A new request for a cancelled image succeeds.
   expect(await transforms.get(object, { w: 7 }, false)).not.toBeNull();
 });
 
@@ -134,12 +134,12 @@ test("the transforms of one file take 16 MiB of the store at most, however large
     await transforms.get(object, { w }, false);
     expect((await kept(object)).bytes).toBeLessThanOrEqual(16 * 1024 * 1024);
   }
-  // Another process counts what this one kept.
+  // Another process counts the transforms that this one stored.
   const second = countingEngine(12 * 1024 * 1024);
   second.letGo();
   await second.transforms.get(object, { w: 100 }, false);
   expect((await kept(object)).bytes).toBeLessThanOrEqual(16 * 1024 * 1024);
-  // What is larger than that by itself is sent, and does not drive the others out.
+  // A transform that is larger than the limit is sent, and does not displace the others.
   const before = await kept(object);
   const third = countingEngine(17 * 1024 * 1024);
   third.letGo();

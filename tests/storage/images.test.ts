@@ -1,4 +1,4 @@
-/** Images on the storage route: the parameters, WebP for browsers that take it, and what is refused. */
+/** Images on the storage route: parameters, WebP for browsers that accept it, and refusals. */
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import sharp from "sharp";
@@ -201,7 +201,7 @@ describe("transforms that were made", () => {
     expect((await get(`/api/storage/${id}?w=10`)).status).toBe(404);
   });
 
-  // The last one: tokens of before a start are not believed after it, at another port.
+  // The last test: tokens from before a restart are invalid after it, because of the new port.
   test("that a power cut left in pieces are made again", async () => {
     const id = await stored(svc, ann, asFile(await png(40, 40)), { visibility: "public" });
     await get(`/api/storage/${id}?w=11`);

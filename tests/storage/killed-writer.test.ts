@@ -1,4 +1,4 @@
-/** A process that is killed while it writes files: what is there afterwards is whole, and the sweep takes the rest. */
+/** A process that is killed while it writes files: stored files are complete, and the sweep removes the rest. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
@@ -12,7 +12,7 @@ import { root } from "../support/global-setup.ts";
 const folder = bytesFolder();
 const size = 400_000;
 
-/** Writes files without end, each full of the first letter of its id, and says each id before and after. */
+/** Writes files for ever, each filled with the first letter of its id, and prints each id before and after. */
 const writer = `
   import { randomUUID } from "node:crypto";
   const { DiskDriver } = await import(${JSON.stringify(join(root, "src/storage/drivers/disk.ts"))});

@@ -1,5 +1,5 @@
-// If this file fails, one user, or anybody who never signed in, fills the disk that everybody's files lie on; or a file
-// that was deleted, or never came, goes on to count against somebody.
+// If this file fails, one user, or anonymous callers, fill the disk that all files share; or a file that was deleted,
+// or never arrived, still counts.
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { systemIdentity } from "../../src/postgres/identity.ts";
@@ -46,7 +46,7 @@ beforeEach(async () => {
 
 const file = () => new File([bytes], "a.bin");
 const sixty = <T>(make: () => Promise<T>) => Promise.all(Array.from({ length: 60 }, make));
-/** How many were taken; all others were refused for want of room. */
+/** The number of stored files; all others were refused for lack of room. */
 function taken(answers: Answer[]): number {
   const refused = answers.filter(({ status }) => status >= 400);
   for (const { status, body } of refused) expect([status, body.code]).toEqual([413, "STORAGE_QUOTA_EXCEEDED"]);

@@ -1,4 +1,4 @@
-/** The storage route: who gets bytes, which of them, and under which headers. */
+/** The storage route: who gets which bytes, with which headers. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { ReadGrants } from "../../src/storage/read-grants.ts";
 import { database } from "../support/database.ts";
@@ -83,7 +83,7 @@ describe("a grant", () => {
       disposition: "inline",
       expires: Math.floor(Date.now() / 1000) + 1000,
     });
-    // Each spelling is checked as the route checks it; a sample of them, over the wire.
+    // Each spelling is checked by the route's own function; a sample of them also over HTTP.
     const grants = new ReadGrants([secret]);
     for (const spelling of [...bad, over, forged]) expect(grants.verify(mine, spelling)).toBeNull();
     for (const spelling of [over, forged, ...[...bad].filter((_, index) => index % 150 === 0)]) {

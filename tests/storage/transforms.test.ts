@@ -1,4 +1,7 @@
-/** How pictures are made when many ask at once, and when they are deleted meanwhile. The store can be told to wait. */
+/**
+ * How images are made when many requests come at once, and when they are deleted meanwhile. The store can be told to
+ * wait.
+ */
 import { createHash, randomUUID } from "node:crypto";
 import pg from "pg";
 import sharp from "sharp";
@@ -42,7 +45,7 @@ async function stored(): Promise<FoundObject> {
   return { ...object, bytesId: object.id, sha256 };
 }
 
-/** A disk that says what is read, and gives originals only when it is let. It has no paths, like a store elsewhere. */
+/** A disk that records reads, and returns originals only when released. It has no paths, like a remote store. */
 function slowStore() {
   const read: string[] = [];
   const { promise: open, resolve: letGo } = Promise.withResolvers<void>();
@@ -81,7 +84,7 @@ test("fifty who ask for the same at once get one and the same, which is made onc
   const images = await Promise.all(asked);
   expect(new Set(images).size).toBe(1);
   expect((await sharp(images[0]?.bytes).metadata()).width).toBe(30);
-  // Whoever comes later gets it as well, and so does another process, from the store.
+  // Later requests get it as well, and so does another process, from the store.
   await transforms.get(object, { w: 30, f: "webp" }, true);
   await slowStore().transforms.get(object, { w: 30, f: "webp" }, false);
   expect([read.length, await keptOf(object)]).toEqual([1, 1]);

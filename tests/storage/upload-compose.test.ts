@@ -63,7 +63,7 @@ describe("a process that is killed", () => {
   afterAll(() => children.map((child) => child.kill("SIGKILL")));
   let user: User;
 
-  /** @param kill `before link`: the process kills itself before it calls this function of the file system */
+  /** @param kill such as `before link`: the process kills itself before that call of the file system */
   async function start(kill?: string): Promise<string> {
     const args = [JSON.stringify(db.urls), dir, secret];
     const execArgv = kill ? ["--import", preload(kill)] : [];
@@ -78,11 +78,11 @@ describe("a process that is killed", () => {
     survivor = await start();
     remote.at = survivor;
     const ann = await remote.signUp("cat");
-    // JWTs are of one address; each process has another one.
+    // JWTs are bound to an origin, and each process has a different one.
     user = { ...ann, token: ann.sessionToken };
   });
 
-  /** Sends parts of an upload to a process that kills itself on the way; another process has the file then. */
+  /** Sends parts of an upload to a process that kills itself; afterwards another process has the file. */
   async function killed(kill: string, id: string, offsets: readonly number[]): Promise<void> {
     remote.at = await start(kill);
     const gone = once(children.at(-1) as ChildProcess, "exit");
@@ -93,7 +93,7 @@ describe("a process that is killed", () => {
     }
     expect(await gone).toEqual([null, "SIGKILL"]);
     remote.at = survivor;
-    // What counts is whole already.
+    // Counted bytes are already complete.
     expect(await broken(driver, pool)).toEqual([]);
     const offset = (await offsetOf(remote, user, id)) ?? Number.NaN;
     if (offset < size) await patch(remote, user, id, offset, new Uint8Array(bytes.subarray(offset)));
@@ -118,7 +118,7 @@ describe("a process that is killed", () => {
   );
 });
 
-/** Code that kills the process before or after the first call of a function of the file system for stored bytes. */
+/** Code that kills the process before or after its first call of a file system function for stored bytes. */
 function preload(kill: string): string {
   const [when, name = ""] = kill.split(" ");
   const folder = name === "rm" || name === "truncate" ? "/uploads/" : "/objects/";

@@ -1,4 +1,4 @@
-/** Uploads in parts over any store, as a tus client sends them. Each store has a test file that calls this. */
+/** Uploads in parts with any store, as a tus client sends them. Each store has a test file that calls this. */
 import { createHash } from "node:crypto";
 import { connect } from "node:net";
 import pg from "pg";
@@ -11,7 +11,7 @@ import { fileProcedures } from "../support/files.ts";
 import { apiWith, bearer, service, type User } from "../support/service.ts";
 import { begun, broken, collection, create, head, offsetOf, patch, pattern, tus } from "../support/uploads.ts";
 
-/** @param storage read when the service starts; its members may be set in `beforeAll` until then */
+/** @param storage read when the service starts; `beforeAll` may set its members until then */
 export function uploadConformance(storage: EffectiveConfig["storage"]): void {
   const db = database();
   const limits = { uploadBytes: 40_000_000, uploadsPerUser: 4 };
@@ -93,7 +93,7 @@ export function uploadConformance(storage: EffectiveConfig["storage"]): void {
 
   describe("sending", () => {
     test("goes on where the service says, in parts of any size, and the bytes are the same", async () => {
-      const bytes = pattern(20_000_000); // of which one request makes two parts
+      const bytes = pattern(20_000_000); // one request stores it in two parts
       const id = await begun(svc, bob, bytes.length, { filename: "large.bin", visibility: "public" });
       const cuts = [0, 1, 70_000, 19_999_999, bytes.length];
       for (const [index, start] of cuts.slice(0, -1).entries()) {

@@ -1,4 +1,4 @@
-// If this file fails, an upload that was interrupted loses bytes, mixes them up, or leaves some that nobody has.
+// If this file fails, an interrupted upload loses bytes, mixes them up, or leaves orphaned ones.
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -31,7 +31,7 @@ afterAll(() => pool.end());
 const any = (most: number) => Math.floor(Math.random() * most);
 const small = () => any(size / 3) + 1;
 
-/** Sends so many of the bytes that it promised, and calls `end`. Resolves when the connection is gone. */
+/** Sends a part of the promised bytes, and calls `end`. Resolves when the connection is closed. */
 async function sendSome(
   url: string,
   user: User,
@@ -56,14 +56,14 @@ async function sendSome(
   await gone;
 }
 
-/** Goes on as a client does, in requests of any length, until the service says that it has everything. */
+/** Continues as a client does, in requests of any length, until the service has everything. */
 async function complete(svc: TestService, user: User, id: string, bytes: Buffer): Promise<void> {
   for (;;) {
     const offset = (await offsetOf(svc, user, id)) ?? Number.NaN;
     if (offset === bytes.length) return;
     const rest = new Uint8Array(bytes.subarray(offset, offset + small()));
     const { status } = await patch(svc, user, id, offset, rest);
-    // What broke off may arrive a moment later than the question how much there is.
+    // Bytes of the broken request may arrive a moment after the query for the offset.
     if (status !== 204 && status !== 409) throw new Error(`Going on at ${offset} was answered with ${status}.`);
   }
 }
@@ -105,7 +105,7 @@ describe("a service that is killed", () => {
     }
   }
   const remote = new Remote(db, apiWith(), {});
-  /** JWTs are of one address; each child has another one. */
+  /** JWTs are bound to an origin, and each child has a different one. */
   const signUp = async (name: string) => {
     const user = await remote.signUp(name);
     return { ...user, token: user.sessionToken };
@@ -131,7 +131,7 @@ describe("a service that is killed", () => {
       const bytes = pattern(size, kill);
       const id = await begun(remote, ann, size);
       const gone = once(child, "exit");
-      // Half of them with everything sent: while it is put together, or answered.
+      // Half of them with everything sent: during assembly, or during the answer.
       const some = kill % 2 === 0 ? size : any(size);
       const end = () => void setTimeout(() => child.kill("SIGKILL"), any(25));
       await sendSome(remote.url, ann, id, 0, bytes, some, end).finally(end);
@@ -180,7 +180,7 @@ describe("a service that is killed", () => {
   );
 });
 
-/** A disk of three megabytes, or why there is none: it takes the rights to mount. */
+/** A disk of three megabytes, or the reason why there is none: mounting needs privileges. */
 function smallDisk(): string | null {
   const dir = mkdtempSync(join(tmpdir(), "svc-small-"));
   try {
@@ -209,7 +209,7 @@ describe.skipIf(disk === null)("a disk that is full (needs the rights to mount a
       const bytes = pattern(size, fault);
       const id = await begun(svc, ann, size);
       const { bavail, bsize } = statfsSync(dir);
-      // Room for nothing, for some parts, for all of them, and for both copies but a little.
+      // Room for nothing, for some parts, for all of them, and for nearly both copies.
       writeFileSync(join(dir, "filler"), Buffer.alloc(Math.max(0, bavail * bsize - any(size * 2))));
       for (let offset: number | null = 0, status = 204; status === 204 && offset !== null && offset < size; ) {
         ({ status } = await patch(svc, ann, id, offset, new Uint8Array(bytes.subarray(offset, offset + small()))));

@@ -1,4 +1,4 @@
-/** What uploads in parts speak: tus, between pages of listed origins and the service. */
+/** The protocol of uploads in parts: tus, between pages of listed origins and the service. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { bytesFolder } from "../support/files.ts";

@@ -1,4 +1,4 @@
-/** Signed upload URLs: whoever has one stores one file as its maker's, and nothing else. */
+/** Signed upload URLs: the holder can store one file for the URL's maker, and nothing else. */
 import { request } from "node:http";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -84,7 +84,7 @@ test("stores nothing of what breaks off, and may be used again", async () => {
     sending.write(Buffer.alloc(300_000), () => sending.destroy());
   });
   await gone;
-  // The service hears of it a moment later: until then the URL is in use.
+  // The service notices it a moment later; until then the URL is in use.
   await expect.poll(async () => (await put(url, "whole")).status).toBe(200);
   expect((await svc.query(ann, "files.read", { id })).body.json).toBe("whole");
 });

@@ -1,4 +1,4 @@
-/** If this file fails, uploads in parts to a bucket lose bytes, or take them from somebody else than the owner. */
+/** If this file fails, uploads in parts to a bucket lose bytes, or accept them from another user than the owner. */
 import { describe } from "vitest";
 import { bucket, hasS3Server, s3Server } from "../support/s3-server.ts";
 import { uploadConformance } from "./upload-conformance.ts";

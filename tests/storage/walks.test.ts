@@ -1,5 +1,5 @@
-// If this file fails, looking through more files than fit into one statement misses damage, reports what was deleted
-// meanwhile, or removes what somebody needs.
+// If this file fails, walking over more files than fit into one statement misses damage, reports files that were
+// deleted meanwhile, or removes bytes that are in use.
 import { createHash, randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -49,7 +49,7 @@ test("verify reads every file once, finds all damage, and passes over what is de
   const seen: string[] = [];
   const damage: Record<string, string> = {};
   for await (const one of verifyStorage(driver, pool)) {
-    // In the statement that has been read, and in one that has not.
+    // In the statement that was already read, and in a later one.
     if (seen.length === 10) for (const gone of [at(20), at(1_100)]) await remove(gone);
     seen.push(one.id);
     if (one.damage) damage[one.id] = one.damage;

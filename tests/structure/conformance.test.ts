@@ -1,4 +1,4 @@
-// If this file fails, docs/reference/conformance.md promises something that nobody can check.
+// If this file fails, docs/reference/conformance.md makes a promise without a test.
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
@@ -8,7 +8,7 @@ const ROW = /^\| ([A-Z]+(?:-[A-Z]+)*-\d+) \| (?:[^|\\]|\\.)+ \| ((?:[^|\\]|\\.)+
 const REFERENCE = /^`(tests\/[\w./-]+(?:\.test(?:-d)?\.tsx?|-conformance\.ts))` › `([^`]+)`$/;
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
 
-/** What is wrong with one reference, or nothing. */
+/** The problem of one reference, if any. */
 function wrongReference(reference: string): string | undefined {
   const [, file, title] = REFERENCE.exec(reference) ?? [];
   if (!file || !title) return `write \`tests/….test.ts\` › \`title\`, or open, instead of ${reference}`;
@@ -19,7 +19,7 @@ function wrongReference(reference: string): string | undefined {
   return `${file} has no string ${literals[0]}: copy the test's title as it is written there, or put back open`;
 }
 
-/** Every fault of the page, each with its line and what to do. */
+/** All problems of the page, each with its line and a remedy. */
 function faults(page: string): string[] {
   const found: string[] = [];
   const lineOf = new Map<string, number>();

@@ -1,5 +1,5 @@
-// If this file fails, somebody who deploys by the files in deploy/ and the Dockerfiles gets something that does not start,
-// or runs with rights that it does not need. Nothing here needs a container engine or a running systemd.
+// If this file fails, a deployment by the files in deploy/ or the Dockerfiles does not start, or runs with rights that
+// it does not need. The tests need neither a container engine nor a running systemd.
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { cp, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
@@ -38,7 +38,7 @@ describe.each([
   test("copies what there is, or what it builds itself", async () => {
     const sources = (await of("COPY")).flatMap((rest) => rest.split(" ").filter((one) => one.startsWith("/app/")));
     expect(sources.length).toBeGreaterThan(5);
-    // npm makes the one, the build the other.
+    // npm creates the one, the build the other.
     const made = ["node_modules", "dist"];
     const missing = sources
       .map((one) => one.slice("/app/".length))
@@ -78,7 +78,7 @@ describe.each([
   });
 });
 
-/** Where a command lies: one file per subcommand. */
+/** The file of a command: one file per subcommand. */
 function commandFile(words: readonly string[]): string | undefined {
   const [first = "", second = ""] = words;
   return [`src/cli/${first}/${second}.ts`, `src/cli/${first}.ts`].find((file) => existsSync(join(root, file)));
@@ -126,7 +126,7 @@ describe("deploy/compose.yaml", () => {
     expect(new Set(Object.values(env)).size).toBe(Object.keys(env).length);
     const config = await loadConfig({ cwd: work, env: { ...env, NODE_ENV: "production" } });
     expect(config.auth.secrets[0]).toHaveLength(64);
-    // A second run would sign everybody out.
+    // A second run would sign out all users.
     expect(make()).toMatchObject({ status: 1, stderr: expect.stringContaining("rotate-secrets.md") });
     expect(await readFile(join(work, "env"), "utf8")).toBe(written);
   });
@@ -146,7 +146,7 @@ describe("deploy/systemd", () => {
     for (const unit of await readdir(join(root, "deploy/systemd"))) {
       const path = join(root, "deploy/systemd", unit);
       const { stderr } = spawnSync("systemd-analyze", ["verify", path], { encoding: "utf8" });
-      // Of our own file; and the program is not installed here.
+      // Complaints about our own file; and the program is not installed here.
       const complaints = stderr.split("\n").filter((line) => /svc-/.test(line) && !/is not executable/.test(line));
       expect([unit, complaints]).toEqual([unit, []]);
       if (unit.endsWith(".timer")) continue;

@@ -1,4 +1,4 @@
-// If this file fails, an error code reaches callers that no page explains, or a page explains one that does not exist.
+// If this file fails, callers get an error code that no page explains, or a page explains one that does not exist.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

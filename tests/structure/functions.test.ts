@@ -1,5 +1,5 @@
-// If this file fails, a function that runs past the policies was added without a reason, or the page that lists what requests
-// may execute is not what the database has.
+// If this file fails, a function that bypasses the policies was added without a reason, or the page that lists the
+// functions which requests may execute differs from the database.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// If this file fails, somebody who asks a command for --help is not told what it takes, or is told what is not so.
+// If this file fails, a command's --help omits an option, or says something untrue.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -18,7 +18,7 @@ test("there are commands, and the manual has pages for these alone", () => {
   expect(Object.keys(manual).filter((name) => !known.includes(name))).toEqual([]);
 });
 
-/** Parses a command line without running it: the command's name and arguments, or what is refused. */
+/** Parses a command line without running it: the command's name and arguments, or the refused part. */
 async function parse(words: readonly string[]): Promise<{ command: string; refused: string }> {
   const program = await makeCommand(svc);
   const parsed = { command: "", refused: "" };

@@ -1,4 +1,4 @@
-/** The imports between files of the repository, read from their text. For the tests of this folder. */
+/** Reads the imports between files of the repository from their text, for the tests of this folder. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, relative } from "node:path";
 import { root } from "../support/global-setup.ts";
@@ -6,9 +6,9 @@ import { root } from "../support/global-setup.ts";
 export interface Import {
   from: string;
   to: string;
-  /** `import type`: nothing is loaded. */
+  /** `import type`, which loads nothing. */
   isType: boolean;
-  /** `import(…)`: loaded when it is needed. */
+  /** `import(…)`, which loads on demand. */
   isLazy: boolean;
 }
 
@@ -31,7 +31,7 @@ export function importsOf(files: readonly string[]): Import[] {
   );
 }
 
-/** Groups of nodes of which each reaches every other one. */
+/** Groups of nodes that all reach each other. */
 export function circles(edges: Iterable<readonly [string, string]>): string[][] {
   const next = new Map<string, string[]>();
   for (const [from, to] of edges) next.set(from, [...(next.get(from) ?? []), to]);

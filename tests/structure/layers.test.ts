@@ -1,5 +1,5 @@
-// If this file fails, somebody who opens one folder has to read others that it should not need: imports run in circles, or
-// from a folder to one above it.
+// If this file fails, a folder cannot be understood without folders that it should not need: imports are circular, or
+// point to a higher layer.
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -7,7 +7,10 @@ import { ownFolders } from "../../src/kit/program-files.ts";
 import { root } from "../support/global-setup.ts";
 import { circles, exists, importsOf, sourcesIn } from "./imports.ts";
 
-/** The folders of `src/`, and `workers/`, from the bottom to the top. A folder imports only from lines above its own. */
+/**
+ * The folders of `src/`, and `workers/`, from the bottom to the top. A folder imports only from folders above it in
+ * this list.
+ */
 const levels = [
   ["kit", "cluster"],
   ["config", "contract", "telemetry", "text"],
@@ -29,7 +32,7 @@ const files = ["src", "workers"].flatMap(sourcesIn);
 const imports = importsOf(files);
 const folderOf = (path: string) => (path.startsWith("workers/") ? "workers" : (path.split("/")[1] as string));
 const levelOf = (folder: string) => levels.findIndex((names) => names.includes(folder));
-/** `src/index.ts` and `src/internal.ts` are what the package exports, and no folder. */
+/** `src/index.ts` and `src/internal.ts` are the package's exports, not folders. */
 const isFolder = (path: string) => !/^src\/[^/]+$/.test(path);
 
 test("every folder has its level", () => {
@@ -60,7 +63,7 @@ describe.each([
 });
 
 describe("a comment that names a file", () => {
-  /** Of applications, which have a folder `sql` too. */
+  /** Files of applications, which have a folder `sql` too. */
   const ofApplications = /^sql\/(crud\/|search\.sql$|realtime\.sql$)/;
   const commentsOf = (file: string) =>
     (readFileSync(join(root, file), "utf8").match(/\/\*\*?[\s\S]*?\*\/|^\s*\/\/.*$/gm) ?? []).join("\n");

@@ -1,4 +1,4 @@
-// If this file fails, the settings that operators copy, and that the rehearsal runs with, are not what the docs say.
+// If this file fails, the settings that operators copy, and that the rehearsal uses, differ from the docs.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { root } from "../support/global-setup.ts";
 
 const read = (name: string) => readFileSync(join(root, name), "utf8");
 
-/** Section by section: PgBouncer forgets what an earlier section of the same name said. */
+/** Section by section: in PgBouncer a later section of the same name replaces an earlier one. */
 function sections(text: string): Map<string, Map<string, string>> {
   const found = new Map<string, Map<string, string>>();
   let section = "";

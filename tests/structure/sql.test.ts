@@ -1,4 +1,4 @@
-// If this file fails, a DBA can no longer find, or trust, what runs in the database by reading sql/ and migrations/.
+// If this file fails, sql/ and migrations/ no longer show a DBA all code that runs in the database.
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -107,7 +107,7 @@ describe("a generated procedure is three hops from its SQL function", () => {
 
 test("TypeScript creates nothing in the database: definitions stand in sql/ and migrations/", async () => {
   const sources = (await files("src", ".ts")).filter(
-    // Those that write an application's SQL files, and those that set a server up.
+    // Files that write an application's SQL, and files that set up a server.
     (file) => !/\/(codegen|cluster|migrate\/generate)\/|\/crud\/crud-(sql|writes|text)\.ts$|-sql\.ts$/.test(file),
   );
   const definitions = /\b(create|alter|drop)\s+(or\s+replace\s+)?(table|function|policy|view|index|trigger)\b/i;
@@ -119,7 +119,10 @@ test("TypeScript creates nothing in the database: definitions stand in sql/ and 
   expect(wrong).toEqual([]);
 });
 
-/** Statements that no function can hold: before sql/ is applied there is none, or the database may be of another version. */
+/**
+ * Statements that cannot be in a function: before sql/ is applied there are none, or the database may have another
+ * version.
+ */
 const statementsAllowed: Record<string, string> = {
   "src/jobs/queue.ts": "the library's ledger is read before its schema is complete",
   "src/migrate/ledger.ts": "the ledger is read before sql/ is applied",

@@ -1,4 +1,5 @@
-// If this file fails, an operator can no longer see in workers/tasks/ what runs in the background, and what a retry does.
+// If this file fails, workers/tasks/ no longer shows an operator what runs in the background, and the effect of a
+// retry.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";

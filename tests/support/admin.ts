@@ -5,13 +5,13 @@ import pg from "pg";
 
 const grants = join(import.meta.dirname, "../../sql/grants.sql");
 
-/** One per run: two runs at once on one machine must not clone each other's. */
+/** One per run: two runs on one machine must not clone each other's. */
 export const templateName = () => `svc_template_${process.env.SVC_TEST_RUN}`;
 
-/** The platform alone, migrated: for applications that a test brings. Likewise one per run. */
+/** Only the platform, migrated: for applications that a test brings. Also one per run. */
 export const platformName = () => `svc_platform_${process.env.SVC_TEST_RUN}`;
 
-/** The same server and login, another database. */
+/** The same server and login, with another database. */
 export function inDatabase(url: string, database: string): string {
   const changed = new URL(url);
   changed.pathname = `/${database}`;
@@ -31,7 +31,7 @@ export async function execute(url: string, ...statements: string[]): Promise<pg.
   }
 }
 
-/** Makes a database from one of the templates above, with the privileges on it, which are not part of a template. */
+/** Creates a database from one of the templates above, with the privileges on it, which a template does not include. */
 export async function clone(admin: string, name: string, template: string): Promise<void> {
   await execute(admin, `create database ${name} template ${template}`, `grant create on database ${name} to svc_owner`);
   await execute(inDatabase(admin, name), await readFile(grants, "utf8"));

@@ -11,20 +11,20 @@ export interface Asked {
   body: any;
 }
 
-/** Answers one request instead of the usual answer. @returns false to leave it to the usual one */
+/** Answers one request instead of the usual answer. @returns false to get the usual answer */
 type Fault = (response: ServerResponse, attempt: number) => boolean | undefined;
 
 const usage = { prompt_tokens: 1000, completion_tokens: 500, total_tokens: 1500 };
 
 export class AiProvider {
   readonly asked: Asked[] = [];
-  /** What happens instead, until the next test. */
+  /** A fault, until the next test. */
   fault: Fault | undefined;
-  /** What its chat writes instead of an echo, until the next test; in pieces, what it streams. */
+  /** The text of its chat instead of an echo, until the next test; in pieces for a stream. */
   reply: ((body: Asked["body"]) => string | Promise<string> | AsyncIterable<string>) | undefined;
-  /** How many numbers its embeddings have. */
+  /** Dimensions of its embeddings. */
   dimensions = 384;
-  /** What it says that a call used. */
+  /** The usage that it reports. */
   usage: object = usage;
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 

@@ -8,8 +8,7 @@ import type { AttemptLimits } from "../../src/auth/passwords/attempts.ts";
 import type { ProviderSettings } from "../../src/auth/social/provider.ts";
 import type { AuthDefinition } from "../../src/contract/auth.ts";
 import { notFound, renderError } from "../../src/http/errors.ts";
-import { defaultHeaders } from "../../src/http/exchange.ts";
-import { observer } from "../../src/http/observe.ts";
+import { defaultHeaders, observer } from "../../src/http/exchange.ts";
 import { createOriginPolicy } from "../../src/http/origin-policy.ts";
 import { SignedClientAddress } from "../../src/http/signed-client-address.ts";
 import { createMetrics } from "../../src/server/metrics.ts";
@@ -19,7 +18,7 @@ import { raisedLimits } from "./limits.ts";
 import { withQuickPasswords } from "./quick-passwords.ts";
 
 export const secret = "a-secret-of-the-tests-0123456789-abcdefghijkl";
-/** The address that the service believes to have; the port it listens on is another. */
+/** The public origin of the service; it listens on another port. */
 export const origin = "https://app.test";
 
 export interface AuthServerOptions {
@@ -32,15 +31,15 @@ export interface AuthServerOptions {
   limits?: Partial<AttemptLimits>;
   /** (Default: true) */
   production?: boolean;
-  /** Proxies whose X-Forwarded-For is believed. (Default: false) */
+  /** Trusted proxies, for X-Forwarded-For. (Default: false) */
   trustProxy?: boolean | number;
-  /** Where revocations are heard. (Default: the database, as svc_replicator) */
+  /** The URL to listen for revocations. (Default: the database, as svc_replicator) */
   listenUrl?: string;
   /** Hash passwords as an application does. (Default: false) */
   costlyPasswords?: boolean;
   /** Connections. (Default: 5) */
   max?: number;
-  /** What bridges sign with. (Default: none is believed) */
+  /** Secrets with which bridges sign. (Default: none) */
   bridgeSecrets?: string[];
   /** Connect as this login instead of svc_auth. */
   login?: "auth" | "admin";
@@ -48,17 +47,17 @@ export interface AuthServerOptions {
 
 export interface Answer {
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: the tests are about what is in it
+  // biome-ignore lint/suspicious/noExplicitAny: the tests check its content
   body: any;
   headers: Headers;
-  /** The body as it came. */
+  /** The body as received. */
   text: string;
 }
 
 export interface CallOptions {
   bearer?: string;
   headers?: Record<string, string>;
-  /** Sent as it is, instead of JSON. */
+  /** Sent unchanged, instead of JSON. */
   raw?: string | Uint8Array;
 }
 
@@ -67,7 +66,7 @@ export const ann = { email: "ann@example.com", password: "correct horse", name: 
 export class AuthServer {
   readonly auth: Auth;
   readonly pool: pg.Pool;
-  /** Every line that was logged, at level trace. */
+  /** Every logged line, at level trace. */
   readonly log: string[];
   readonly url: string;
   readonly #close: () => Promise<void>;
@@ -98,7 +97,7 @@ export class AuthServer {
   post = (path: string, body?: unknown, options?: CallOptions) => this.call("POST", `/api/auth${path}`, body, options);
   get = (path: string, options?: CallOptions) => this.call("GET", `/api/auth${path}`, undefined, options);
   signUp = (person: Record<string, unknown> = ann) => this.post("/sign-up", person);
-  /** Who the service takes the holder of this credential for: a session, or null. */
+  /** The session that the service finds for a credential, or null. */
   caller = async (bearer: string) => (await this.call("GET", "/caller", undefined, { bearer })).body;
 
   async close(): Promise<void> {
@@ -110,8 +109,8 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
   const lines: string[] = [];
   const log = createLog("trace", { write: (line) => void lines.push(line) });
   const pool = new pg.Pool({ connectionString: db.url(options.login ?? "auth"), max: options.max ?? 5 });
-  pool.on("error", () => {}); // the database goes before the pool does
-  pool.on("connect", (client) => client.on("error", () => {})); // and tests break connections
+  pool.on("error", () => {}); // the database is dropped before the pool ends
+  pool.on("connect", (client) => client.on("error", () => {})); // tests break connections
   const origins = createOriginPolicy({
     configured: options.baseUrl ?? origin,
     listening: "http://localhost:4000",
@@ -141,7 +140,7 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
   app.use("/api/auth", auth.router);
   app.get("/caller", async (request, response) => void response.json(await auth.authenticate(request.headers)));
   app.use(notFound, renderError);
-  const server = createServer({ keepAliveTimeout: 75_000 }, app).listen(0); // as the service's
+  const server = createServer({ keepAliveTimeout: 75_000 }, app).listen(0); // as in the service
   const close = async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

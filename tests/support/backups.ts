@@ -14,7 +14,7 @@ import type { StorageDriver } from "../../src/storage/drivers/driver.ts";
 import type { Database } from "./database.ts";
 import { root } from "./global-setup.ts";
 
-/** PostgreSQL from npm brings no pg_dump; the machine may have one all the same. */
+/** PostgreSQL from npm has no pg_dump, but the machine may have one. */
 export async function hasPrograms(serverVersion: string): Promise<boolean> {
   const found = await findPrograms(Number.parseInt(serverVersion, 10)).catch(() => null);
   if (!found) console.warn("Tests of backups are skipped: there is no pg_dump of the server's version.");
@@ -31,7 +31,7 @@ export function backupsFolder(): string {
 export const take = (db: Database, driver: StorageDriver, folder: string): Promise<Manifest> =>
   takeBackup({ adminUrl: db.url("admin"), driver, folder, version: "0.0.0" });
 
-/** Restores into a database of the test's, with its files into `bytes`. */
+/** Restores into a database of the test, with its files into `bytes`. */
 export async function restore(
   db: Database,
   folder: string,
@@ -43,6 +43,6 @@ export async function restore(
   await restoreBackup({ folder, manifest, adminUrl: db.url("admin"), platform: root, driver, ...options });
 }
 
-/** What every table holds, as backups compare it. */
+/** The content of every table, as backups compare it. */
 export const rowsOf = (db: Database) =>
   db.sql("select name, rows, hash from svc_private.describe_rows() order by name");

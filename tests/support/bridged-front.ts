@@ -9,14 +9,14 @@ import { apiWith, TestService } from "./service.ts";
 
 export const password = "the password of the tests, 32 characters and more";
 
-/** A browser, as far as the bridge needs one: cookies of one origin, and the headers that it adds by itself. */
+/** A minimal browser for the bridge: cookies of one origin, and the headers that a browser adds. */
 export class Tab {
   readonly #front: () => string;
-  /** Of the frontend's origin, by name. */
+  /** Cookies of the frontend's origin, by name. */
   readonly cookies: Map<string, string>;
-  /** Everything that scripts could have read: status, headers without Set-Cookie, body. */
+  /** Everything that scripts can read: status, headers without Set-Cookie, body. */
   readonly seen: string[] = [];
-  /** Every Set-Cookie as it came. */
+  /** Every received Set-Cookie. */
   readonly set: string[] = [];
 
   constructor(front: () => string, cookies = new Map<string, string>()) {
@@ -28,7 +28,7 @@ export class Tab {
     return [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   }
 
-  /** For the SDK, and for tests: relative addresses are the frontend's. */
+  /** For the SDK, and for tests: relative URLs go to the frontend. */
   fetch: typeof globalThis.fetch = async (input, init = {}) => {
     const url = new URL(String(input), this.#front());
     const isOwn = url.origin === this.#front();
@@ -68,7 +68,7 @@ export class BridgedFront {
   service!: TestService;
   proxy!: CountingProxy;
   front!: FetchServer;
-  /** Requests that the frontend's server has begun to answer. */
+  /** Requests that the frontend's server has received. */
   arrived = 0;
   #awaited: { count: number; reached: () => void } | undefined;
 
@@ -97,14 +97,14 @@ export class BridgedFront {
     await this.service?.stop();
   }
 
-  /** Resolves when so many more requests are being answered. */
+  /** Resolves when this many more requests have arrived. */
   arrivals(count: number): Promise<void> {
     return new Promise((reached) => {
       this.#awaited = { count: this.arrived + count, reached };
     });
   }
 
-  /** Other handlers before the same backend. */
+  /** Other handlers in front of the same backend. */
   bridge(options: Partial<BridgeOptions> = {}) {
     return createSvcAuthBridgeHandlers({
       baseUrl: this.proxy.url,
@@ -117,7 +117,7 @@ export class BridgedFront {
   /** A fresh browser. */
   tab = () => new Tab(() => this.front.url);
 
-  /** A browser in which somebody has just signed up. */
+  /** A browser with a new user's session. */
   async signedIn(name = "Ann"): Promise<{ tab: Tab; email: string; token: string; sessionToken: string }> {
     const tab = this.tab();
     const email = `${crypto.randomUUID()}@example.com`;
@@ -126,7 +126,7 @@ export class BridgedFront {
     return { tab, email, token, sessionToken: this.sessionTokens().at(-1) ?? "" };
   }
 
-  /** Those that the backend has handed to the bridge. */
+  /** Session tokens that the backend has given to the bridge. */
   sessionTokens(): string[] {
     return this.proxy.passed.flatMap(({ answer }) => /"sessionToken":"([^"]+)"/.exec(answer)?.[1] ?? []);
   }

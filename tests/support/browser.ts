@@ -4,7 +4,7 @@ import type { Script, ScriptedProvider } from "./scripted-provider.ts";
 
 export interface Page {
   status: number;
-  /** Where it leads, in full; null when it is no redirect. */
+  /** The target of a redirect as an absolute URL; null otherwise. */
   location: URL | null;
   headers: Headers;
   text: string;
@@ -19,7 +19,7 @@ export class Browser {
     this.#server = server;
   }
 
-  /** One request, no redirects followed. `https://app.test` is the service. */
+  /** Sends one request without following redirects. `https://app.test` is the service. */
   async go(address: string | URL, init: RequestInit = {}): Promise<Page> {
     const url = new URL(address, origin);
     const jar = this.cookies.get(url.origin) ?? new Map();
@@ -54,12 +54,12 @@ export class Browser {
     return this.go(`/api/auth/sign-in/social/redirect?${new URLSearchParams({ provider: "google", ...query })}`);
   }
 
-  /** Comes back from the provider. */
+  /** Returns from the provider. */
   back(query: Record<string, string>): Promise<Page> {
     return this.go(`/api/auth/callback/google?${new URLSearchParams(query)}`);
   }
 
-  /** Begins, and comes back with what the scripted provider was told to say. */
+  /** Begins a sign-in, and returns with the scripted provider's answer. */
   async signIn(provider: ScriptedProvider, script: Script, query: Record<string, string> = {}): Promise<Page> {
     const { location } = await this.begin(query);
     const state = location?.searchParams.get("state") ?? "";
@@ -67,7 +67,7 @@ export class Browser {
     return this.back({ state, code: provider.code(nonce, script) });
   }
 
-  /** Walks from a page through the provider's forms until the service sends it somewhere else. @returns where */
+  /** Follows the provider's forms until the service redirects elsewhere. @returns the target */
   async walk(start: Page, form: Record<string, string>): Promise<Page> {
     let page = start;
     for (let steps = 0; steps < 12; steps++) {
@@ -87,7 +87,7 @@ export class Browser {
   }
 }
 
-/** What a page's script does with the code in its address. */
+/** Exchanges the code in a page's URL, as its script does. */
 export function exchange(
   server: AuthServer,
   code: unknown,
@@ -98,5 +98,5 @@ export function exchange(
   return server.post("/oauth/exchange", { code }, { headers });
 }
 
-/** The parameters of where a page leads. */
+/** The parameters of a page's redirect. */
 export const results = (page: Page) => Object.fromEntries(page.location?.searchParams ?? []);

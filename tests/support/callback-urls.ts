@@ -1,9 +1,9 @@
-/** Places that somebody may ask to be sent to after a sign-in: those that are fine, and what people try instead. */
+/** Callback URLs for tests: valid ones, and typical attacks. */
 
 /** Origins of the service under test, its own one first. */
 export const listed = ["https://app.test", "https://front.test", "http://localhost:3000", "https://xn--bcher-kva.test"];
 
-/** What is accepted, and where it leads before the result is added. */
+/** Accepted URLs, and their targets before the result is added. */
 export const good: [string, string][] = [
   ["/", "https://app.test/"],
   ["/done", "https://app.test/done"],

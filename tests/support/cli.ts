@@ -1,4 +1,4 @@
-/** `svc` as an operator runs it: a process of its own, without a terminal, on the test file's database. */
+/** Runs `svc` as an operator does: in a separate process, without a terminal, on the test file's database. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import type { Database } from "./database.ts";
@@ -10,13 +10,13 @@ export interface Ended {
   code: number | null;
   out: string;
   error: string;
-  /** Both streams, as they came. */
+  /** Both streams, in order. */
   text: string;
 }
 
 export interface Command {
   child: ChildProcess;
-  /** What it has printed so far, on either stream. */
+  /** The output so far, of both streams. */
   output(): string;
   ended: Promise<Ended>;
 }
@@ -31,7 +31,7 @@ export function svc(db: Database, cwd: string, args: readonly string[], env: Nod
   return launch(db, process.execPath, [...program, ...all], env);
 }
 
-/** The same in a terminal of its own, which is closed when the child is killed. On Linux; for arguments without spaces. */
+/** The same in a terminal, which is closed when the child is killed. On Linux; for arguments without spaces. */
 export const inTerminal = (db: Database, cwd: string, args: readonly string[], env: NodeJS.ProcessEnv): Command =>
   launch(db, "script", ["-qec", [process.execPath, ...program, ...args, "--cwd", cwd].join(" "), "/dev/null"], env);
 

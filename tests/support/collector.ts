@@ -1,4 +1,4 @@
-/** What receives spans: an HTTP server that takes OTLP in JSON, as a collector does, and keeps everything it was sent. */
+/** Receives spans: an HTTP server that takes OTLP in JSON, as a collector does, and stores everything. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -18,12 +18,12 @@ export interface ReceivedSpan {
   events: unknown[];
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: as it came over the wire
+// biome-ignore lint/suspicious/noExplicitAny: untyped data from the wire
 type Wire = any;
 
 export class Collector {
   readonly spans: ReceivedSpan[] = [];
-  /** Everything as it came, to look for what should not be there. */
+  /** All received text, to check that it contains no secrets. */
   text = "";
   readonly headers: Record<string, unknown>[] = [];
   readonly resources: Record<string, unknown>[] = [];
@@ -45,7 +45,7 @@ export class Collector {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Waits for a span that fits, and for its trace's others as long as `enough` says so. */
+  /** Waits for a matching span, and for the others of its trace until `enough`. */
   async find(fits: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan> {
     for (;;) {
       const found = this.spans.find(fits);

@@ -15,11 +15,11 @@ for (const words of JSON.parse(process.argv[2] ?? "[]") as string[][]) {
     isOver = true;
   });
   if (goesOn.test(words.join(" "))) {
-    // Whoever waits for the signal is there.
+    // Waits until the command listens for the signal.
     while (!isOver && process.listenerCount("SIGTERM") === 0) await sleep(10);
     process.emit("SIGTERM", "SIGTERM");
   }
   await running;
 }
-// What a command leaves behind, such as a pool, is not what is tested here.
+// Resources that a command leaves open, such as a pool, are not under test here.
 process.stdout.write("\nthe end\n", () => process.exit(0));

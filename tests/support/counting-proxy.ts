@@ -1,11 +1,11 @@
-/** An HTTP proxy in front of the backend: counts what is asked, keeps what was answered, and can hold answers back. */
+/** An HTTP proxy in front of the backend: counts requests, stores answers, and can hold answers back. */
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 
 export interface Passed {
   path: string;
-  /** As the proxy's client sent them. */
+  /** The headers from the proxy's client. */
   headers: IncomingHttpHeaders;
   body: string;
   answer: string;
@@ -15,11 +15,11 @@ export class CountingProxy {
   readonly #server: Server;
   /** The origin to forward to. */
   target = "";
-  /** Everything that was answered, in order. */
+  /** All answers, in order. */
   readonly passed: Passed[] = [];
-  /** How often each path was asked, answered or not. */
+  /** Requests per path, answered or not. */
   readonly asked = new Map<string, number>();
-  /** May change an answer, or wait with it. */
+  /** May change or delay an answer. */
   between: (path: string, answer: string) => string | Promise<string> = (_path, answer) => answer;
 
   private constructor(server: Server) {
@@ -55,7 +55,7 @@ export class CountingProxy {
 
   count = (path: string): number => this.asked.get(path) ?? 0;
 
-  /** Holds the answers to a path back. @returns when the first one is there, and what lets them go */
+  /** Holds back the answers to a path. @returns `held`, when the first one is there, and `release` */
   hold(path: string): { held: Promise<void>; release: () => void } {
     let release = () => {};
     const open = new Promise<void>((resolve) => {

@@ -6,14 +6,14 @@ import { type AddressInfo, createServer, connect as openConnection, type Server,
 
 export type Cut = "before" | "during" | "after";
 
-/** What the server sends at the end of a statement outside a transaction: ReadyForQuery, idle. */
+/** The server's last message after a statement outside a transaction: ReadyForQuery, idle. */
 const idle = Buffer.from("Z\0\0\0\x05I", "latin1");
 
 export class CuttingProxy {
   readonly #server: Server;
   readonly #target: URL;
   readonly #sockets = new Set<Socket>();
-  /** The message, as a part of what a client sends, and when to cut. Undefined passes everything. */
+  /** A part of the client's message, and when to cut. Undefined passes everything. */
   cut: { at: string; when: Cut } | undefined;
   /** Whether new connections are refused. */
   refuses = false;
@@ -34,7 +34,7 @@ export class CuttingProxy {
     return proxy;
   }
 
-  /** The same database and login, through here. */
+  /** The same database and login, through this proxy. */
   get url(): string {
     const url = new URL(this.#target);
     url.hostname = "127.0.0.1";

@@ -1,4 +1,4 @@
-/** A database of its own for a test file, cloned from the template in a few milliseconds. */
+/** A separate database for a test file, cloned from the template in a few milliseconds. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
@@ -11,7 +11,7 @@ export class Database {
   readonly name = `svc_test_${randomBytes(6).toString("hex")}`;
   readonly #clients: pg.Client[] = [];
 
-  /** @param template what to clone; "template0" gives an empty database, "platform" one without an application */
+  /** @param template to clone; "template0" gives an empty database, "platform" one without an application */
   async create(template = "application"): Promise<void> {
     const ours: Record<string, string> = { application: templateName(), platform: platformName() };
     const { admin } = inject("urls");
@@ -26,7 +26,7 @@ export class Database {
         await execute(inject("urls").admin, `drop database if exists ${this.name} with (force)`);
         return;
       } catch (error) {
-        // A reader of the log that has just been stopped may hold its slot for another moment.
+        // A stopped reader of the log may hold its slot for a moment.
         if (attempt > 50 || (error as { code?: unknown }).code !== "55006") throw error;
         await sleep(100);
       }
@@ -53,12 +53,12 @@ export class Database {
     return client;
   }
 
-  /** Ends the transactions that connections of this file have open, as soon as their statements have ended. */
+  /** Ends open transactions of this file's connections as soon as their statements have ended. */
   rollbackAll(): void {
     for (const client of this.#clients) client.query("rollback").catch(() => {});
   }
 
-  /** Runs one statement as the administrator and gives its rows. Those that are asked for at once wait for each other. */
+  /** Runs one statement as the administrator and returns its rows. Concurrent calls wait for each other. */
   sql<Row extends pg.QueryResultRow = pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]> {
     const run = async () => {
       this.#admin ??= await this.connect("admin");
@@ -71,7 +71,7 @@ export class Database {
   #admin: pg.Client | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** Every row of a table, whoever it belongs to, to see that nothing moved. */
+  /** Every row of a table, of all owners, to check that nothing changed. */
   snapshot(table: string): Promise<pg.QueryResultRow[]> {
     return this.sql(`select * from ${table} as t order by t::text`);
   }
@@ -81,7 +81,7 @@ export class Database {
 export function database(template?: string): Database {
   const db = new Database();
   beforeAll(() => db.create(template));
-  // What a failed test left open would block its second try, and the replication slots of all other files.
+  // Transactions that a failed test left open would block its retry, and the replication slots of all other files.
   afterEach(({ task }) => {
     if (task.result?.state === "fail") db.rollbackAll();
   });

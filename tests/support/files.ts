@@ -1,4 +1,4 @@
-/** Procedures over `ctx.storage`, and how a client sends them files: for the tests of storage. */
+/** Procedures over `ctx.storage`, and a client that sends them files, for the tests of storage. */
 import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -83,7 +83,7 @@ export const fileProcedures = {
     .handler(async ({ context }) => context.storage.storeBuffer(Buffer.from("x"), "x", "text/plain")),
 };
 
-/** The id under which a stored file's bytes lie. */
+/** The id of a stored file's bytes. */
 export async function bytesIdOf(db: Database, id: string): Promise<string> {
   const [row] = await db.sql<{ bytes: string }>(
     "select coalesce(bytes_id, id) as bytes from svc.storage_objects where id = $1",
@@ -92,14 +92,14 @@ export async function bytesIdOf(db: Database, id: string): Promise<string> {
   return row?.bytes ?? "";
 }
 
-/** A folder for a test file's bytes, gone afterwards. */
+/** A folder for a test file's bytes, removed afterwards. */
 export function bytesFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "svc-storage-"));
   afterAll(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Calls a mutation whose argument `file` is a file. */
+/** Calls a mutation with a file in the argument `file`. */
 export function send(service: TestService, user: User | null, name: string, file: File, args: object = {}) {
   const form = new FormData();
   form.append(

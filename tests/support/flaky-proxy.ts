@@ -1,24 +1,24 @@
-/** A TCP proxy that does to connections what networks do: drops, delays, cuts, swallows. */
+/** A TCP proxy that simulates bad networks: drops, delays, cuts, swallows. */
 
 import type { AddressInfo } from "node:net";
 import { createServer, connect as openConnection, type Server, type Socket } from "node:net";
 
-/** What happens to one connection. Numbers are bytes of the answer, or milliseconds. */
+/** The fault of one connection. Numbers are bytes of the answer, or milliseconds. */
 export type Fault =
   | { kind: "none" }
-  /** Closed as soon as it is open. */
+  /** The connection is closed when it opens. */
   | { kind: "refuse" }
-  /** The request arrives; its answer is cut after so many bytes. */
+  /** The request arrives; its answer is cut after this many bytes. */
   | { kind: "cut"; after: number }
-  /** The request arrives; its answer never does. */
+  /** The request arrives; its answer is dropped. */
   | { kind: "swallow" }
-  /** Every piece in either direction waits. */
+  /** Every chunk in either direction is delayed. */
   | { kind: "delay"; ms: number };
 
 export class FlakyProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  /** Asked for each connection. */
+  /** Called for each connection. */
   fault: () => Fault = () => ({ kind: "none" });
 
   readonly #port: number;
@@ -42,17 +42,17 @@ export class FlakyProxy {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Breaks every connection that is open. */
+  /** Breaks every open connection. */
   breakAll(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Breaks some of the connections. @param share of them, from 0 to 1 */
+  /** Breaks some of the connections. @param share from 0 to 1 */
   breakSome(share: number): void {
     for (const socket of this.#sockets) if (Math.random() < share) socket.destroy();
   }
 
-  /** Where connections are forwarded to. */
+  /** The port of the target. */
   get port(): number {
     return this.#port;
   }
@@ -91,7 +91,7 @@ export class FlakyProxy {
   }
 }
 
-/** One request per connection, so that each meets a fault of its own. */
+/** One request per connection, so that each has its own fault. */
 const withoutKeepAlive = (data: Buffer) =>
   Buffer.from(data.toString("latin1").replace(/^connection: keep-alive/im, "connection: close"), "latin1");
 

@@ -11,26 +11,26 @@ import { clone, execute, inDatabase, platformName, templateName } from "./admin.
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** Connection strings by login role; the database in them is the maintenance one. */
+    /** Connection strings by login role; they name the maintenance database. */
     urls: { request: string; system: string; auth: string; admin: string; replication: string };
     /** The version of the server under test, for example 15.18. */
     serverVersion: string;
-    /** pgvector's version, or null where it cannot be had. */
+    /** pgvector's version, or null if it is not available. */
     vector: string | null;
   }
 }
 
 export const root = resolve(import.meta.dirname, "../..");
 
-/** Those of @svc/testing, which leaves them on a server that is not its own. */
+/** Drops templates of @svc/testing, which leaves them on external servers. */
 async function dropTemplatesOfApplications(admin: string): Promise<void> {
   const [found] = await execute(admin, "select datname from pg_database where datname ~ '^svc_template_[0-9a-f]{16}$'");
   for (const { datname } of found?.rows ?? []) await execute(admin, `drop database if exists ${datname}`);
 }
 
 /**
- * Half of what a worker, or a command that a test starts, takes to begin is the compiling of the same modules. Emptied once a
- * day: those of the applications that tests make stay in it.
+ * Compiling modules is half of the start of a worker, or of a command in a test, so it is cached. The cache is emptied
+ * once a day, because it also collects modules of the applications that tests create.
  */
 function compileCache(): string {
   const folder = join(root, ".svc/compile-cache");
@@ -39,30 +39,30 @@ function compileCache(): string {
   return folder;
 }
 
-/** Whether the server compiles every statement that does not refuse it, for `SVC_TEST_JIT=1`. */
+/** Whether the server compiles every statement that allows it, for `SVC_TEST_JIT=1`. */
 const compiles = process.env.SVC_TEST_JIT === "1";
 
 export async function setup(project: TestProject) {
-  // Workers inherit it, and find the same template.
+  // Workers inherit the variable, and so find the same template.
   process.env.SVC_TEST_RUN = String(process.pid);
   process.env.NODE_COMPILE_CACHE ??= compileCache();
-  // Nothing here must survive a power cut, and cloning a template is all disk work.
+  // The data need not survive a power cut, and cloning a template is mostly disk work.
   const settings = {
     fsync: "off",
     full_page_writes: "off",
     synchronous_commit: "off",
-    wal_writer_delay: "10ms", // what has not been written is not told to subscribers
+    wal_writer_delay: "10ms", // subscribers are only notified of written WAL
     max_connections: "300",
     max_wal_senders: "50",
     max_replication_slots: "50",
-    // As on servers whose settings nobody changed, but for every statement whatever it costs.
+    // The default settings, but for every statement regardless of its cost.
     ...(compiles && { jit: "on", jit_above_cost: "0" }),
   };
-  // The two kinds of server may differ in version; a cluster of its own, because its settings do.
+  // The two kinds of server may differ in version and settings, so each has its own cluster.
   const name = `test-${process.env.SVC_POSTGRES || "auto"}${compiles ? "-jit" : ""}`;
   const open = (more: Record<string, string>) =>
     openCluster({ directory: join(root, ".svc"), name, settings: { ...settings, ...more } });
-  // Loaded where the server has it; it counts only where a test turns it on.
+  // Loaded if the server has it; it only counts when a test turns it on.
   const statistics = { shared_preload_libraries: "pg_stat_statements", "pg_stat_statements.track": "none" };
   const cluster = await open(statistics).catch(() => open({}));
   process.stderr.write(`PostgreSQL ${cluster.serverVersion}: ${cluster.reason}\n`);

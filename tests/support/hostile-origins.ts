@@ -1,6 +1,6 @@
-/** Origins that are listed, and some hundred texts that look like them to somebody who does not look closely. */
+/** Listed origins, and some hundred texts that resemble them. */
 
-/** The service's own. */
+/** The service's own origin. */
 export const own = "https://api.example.com";
 
 export const frontendOrigins = [
@@ -14,9 +14,9 @@ export const frontendOrigins = [
 export const customDomains = ["https://shop.example.com"];
 export const listed: readonly string[] = [own, ...customDomains, ...frontendOrigins];
 
-/** What is made of each listed origin. */
+/** The disguises of each listed origin. */
 const disguises: ((origin: string, scheme: string, host: string) => string)[] = [
-  // Something in front, something behind
+  // Additions before and after
   (o) => `${o}.evil.test`,
   (o) => `${o}evil.test`,
   (o) => `${o}@evil.test`,
@@ -46,7 +46,7 @@ const disguises: ((origin: string, scheme: string, host: string) => string)[] = 
   (o) => `${o} https://evil.test`,
   (o) => `"${o}"`,
   (o) => `<${o}>`,
-  // Another spelling
+  // Other spellings
   (o) => o.toUpperCase(),
   (_, scheme, host) => `${scheme.toUpperCase()}://${host}`,
   (o) => `${o}.`,
@@ -116,7 +116,7 @@ const others = [
   `https://${"app.example.com.".repeat(200)}test`,
 ];
 
-/** Every text that is not listed, once. */
+/** Every text that is not listed, without duplicates. */
 export const hostile: readonly string[] = [
   ...new Set([
     ...listed.flatMap((origin) => {
@@ -127,5 +127,7 @@ export const hostile: readonly string[] = [
   ]),
 ].filter((text) => !listed.includes(text));
 
-/** The value that arrives: the protocol takes the blanks around it away, and browsers send neither these nor controls. */
+/**
+ * The received value: the protocol strips surrounding blanks, and browsers send neither these nor control characters.
+ */
 export const onTheWire = (text: string) => text.replace(/^[ \t\r\n]+/, "").replace(/[ \t\r\n]+$/, "");

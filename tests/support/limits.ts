@@ -1,7 +1,7 @@
-/** Limits on attempts for tests that are not about them: they sign up and guess by the hundred, all from one address. */
+/** Limits on attempts for tests of other subjects, which sign up and guess by the hundred from one address. */
 import type { AttemptLimits } from "../../src/auth/passwords/attempts.ts";
 
-/** The most that can be configured, counted all the same; but ten thousand redemptions would wait for one row. */
+/** The highest limits, but still counted. Fewer redemptions, because ten thousand would wait for one row. */
 export const raisedLimits = {
   requestsPerAddress: false,
   requestsPerUser: false,

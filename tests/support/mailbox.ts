@@ -1,4 +1,4 @@
-/** A mailer that keeps what it is given, and the mailbox that it goes to. */
+/** A mailer that stores mails in a mailbox. */
 import type { AuthDefinition, AuthMail } from "../../src/contract/auth.ts";
 import type { AuthServer } from "./auth-server.ts";
 
@@ -7,7 +7,7 @@ export interface Mail extends AuthMail {
 }
 
 export class Mailbox {
-  /** All that came, in order. */
+  /** All received mails, in order. */
   readonly mails: Mail[] = [];
   readonly #waiting: { fits: (mail: Mail) => boolean; give: (mail: Mail) => void }[] = [];
   readonly #read = new Set<Mail>();
@@ -18,7 +18,7 @@ export class Mailbox {
     emailVerification: { sendVerificationEmail: async (mail) => this.#put({ ...mail, kind: "verification" }) },
   } satisfies AuthDefinition;
 
-  /** The next mail of a kind to an address that nobody has read; it may still be on its way. */
+  /** The next unread mail of a kind to an address; waits for one that is on its way. */
   async next(kind: Mail["kind"], email: string): Promise<Mail> {
     const fits = (mail: Mail) => mail.kind === kind && mail.email === email && !this.#read.has(mail);
     const mail = this.mails.find(fits) ?? (await new Promise<Mail>((give) => this.#waiting.push({ fits, give })));
@@ -35,7 +35,7 @@ export class Mailbox {
 
 export const tokenOf = ({ url }: Pick<AuthMail, "url">): string => new URL(url).searchParams.get("token") ?? "";
 
-/** Opens a link of the service in a browser that does not go on to where it leads. */
+/** Opens a link of the service, without following its redirect. */
 export async function visit(server: AuthServer, link: string, method = "GET") {
   const { pathname, search } = new URL(link);
   const response = await fetch(server.url + pathname + search, { method, redirect: "manual" });

@@ -1,4 +1,4 @@
-/** Migrates in a process of its own, for a test that kills it. */
+/** Migrates in a separate process, for a test that kills it. */
 import { migrate } from "../../src/migrate/migrate.ts";
 
 const [adminUrl = "", platform = "", application = ""] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-/** A real OpenID provider (oidc-provider) on a free port, with people who have accounts there and type into its form. */
+/** A real OpenID provider (oidc-provider) on a free port, with users who have accounts there and fill in its form. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
@@ -15,9 +15,9 @@ export interface ProviderAccount {
 }
 
 export interface OpenIdProvider {
-  /** What the service is configured with. */
+  /** The settings for the service. */
   settings: ProviderSettings;
-  /** A second client with the same redirect URI: somebody else's application. */
+  /** A second client with the same redirect URI: another application. */
   other: { clientId: string };
   close(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export async function startOpenIdProvider(
     jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: "first", alg: "RS256", use: "sig" }] },
     cookies: { keys: ["cookies of the provider"] },
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name", "picture"] },
-    conformIdTokenClaims: false, // as Google does: e-mail and name stand in the ID token
+    conformIdTokenClaims: false, // as Google does: the ID token has e-mail and name
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
     ttl: { Interaction: 600, Session: 600, Grant: 600, AccessToken: 600, IdToken: 600 },
@@ -73,7 +73,7 @@ export async function startOpenIdProvider(
   };
 }
 
-/** The provider's pages: GET shows what it asks, POST answers it, with `account`, or with `decline`. */
+/** The provider's pages: GET shows its form, POST answers it, with `account`, or with `decline`. */
 async function interact(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { prompt, session, params } = await provider.interactionDetails(request, response);
   if (request.method === "GET") return void response.end(prompt.name);

@@ -1,4 +1,6 @@
-/** Small documents made by tests: a PDF and a DOCX with a text layer, without a library that could be wrong in the same way. */
+/**
+ * Small documents made by tests: a PDF and a DOCX with a text layer, without a library that could have the same bugs.
+ */
 import JsZip from "jszip";
 
 /** @param pages lines of plain ASCII; the first of a page is set large, as a heading */

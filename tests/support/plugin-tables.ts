@@ -1,4 +1,4 @@
-/** Brings a test's database to where `svc migrate generate` and `svc migrate` lead for a definition of authentication. */
+/** Migrates a test's database for a definition of authentication, as `svc migrate generate` and `svc migrate` do. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AuthDefinition } from "../../src/contract/auth.ts";

@@ -1,4 +1,4 @@
-/** A proxy in front of PostgreSQL: cuts, refuses, falls silent, or keeps notices back as a pooler does. */
+/** A proxy in front of PostgreSQL: cuts, refuses, falls silent, or drops notices as a pooler does. */
 import { type AddressInfo, createServer, connect as openConnection, type Server, type Socket } from "node:net";
 
 /** Type byte of NotificationResponse. */
@@ -8,9 +8,9 @@ export class PostgresProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #target: URL;
-  /** What happens to connections, those that are open included. */
+  /** The behaviour of all connections, also of open ones. */
   mode: "passes" | "refuses" | "falls silent" | "keeps notices" = "passes";
-  /** Connections so far, and those that are open. */
+  /** All connections so far, and the open ones. */
   connections = 0;
   open = 0;
 
@@ -28,7 +28,7 @@ export class PostgresProxy {
     return proxy;
   }
 
-  /** The same database and login, through here. */
+  /** The same database and login, through this proxy. */
   get url(): string {
     const url = new URL(this.#target);
     url.hostname = "127.0.0.1";
@@ -36,7 +36,7 @@ export class PostgresProxy {
     return url.href;
   }
 
-  /** Breaks every connection that is open. */
+  /** Breaks every open connection. */
   breakAll(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -75,7 +75,7 @@ export class PostgresProxy {
   }
 }
 
-/** Cuts what the server sends into messages: a type byte, then the length of the rest, itself included. */
+/** Splits the server's output into messages: a type byte, then the length of the rest, including itself. */
 class Frames {
   #rest = Buffer.alloc(0);
 

@@ -1,6 +1,6 @@
 /**
- * fast-check with the same cases in every run: what CI says about a change is said of that change. `npm run fuzz` and
- * `npm run chaos` look at others each time, and FUZZ_SEED repeats what they found.
+ * fast-check with the same cases in every run, so that a CI failure is caused by the change. `npm run fuzz` and `npm
+ * run chaos` use new cases each time, and FUZZ_SEED repeats theirs.
  */
 import fc from "fast-check";
 

@@ -1,6 +1,6 @@
 /**
- * Passwords hashed as the library does, at a hundredth of its cost: sign-ups are most of what many tests do. What is stored
- * has the same form; that an application's passwords cost what they should is in `sign-up.test.ts`.
+ * Hashes passwords as the library does, at a hundredth of its cost, because sign-ups take most of the time of many
+ * tests. The stored form is the same; `sign-up.test.ts` checks the real cost.
  */
 import { randomBytes, scrypt } from "node:crypto";
 import type { AuthDefinition } from "../../src/contract/auth.ts";
@@ -22,7 +22,7 @@ const quick = {
   },
 };
 
-/** @returns the same definition with passwords that cost little, unless it hashes them in its own way */
+/** @returns the same definition with cheap password hashes, unless it has its own hash function */
 export function withQuickPasswords(definition: AuthDefinition): AuthDefinition {
   return {
     ...definition,

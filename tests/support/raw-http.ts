@@ -1,4 +1,4 @@
-/** HTTP by hand: for headers that `fetch` and node:http refuse to send, byte by byte as an attacker would. */
+/** Raw HTTP, for headers that `fetch` and node:http refuse to send, byte by byte as an attacker would. */
 import { once } from "node:events";
 import { connect } from "node:net";
 
@@ -19,7 +19,7 @@ export interface RawRequest {
   body?: string;
 }
 
-/** Sends one request on a connection of its own. Values go out as UTF-8, whatever they hold. */
+/** Sends one request on a separate connection. Values are sent as UTF-8, unchanged. */
 export async function rawRequest(
   url: string,
   { method, path, host = "localhost", headers = [], body }: RawRequest,
@@ -35,7 +35,7 @@ export async function rawRequest(
   const socket = connect(Number(port), hostname);
   const chunks: Buffer[] = [];
   socket.on("data", (chunk) => chunks.push(chunk));
-  socket.on("error", () => {}); // a refused request may end in a reset: what came is the answer
+  socket.on("error", () => {}); // a refused request may end in a reset: the received text is the answer
   socket.write(`${lines.join("\r\n")}\r\n\r\n${body ?? ""}`);
   await once(socket, "close");
   return parse(Buffer.concat(chunks).toString("utf8"));

@@ -1,4 +1,4 @@
-/** The fixture's service in a process of its own, for tests that kill it. Says "ready" over the channel. */
+/** The fixture's service in a separate process, for tests that kill it. Says "ready" over the channel. */
 import { join } from "node:path";
 import { defineApi } from "../../src/app/api.ts";
 import { loadConfig } from "../../src/config/load-config.ts";

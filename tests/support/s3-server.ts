@@ -1,6 +1,6 @@
 /**
- * A store that speaks S3's protocol, for a test file: `moto_server`, a process of its own that keeps all in memory. Where
- * it is not installed (`pip install "moto[server]"`) the tests skip and say so. Why this one: docs/adr/.
+ * An S3-compatible store for a test file: `moto_server`, a separate process that keeps all data in memory. If it is not
+ * installed (`pip install "moto[server]"`) the tests are skipped with a message. Why this one: docs/adr/.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -21,7 +21,7 @@ export function s3Server(): { endpoint: string } {
   let child: ChildProcess | undefined;
   beforeAll(async () => {
     const port = await freePort();
-    // Any credentials will do, but the client wants some.
+    // Any credentials are accepted, but the client requires some.
     Object.assign(process.env, { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" });
     child = spawn("moto_server", ["-H", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
     await listening(port, child);

@@ -1,28 +1,28 @@
-/** An OpenID provider that says whatever a test wants it to, right or wrong: node:http and jose, nothing else. */
+/** An OpenID provider that gives any answer that a test wants, right or wrong, with only node:http and jose. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose";
 import type { ProviderSettings } from "../../src/auth/social/provider.ts";
 
-/** What it answers when a code is exchanged. */
+/** The answer to the exchange of a code. */
 export interface Script {
   claims?: JWTPayload;
-  /** Makes the ID token of the claims (Default: signed with its published key) */
+  /** Creates the ID token from the claims (Default: signed with its published key) */
   idToken?: (claims: JWTPayload) => Promise<string> | string;
-  /** Instead of tokens. */
+  /** An answer instead of tokens. */
   answer?: { status: number; body: string };
 }
 
 export class ScriptedProvider {
   readonly settings: ProviderSettings;
-  /** Forms that came to the token endpoint. */
+  /** Forms that the token endpoint received. */
   readonly exchanges: URLSearchParams[] = [];
-  /** Paths that were asked for. */
+  /** Requested paths. */
   readonly requests: string[] = [];
   /** Further members of the discovery document. */
   metadata: object = {};
-  /** Further keys that it publishes. */
+  /** Further published keys. */
   otherKeys: JWK[] = [];
   readonly #codes = new Map<string, Script>();
   readonly #keys: CryptoKeyPair;
@@ -34,7 +34,7 @@ export class ScriptedProvider {
     this.#close = close;
   }
 
-  /** A code that is exchanged for this. Claims are those of a sign-in that is in order, but for what the script says. */
+  /** A code with this result. Claims are those of a valid sign-in, except for the script's changes. */
   code(nonce: string | null, script: Script = {}): string {
     const now = Math.floor(Date.now() / 1000);
     const { issuer, clientId } = this.settings;
@@ -44,7 +44,7 @@ export class ScriptedProvider {
     return code;
   }
 
-  /** Signed with its published key, whatever the header says. */
+  /** Signs with the published key, whatever the header says. */
   sign(claims: JWTPayload, header: object = {}): Promise<string> {
     return new SignJWT(claims)
       .setProtectedHeader({ alg: "RS256", kid: "first", ...header })

@@ -1,11 +1,11 @@
 /**
- * The order of test files: those that take long begin first, so that no core waits for the other at the end of the run.
- * Vitest would know it from an earlier run, which a fresh clone has not had.
+ * The order of test files: long ones begin first, so that no core idles at the end of the run. Vitest would know
+ * durations from an earlier run, which a fresh clone lacks.
  */
 import { relative } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Those of more than ten seconds on two calm cores, the longest first. */
+/** Files of more than ten seconds on two idle cores, longest first. */
 const long = [
   "packages/publish",
   "browser/desk",

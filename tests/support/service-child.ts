@@ -1,6 +1,6 @@
 /**
- * The service in a process of its own, for tests that kill it and weigh it. Arguments: the databases' URLs as JSON, the
- * folder of the bytes, the secret. Says where it listens over the channel.
+ * The service in a separate process, for tests that kill it and measure its memory. Arguments: the databases' URLs as
+ * JSON, the folder of the bytes, the secret. Reports its address over the channel.
  */
 import { join } from "node:path";
 import { defineApi } from "../../src/app/api.ts";

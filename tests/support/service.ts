@@ -1,6 +1,6 @@
 /**
- * The service under test: real HTTP on a free port, a real database, real sign-ups. `as(user)` calls procedures the way
- * a client does and gives status, body and headers instead of throwing.
+ * The service under test: real HTTP on a free port, a real database, real sign-ups. Calls of procedures return status,
+ * body and headers instead of throwing.
  */
 import { join } from "node:path";
 import { Writable } from "node:stream";
@@ -9,6 +9,7 @@ import { defineApi } from "../../src/app/api.ts";
 import type { SvcConfig } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import type { Api } from "../../src/contract/api.ts";
+import type { AuthDefinition } from "../../src/contract/auth.ts";
 import { type Service, startService } from "../../src/service/service.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import type { Tracing } from "../../src/telemetry/span.ts";
@@ -42,6 +43,7 @@ export class TestService {
   readonly #config: Partial<SvcConfig>;
   readonly #schema: Record<string, unknown>;
   readonly #tracing: Tracing | undefined;
+  readonly #auth: AuthDefinition;
   #service: Service | undefined;
   /** Every line of the log, as text. */
   readonly logged: string[] = [];
@@ -52,7 +54,9 @@ export class TestService {
     config: Partial<SvcConfig>,
     schema: Record<string, unknown> = fixture,
     tracing?: Tracing,
+    auth: AuthDefinition = {},
   ) {
+    this.#auth = auth;
     this.#schema = schema;
     this.#db = db;
     this.#api = api;
@@ -65,7 +69,7 @@ export class TestService {
     return this.#service.url;
   }
 
-  /** @param port for a start at the same place again. (Default: a free one) */
+  /** @param port to restart on the same port. (Default: a free one) */
   async start(port = 0): Promise<void> {
     const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
     const { limits, pool, ...rest } = this.#config;
@@ -76,7 +80,7 @@ export class TestService {
       },
     });
     this.#service = await startService({
-      app: { api: this.#api, auth: withQuickPasswords({}), schema: this.#schema },
+      app: { api: this.#api, auth: withQuickPasswords(this.#auth), schema: this.#schema },
       config: {
         ...base,
         ...(rest as object),
@@ -121,7 +125,7 @@ export class TestService {
     });
   }
 
-  /** Any request; a JSON answer is parsed, another one is its text. */
+  /** Sends any request. A JSON answer is parsed; other answers are text. */
   async fetch(path: string, init: RequestInit = {}): Promise<Answer> {
     const response = await fetch(`${this.url}${path}`, init);
     const text = await response.text();
@@ -133,7 +137,7 @@ export class TestService {
 export const bearer = (user: User | null): Record<string, string> =>
   user ? { authorization: `Bearer ${user.token}` } : {};
 
-/** The fixture's CRUD, and what a test file adds to it. */
+/** The fixture's CRUD, with the additions of a test file. */
 export function apiWith(bags: Parameters<typeof defineApi>[0] = {}): Api {
   return defineApi({ ...bags, procedures: { ...crud, ...bags.procedures } });
 }
@@ -144,8 +148,9 @@ export function service(
   api: Api = apiWith(),
   config: Partial<SvcConfig> = {},
   tracing?: Tracing,
+  auth?: AuthDefinition,
 ): TestService {
-  const running = new TestService(db, api, config, undefined, tracing);
+  const running = new TestService(db, api, config, undefined, tracing, auth);
   beforeAll(() => running.start());
   afterAll(() => running.stop());
   return running;

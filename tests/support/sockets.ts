@@ -1,4 +1,4 @@
-/** A WebSocket client that keeps every frame, so that a test can wait for one. */
+/** A WebSocket client that stores every frame, so that a test can wait for one. */
 import { once } from "node:events";
 import { afterEach } from "vitest";
 import WebSocket from "ws";
@@ -11,7 +11,7 @@ type Frame = any;
 export class Socket {
   readonly frames: Frame[] = [];
   readonly websocket: WebSocket;
-  /** Set when it is closed. */
+  /** Set when the socket has closed. */
   closed: { code: number; reason: string } | undefined;
 
   constructor(url: string, options: WebSocket.ClientOptions = {}) {
@@ -23,7 +23,7 @@ export class Socket {
     this.websocket.on("error", () => {});
   }
 
-  /** Connects as a user, or as nobody, and waits until events arrive. */
+  /** Connects as a user, or anonymously, and waits until events arrive. */
   static async open(service: TestService, user: User | null): Promise<Socket> {
     const ticket = user ? `?ticket=${await ticketFor(service, user)}` : "";
     const socket = new Socket(`${service.url.replace("http", "ws")}/ws${ticket}`);
@@ -35,12 +35,12 @@ export class Socket {
     this.websocket.send(typeof frame === "string" ? frame : JSON.stringify(frame));
   }
 
-  /** Waits for a frame with these members; it and those before it are taken away. */
+  /** Waits for a frame with these members; removes it and those before it. */
   async wait(members: object): Promise<Frame> {
     return (await this.upTo(members)).at(-1);
   }
 
-  /** The same. @returns all that was taken away, the frame that was waited for last */
+  /** The same. @returns all removed frames; the awaited one is the last */
   async upTo(members: object): Promise<Frame[]> {
     const late = AbortSignal.timeout(20_000);
     for (;;) {
@@ -71,7 +71,9 @@ export async function ticketFor(service: TestService, user: User): Promise<strin
   return body.ticket;
 }
 
-/** Connects users, or nobody, until the end of the test. Call it at the top of the file, after `service()`. */
+/**
+ * Connects users, or anonymous clients, until the end of the test. Call it at the top of the file, after `service()`.
+ */
 export function sockets(service: TestService): (user: User | null) => Promise<Socket> {
   const open: Socket[] = [];
   afterEach(() => {
@@ -84,7 +86,7 @@ export function sockets(service: TestService): (user: User | null) => Promise<So
   };
 }
 
-/** What a socket has heard since the last frame that was waited for: frames of changes until now come before the marker's. */
+/** Frames since the last awaited one. A marker event comes last: changes until now arrive before it. */
 export async function heard(socket: Socket, db: Database): Promise<Frame[]> {
   socket.send({ type: "subscribe", query: "guestbook.list" });
   const before = await socket.upTo({ type: "subscribed", query: "guestbook.list" });

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/** The code of this moment for an `otpauth:` URI. */
+/** The current code for an `otpauth:` URI. */
 export function totp(uri: string): string {
   const secret = new URL(uri).searchParams.get("secret") ?? "";
   const bits = [...secret].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, "0")).join("");
@@ -15,7 +15,7 @@ export function totp(uri: string): string {
   return sixDigits(mac.readUInt32BE(start) & 0x7fffffff);
 }
 
-/** Another code than this one. */
+/** A code that differs from this one. */
 export const wrong = (code: string): string => sixDigits(Number(code) + 1);
 
 const sixDigits = (value: number) => String(value % 1_000_000).padStart(6, "0");

@@ -1,4 +1,4 @@
-/** The workflow of the crash tests: ten steps in a row, ten side by side, each of which writes a row. */
+/** The workflow of the crash tests: ten steps in a row and ten in parallel, each of which writes a row. */
 import { workflow } from "../../src/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
 
@@ -7,11 +7,11 @@ export const names = [
   ...Array.from({ length: 10 }, (_, index) => `branch ${index}`),
 ];
 
-/** Where a process may die. */
+/** Points at which a process may die. */
 export interface Points {
   /** At the beginning of a step. */
   began(run: string, name: string): unknown;
-  /** In a step that has written its row; its checkpoint is not there yet. */
+  /** In a step that has written its row but not its checkpoint. */
   wrote(run: string, name: string): unknown;
   /** After the checkpoint of a step; also at each replay that passes it. */
   passed(run: string, name: string): unknown;
@@ -23,7 +23,7 @@ export const twentySteps = (points: Points) =>
       const step = async (name: string) => {
         await wf.step(name, async () => {
           await points.began(wf.runId, name);
-          // The policy lets only its user's own id pass.
+          // The policy only accepts the user's own id.
           const title = `${wf.runId} ${name}`;
           await wf.db.insert(notes).values({ title, userId: "a user of the crashes" });
           await points.wrote(wf.runId, name);

@@ -1,4 +1,4 @@
-/** How the tests of uploads speak tus, and what they look for afterwards: bytes without a row, rows without bytes. */
+/** A tus client for the tests of uploads, and a check for bytes without a row and rows without bytes. */
 
 import type pg from "pg";
 import type { StorageDriver } from "../../src/storage/drivers/driver.ts";
@@ -10,7 +10,7 @@ import { bearer, type TestService, type User } from "./service.ts";
 export const collection = "/api/storage/uploads";
 export const tus = { "tus-resumable": "1.0.0" };
 
-/** Metadata as it stands in its header. */
+/** Metadata in the form of its header. */
 export const metadata = (values: Record<string, string>) =>
   Object.entries(values)
     .map(([key, value]) => `${key} ${Buffer.from(value).toString("base64")}`)
@@ -48,13 +48,13 @@ export function patch(
 export const head = (service: TestService, user: User | null, id: string) =>
   service.fetch(`${collection}/${id}`, { method: "HEAD", headers: { ...tus, ...bearer(user) } });
 
-/** Where an upload goes on, by what the service says; null when it has none. */
+/** The offset at which the service continues an upload; null without one. */
 export async function offsetOf(service: TestService, user: User, id: string): Promise<number | null> {
   const { status, headers } = await head(service, user, id);
   return status === 200 ? Number(headers.get("upload-offset")) : null;
 }
 
-/** Bytes that differ everywhere, the same each time. */
+/** Pseudo-random bytes, the same each time. */
 export function pattern(size: number, seed = 1): Buffer {
   const bytes = Buffer.allocUnsafe(size);
   let state = seed * 2_654_435_761;
@@ -65,7 +65,7 @@ export function pattern(size: number, seed = 1): Buffer {
   return bytes;
 }
 
-/** What breaks the promise after a sweep: rows whose bytes are wrong, and bytes that no row has. */
+/** Violations after a sweep: rows with wrong bytes, and bytes without a row. */
 export async function broken(driver: StorageDriver, pool: pg.Pool): Promise<string[]> {
   await sweepStorage({ driver, pool, log: createLog("fatal") }, new Date(Date.now() + 1000));
   const wrong: string[] = [];

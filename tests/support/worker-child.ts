@@ -1,4 +1,7 @@
-/** A worker in a process of its own, for tests that kill it. Says "ready" over the channel; takes what the queue has. */
+/**
+ * A worker in a separate process, for tests that kill it. Says "ready" over the channel, and takes the jobs of the
+ * queue.
+ */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
@@ -12,7 +15,7 @@ import * as schema from "../fixture/backend/schema.ts";
 
 const [urls = "{}", secret = ""] = process.argv.slice(2);
 
-/** Writes its row in the middle of some work, so that a kill finds jobs before, at and after their row. */
+/** Writes its row in the middle of some work, so that a kill meets jobs before, at and after their row. */
 const record = procedure.internal
   .name("child.record")
   .input(z.object({ title: z.string() }))

@@ -1,4 +1,4 @@
-/** A worker under test, on the test file's own database, and ways to look at its queue. */
+/** A worker under test on the test file's own database, and ways to inspect its queue. */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll } from "vitest";
@@ -11,7 +11,7 @@ import * as schema from "../fixture/backend/schema.ts";
 import type { Database } from "./database.ts";
 import { secret } from "./service.ts";
 
-/** Starts a worker; it is stopped at the end of the file, if not before. */
+/** Starts a worker; it is stopped at the end of the file at the latest. */
 export type StartWorker = (options?: Partial<WorkerOptions>) => Promise<Worker>;
 
 /** Workers for a test file. Call it at the top of the file, after `database()`. */
@@ -42,14 +42,14 @@ export interface JobRow {
   payload: { procedure: string; args: unknown; caller: { kind: string; userId?: string } };
 }
 
-/** What is in the queue, oldest first, without the housekeeping that every worker sees to. */
+/** The jobs in the queue, oldest first, without the maintenance jobs of every worker. */
 export const jobs = (db: Database): Promise<JobRow[]> =>
   db.sql<JobRow & Record<string, unknown>>(
     `select j.* from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
       where t.identifier <> 'sweep-storage' order by j.id`,
   );
 
-/** Waits until something is so; the test's own limit of time ends a wait for what never comes. */
+/** Waits until a condition holds; the test's own timeout ends the wait. */
 export async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
   while (!(await holds())) await sleep(20);
 }

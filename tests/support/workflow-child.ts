@@ -1,6 +1,6 @@
 /**
- * A worker in a process of its own that kills itself, as kill -9 does, at its so-manyth point: after a checkpoint, or in a
- * step that has written its row and has no checkpoint yet. Zero: it lives on.
+ * A worker in a separate process that kills itself, as kill -9 does, at its n-th point: after a checkpoint, or in a
+ * step that has written its row but not its checkpoint. Zero: it stays alive.
  */
 import { join } from "node:path";
 import pg from "pg";
@@ -14,7 +14,7 @@ import { twentySteps } from "./twenty-steps.ts";
 
 const [urls = "{}", secret = "", where = "passed", at = "0"] = process.argv.slice(2);
 const witness = new pg.Pool({ connectionString: JSON.parse(urls).admin, max: 4 });
-/** Steps that were done in this life: what a replay only passes is no new point. */
+/** Steps that this process has executed; a step that a replay only passes is not a new point. */
 const fresh = new Set<string>();
 let points = 0;
 const die = (at: string) => {
@@ -24,7 +24,7 @@ const die = (at: string) => {
 const steps = twentySteps({
   began(run, name) {
     fresh.add(run + name);
-    // Outside the step's transaction: a crash does not undo it.
+    // Outside the step's transaction, so that a crash does not roll it back.
     return witness.query("insert into public.starts (run, name) values ($1, $2)", [run, name]);
   },
   wrote: () => die("wrote"),

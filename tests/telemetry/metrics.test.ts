@@ -1,5 +1,5 @@
-// If this file fails, a dashboard or an alert looks at a metric that does not exist, one exists that nobody explains, a number
-// is wrong, or a stranger learns what goes on here.
+// If this file fails, a dashboard or an alert uses a missing metric, a metric is undocumented or wrong, or a stranger
+// can read them.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -53,7 +53,7 @@ test("every metric is explained on the page of metrics, and every one on the pag
   const told = new Set([...families(await ofService()), ...families(await ofWorker())]);
   const explained = [...file("docs/reference/metrics.md").matchAll(/^\| `([a-z0-9_]+)/gm)].map(([, name = ""]) => name);
   expect([...told].filter((name) => !explained.includes(name))).toEqual([]);
-  // Some of the process's own exist on Linux alone.
+  // Some metrics of the process exist only on Linux.
   expect(explained.filter((name) => name.startsWith("svc_") && !told.has(name))).toEqual([]);
 });
 
@@ -73,12 +73,12 @@ const noPromtool = promtool(["--version"]).status === 0 ? "" : " [skipped: no pr
 
 test.skipIf(noPromtool)(`Prometheus takes the metrics, and finds nothing to say of ours${noPromtool}`, async () => {
   for (const text of [await ofService(), await ofWorker()]) {
-    // It ends with 1 when it cannot read them, with 3 when it would rather have other names: prom-client chose some.
+    // Exit code 1: the metrics are invalid; 3: it prefers other names, which prom-client has chosen.
     const { status, stderr } = promtool(["check", "metrics"], text);
     expect([0, 3]).toContain(status);
     expect(stderr.split("\n").filter((line) => !/^(nodejs|process)_\w+ /.test(line) && line !== "")).toEqual([]);
   }
-  // What is none is refused.
+  // Invalid metrics are refused.
   expect(promtool(["check", "metrics"], "svc_jobs{ 1\n").status).toBe(1);
 });
 

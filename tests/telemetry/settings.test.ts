@@ -1,5 +1,5 @@
-// If this file fails, traces cost something where nobody wants them, go where they should not, say of a statement what it was
-// told, or are decided by whoever calls.
+// If this file fails, traces cost something when they are off, are sent to a wrong address, contain values of
+// statements, or are controlled by callers.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// If this file fails, an operator cannot follow a call through the database, the queue and the sockets, or finds in its trace
-// what only the caller should know.
+// If this file fails, an operator cannot follow a call through the database, the queue and the sockets, or its trace
+// contains private data.
 import { randomBytes } from "node:crypto";
 import { trace } from "@opentelemetry/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -69,7 +69,7 @@ beforeAll(async () => {
   await startWorker({ tracing });
 });
 
-/** Calls as part of a trace of ours. @returns the trace's id and the id of our span in it */
+/** Calls within a trace of the test. @returns the trace's id and the id of the test's span */
 async function call(name: string, args: unknown, headers: Record<string, string> = {}) {
   const [traceId, spanId] = [randomBytes(16).toString("hex"), randomBytes(8).toString("hex")];
   const { status } = await running.fetch("/api/mutation", {
@@ -88,7 +88,7 @@ async function call(name: string, args: unknown, headers: Record<string, string>
 const inTrace = (traceId: string, name: string) =>
   collector.find((span) => span.traceId === traceId && span.name === name);
 
-/** Names from a span up to where the trace came in; a span above ends, and is sent, after those below. */
+/** Names from a span up to the root of the trace. A parent ends, and is sent, after its children. */
 async function way({ name, kind, traceId, parentSpanId }: ReceivedSpan): Promise<string[]> {
   if (kind === 2) return [name];
   const above = await collector.find((span) => span.traceId === traceId && span.spanId === parentSpanId);
@@ -144,7 +144,7 @@ test("a generated mutation is heard in its own trace, in one statement", async (
 test("a workflow's runs of the handler and its steps stay in the trace of the call that started it", async () => {
   const { traceId } = await call("traces.start", undefined);
   const last = await inTrace(traceId, "step last");
-  // The end of the first run of the handler enqueued the second.
+  // The end of the handler's first run enqueued the second.
   expect(await way(last)).toEqual(["step last", "process traces.run", "process traces.run", "POST traces.start"]);
   expect(await way(await inTrace(traceId, "step count"))).toEqual([
     "step count",

@@ -1,4 +1,4 @@
-// If this file fails, an application's own tests say something else than what its users will see, or hide a failure.
+// If this file fails, an application's own tests differ from what its users see, or hide a failure.
 import { join } from "node:path";
 import { createTestApp, JobsFailed, type TestApp } from "@svc/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -69,7 +69,7 @@ test("jobs run when they are told to, and time passes when it is told to", async
   await ann.mutate(api.tasks.remind, { id, minutes: 30 });
   const priority = async () => (await ann.query(api.tasks.get, { id }))?.priority;
   expect(await app.flushJobs()).toEqual({ ran: 0, failures: [] });
-  // Not by the number of jobs: where this is run at three in the morning the nightly cron's time has come as well.
+  // Does not count jobs: at three in the morning the nightly cron would run as well.
   await app.passTime("29 minutes");
   await app.flushJobs();
   expect(await priority()).toBe(0);

@@ -1,4 +1,4 @@
-/** If these fail, trusted code writes what no column takes, or is not told that a value may be missing. */
+/** If these fail, trusted code may write a value of a wrong type, or does not see that a value may be missing. */
 import { boolean, pgSchema, text } from "drizzle-orm/pg-core";
 import { describe, expectTypeOf, it } from "vitest";
 import type { Context } from "../../src/index.ts";

@@ -1,4 +1,4 @@
-/** Builders that know the fixture's tables, and ways to look into what they make. */
+/** Builders with the fixture's tables, and helpers to inspect their types. */
 import {
   createCrudFactory,
   createSvcHttpRouteBuilders,
@@ -11,7 +11,7 @@ export const procedure = createSvcProcedureBuilders<typeof schema>();
 export const httpRoute = createSvcHttpRouteBuilders<typeof schema>();
 export const createCrud = createCrudFactory(procedure);
 
-/** What is known of a finished procedure. */
+/** The types of a finished procedure. */
 export type TypesOf<P> = P extends Procedure<infer T> ? T : never;
 export type Note = {
   id: number;

@@ -1,4 +1,4 @@
-/** From the schema's declaration to what the SDK gives an application, through the generated api.ts. */
+/** Types from the schema's declaration to the SDK's results, through the generated api.ts. */
 import { expectTypeOf, test } from "vitest";
 import { createSvcClient, type InputOf, type OutputOf } from "../../client/sdk/src/index.ts";
 import { api } from "../fixture/web/svc/api.ts";
@@ -26,6 +26,19 @@ test("arguments may be left out exactly where the operation allows it", () => {
   client.mutate(api.notes.create, { done: true });
   // @ts-expect-error the owner is not the caller's to choose
   client.mutate(api.notes.create, { title: "x", userId: "someone" });
+});
+
+test("a batch has the arguments and results of its mutations", async () => {
+  const [note, sample] = await client.batch([
+    [api.notes.create, { title: "x" }],
+    [api.samples.create, {}],
+  ]);
+  expectTypeOf(note.title).toEqualTypeOf<string>();
+  expectTypeOf(sample.aBigint).toEqualTypeOf<bigint | null>();
+  // @ts-expect-error the title is required
+  client.batch([[api.notes.create, { done: true }]]);
+  // @ts-expect-error a query is not a mutation
+  client.batch([[api.notes.list, {}]]);
 });
 
 test("queries are not mutations", () => {

@@ -1,4 +1,4 @@
-/** If these fail, generated CRUD takes or gives other types than its table's columns and its options say. */
+/** If these fail, generated CRUD has other types than its table's columns and its options declare. */
 import { describe, expectTypeOf, it } from "vitest";
 import type { CrudList, CrudListArguments, CrudOptions } from "../../src/index.ts";
 import * as schema from "../fixture/backend/schema.ts";

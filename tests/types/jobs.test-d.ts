@@ -1,4 +1,4 @@
-/** If these fail, a cron takes what clients may call, or something is scheduled that could never run. */
+/** If these fail, a cron accepts procedures that clients may call, or calls can be scheduled that could never run. */
 import { describe, expectTypeOf, it } from "vitest";
 import { type Context, createSvcProcedureBuilders, cron, defineApi } from "../../src/index.ts";
 

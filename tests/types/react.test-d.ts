@@ -1,4 +1,4 @@
-/** From the schema's declaration to the hooks. */
+/** Types from the schema's declaration to the hooks. */
 import { expectTypeOf, test } from "vitest";
 import { skip, useAuth, useMutation, useQuery, useSuspenseQuery } from "../../client/react/src/index.ts";
 import { api } from "../fixture/web/svc/api.ts";

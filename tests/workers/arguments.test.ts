@@ -1,4 +1,5 @@
-// If this file fails, secrets lie in the queue's table and in backups, or a job gets other arguments than were passed.
+// If this file fails, secrets are stored in the queue's table and in backups, or a job gets other arguments than were
+// passed.
 import { describe, expect, test } from "vitest";
 import type { SvcError } from "../../src/index.ts";
 import { jobArguments } from "../../src/jobs/job-arguments.ts";
@@ -28,8 +29,8 @@ describe("arguments that are refused, with their path", () => {
     ["a gap in a list", { list: [1, undefined] }, "args.list[1] is a undefined"],
     ["an object with toJSON", { x: { toJSON: () => "y" } }, "args.x is a Object"],
     ["a circle", { circle }, "args.circle.self contains itself"],
-    ["too deep", deep(70), "lies deeper than 64 levels"],
-    ["NUL", { text: "a\0b" }, "args.text holds NUL"],
+    ["too deep", deep(70), "is nested deeper than 64 levels"],
+    ["NUL", { text: "a\0b" }, "args.text contains NUL"],
     ["64 KiB and a byte", "x".repeat(65_535), "are 65537 bytes"],
     ["a JWT", { a: `eyJhbGciOiJFZERTQSJ9.${part(40)}.${part(80)}` }, "args.a looks like a JSON Web Token"],
     ["a JWT inside a text", { a: `use eyJhbGciOiJFZERTQSJ9.${part(40)}.${part(80)}!` }, "args.a looks like"],

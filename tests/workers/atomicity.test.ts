@@ -65,7 +65,7 @@ test(`of ${runs} mutations, aborted at random, rows, jobs and messages stay or g
   expect(written.map(({ title }) => title).sort()).toEqual(kept);
   const queued = await jobs(db);
   expect(queued.map(({ payload }) => (payload.args as { title: string }).title).sort()).toEqual(kept);
-  // The slot gives what has been flushed; a synchronous commit flushes all before it.
+  // The slot returns flushed changes; a synchronous commit flushes all earlier ones.
   await db.sql("begin; set local synchronous_commit = on; select pg_logical_emit_message(true, 'flush', ''); commit");
   const log = await db.sql(
     `select data from pg_logical_slot_get_binary_changes('atomicity', null, null,

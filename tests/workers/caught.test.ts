@@ -1,5 +1,5 @@
-// If this file fails, a mutation whose handler deals with a job that could not be scheduled is undone all the same; or one whose
-// handler does not notice it commits without the job.
+// If this file fails, a mutation rolls back although its handler caught the error of a job that could not be scheduled;
+// or one that did not notice the error commits without the job.
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Context } from "../../src/contract/context.ts";
 import { v } from "../../src/index.ts";
@@ -9,7 +9,7 @@ import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
 import { jobs } from "../support/worker.ts";
 
-/** What a handler does with the failure, and whether its own row stays. */
+/** How a handler treats the failure, and whether its own row stays. */
 const handlers: Record<string, { stays: boolean; run: (context: Context, fail: () => Promise<unknown>) => unknown }> = {
   "awaits and catches": { stays: true, run: (_, fail) => (async () => await fail())().catch(() => {}) },
   "catches by the promise": { stays: true, run: (_, fail) => fail().catch(() => {}) },
@@ -46,7 +46,7 @@ const handlers: Record<string, { stays: boolean; run: (context: Context, fail: (
   "hides it in its result": { stays: false, run: (_, fail) => ({ job: fail() }) },
 };
 
-/** Refused here, before any statement; and refused by the database. */
+/** One failure before any statement, and one by the database. */
 const failures: Record<string, (context: Context) => Promise<unknown>> = {
   "a name that is no procedure's": ({ scheduler }) => scheduler.runAfter(0, "caught.missing"),
   "arguments that .input() refuses": ({ scheduler }) => scheduler.runAfter(0, "caught.job", { title: 7 }),

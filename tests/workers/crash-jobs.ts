@@ -1,4 +1,7 @@
-/** Jobs that wait to be let on, or never work, ways to enqueue and to look at them, and workers to kill, for the tests of crashes. */
+/**
+ * For the tests of crashes: jobs that wait for a signal or never succeed, ways to enqueue and inspect them, and workers
+ * to kill.
+ */
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll } from "vitest";
@@ -11,12 +14,12 @@ import { secret } from "../support/service.ts";
 import { jobs, type StartWorker, workers } from "../support/worker.ts";
 
 const gates = new Map<string, PromiseWithResolvers<void>>();
-/** Titles of the jobs that began, each as often as it did. */
+/** Titles of begun jobs, once per start. */
 export const began: string[] = [];
-/** What a job waits for, by its title. */
+/** The promise that a job waits for, by its title. */
 export const gate = (name: string) => gates.get(name) ?? gates.set(name, Promise.withResolvers()).get(name);
 
-/** Writes a row and then waits to be let on, the first time only. */
+/** Writes a row and then, the first time only, waits to be released. */
 const wait = procedure.internal.name("crash.wait").handler(async ({ context, input }) => {
   const { title } = input as { title: string };
   const first = !began.includes(title);
@@ -27,13 +30,13 @@ const wait = procedure.internal.name("crash.wait").handler(async ({ context, inp
 const fail = procedure.internal.name("crash.fail").handler(() => {
   throw new Error("This never works.");
 });
-/** Throws what is no Error. */
+/** Throws a value that is not an Error. */
 const text = procedure.internal.name("crash.text").handler(() => {
   throw "This neither.";
 });
 const api = defineApi({ procedures: { wait, fail, text } });
 
-/** Whose jobs they are. */
+/** The user of the jobs. */
 export const user = "a user of this file";
 
 /** The queue of a test file. Call it at the top of the file, after `database()`. */
@@ -45,7 +48,7 @@ export function crashJobs(db: Database) {
   );
   const start = workers(db, api);
   const running: Worker[] = [];
-  // Each test knows who takes its jobs.
+  // Each test knows which worker takes its jobs.
   afterEach(() => Promise.all(running.splice(0).map((one) => one.stop())).then(() => {}));
   const worker: StartWorker = async (options) => {
     const one = await start(options);
@@ -59,7 +62,7 @@ export function crashJobs(db: Database) {
   return {
     /** Starts a worker that stops with its test. */
     worker,
-    /** A worker in a process of its own. */
+    /** A worker in a separate process. */
     async startChild(): Promise<ChildProcess> {
       const child = fork(join(import.meta.dirname, "../support/worker-child.ts"), [JSON.stringify(db.urls), secret]);
       children.add(child);
@@ -78,7 +81,7 @@ export function crashJobs(db: Database) {
     job: async (id: string) => (await jobs(db)).find((one) => one.id === id),
     /** How many rows of this title the jobs have written. */
     rows: async (title: string) => (await db.sql("select from public.notes where title = $1", [title])).length,
-    /** Makes a job one that this worker has begun, and nobody else takes within the hour. */
+    /** Marks a job as begun by this worker, so that no other worker takes it within the hour. */
     hold: (id: string, worker: string) =>
       db.sql(
         `update graphile_worker._private_jobs

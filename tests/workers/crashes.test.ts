@@ -1,10 +1,10 @@
-// If this file fails, a worker that dies loses jobs, leaves them stuck, or has them done twice.
+// If this file fails, a worker that dies loses jobs, leaves them stuck, or causes a second run.
 import { describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { jobs, until } from "../support/worker.ts";
 import { began, crashJobs, gate } from "./crash-jobs.ts";
 
-/** Kills, and fifty jobs to each; `npm run chaos` raises them. */
+/** The number of kills, with fifty jobs each; `npm run chaos` raises it. */
 const rounds = Number(process.env.CHAOS_KILLS ?? 5);
 
 const db = database();
@@ -26,7 +26,7 @@ describe("workers killed at random points", () => {
       running.push(await startChild());
     }
     await until(async () => {
-      // One whose worker was killed twice waits: not here.
+      // A job whose worker was killed twice would wait: not in this test.
       await db.sql("update graphile_worker._private_jobs set run_at = now() where locked_at is null and attempts > 0");
       return (await done()) >= total;
     });
@@ -37,7 +37,7 @@ describe("workers killed at random points", () => {
     );
     expect(titles).toHaveLength(total);
     expect(titles.filter(({ count }) => count !== 1)).toEqual([]);
-    // What a job scheduled is there as often as its row: they are one transaction.
+    // A scheduled job exists as often as its row: they are one transaction.
     const left = await jobs(db);
     expect(left.map(({ payload }) => (payload.args as { title: string }).title).sort()).toEqual(
       titles.map(({ title }) => `follows ${title}`).sort(),
@@ -60,7 +60,7 @@ describe("a worker whose connections are cut, again and again", () => {
       Number((await db.sql("select count(*) from public.notes where title like 'cut %'"))[0]?.count);
     for (let cut = 1; cut <= 4; cut++) {
       await until(async () => (await count()) >= (cut * total) / 6);
-      // All but the test's own: as a restart of PostgreSQL, which would disturb other files.
+      // All except the test's own: like a restart of PostgreSQL, which would disturb other files.
       await db.sql(
         `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
            and usename in ('svc_request', 'svc_system')`,
@@ -86,12 +86,12 @@ describe("a worker that lost its job and goes on", () => {
     await worker();
     const id = await enqueue("crash.wait", "fenced");
     await until(() => began.includes("fenced"));
-    // As the rescue does; another takes the job and finishes it.
+    // Does what the rescue does; another worker takes the job and finishes it.
     await db.sql("select graphile_worker.force_unlock_workers(array[$1])", [(await job(id))?.locked_by]);
     await until(async () => !(await job(id)));
     gate("fenced")?.resolve();
     await until(() => began.filter((title) => title === "fenced").length === 2);
-    // The first one's end comes after its gate: let the worker do another job before counting.
+    // The first job's end comes after its gate: let the worker do another job before counting.
     const next = await enqueue("crash.wait", "after");
     await until(() => began.includes("after"));
     gate("after")?.resolve();

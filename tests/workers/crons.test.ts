@@ -1,4 +1,4 @@
-// If this file fails, what should run every night runs twice, or not at all, or an hour off after the change of clocks.
+// If this file fails, a nightly cron runs twice or not at all, or an hour off after the change of clocks.
 
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -25,7 +25,7 @@ const tick = procedure.internal.name("crons.tick").handler(({ context, input }) 
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** Ten workers' crontabs under one clock. */
+/** The crontabs of ten workers under one clock. */
 class Workers {
   now = new Date(0);
   readonly #tabs: Crontab[];
@@ -37,7 +37,7 @@ class Workers {
     );
   }
 
-  /** All of them look at once, at each step; returns the times at which something was enqueued. */
+  /** All check at once, at each step; returns the times at which jobs were enqueued. */
   async from(start: string, end: string, step: number): Promise<string[]> {
     const enqueued: string[] = [];
     for (let time = Date.parse(start); time <= Date.parse(end); time += step) {
@@ -122,7 +122,7 @@ const worker = workers(db, api);
 test("a cron's procedure runs as the system, without input", async () => {
   await worker();
   await until(async () => (await db.sql("select from svc_private.crons")).length === 1);
-  // Its times are counted from then on: let that have been a while ago.
+  // Its times count from its registration: move that into the past.
   const [row] = await db.sql(
     "select job from svc_private.claim_cron('every', 'every 10000 ms', now() + interval '1 second', 'crons.tick')",
   );

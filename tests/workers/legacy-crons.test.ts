@@ -1,4 +1,4 @@
-// If this file fails, an old application's crons stop running with an upgrade, and nobody says so.
+// If this file fails, an old application's crons silently stop running after an upgrade.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
@@ -9,7 +9,7 @@ import { root } from "../support/global-setup.ts";
 const folders: string[] = [];
 afterEach(() => Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true, force: true }))));
 
-/** Writes an application and gives the names of its crons. */
+/** Writes an application and returns the names of its crons. */
 async function cronsOf(crons: string, bag = ""): Promise<string[]> {
   await mkdir(join(root, ".svc"), { recursive: true });
   const folder = await mkdtemp(join(root, ".svc/crons-")); // inside the project, where @svc/core resolves

@@ -1,4 +1,4 @@
-// If this file fails, the jobs of a dead worker stay stuck, or those of a living one are taken from it.
+// If this file fails, the jobs of a dead worker stay stuck, or a living worker loses its jobs.
 import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { createLog } from "../../src/telemetry/log.ts";
@@ -19,11 +19,11 @@ describe("the rescue", () => {
     );
     await worker({ rescueEveryMs: 50 });
     await until(async () => (await job(id))?.attempts === 2);
-    // While it runs it cannot be cancelled; left alone it would end among the dead, and never leave the queue.
+    // While it runs it cannot be cancelled; without this it would be dead in the end, and stay in the queue.
     await until(async () => (await db.sql("select svc_private.cancel_any_job($1) as it", [id]))[0]?.it);
   });
 
-  /** Lets a worker die with the job so many times. @returns the seconds that it waits after the last, and what it says */
+  /** Lets a worker die with the job this many times. @returns the seconds until the next run, and the last error */
   const die = async (id: string, deaths: number) => {
     for (let death = 0; death < deaths; death++) {
       await db.sql(
@@ -71,13 +71,13 @@ describe("the rescue", () => {
     const held = await enqueue("crash.wait", "long");
     await until(() => began.includes("long"));
     const holder = (await job(held))?.locked_by;
-    // Two looks in a row, by somebody who suspects everybody.
+    // Two checks in a row that suspect every worker.
     for (let look = 0; look < 2; look++) {
       const found = await db.sql("select * from svc_private.rescue_workers(array[$1, $2], '0')", [id, holder]);
       expect(found).toEqual([]);
     }
     expect(await job(held)).toMatchObject({ attempts: 1, locked_by: holder });
-    // By svc's own claim: that of the library reads all that are scheduled for later.
+    // By svc's own claim: the library's own reads all jobs that are scheduled for later.
     expect(
       await db.sql("select from pg_stat_activity where query = 'select * from svc_private.claim_job($1, $2)'"),
     ).not.toEqual([]);
@@ -127,7 +127,7 @@ describe("a worker that has lost its own lock, as all do at once in a failover",
   test("takes nobody for dead until they had time to come back", async () => {
     const id = await enqueue("crash.unknown", "of a slow one");
     const pool = new pg.Pool({ connectionString: db.url("system") });
-    // No longer than the server has been up: for as long as that after its start the database takes nobody for dead.
+    // At most the server's uptime: during that time after its start the database considers no worker dead.
     const [up] = await db.sql(
       "select round(extract(epoch from clock_timestamp() - pg_postmaster_start_time()) * 1000) as ms",
     );

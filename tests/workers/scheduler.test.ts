@@ -1,4 +1,4 @@
-// If this file fails, work that was scheduled is lost, done twice, done for what never happened, or done as somebody else.
+// If this file fails, scheduled work is lost, done twice, done for a call that rolled back, or done as the wrong user.
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
@@ -203,7 +203,7 @@ describe("the queue", () => {
       const internal = await call(ann, "jobs.note", { title: "from outside" });
       const unknown = await call(ann, "jobs.nothing", {});
       expect([internal.status, internal.body.code]).toEqual([404, "NOT_FOUND"]);
-      // What was probably meant is told while developing alone: tests/http/procedures.test.ts.
+      // Suggestions are only made in development: tests/http/procedures.test.ts.
       expect(internal.body.hint).not.toContain("jobs.note?");
       const plain = { requestId: "", hint: "" };
       expect({ ...internal.body, ...plain }).toEqual({ ...unknown.body, ...plain });

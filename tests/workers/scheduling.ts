@@ -5,7 +5,7 @@ import { SvcError } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
 
-/** What the jobs have come across, in the order in which they ran. */
+/** Values that the jobs recorded, in the order of their runs. */
 export const seen: unknown[] = [];
 export const shifted: Date[] = [];
 export const wrapped: string[] = [];
@@ -98,7 +98,7 @@ export const scheduling = {
         await inner.insert(notes).values({ title: "undone", userId: "somebody else" });
       })
       .catch(() => {});
-    // The role has to be the caller's again, and the transaction alive.
+    // The role must be the caller's again, and the transaction still usable.
     return (await context.db.select().from(notes).where(eq(notes.title, "undone"))).length;
   }),
   parallel: procedure.mutation.name("jobs.parallel").handler(async ({ context }) => {

@@ -1,4 +1,4 @@
-// If this file fails, a worker that stops loses jobs, or one that cannot be done holds up the others.
+// If this file fails, a worker that stops loses jobs, or one job that cannot run blocks the others.
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";

@@ -1,5 +1,5 @@
-// If this file fails, a workflow whose handler runs many times reads all checkpoints each time: a thousand steps cost a million rows.
-// Or a worker believes in checkpoints that are not there any more.
+// If this file fails, a workflow whose handler runs many times reads all checkpoints each time: a thousand steps cost a
+// million rows. Or a worker relies on checkpoints that no longer exist.
 import { beforeAll, describe, expect, test } from "vitest";
 import { workflow } from "../../src/index.ts";
 import { type NumberedStep, StepCache } from "../../src/workflows/step-cache.ts";
@@ -8,7 +8,7 @@ import { apiWith } from "../support/service.ts";
 import { until, workers } from "../support/worker.ts";
 
 const steps = 200;
-/** A step and a pause, over and over, beside a wait that lasts as long: each pause ends one run of the handler. */
+/** A step and a pause, repeatedly, beside a long wait: each pause ends one run of the handler. */
 const long = workflow("claims.long", {
   handler: async (wf) => {
     const [sum] = await wf.parallel([
@@ -29,7 +29,7 @@ const long = workflow("claims.long", {
 const db = database();
 const worker = workers(db, apiWith({ workflows: { long } }));
 beforeAll(async () => {
-  // Counts what the platform's own function gives.
+  // Counts the results of the platform's own function.
   await db.sql(`
     create table public.claims (steps integer not null);
     create schema counted;
@@ -62,7 +62,8 @@ test(`a workflow whose handler runs ${steps} times reads each checkpoint a few t
   expect((await state())?.result).toEqual({ json: (steps * (steps - 1)) / 2 });
   const [claims] = await db.sql("select count(*)::int as runs, sum(steps)::int as given from public.claims");
   expect(claims?.runs).toBeGreaterThan(steps / 2);
-  // Each step and pause once, and in each run the wait, and a pause that was not over. All of them each time: 40,000.
+  // Each step and pause once, and in each run the wait and an unfinished pause. All checkpoints each time would be
+  // 40,000.
   expect(claims?.given).toBeLessThan(2 * steps + 1 + 3 * (claims?.runs + 1));
 });
 

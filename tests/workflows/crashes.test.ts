@@ -1,4 +1,4 @@
-// If this file fails, a process that dies makes a run do a step twice, lose what a step wrote, or stop for ever.
+// If this file fails, a process that dies makes a run repeat a step, lose the writes of a step, or stop for ever.
 import { fork } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -12,7 +12,7 @@ import { until, workers } from "../support/worker.ts";
 const thorough = process.env.CHAOS_KILLS !== undefined;
 const user = "a user of the crashes";
 
-/** The runs that stop after a checkpoint, as in a process that died there, or was taken for dead. */
+/** The runs that stop after a checkpoint, as in a process that died there, or was considered dead. */
 const dead = new Map<string, string>();
 const awakening = Promise.withResolvers<void>();
 const began: string[] = [];
@@ -43,7 +43,7 @@ const begin = async () => {
   return (await db.sql(call, [user]))[0]?.id as string;
 };
 const statusOf = async (id: string) => (await db.sql("select * from svc.workflow_runs where id = $1", [id]))[0]?.status;
-/** Each step's row, as often as it was written. */
+/** The rows of steps, as often as each was written. */
 const written = async (ids: string[]) =>
   (await db.sql("select title from public.notes where split_part(title, ' ', 1) = any ($1)", [ids]))
     .map(({ title }) => title)
@@ -60,10 +60,10 @@ describe("a run of twenty steps whose process stops", () => {
     }
     const first = await startWorker({ concurrency: names.length, queues: ["workflow"] });
     await until(() => [...dead.values()].every((left) => left === ""));
-    // Of a dead process nothing goes on: the siblings of the branch that stops are done by then.
+    // A dead process does nothing more: the other branches beside the stopped one are done by then.
     const recorded = "select count(*) from svc.workflow_steps where run_id = any ($1)";
     await until(async () => Number((await db.sql(recorded, [ids]))[0]?.count) === 55 + 10 * 20);
-    // As the rescue does with the jobs of the dead.
+    // Does what the rescue does with jobs of dead workers.
     await db.sql(
       "select graphile_worker.force_unlock_workers(array_agg(distinct locked_by)) from graphile_worker._private_jobs",
     );
@@ -71,7 +71,7 @@ describe("a run of twenty steps whose process stops", () => {
     await until(async () => (await Promise.all(ids.map(statusOf))).every((status) => status === "completed"));
     expect([...began].sort()).toEqual(each(ids));
     expect(await written(ids)).toEqual(each(ids));
-    // Those that were taken for dead wake up and go on: what they write is refused.
+    // Runs that were considered dead wake up and continue: their writes are refused.
     awakening.resolve();
     await Promise.all([first.stop(), second.stop()]);
     expect(await written(ids)).toEqual(each(ids));
@@ -80,7 +80,7 @@ describe("a run of twenty steps whose process stops", () => {
   test("by kill -9, again and again, does no step again that had its checkpoint, and writes each row once", {
     timeout: thorough ? 400_000 : 120_000,
   }, async () => {
-    // One run and a kill at every point; or three runs, and a kill after every so many points of any of them.
+    // One run and a kill at every point; or three runs, and a kill after every few points of any of them.
     const ids = await Promise.all(Array.from({ length: thorough ? 1 : 3 }, begin));
     const every = thorough ? 1 : 22;
     let kills = 0;

@@ -1,4 +1,4 @@
-// If this file fails, an author learns of a mistake in a workflow when its first run fails, or never.
+// If this file fails, an author learns of a mistake in a workflow only when its first run fails, or never.
 import { describe, expect, test } from "vitest";
 import { clientApi } from "../../src/codegen/client-api.ts";
 import { DefinitionError, defineApi, workflow } from "../../src/index.ts";

@@ -1,4 +1,4 @@
-// If this file fails, a new version of the platform goes another way with runs that the one before it began.
+// If this file fails, a new version of the platform replays runs of the previous version differently.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -16,7 +16,7 @@ import { scenarios } from "./histories/handlers.ts";
 const folder = join(import.meta.dirname, "histories");
 const file = (name: string) => join(folder, `${name}.json`);
 
-/** As it is stored. */
+/** A history as it is stored. */
 interface History {
   status: string;
   result: Stored | null;
@@ -56,7 +56,7 @@ if (process.env.RECORD_HISTORIES) {
   });
 }
 
-/** A world in which steps are done, and every wait ends as it was recorded. */
+/** A port in which steps are executed, and every wait ends as recorded. */
 function world(history: History) {
   const done: string[] = [];
   const recorded = (position: string) => history.steps.find((step) => step.position === position);

@@ -1,4 +1,4 @@
-// If this file fails, an idempotency key that one caller uses is taken for another's: a stranger's run stands in for theirs.
+// If this file fails, two callers with the same idempotency key share a run.
 import { expect, test } from "vitest";
 import { database } from "../support/database.ts";
 

@@ -1,4 +1,5 @@
-// If this file fails, a workflow runs more often at a time than it may, a run kills its workers for ever, or a retry does too much.
+// If this file fails, more runs of a workflow run at a time than allowed, a run kills its workers for ever, or a retry
+// repeats too much.
 import { beforeAll, expect, test } from "vitest";
 import { workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";

@@ -1,4 +1,4 @@
-// If this file fails, a restart of PostgreSQL in the middle of things loses runs of workflows, or does their steps twice.
+// If this file fails, a restart of PostgreSQL loses workflow runs, or repeats their steps.
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -18,7 +18,7 @@ import { secret } from "../support/service.ts";
 import { until } from "../support/worker.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-/** In milliseconds; in CI it goes on for less long. */
+/** In milliseconds; in CI it is shorter. */
 const chaos = { runs: 1_000, mostStops: 12, between: 5_000, away: 2_000, graceMs: 10_000 };
 const { runs, mostStops, between, away, graceMs } = process.env.CHAOS_KILLS
   ? chaos
@@ -57,7 +57,7 @@ test(`PostgreSQL stops again and again during ${runs} workflows: all end, none w
     rescueEveryMs: 200,
     graceAfterRestartMs: graceMs,
   });
-  /** As often as it takes: the server may be away. Each is one statement, and may have been done before it was cut. */
+  /** Repeats, because the server may be away. Each is one statement, and may have been executed before the cut. */
   const ask = async (text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> => {
     for (;;) {
       const client = new pg.Client({ connectionString: urls.admin });
@@ -104,7 +104,7 @@ test(`PostgreSQL stops again and again during ${runs} workflows: all end, none w
         expect(cluster.urls.admin).toBe(urls.admin);
       }
     })();
-    // Whoever sends events does not know whether one that was cut has arrived: it looks.
+    // A sender does not know whether a cut event has arrived, so it checks.
     while ((await count("status = 'completed'")) < runs && stops < mostStops) {
       await ask(
         `select svc_private.signal_any_workflow(r.id, 'go', '{"json": 7}')

@@ -1,9 +1,9 @@
-// If this file fails, an event and a timeout that meet both win or both lose, or an event is lost or taken twice.
+// If this file fails, a concurrent event and timeout both win or both lose, or an event is lost or used twice.
 import type pg from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 
-/** Runs that wait while events and their timeout meet; `npm run chaos` raises them. */
+/** Runs that wait while an event and their timeout coincide; `npm run chaos` raises them. */
 const runs = process.env.CHAOS_KILLS ? 5_000 : 500;
 
 const db = database();
@@ -12,7 +12,7 @@ beforeAll(async () => {
   clients = await Promise.all(Array.from({ length: 4 }, () => db.connect("admin")));
 });
 
-/** A run that waits for "go", and lets go of its worker. */
+/** A run that waits for "go", and is released by its worker. */
 const waiting = `
   create function public.waiting(patience interval) returns uuid language plpgsql as $$
   declare
@@ -29,12 +29,12 @@ const claim = "select svc_private.claim_run($1) as it";
 test(`events, twice each, race the timeout of ${runs} waits: one outcome each`, { timeout: 120_000 }, async () => {
   await db.sql(waiting);
   const batch = 50;
-  /** In milliseconds: how long a batch takes on this machine as it is now, so that events and timeouts do meet. */
+  /** In milliseconds: the duration of a batch on this machine, so that events and timeouts coincide. */
   let taken = 50;
   for (let from = 0; from < runs; from += batch) {
     const made = await db.sql("select public.waiting('1 hour') as id from generate_series(1, $1)", [batch]);
     const ids = made.map(({ id }) => id as string);
-    // They time out one after the other, as the events come.
+    // They time out one after the other, while the events arrive.
     await db.sql(
       `update svc.workflow_steps s set due_at = clock_timestamp() + make_interval(secs => $2::float8 * array_position($1::uuid[], s.run_id))
         where s.run_id = any ($1::uuid[])`,
@@ -64,7 +64,7 @@ test(`events, twice each, race the timeout of ${runs} waits: one outcome each`, 
      where e.kept = 2
      group by 1`);
   const counts = Object.fromEntries(outcomes.map(({ outcome, count }) => [outcome, count]));
-  // Both happen, or this was no race.
+  // Both happen; otherwise this was no race.
   expect(counts).toEqual({ time: expect.any(Number), event: expect.any(Number) });
   expect((counts.time ?? 0) + (counts.event ?? 0)).toBe(runs);
 });

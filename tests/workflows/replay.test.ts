@@ -1,4 +1,4 @@
-// If this file fails, a crash makes a run do a step twice, a changed handler corrupts old runs, or an event is lost.
+// If this file fails, a crash makes a run repeat a step, a changed handler corrupts old runs, or an event is lost.
 import { beforeAll, describe, expect, test } from "vitest";
 import { v, type WorkflowContext, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
@@ -7,9 +7,9 @@ import { apiWith, service, type User } from "../support/service.ts";
 import { heard, Socket } from "../support/sockets.ts";
 import { until, workers } from "../support/worker.ts";
 
-/** What the handler of "replay.changing" does: tests change it under a run. */
+/** The behaviour of the handler of "replay.changing", which tests change during a run. */
 let way: "first" | "renamed" | "shorter" | "kind" | "branches" = "first";
-/** How often each step of "replay.crashing" was done. */
+/** How often each step of "replay.crashing" was executed. */
 const done = new Map<string, number>();
 const count = (name: string) => done.set(name, (done.get(name) ?? 0) + 1);
 

@@ -1,4 +1,4 @@
-// If this file fails, runs of workflows lose what they did, do it twice, decide twice, or show themselves to strangers.
+// If this file fails, workflow runs lose work, do it twice, decide twice, or are visible to strangers.
 import { beforeAll, describe, expect, test } from "vitest";
 import { deriveWorkflowStatus, SvcError, v, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";

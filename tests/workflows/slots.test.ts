@@ -1,4 +1,4 @@
-// If this file fails, a run that waits for others of its name to stop waits for ever, although nothing runs.
+// If this file fails, a run that waits for other runs of its workflow to stop waits for ever, although none runs.
 import type pg from "pg";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
@@ -21,13 +21,13 @@ const claim = async (id: string, client?: pg.Client): Promise<number | null> => 
   const text = "select svc_private.claim_run($1) ->> 'fence' as fence";
   const rows = client ? (await client.query(text, [id])).rows : await db.sql(text, [id]);
   const fence = rows[0]?.fence ?? null;
-  // As the worker does: the job of a claim that gave nothing is done.
+  // As the worker does: the job of a claim without a result is done.
   if (fence === null) await db.sql("delete from graphile_worker._private_jobs where key = $1", [`workflow:${id}`]);
   return fence === null ? null : Number(fence);
 };
 const end = (id: string, fence: number | null) =>
   worker.query("select svc_private.end_run($1, $2, 'completed', null, null, null)", [id, fence]);
-/** The runs that a worker will look at. */
+/** The runs that a worker will claim. */
 const queued = async () =>
   (
     await db.sql(
@@ -35,7 +35,7 @@ const queued = async () =>
         where key is not null and run_at <= clock_timestamp() order by 1`,
     )
   ).map(({ id }) => id as string);
-/** What workers do until nothing is left in the queue. @returns the runs that were claimed */
+/** Works like workers until the queue is empty. @returns the claimed runs */
 async function work(): Promise<Map<string, number>> {
   const claimed = new Map<string, number>();
   for (let ids = await queued(); ids.length > 0; ids = await queued()) {
@@ -48,7 +48,7 @@ async function work(): Promise<Map<string, number>> {
   return claimed;
 }
 
-/** What holds the row lock of a waiting run while another run of its name ends. */
+/** Transactions that hold the row lock of a waiting run while another run of its workflow ends. */
 const holders: [what: string, text: string][] = [
   ["a signal", "select svc_private.signal_any_workflow($1, 'go', '{\"json\": 1}')"],
   ["somebody who reads it for update", "select from svc.workflow_runs where id = $1 for update"],

@@ -1,14 +1,14 @@
 /**
- * Calls of internal procedures: what `ctx.scheduler` and crons enqueue.
+ * Calls internal procedures, for `ctx.scheduler` and crons.
  *
- * Retries: 10 attempts over about 3½ hours (sql/jobs/add_procedure_job.sql); none when `.input()` refuses the arguments of a job
- * that is older than a release takes.
- * Idempotency: what the handler writes through `ctx.db`, what it schedules and the end of the job are one transaction, so
- * they happen once. What it does elsewhere (a mail, another service) happens at least once.
+ * Retries: 10 attempts over about 3½ hours (sql/jobs/add_procedure_job.sql). None when `.input()` refuses the arguments
+ * of a job that is older than a release takes.
+ * Idempotency: the handler's writes through `ctx.db`, the jobs that it schedules and the end of the job are one
+ * transaction, so they happen once. Other effects (a mail, another service) happen at least once.
  * Next hop: `src/call/invoke.ts`.
  */
 import { z } from "zod";
-import type { Caller } from "../../src/call/create-context.ts";
+import type { Caller } from "../../src/call/caller.ts";
 import { InputRefused, runInternal } from "../../src/call/invoke.ts";
 import { releaseTakes } from "../../src/workflows/execute.ts";
 import { defineTask, type TaskServices } from "../task.ts";
@@ -41,7 +41,8 @@ export const procedure = defineTask({
       { ...caller, requestId: requestId ?? `job:${job.id}` },
       (transaction) => job.finish(transaction),
     ).catch(async (error) => {
-      // Its arguments passed where it was scheduled: if that was a moment ago, by newer code, whose workers know them.
+      // The arguments were valid where the job was scheduled. A recent job may come from newer code, whose workers
+      // accept them.
       const isOld = Date.now() - job.createdAt.getTime() > releaseTakes;
       if (error instanceof InputRefused && isOld) await job.giveUp();
       throw error;
@@ -49,7 +50,7 @@ export const procedure = defineTask({
   },
 });
 
-/** @returns null when the user has been deleted since: what was theirs goes with them */
+/** @returns null when the user was deleted: the user's jobs are dropped */
 async function callerOf(
   who: z.infer<typeof payload>["caller"],
   sessionId: string,

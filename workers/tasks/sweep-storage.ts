@@ -1,10 +1,10 @@
 /**
- * Removes bytes that no stored object has, of uploads that were never finished and of calls that rolled back while
- * their process died, and conversions of files that were not used for a month. Every worker that starts sees to it
- * that one waits; each enqueues that of the next day.
+ * Removes bytes without a stored object, left by unfinished uploads and by calls that rolled back while their process
+ * died. Also removes conversions of files that were not used for a month. Every starting worker ensures that one such
+ * job is queued; each enqueues the next day's.
  *
  * Retries: 3 attempts; the next day's run does the rest.
- * Idempotency: it looks what is superfluous, and removes that.
+ * Idempotency: it only removes what is unused at the time.
  * Next hop: `src/storage/sweep.ts`.
  */
 import { z } from "zod";

@@ -1,9 +1,10 @@
 /**
- * Turns a stored recording into text: what `ai.speech.transcribe` enqueues.
+ * Transcribes a stored recording, for `ai.speech.transcribe`.
  *
- * Retries: 5 attempts; then the transcription says that it failed, in a sixth one where its worker died of the fifth.
- * Idempotency: the row is written once, while it is pending. A worker that dies after the provider answered asks again,
- * and that is paid for twice.
+ * Retries: 5 attempts; then the transcription has failed. If the worker died in the fifth, a sixth attempt records
+ * that.
+ * Idempotency: the row is written once, while it is pending. If a worker dies after the provider answered, the next one
+ * calls the provider again, which is paid twice.
  * Next hop: `src/ai/provider.ts`.
  */
 import { buffer } from "node:stream/consumers";
@@ -15,10 +16,10 @@ import { defineTask } from "../task.ts";
 
 const attempts = 5;
 
-/** In bytes: what providers take. */
+/** In bytes: the providers' limit. */
 const maxRecording = 25 * 1024 * 1024;
 
-/** One minute of speech is about so many tokens; a recording of this format lasts so long at least. */
+/** One minute of speech is about this many tokens, and a megabyte of any format lasts at least a minute. */
 const tokensPerMegabyte = 400;
 
 export const transcribe = defineTask({
@@ -55,7 +56,7 @@ export const transcribe = defineTask({
         throw error;
       }
     } catch (error) {
-      // A provider that is not set up is so for all attempts.
+      // A missing provider is missing for all attempts.
       const isFinal = error instanceof SvcError && (error.status < 500 || error.code === "AI_NOT_CONFIGURED");
       if (!isFinal && job.attempt < attempts) throw error;
       await end("failed", null, error instanceof SvcError ? error.message : wentWrong, null);

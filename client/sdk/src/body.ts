@@ -1,6 +1,6 @@
 /** What travels: a call's arguments as a body, and the result in an answer. Next hop: `wire.ts`. */
 import { SvcError } from "./error.ts";
-import type { Operation } from "./operation.ts";
+import { nameOf, type Operation } from "./operation.ts";
 import { convertRows } from "./rows.ts";
 import { decode, encode } from "./wire.ts";
 
@@ -17,6 +17,22 @@ export function toBody(name: string, args: unknown, watch?: true): string | Form
   form.set("data", JSON.stringify({ json, meta, maps }));
   for (const [index, file] of files.entries()) form.set(String(index), file);
   return form;
+}
+
+/** @throws TypeError for arguments with files */
+export function toBatch(calls: readonly (readonly [Operation, unknown])[]): string {
+  const bodies = calls.map(([operation, args]) => {
+    const body = toBody(nameOf(operation, "mutation"), args);
+    if (typeof body === "string") return body;
+    throw new TypeError(`The arguments of ${operation.name} contain a file. Upload it first, and pass its id.`);
+  });
+  return `{"calls":[${bodies.join(",")}]}`;
+}
+
+/** @throws SvcError INVALID_ANSWER */
+export function fromBatch(answer: unknown, calls: readonly (readonly [Operation, unknown])[]): unknown[] {
+  const { results } = Object(answer) as { results?: unknown[] };
+  return calls.map(([operation], index) => fromBody(results?.[index], operation));
 }
 
 function encoded(name: string, args: unknown) {

@@ -4,7 +4,7 @@
  */
 import { type AuthClient, fetchOf } from "./auth/create-auth-client.ts";
 import type { Credentials } from "./auth/strategy.ts";
-import { fromBody, toBody } from "./body.ts";
+import { fromBatch, fromBody, toBatch, toBody } from "./body.ts";
 import { SvcError } from "./error.ts";
 import {
   type InputOf,
@@ -70,6 +70,20 @@ export interface SvcClient<Api extends Operations = Operations> {
    * @throws SvcError by code; or the signal's reason
    */
   mutate<M extends Mutation>(operation: M, ...rest: Arguments<M, CallOptions>): Promise<OutputOf<M>>;
+  /**
+   * Calls up to 50 mutations in one transaction, in this order: all of them are saved, or none. Never sent twice, as
+   * `mutate`.
+   *
+   * @param calls pairs of a mutation and its arguments; they cannot contain files
+   * @returns the results, in the same order
+   * @throws SvcError by code, with the `index` of the call that failed; or the signal's reason
+   * @example
+   * const [list, task] = await client.batch([[api.lists.create, { title: "Home" }], [api.tasks.create, { title: "Water" }]]);
+   */
+  batch<M extends readonly Mutation[]>(
+    calls: readonly [...{ [I in keyof M]: readonly [mutation: M[I], args: InputOf<M[I]>] }],
+    options?: CallOptions,
+  ): Promise<{ [I in keyof M]: OutputOf<M[I]> }>;
   /**
    * Calls a query now and after every change of what it reads.
    *
@@ -153,7 +167,12 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
     return fromBody(await send(toBody(nameOf(operation, kind), args), operation, signal), operation);
   }
 
-  async function send(body: string | FormData, operation: Operation, signal: AbortSignal): Promise<unknown> {
+  async function send(
+    body: string | FormData,
+    operation: Pick<Operation, "kind">,
+    signal: AbortSignal,
+    path = `/api/${operation.kind}`,
+  ): Promise<unknown> {
     // The type of a form, with its boundary, is for fetch to say.
     const type: Record<string, string> = typeof body === "string" ? { "content-type": "application/json" } : {};
     const isQuery = operation.kind === "query";
@@ -161,7 +180,7 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
     let answer: Headers | undefined;
     try {
       return await authorized(signal, (credentials) =>
-        request(transport, isQuery ? "/api/query" : "/api/mutation", {
+        request(transport, path, {
           ...credentials,
           headers: { ...type, ...(isQuery && seen), ...credentials.headers },
           body,
@@ -194,6 +213,14 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
     mutate(operation, ...[args, given]) {
       const { signal, timeoutMs: limit = timeoutMs } = given ?? {};
       return withDeadline(limit, signal, (both) => call("mutation", operation, args, both)) as Promise<never>;
+    },
+    batch(calls, given) {
+      const { signal, timeoutMs: limit = timeoutMs } = given ?? {};
+      const sent = calls as readonly (readonly [Mutation, unknown])[];
+      return withDeadline(limit, signal, async (both) => {
+        const answer = await send(toBatch(sent), { kind: "mutation" }, both, "/api/batch");
+        return fromBatch(answer, sent);
+      }) as Promise<never>;
     },
     watch(operation, args, onResult, onError = () => {}) {
       nameOf(operation, "query");

@@ -51,6 +51,8 @@ export interface SvcErrorDetails {
   hint?: string;
   /** What is wrong with which part of the input. */
   issues?: Issue[];
+  /** The place of the failed call in a batch, from 0. */
+  index?: number;
   /** Leads to the line in the service's log. */
   requestId?: string;
   /** In seconds: when trying again makes sense. */
@@ -71,6 +73,7 @@ export class SvcError extends Error {
   readonly status: number;
   readonly hint: string | undefined;
   readonly issues: Issue[];
+  readonly index: number | undefined;
   readonly requestId: string | undefined;
   readonly retryAfter: number | undefined;
 
@@ -80,6 +83,7 @@ export class SvcError extends Error {
     this.status = details.status ?? 0;
     this.hint = details.hint;
     this.issues = details.issues ?? [];
+    this.index = details.index;
     this.requestId = details.requestId;
     this.retryAfter = details.retryAfter;
   }

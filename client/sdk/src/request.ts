@@ -77,11 +77,12 @@ export function toError(response: Response, text: string): SvcError {
   const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
   const retryAfter = Number.isFinite(seconds) ? { retryAfter: seconds } : {};
   if (typeof answer === "object" && answer !== null && "code" in answer && "error" in answer) {
-    const { code, error, hint, issues, requestId } = answer as Record<string, unknown>;
+    const { code, error, hint, issues, index, requestId } = answer as Record<string, unknown>;
     return new SvcError(String(code), String(error), {
       status,
       ...(typeof hint === "string" && { hint }),
       ...(Array.isArray(issues) && { issues: issues as Issue[] }),
+      ...(typeof index === "number" && { index }),
       ...(typeof requestId === "string" && { requestId }),
       ...retryAfter,
     });

@@ -1,6 +1,6 @@
 /**
- * For a test run of many files: keeps PostgreSQL running from the first to the last, where each file would start and stop
- * it. Works without it too. vitest: `globalSetup: "@svc/testing/global-setup"`; Node: `--test-global-setup`.
+ * For a run of many test files: keeps PostgreSQL running throughout, instead of starting and stopping it for each file.
+ * Optional. vitest: `globalSetup: "@svc/testing/global-setup"`; Node: `--test-global-setup`.
  */
 import type { Cluster } from "@svc/core/internal";
 import { openServer } from "./server.ts";

@@ -1,4 +1,4 @@
-/** The public surface of @svc/testing. What is not exported here is internal. */
+/** The public API of @svc/testing. Everything else is internal. */
 export { JobsFailed } from "./jobs-failed.ts";
 export type { Mail, Mailbox } from "./mailbox.ts";
 export { createTestApp, type TestAppOptions } from "./test-app.ts";

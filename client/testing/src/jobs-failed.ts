@@ -1,7 +1,7 @@
-/** What `flushJobs` throws: a job that fails tells nobody but the log, and a test must not miss it. */
+/** The error of `flushJobs`. A failed job is otherwise only logged, and a test must not miss it. */
 import type { Failure } from "@svc/core/internal";
 
-/** Its `errors` are those of the jobs and workflow runs, in the order in which they happened. */
+/** Its `errors` are those of jobs and workflow runs, in the order of their occurrence. */
 export class JobsFailed extends AggregateError {
   override readonly name = "JobsFailed";
   readonly failures: readonly Failure[];

@@ -1,11 +1,11 @@
-/** Mails of the application's authentication, kept instead of sent. */
+/** Stores the application's authentication mails instead of sending them. */
 import type { AuthDefinition, AuthMail } from "@svc/core/internal";
 
 export interface Mail extends AuthMail {
   kind: "verification" | "reset";
 }
 
-/** In milliseconds: mails leave after the answer, and soon. */
+/** In milliseconds: mails are sent shortly after the answer. */
 const patience = 5_000;
 
 interface Waiting {
@@ -14,15 +14,15 @@ interface Waiting {
 }
 
 export class Mailbox {
-  /** All that came, in order, with the links that the application's mailer would have got. */
+  /** All mails in order, with the links that the application's mailer would get. */
   readonly mails: Mail[] = [];
   readonly #read = new Set<Mail>();
   #waiting: Waiting[] = [];
 
   /**
-   * The next mail of a kind to an address that nobody has read yet; it may still be on its way.
+   * The next unread mail of a kind to an address; waits for one that is on its way.
    *
-   * @throws Error when none comes within five seconds
+   * @throws Error when none arrives within five seconds
    */
   async next(kind: Mail["kind"], email: string): Promise<Mail> {
     const fits = (mail: Mail) => mail.kind === kind && mail.email === email && !this.#read.has(mail);
@@ -31,7 +31,7 @@ export class Mailbox {
     return mail;
   }
 
-  /** The application's definition, with this in the place of its mailers. */
+  /** The application's definition with this in place of its mailers. */
   replaceMailers(definition: AuthDefinition): AuthDefinition {
     const put = (kind: Mail["kind"]) => (mail: AuthMail) => this.#put({ ...mail, kind });
     return {

@@ -1,17 +1,18 @@
 /**
- * The PostgreSQL under tests: a private cluster in the application's `.svc/`, shared by all test files that run at a time,
- * or the server that SVC_TEST_DATABASE_URL names. DATABASE_URL is not looked at: tests never meet an application's data.
+ * PostgreSQL for tests: a private cluster in the application's `.svc/`, shared by test files that run at the same time,
+ * or the server that SVC_TEST_DATABASE_URL names. DATABASE_URL is ignored, so that tests never touch an application's
+ * data.
  * Next hop: `template.ts`.
  */
 import { join } from "node:path";
 import { type Cluster, openCluster } from "@svc/core/internal";
 
-/** Nothing in it must survive a power cut, and cloning a template is all disk work. */
+/** The data need not survive a power cut, and cloning a template is mostly disk work. */
 const settings = {
   fsync: "off",
   full_page_writes: "off",
   synchronous_commit: "off",
-  wal_writer_delay: "10ms", // what has not been written is not told to subscribers
+  wal_writer_delay: "10ms", // subscribers are only notified of written WAL
   max_connections: "300",
   max_wal_senders: "50",
   max_replication_slots: "50",

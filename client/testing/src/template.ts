@@ -1,13 +1,13 @@
 /**
- * Databases by the dozen: a template is migrated once for each state of `migrations/` and `sql/`, and every test file gets
- * a copy, in some hundredths of a second.
+ * Makes databases quickly: a template is migrated once for each state of `migrations/` and `sql/`, and every test file
+ * gets a copy within some hundredths of a second.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { type Cluster, type DatabaseUrls, migrate, platformRoot, readFolder } from "@svc/core/internal";
 import pg from "pg";
 
-// That of no other lock (sql/README.md), and the same for all test runs on a server.
+// Used by no other lock (sql/README.md), and the same for all test runs on a server.
 const advisoryLock = 7_265_021_846_116;
 
 const logins = ["request", "system", "auth", "admin", "replication"] as const;
@@ -17,7 +17,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Makes a database like the application's, freshly migrated. @param cwd the application's folder */
+/** Creates a migrated database like the application's. @param cwd the application's folder */
 export async function cloneDatabase(cluster: Cluster, cwd: string): Promise<TestDatabase> {
   const template = `svc_template_${await fingerprint(cwd)}`;
   const name = `svc_test_${process.pid}_${randomBytes(5).toString("hex")}`;
@@ -27,7 +27,7 @@ export async function cloneDatabase(cluster: Cluster, cwd: string): Promise<Test
     if (cluster.origin !== "external") await removeRests(admin, template);
     await admin.query(`create database ${name} template ${template}`);
   });
-  // Privileges on a database are not part of a template.
+  // Privileges on a database are not copied from a template.
   await asAdmin(inDatabase(cluster.urls.admin, name), (admin) =>
     admin.query(`revoke temporary on database ${name} from public`),
   );
@@ -37,7 +37,7 @@ export async function cloneDatabase(cluster: Cluster, cwd: string): Promise<Test
   };
 }
 
-/** Under another name until it is whole: a run that was cut short leaves nothing that looks like a template. */
+/** Built under a temporary name, so that an interrupted run leaves no incomplete template. */
 async function build(admin: pg.Client, cluster: Cluster, cwd: string, template: string): Promise<void> {
   const draft = `${template}_new`;
   await admin.query(`drop database if exists ${draft} with (force)`);
@@ -51,7 +51,7 @@ async function build(admin: pg.Client, cluster: Cluster, cwd: string, template: 
   await admin.query(`alter database ${draft} rename to ${template}`);
 }
 
-/** Templates of earlier states, and databases of processes that were killed. */
+/** Removes templates of earlier states, and databases of killed processes. */
 async function removeRests(admin: pg.Client, template: string): Promise<void> {
   for (const name of await databases(admin)) {
     const [, pid] = /^svc_test_(\d+)_/.exec(name) ?? [];
@@ -67,7 +67,7 @@ async function databases(admin: pg.Client): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Waits for a reader of the log that has just been stopped and still holds its slot. */
+/** Waits for a stopped reader of the log that still holds its slot. */
 async function drop(admin: pg.Client, name: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -99,7 +99,7 @@ async function asAdmin(url: string, work: (admin: pg.Client) => Promise<unknown>
   }
 }
 
-/** The same server and login, another database. */
+/** The same server and login, with another database. */
 function inDatabase(url: string, database: string): string {
   const changed = new URL(url);
   changed.pathname = `/${database}`;

@@ -1,5 +1,5 @@
 /**
- * `createTestApp`: an application as it runs in production, on a database of its own, in the process of a test file.
+ * `createTestApp`: runs an application as in production, on its own database, in the process of a test file.
  * Next hop: `template.ts` for the database, `time.ts` for what waits in it.
  */
 import { mkdtemp, rm } from "node:fs/promises";
@@ -32,19 +32,20 @@ export interface TestAppOptions<Api extends Operations> {
   /** The application's folder. (Default: the process's) */
   cwd?: string;
   /**
-   * Environment variables of the application, such as AUTHLIB_URL. The process's own are not read, so that a test is the
+   * Environment variables of the application, such as AUTHLIB_URL. The process's own are ignored, so that a test
+   * behaves the same everywhere. (Default: none)
    * same everywhere. (Default: none)
    */
   env?: Readonly<Record<string, string>>;
-  /** Limits that a test is about. Those on sign-ins and requests are off otherwise. */
+  /** Limits under test. Limits on sign-ins and requests are off otherwise. */
   limits?: Partial<EffectiveConfig["limits"]>;
-  /** What of the service's log goes to standard error: a level such as "info", or "silent". (Default: "error") */
+  /** The level of the service's log on standard error, such as "info", or "silent". (Default: "error") */
   log?: string;
 }
 
 const secret = "a secret for tests, of thirty-two characters or more";
 
-/** Everybody comes from one address, by the hundred. */
+/** All test users share one address, and there may be hundreds. */
 const noLimits = {
   requestsPerAddress: false,
   requestsPerUser: false,
@@ -61,7 +62,7 @@ const noLimits = {
 /**
  * Starts the application on a fresh copy of its database. Close it at the end of the file.
  *
- * @throws what keeps an application from starting, as `svc start` would say it
+ * @throws errors that keep an application from starting, as `svc start` does
  * @example
  * const app = await createTestApp({ api });
  * after(() => app.close());

@@ -1,10 +1,11 @@
 /**
- * Time passes by moving what waits nearer, not by another clock: PostgreSQL's is everybody's. A job that was due in an hour
- * is due now when an hour has passed; so are sleeps, waits and deadlines of workflows, and crons.
+ * Moves waiting work nearer instead of changing the clock, because PostgreSQL's clock is shared. After an hour has
+ * passed, a job that was due in an hour is due now. The same holds for sleeps, waits and deadlines of workflows, and
+ * for crons.
  */
 import type pg from "pg";
 
-/** @param time an interval, as PostgreSQL reads it @throws what PostgreSQL says of one that is none */
+/** @param time an interval, as PostgreSQL reads it @throws PostgreSQL's error for an invalid one */
 export async function passTime(pool: pg.Pool, time: string): Promise<void> {
   await pool.query(
     `with

@@ -1,6 +1,7 @@
 /**
  * Proofs by mail: verify an address, and reset a forgotten password. Links work once.
- * Next hop: `mails.ts` sends them, `one-time-tokens.ts` keeps what they stand for, `src/auth/passwords/passwords.ts` replaces passwords.
+ * Next hop: `mails.ts` sends them, `one-time-tokens.ts` stores their content, `src/auth/passwords/passwords.ts`
+ * replaces passwords.
  */
 import { createHash, randomInt } from "node:crypto";
 import { z } from "zod";

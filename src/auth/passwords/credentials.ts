@@ -12,12 +12,8 @@ import type { MailLinks } from "../mail/mail-links.ts";
 import type { Opened, SessionStore } from "../sessions/session-store.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Passwords } from "./passwords.ts";
-import { checked, email, passwordRules, text } from "./rules.ts";
+import { checked, email, nameRule, passwordRules } from "./rules.ts";
 import { complete } from "./second-factor.ts";
-
-const name = text("The name")
-  .transform((value) => value.trim())
-  .pipe(z.string().min(1, "The name is empty.").max(200, "The name is longer than 200 characters."));
 
 /** Result of a sign-in by password. */
 export interface SignIn {
@@ -48,7 +44,7 @@ export class Credentials {
     this.#options = options;
     const { password, newPassword } = passwordRules(options.library);
     // Unknown keys are dropped, additional fields too, so that clients cannot give themselves roles.
-    this.#signUp = z.object({ email, password: newPassword, name }, "Send an object.");
+    this.#signUp = z.object({ email, password: newPassword, name: nameRule }, "Send an object.");
     const factor = z.string("It must be a text.").max(100, "It is too long.").optional();
     this.#signIn = z.object({ email, password, code: factor, backupCode: factor }, "Send an object.");
   }

@@ -10,12 +10,16 @@ export const text = (what: string) =>
     .string(`${what} must be a text.`)
     .refine(
       (value) => !value.includes("\0") && value.isWellFormed(),
-      `${what} holds a character that cannot be stored.`,
+      `${what} contains a character that cannot be stored.`,
     );
 
 export const email = text("The e-mail address")
   .transform((value) => value.trim().toLowerCase())
   .pipe(z.email("This is not an e-mail address.").max(254, "The e-mail address is longer than 254 characters."));
+
+export const nameRule = text("The name")
+  .transform((value) => value.trim())
+  .pipe(z.string().min(1, "The name is empty.").max(200, "The name is longer than 200 characters."));
 
 /** Rules for a password that is only compared, and for one that is stored. */
 export function passwordRules({ context }: Library) {

@@ -44,14 +44,17 @@ export const isCore = (name: string): boolean => (coreTables as readonly string[
 export function checkPluginTables(options: BetterAuthOptions): void {
   for (const [key, { modelName, fields }] of Object.entries(getAuthTables(options))) {
     if (platformTables.has(modelName) || (isCore(modelName) && !isCore(key))) {
-      throw new DefinitionError(`A better-auth plugin wants a table auth.${modelName}, which is the platform's.`, {
-        hint: "svc signs JWTs and publishes their keys itself; leave the plugin out, or give its table another modelName.",
-      });
+      throw new DefinitionError(
+        `A better-auth plugin declares a table auth.${modelName}, which belongs to the platform.`,
+        {
+          hint: "svc signs JWTs and publishes their keys itself; leave the plugin out, or set another modelName for its table.",
+        },
+      );
     }
     const names = Object.entries(fields).map(([field, { fieldName }]) => fieldName ?? field);
     const twice = names.find((name, index) => names.indexOf(name) !== index || name === "id");
     if (twice) {
-      throw new DefinitionError(`Two fields of better-auth's plugins want the column auth.${modelName}.${twice}.`, {
+      throw new DefinitionError(`Two fields of better-auth's plugins use the column auth.${modelName}.${twice}.`, {
         hint: "Give one of them another fieldName, or leave one of the plugins out.",
       });
     }

@@ -78,6 +78,6 @@ const strange = (id: string, path: string) =>
 
 const collision = (id: string, path: string, other: string) =>
   new DefinitionError(
-    `The better-auth plugin "${id}" has an endpoint /api/auth${path}, and /api/auth${other} is one already.`,
+    `The better-auth plugin "${id}" has an endpoint /api/auth${path}, but /api/auth${other} exists already.`,
     { hint: remedy },
   );

@@ -6,7 +6,7 @@
 import type { Request, Response, Router } from "express";
 import type { Session } from "../../kit/session.ts";
 import { SvcError } from "../../kit/svc-error.ts";
-import { bearer } from "../sessions/authenticate.ts";
+import { credentialIn } from "../sessions/authenticate.ts";
 import { type AuthParts, about, jsonBody, on, requirePasswords } from "./endpoint.ts";
 
 /** @throws SvcError UNAUTHORIZED; FORBIDDEN by cookie from an origin that is not listed */
@@ -23,11 +23,11 @@ export async function bodyIfAny(request: Request): Promise<unknown> {
 }
 
 export function account(router: Router, parts: AuthParts): void {
-  const { accounts, cookie, credentials } = parts;
+  const { accounts, cookie, credentials, schemes } = parts;
 
   /** Removes the cookie of a browser that sent it. */
   const clearCookie = ({ headers }: Request, response: Response) => {
-    if (bearer(headers.authorization) === null) response.setHeader("set-cookie", cookie.clear());
+    if (credentialIn(headers.authorization, schemes) === null) response.setHeader("set-cookie", cookie.clear());
   };
 
   on(router, "post", "/change-password", async (request) => {

@@ -20,7 +20,8 @@ import type { OneTimeTokens } from "../mail/one-time-tokens.ts";
 import type { Attempts } from "../passwords/attempts.ts";
 import type { Credentials } from "../passwords/credentials.ts";
 import type { HashQueue } from "../passwords/hash-queue.ts";
-import { type AuthenticateOptions, bearer, looksLikeJwt } from "../sessions/authenticate.ts";
+import type { Passwords } from "../passwords/passwords.ts";
+import { type AuthenticateOptions, credentialIn, looksLikeJwt } from "../sessions/authenticate.ts";
 import type { KeyStore } from "../sessions/key-store.ts";
 import type { Opened } from "../sessions/session-store.ts";
 import type { Flows } from "../social/flows.ts";
@@ -33,6 +34,7 @@ export interface AuthParts extends AuthenticateOptions {
   credentials: Credentials;
   accounts: Accounts;
   attempts: Attempts;
+  passwords: Passwords;
   gate: HashQueue;
   links: MailLinks;
   keys: KeyStore;
@@ -94,8 +96,8 @@ export function requireKnownOrigin({ origins }: Pick<AuthParts, "origins">, requ
 }
 
 /** @throws SvcError UNAUTHORIZED for a JWT, which can neither be refreshed nor signed out by itself */
-export function bearerSessionToken(request: Request): string | null {
-  const credential = bearer(request.headers.authorization);
+export function bearerSessionToken({ schemes }: Pick<AuthParts, "schemes">, request: Request): string | null {
+  const credential = credentialIn(request.headers.authorization, schemes);
   if (credential === null || !looksLikeJwt(credential)) return credential;
   throw new SvcError("UNAUTHORIZED", "This takes the session token, not the JWT.", {
     hint: "Send the sessionToken that sign-in returned as Authorization: Bearer.",

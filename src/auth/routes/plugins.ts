@@ -13,7 +13,7 @@ import { countingGuesses } from "../plugins/plugin-passwords.ts";
 import { type Credential, innerRequest, isReading } from "../plugins/plugin-request.ts";
 import { askForSecondFactor, exempt } from "../plugins/plugin-second-factor.ts";
 import { type PluginEndpoint, pluginEndpoints } from "../plugins/plugins.ts";
-import { bearer } from "../sessions/authenticate.ts";
+import { credentialIn } from "../sessions/authenticate.ts";
 import { type AuthParts, about, readAuthBody } from "./endpoint.ts";
 
 /**
@@ -67,10 +67,10 @@ function requireOurPage({ origins }: AuthParts, { method, headers }: Request): v
  * lives.
  */
 async function credentialOf(
-  { sessionTokens, sessions, cookie }: AuthParts,
+  { sessionTokens, sessions, schemes, cookie }: AuthParts,
   { headers }: Request,
 ): Promise<Credential | null> {
-  const inHeader = bearer(headers.authorization);
+  const inHeader = credentialIn(headers.authorization, schemes);
   const token = sessionTokens.open(inHeader ?? cookie.read(headers.cookie) ?? "");
   if (token === null) return null;
   const session = await sessions.find(token);

@@ -123,7 +123,7 @@ export function social(router: Router, parts: AuthParts): void {
 /** @throws SvcError NOT_FOUND for other providers, and for Google without its variables */
 function providerNamed(name: string | undefined, google: Provider | null): Provider {
   if (name !== "google") {
-    throw new SvcError("NOT_FOUND", "There is no such sign-in provider.", { hint: "Send provider=google." });
+    throw new SvcError("NOT_FOUND", "This sign-in provider does not exist.", { hint: "Send provider=google." });
   }
   if (google) return google;
   throw new SvcError("NOT_FOUND", "Sign-in with Google is not set up.", {

@@ -35,7 +35,7 @@ export function tokenStyle(router: Router, parts: AuthParts): void {
   });
 
   on(router, "post", "/token", async (request) => {
-    const signed = bearerSessionToken(request) ?? "";
+    const signed = bearerSessionToken(parts, request) ?? "";
     const session = await findSession(parts, signed);
     if (!session) throw new SvcError("UNAUTHORIZED", "The session has ended. Sign in again.");
     const sessionToken = sessionTokens.renew(signed);

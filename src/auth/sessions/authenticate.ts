@@ -2,7 +2,7 @@
  * Identifies the caller: `Authorization: Bearer` with a JWT or a session token, or else the session cookie. It runs on
  * every request and is cheap: a known JWT costs one map lookup, and invalid credentials are rejected without the
  * database.
- * Next hop: `jwt.ts`, or `session-token.ts` and then `session-store.ts`.
+ * Next hop: `verified-tokens.ts` and then `jwt.ts`, or `session-token.ts` and then `session-store.ts`.
  */
 import { foreignOrigin, type OriginPolicy } from "../../http/origin-policy.ts";
 import type { Authenticate } from "../../kit/session.ts";
@@ -10,9 +10,13 @@ import type { Jwts } from "./jwt.ts";
 import type { SessionCookie } from "./session-cookie.ts";
 import type { LiveSession, SessionStore } from "./session-store.ts";
 import type { SessionTokens } from "./session-token.ts";
+import type { VerifiedTokens } from "./verified-tokens.ts";
 
 export interface AuthenticateOptions {
   jwts: Jwts;
+  verified: VerifiedTokens;
+  /** Of `Authorization`, in lower case. */
+  schemes: readonly string[];
   sessionTokens: SessionTokens;
   sessions: SessionStore;
   cookie: SessionCookie;
@@ -20,11 +24,12 @@ export interface AuthenticateOptions {
 }
 
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { jwts, cookie, origins } = options;
+  const { jwts, verified, cookie, origins, schemes } = options;
   return (headers, access = "write") => {
-    const credential = bearer(headers.authorization);
+    const credential = credentialIn(headers.authorization, schemes);
     if (credential !== null) {
-      return looksLikeJwt(credential) ? jwts.verify(credential) : findSession(options, credential);
+      if (!looksLikeJwt(credential)) return findSession(options, credential);
+      return verified.get(credential) ?? jwts.verify(credential);
     }
     const signed = cookie.read(headers.cookie);
     if (signed === null || options.sessionTokens.open(signed) === null) return null;
@@ -53,10 +58,11 @@ export function findSession(
   return token === null ? null : sessions.find(token);
 }
 
-/** The credential after `Bearer`; null without the header, and for other schemes, which are ignored. */
-export function bearer(header: string | undefined): string | null {
-  if (header === undefined || header.slice(0, 7).toLowerCase() !== "bearer ") return null;
-  return header.slice(7).trim() || null;
+/** The credential after one of the schemes; null without the header, and for other schemes, which are ignored. */
+export function credentialIn(header: string | undefined, schemes: readonly string[]): string | null {
+  const end = header?.indexOf(" ") ?? -1;
+  if (header === undefined || end < 0 || !schemes.includes(header.slice(0, end).toLowerCase())) return null;
+  return header.slice(end + 1).trim() || null;
 }
 
 /** A JWT has three parts, a session token two. `typ: JWT` is verified later with the rest. */

@@ -5,14 +5,14 @@
 import type { Request, Response, Router } from "express";
 import { SvcError } from "../../kit/svc-error.ts";
 import { type AuthParts, bearerSessionToken, on, publicUser, requireKnownOrigin } from "../routes/endpoint.ts";
-import { bearer, requirePageOfOurs } from "./authenticate.ts";
+import { credentialIn, requirePageOfOurs } from "./authenticate.ts";
 
 export function currentSession(router: Router, parts: AuthParts): void {
-  const { cookie, sessions, sessionTokens } = parts;
+  const { cookie, schemes, sessions, sessionTokens } = parts;
 
   /** The different values of the session cookie. A credential in the Authorization header takes precedence. */
   const cookiesOf = ({ headers }: Request) =>
-    bearer(headers.authorization) === null ? cookie.all(headers.cookie) : [];
+    credentialIn(headers.authorization, schemes) === null ? cookie.all(headers.cookie) : [];
 
   /** The session of a cookie. If it was extended or has ended, the browser's cookie is updated. */
   const byCookie = async (signed: string, response: Response) => {
@@ -40,7 +40,7 @@ export function currentSession(router: Router, parts: AuthParts): void {
       requireKnownOrigin(parts, request);
       response.setHeader("set-cookie", cookie.clear());
     }
-    for (const signed of cookies.length > 0 ? cookies : [bearerSessionToken(request) ?? ""]) {
+    for (const signed of cookies.length > 0 ? cookies : [bearerSessionToken(parts, request) ?? ""]) {
       const token = sessionTokens.open(signed);
       if (token !== null) await sessions.end(token);
     }

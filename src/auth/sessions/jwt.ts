@@ -51,16 +51,11 @@ export class Jwts {
   }
 
   /**
-   * The token's session; null when the token is not ours, not valid, or no longer valid.
+   * The session of a token that is not cached; null when the token is not ours, not valid, or no longer valid.
    *
-   * @returns synchronously when the token is cached and revocations are received
    * @throws SvcError UNAVAILABLE when the database had to be asked and cannot be reached
    */
-  verify(token: string): Session | null | Promise<Session | null> {
-    return this.#options.verified.get(token) ?? this.#verifyNew(token);
-  }
-
-  async #verifyNew(token: string): Promise<Session | null> {
+  async verify(token: string): Promise<Session | null> {
     const { verified } = this.#options;
     const payload = await this.#open(token);
     const session = payload && this.#toSession(payload);

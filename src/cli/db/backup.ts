@@ -14,11 +14,15 @@ import { version } from "../version.ts";
 export const dbBackup = defineCommand({
   meta: {
     name: "backup",
-    description: "Write database and stored files, as of one moment, into a new folder. The service may go on.",
+    description: "Write the database and the stored files of one snapshot into a folder. The service may keep running.",
   },
   args: {
     ...cwdArgument,
-    folder: { type: "positional", description: "Where to: a folder that is not there yet, or empty.", required: true },
+    folder: {
+      type: "positional",
+      description: "The folder to write to: it must be empty, or not exist yet.",
+      required: true,
+    },
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
@@ -26,7 +30,7 @@ export const dbBackup = defineCommand({
       await withDatabase(config, { logins: "admin" }, async (cluster) => {
         const stop = new AbortController();
         for (const signal of stopSignals) {
-          process.once(signal, () => stop.abort(new BackupError("Interrupted. There is no backup.")));
+          process.once(signal, () => stop.abort(new BackupError("Interrupted. No backup was written.")));
         }
         const { files, tables, dump } = await takeBackup({
           adminUrl: cluster.urls.admin,

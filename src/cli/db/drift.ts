@@ -5,6 +5,7 @@
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { type Difference, findDrift } from "../../migrate/drift.ts";
 import { migrationStatus } from "../../migrate/migration-status.ts";
+import { explainVanished, vanishedOf } from "../../migrate/vanished.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { during, print } from "../output.ts";
@@ -43,8 +44,13 @@ export const dbDrift = defineCommand({
 async function refuseUnapplied(target: Parameters<typeof migrationStatus>[0]): Promise<void> {
   const files = (await migrationStatus(target)).filter(({ state }) => state !== "applied");
   if (files.length === 0) return;
-  throw new DefinitionError(`${files.length} files are not what is applied here, such as ${files[0]?.path}.`, {
-    hint: "`svc migrate status` lists them; `svc migrate` applies what is pending. Then look for drift.",
+  const vanished = vanishedOf(files.filter(({ state }) => state === "missing").map(({ path }) => path));
+  if (vanished.length > 0) {
+    const { message, hint } = explainVanished(vanished);
+    throw new DefinitionError(message, { hint });
+  }
+  throw new DefinitionError(`${files.length} files differ from what is applied here, such as ${files[0]?.path}.`, {
+    hint: "`svc migrate status` lists them; `svc migrate` applies what is pending. Then run `svc db drift` again.",
   });
 }
 
@@ -71,7 +77,7 @@ function shorten(expected: string | null, found: string | null): (string | undef
 }
 
 function summary(differences: readonly Difference[]): string {
-  if (differences.length === 0) return "No drift: the database is what the files describe.";
+  if (differences.length === 0) return "No drift: the database matches the files.";
   const count = (state: Difference["state"]) => differences.filter((one) => one.state === state).length;
   return `${count("missing")} missing, ${count("unexpected")} unexpected, ${count("differs")} changed.`;
 }

@@ -23,7 +23,7 @@ export async function explainList(client: pg.Client, question: Question): Promis
   const { name, routine } = found.rows[0];
   if (routine === null) {
     throw new DefinitionError(`There is no generated list ${statement}.`, {
-      hint: "It is createCrud's prefix and .list; svc migrate brings what is new into the database.",
+      hint: "Its name is createCrud's prefix and .list, such as tasks.list. svc migrate applies new ones.",
     });
   }
   await loadAutoExplain(client, question, name);
@@ -63,7 +63,7 @@ async function loadAutoExplain(client: pg.Client, { analyze }: Question, name: s
     await client.query(`load 'auto_explain'; ${set.join(" ")}`);
   } catch (error) {
     if (!(error instanceof pg.DatabaseError)) throw error;
-    throw new DefinitionError(`What ${name} runs cannot be shown: ${error.message}.`, {
+    throw new DefinitionError(`The statements of ${name} cannot be shown: ${error.message}.`, {
       hint: "Only a superuser's DATABASE_ADMIN_URL may load auto_explain. Explain the statement in sql/crud instead.",
     });
   }

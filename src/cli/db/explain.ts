@@ -17,7 +17,7 @@ import { describePlan, type Plan } from "./plan.ts";
 import { findInPlans, type PlanFinding } from "./plan-findings.ts";
 
 export const dbExplain = defineCommand({
-  meta: { name: "explain", description: "The plan of a statement as a user would get it, and what is wrong with it." },
+  meta: { name: "explain", description: "Show the plan of a statement for a user, with its problems." },
   args: {
     ...cwdArgument,
     statement: {
@@ -28,11 +28,14 @@ export const dbExplain = defineCommand({
     ...asArgument,
     args: {
       type: "string",
-      description:
-        "JSON: an array of values for $1, $2 and so on; for a list what the client gives it. (Default: none)",
+      description: "JSON: an array of values for $1, $2 and so on; for a list, its input. (Default: none)",
     },
-    analyze: { type: "boolean", description: "Run it, for times, rows and buffers, and undo it.", default: false },
-    timeout: { type: "string", description: "Seconds that it may take. (Default: 60)", default: "60" },
+    analyze: {
+      type: "boolean",
+      description: "Run it to measure times, rows and buffers, then roll back.",
+      default: false,
+    },
+    timeout: { type: "string", description: "Timeout in seconds. (Default: 60)", default: "60" },
     json: { type: "boolean", description: "{as, analyzed, plans, findings} as JSON, for programs." },
   },
   run: ({ args }) =>
@@ -66,7 +69,7 @@ function parse(text: string | undefined): unknown {
   try {
     return text === undefined ? undefined : JSON.parse(text);
   } catch {
-    throw new DefinitionError("--args is no JSON.", { hint: `Write --args '["open", 7]', in the shell's quotes.` });
+    throw new DefinitionError("--args is not JSON.", { hint: `Write --args '["open", 7]', in the shell's quotes.` });
   }
 }
 
@@ -89,14 +92,16 @@ function refusal(error: pg.DatabaseError): DefinitionError {
   if (code === "42601" && error.routine === "exec_parse_message") {
     return new DefinitionError("That is more than one statement.", { hint: "Explain them one by one." });
   }
-  return new DefinitionError(`PostgreSQL refused it: ${message}.`, { hint: hints[code ?? ""] ?? hint ?? "" });
+  return new DefinitionError(`PostgreSQL refused the statement: ${message}.`, {
+    hint: hints[code ?? ""] ?? hint ?? "",
+  });
 }
 
 const hints: Record<string, string> = {
   "08P01": `Give each of $1, $2 and so on a value: --args '["open", 7]'.`,
-  "25006": "What it calls writes. Only INSERT, UPDATE, DELETE and MERGE of the statement itself are run and undone.",
-  "42501": "That is what this user's request would be told; --as says who asks.",
-  "57014": "--timeout S gives it more seconds; without --analyze it is planned and not run.",
+  "25006": "A function that it calls writes. Only the statement's own INSERT, UPDATE, DELETE and MERGE may.",
+  "42501": "A request of this user gets the same error. Choose another user with --as.",
+  "57014": "Raise --timeout; or leave out --analyze: it is then planned, not run.",
 };
 
 function describe(plan: Plan): string {

@@ -4,7 +4,7 @@ import { commandPool, findUser } from "../inspect.ts";
 export const asArgument = {
   as: {
     type: "string",
-    description: 'Id or e-mail address of a user, or "system", which sees all rows. (Default: nobody signed in)',
+    description: 'Id or e-mail address of a user, or "system", which sees all rows. (Default: not signed in)',
   },
 } as const;
 

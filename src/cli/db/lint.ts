@@ -23,13 +23,13 @@ const severities = Object.keys(colours) as Severity[];
 export const dbLint = defineCommand({
   meta: {
     name: "lint",
-    description: "Look for holes and slow spots in the schema. Exit code 1 when there is an error.",
+    description: "Find security and performance problems in the schema. Exit code 1 when there is an error.",
   },
   args: {
     ...cwdArgument,
     level: {
       type: "string",
-      description: `The least severity to list, of ${severities.join(", ")}. (Default: info)`,
+      description: `The lowest severity to list, of ${severities.join(", ")}. (Default: info)`,
       default: "info",
     },
     strict: { type: "boolean", description: "Exit code 1 for warnings too.", default: false },
@@ -59,5 +59,5 @@ function summary(found: readonly Finding[]): string {
   const count = (severity: Severity) => found.filter((finding) => finding.severity === severity).length;
   const counts = `${count("error")} errors, ${count("warning")} warnings, ${count("info")} hints.`;
   if (found.length === 0) return counts;
-  return `${counts}\nWhat is meant, say in a comment on the object: 'lint:allow RULE: the reason'.`;
+  return `${counts}\nTo allow a finding, write in a comment on the object: 'lint:allow RULE: the reason'.`;
 }

@@ -14,7 +14,7 @@ import { table, time } from "../table.ts";
 type Row = Record<string, unknown>;
 
 export const dbSlow = defineCommand({
-  meta: { name: "slow", description: "Statements by the time that they have cost. Needs pg_stat_statements." },
+  meta: { name: "slow", description: "List statements by total time. Needs pg_stat_statements." },
   args: { ...cwdArgument, ...limitArgument },
   run: ({ args }) =>
     run(args.cwd, () => {
@@ -28,7 +28,10 @@ export const dbSlow = defineCommand({
 });
 
 export const dbLocks = defineCommand({
-  meta: { name: "locks", description: "Who waits for whom, and transactions that stay open." },
+  meta: {
+    name: "locks",
+    description: "Show sessions that wait for locks, who blocks them, and transactions that stay open.",
+  },
   args: { ...cwdArgument },
   run: ({ args }) =>
     run(args.cwd, () =>
@@ -38,7 +41,7 @@ export const dbLocks = defineCommand({
         if (output.json) return printJson({ blocked, open });
         const heads = new Set(blocked.map(({ head }) => head));
         for (const head of heads) process.stdout.write(chain(blocked.filter((row) => row.head === head)));
-        if (blocked.length === 0) process.stdout.write("Nobody waits for a lock.\n");
+        if (blocked.length === 0) process.stdout.write("No session waits for a lock.\n");
         if (open.length === 0) process.stdout.write("No transaction has been open for more than five seconds.\n");
         else {
           process.stdout.write("\nTransactions that stay open:\n");
@@ -60,7 +63,7 @@ function chain(rows: Row[]): string {
 }
 
 export const dbStats = defineCommand({
-  meta: { name: "stats", description: "Sizes, dead rows, indexes, replication slots, reads from memory." },
+  meta: { name: "stats", description: "Show sizes, dead rows, indexes, replication slots and reads from memory." },
   args: { ...cwdArgument, ...limitArgument },
   run: ({ args }) =>
     run(args.cwd, () => {

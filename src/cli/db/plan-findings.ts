@@ -85,8 +85,8 @@ function perRow(node: PlanNode, table: Table | undefined): Found | null {
     if (!call) continue;
     return {
       rule: "policy_per_row",
-      problem: `the policy ${policy.name} of ${table.name} works out ${call} once for every row`,
-      remedy: `Write (select ${call}) in it: then it is once for the statement.`,
+      problem: `the policy ${policy.name} of ${table.name} evaluates ${call} once per row`,
+      remedy: `Write (select ${call}) in it: it is then evaluated once per statement.`,
     };
   }
   return null;
@@ -106,7 +106,7 @@ function scan(node: PlanNode, table: Table | undefined): Found | null {
   return {
     rule: "filtered_scan",
     problem: `${Math.round(rows)} rows are read, and ${loops > 0 ? "" : "about "}${Math.round(kept)} kept by ${node.Filter}`,
-    remedy: "An index on the columns of this condition reads those alone.",
+    remedy: "An index on the columns of this condition reads only those rows.",
   };
 }
 
@@ -115,7 +115,7 @@ function estimate(node: PlanNode, cut: boolean): Found | null {
   if (!isOff(node, cut) || node.Plans?.some((child) => isOff(child, cut || node["Node Type"] === "Limit"))) return null;
   return {
     rule: "estimate_off",
-    problem: `${node["Plan Rows"]} rows were expected, and ${node["Actual Rows"]} came`,
+    problem: `${node["Plan Rows"]} rows were estimated, and ${node["Actual Rows"]} returned`,
     remedy: "ANALYZE the table; if that does not help, CREATE STATISTICS on columns that depend on each other.",
   };
 }

@@ -10,11 +10,11 @@ import { defineCommand } from "../define.ts";
 import { asArgument, identify } from "./identify.ts";
 
 export const dbPsql = defineCommand({
-  meta: { name: "psql", description: "Open psql with the rights of a user. What follows -- is given to psql." },
+  meta: { name: "psql", description: "Open psql with the rights of a user. Arguments after -- are passed to psql." },
   args: {
     ...cwdArgument,
     ...asArgument,
-    command: { type: "string", alias: "c", description: "A statement to run. (Default: it asks for them)" },
+    command: { type: "string", alias: "c", description: "A statement to run. (Default: interactive)" },
     file: { type: "string", alias: "f", description: "A file of statements to run. (Default: none)" },
     passed: {
       type: "positional",
@@ -29,7 +29,7 @@ export const dbPsql = defineCommand({
     run(args.cwd, async () => {
       if (args.passed.length > 0 && !process.argv.includes("--")) {
         throw new DefinitionError(`"${args.passed[0]}" is not an option.`, {
-          hint: 'Write -c "select 1" to run a statement; write -- before what is for psql.',
+          hint: 'Write -c "select 1" to run a statement; put arguments for psql after --.',
         });
       }
       if (args.json && args.command === undefined) {

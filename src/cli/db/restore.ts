@@ -13,19 +13,19 @@ import { conclude, during } from "../output.ts";
 export const dbRestore = defineCommand({
   meta: {
     name: "restore",
-    description: "Fill the application's database and storage from a backup; refuses what is not empty.",
+    description: "Restore the application's database and storage from a backup. Refuses a database that is not empty.",
   },
   args: {
     ...cwdArgument,
     folder: { type: "positional", description: "The backup's folder.", required: true },
     force: {
       type: "boolean",
-      description: "Replace the database that is there: every row of it is lost.",
+      description: "Replace a database that is not empty: all its rows are lost.",
       default: false,
     },
     "end-sessions": {
       type: "boolean",
-      description: "Sign everybody out: sessions that ended after the backup would be alive again.",
+      description: "Sign out all users. Otherwise sessions that ended after the backup are valid again.",
       default: false,
     },
   },
@@ -34,7 +34,7 @@ export const dbRestore = defineCommand({
       const { manifest, problems } = await during("Reading the backup", () => checkBackup(args.folder));
       if (problems.length > 0) {
         throw new BackupError(`This backup is damaged: ${problems[0]}. Nothing was done.`, {
-          hint: `svc db verify ${args.folder} lists everything that is.`,
+          hint: `svc db verify ${args.folder} lists all damage.`,
         });
       }
       const config = await readConfig(args.cwd);
@@ -50,7 +50,10 @@ export const dbRestore = defineCommand({
           binDir: cluster.binDir,
           report: say,
         });
-        conclude({ restored: args.folder }, "Next: svc migrate, for what is newer than the backup; then start.");
+        conclude(
+          { restored: args.folder },
+          "Next: run svc migrate, since the files may be newer than the backup; then start.",
+        );
       });
     }),
 });

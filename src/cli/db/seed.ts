@@ -14,18 +14,18 @@ import { refusePending } from "../pending.ts";
 import { readSecrets } from "../read-secrets.ts";
 
 export const dbSeed = defineCommand({
-  meta: { name: "seed", description: "Write the rows and users that seed.ts makes, for development." },
+  meta: { name: "seed", description: "Insert the rows and users of seed.ts, for development." },
   args: {
     ...cwdArgument,
     file: { type: "string", description: "What to run. (Default: seed.ts in the backend's folder)" },
-    force: { type: "boolean", description: "In production too.", default: false },
+    force: { type: "boolean", description: "Also in production.", default: false },
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
       if (config.production && !args.force) {
-        throw new DefinitionError("Not here: NODE_ENV is production. Nothing was done.", {
-          hint: "--force seeds a database in production all the same.",
+        throw new DefinitionError("Seeding is refused: NODE_ENV is production. Nothing was done.", {
+          hint: "Pass --force to seed a production database.",
         });
       }
       const file = args.file ? resolve(config.cwd, args.file) : join(config.rootDir, "seed.ts");
@@ -49,7 +49,7 @@ async function loadSeed(file: string): Promise<Seed> {
   }
   const { default: seed } = await import(pathToFileURL(file).href);
   if (typeof seed?.["~svc"]?.seed === "function") return seed;
-  throw new DefinitionError(`The default export of ${file} is no seed.`, {
+  throw new DefinitionError(`The default export of ${file} is not a seed.`, {
     hint: "Write: export default defineSeed(async ({ context, user }) => { … });",
   });
 }

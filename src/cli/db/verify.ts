@@ -18,7 +18,7 @@ export const dbVerify = defineCommand({
     folder: { type: "positional", description: "The backup's folder.", required: true },
     deep: {
       type: "boolean",
-      description: "Also restore the database under a passing name, compare every table's rows, and drop it again.",
+      description: "Also restore the database under a temporary name, compare every table's rows, and drop it again.",
       default: false,
     },
   },
@@ -36,11 +36,11 @@ export const dbVerify = defineCommand({
         process.exitCode = 1;
         return;
       }
-      say("All files are what they were.");
+      say("All files are intact.");
       if (!args.deep) return;
       await withDatabase(await readConfig(args.cwd), { logins: "admin" }, async (cluster) => {
         const { admin } = cluster.urls;
-        await during("Restoring on trial", () =>
+        await during("Restoring as a trial", () =>
           rehearseRestore({
             folder: args.folder,
             manifest,
@@ -49,7 +49,7 @@ export const dbVerify = defineCommand({
             binDir: cluster.binDir,
           }),
         );
-        conclude({ ...value, restored: true }, "Restored on trial: every table has the rows that it had.");
+        conclude({ ...value, restored: true }, "Trial restore: every table has the rows of the backup.");
       });
     }),
 });

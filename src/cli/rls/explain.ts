@@ -18,8 +18,8 @@ export const rlsExplain = defineCommand({
   args: {
     ...cwdArgument,
     table: { type: "positional", description: "Its name as in SQL.", required: true },
-    as: { type: "string", description: "Id or e-mail address of a user. (Default: nobody, who is not signed in)" },
-    row: { type: "string", description: "The row's primary key. (Default: how many rows are seen of how many)" },
+    as: { type: "string", description: "Id or e-mail address of a user. (Default: not signed in)" },
+    row: { type: "string", description: "The row's primary key. (Default: counts the visible rows)" },
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
@@ -70,7 +70,7 @@ async function ask(pool: pg.Pool, role: string, userId: string | null, text: str
   } catch (error) {
     if (!(error instanceof pg.DatabaseError)) throw error;
     const hint = error.code === "42P17" ? "svc db lint names the policies: recursive_policy." : (error.hint ?? "");
-    throw new DefinitionError(`PostgreSQL refuses it to them: ${error.message}.`, { hint });
+    throw new DefinitionError(`PostgreSQL refuses the query to this caller: ${error.message}.`, { hint });
   } finally {
     await client.query("rollback");
     client.release();
@@ -91,8 +91,8 @@ async function countRows(system: pg.Pool, asCaller: AsCaller, { name, granted }:
 
 const describeCounts = ({ name }: Access, { seen, rows }: Counts, who: string) =>
   seen === null
-    ? `${who} has no grant to select from ${name}, of ${rows} rows.\n`
-    : `${name}: ${who} sees ${seen} of ${rows} rows. With --row ID: why, or why not.\n`;
+    ? `${who} has no grant to select from ${name}, which has ${rows} rows.\n`
+    : `${name}: ${who} sees ${seen} of ${rows} rows. Pass --row ID to see why.\n`;
 
 /** The row as JSON. @throws DefinitionError when it does not exist, or the table has a composite key */
 async function readRow(pool: pg.Pool, { name, relation }: Access, id: string): Promise<string> {
@@ -107,7 +107,7 @@ async function readRow(pool: pg.Pool, { name, relation }: Access, id: string): P
     `select to_jsonb(t)::text as row from ${name} t where ${key.rows[0].column}::text = $1`,
     [id],
   );
-  if (!rows[0]) throw new DefinitionError(`${name} has no row ${id}, for anybody.`);
+  if (!rows[0]) throw new DefinitionError(`${name} has no row ${id} at all.`);
   return rows[0].row;
 }
 
@@ -125,7 +125,7 @@ async function verdict(access: Access, row: string, asCaller: AsCaller): Promise
   const because = (admitted: boolean, reason: string) => ({ command, admitted, reason, policies: [] });
   if (granted === null) return because(false, "there is no grant");
   if (!has_rls) return because(true, "row-level security is off");
-  if (policies.length === 0) return because(false, "no policy is for this");
+  if (policies.length === 0) return because(false, "no policy applies to it");
   // Under the table's own name, because expressions may use it.
   const copy = `(select (jsonb_populate_record(null::${name}, $1::jsonb)).*) as ${name.slice(name.lastIndexOf(".") + 1)}`;
   const passed = { permissive: false, restrictive: true };

@@ -2,7 +2,7 @@
 import { defineCommand } from "../define.ts";
 
 export const rlsCommand = defineCommand({
-  meta: { name: "rls", description: "Look into row-level security." },
+  meta: { name: "rls", description: "Explain row-level security." },
   subCommands: {
     explain: () => import("./explain.ts").then((file) => file.rlsExplain),
   },

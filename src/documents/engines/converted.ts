@@ -1,6 +1,6 @@
-/** What an engine makes of a document. */
+/** The result of an engine. */
 
-/** What an engine returns; `poor` is null unless it says otherwise. */
+/** `poor` is null unless the engine sets it. */
 export interface Converted {
   markdown: string;
   pages?: string[];

@@ -1,6 +1,6 @@
-/** Rows and cells of CSV by RFC 4180, with the separator that its first lines use. */
+/** Parses rows and cells of CSV by RFC 4180, with the separator of its first lines. */
 
-/** @returns rows of cells; lines without any text are left out */
+/** @returns rows of cells; lines without text are omitted */
 export function parseCsv(text: string): string[][] {
   const separator = findSeparator(text);
   const rows: string[][] = [];
@@ -27,7 +27,7 @@ export function parseCsv(text: string): string[][] {
   return rows.filter((cells) => cells.some((one) => one !== ""));
 }
 
-/** The one that stands most evenly in the first lines, outside quotes. */
+/** Finds the separator with the most even count in the first lines, outside quotes. */
 function findSeparator(text: string): string {
   const lines = text
     .slice(0, 20_000)

@@ -1,5 +1,5 @@
 /**
- * The second parser for DOCX: mammoth makes HTML of its styles, and keeps notes.
+ * The second parser for DOCX: mammoth converts its styles to HTML and keeps notes.
  * Next hop: `html.ts`.
  */
 import mammoth from "mammoth";

@@ -1,11 +1,11 @@
 /**
- * HTML to Markdown by turndown, with what turndown leaves out: tables, notes, and angle brackets as text.
+ * HTML to Markdown by turndown, plus what turndown omits: tables, notes, and angle brackets as text.
  * Next hop: `text.ts` and `docx.ts` call it; `../neutralise.ts` has the last word on what is harmless.
  */
 import TurndownService from "turndown";
 import { pipeTable } from "../html-tables.ts";
 
-/** Deeper than this, no person wrote it, and the tree would be walked past the stack's end. */
+/** Deeper documents are not written by people, and would overflow the stack. */
 const deepest = 500;
 
 export function htmlToMarkdown(html: string): string {
@@ -21,7 +21,7 @@ export function htmlToMarkdown(html: string): string {
     filter: "table",
     replacement: (_, node) => `\n\n${writeTable(node as unknown as Element, service)}\n\n`,
   });
-  // Pictures are not part of the result; what they show in words is.
+  // Images are not part of the result; their alternative text is.
   service.addRule("image", {
     filter: "img",
     replacement: (_, node) => (node as unknown as Element).getAttribute("alt") ?? "",
@@ -44,7 +44,7 @@ export function htmlToMarkdown(html: string): string {
   return service.turndown(html).trim();
 }
 
-/** A linear look at the tags; an upper bound that closing tags lower. */
+/** Counts tags in linear time. Closing tags lower the count, so it is an upper bound. */
 function refuseDepth(html: string): void {
   let depth = 0;
   for (const [, slash, name = ""] of html.matchAll(/<(\/?)([a-zA-Z][\w-]*)[^>]*>/g)) {
@@ -57,7 +57,7 @@ function refuseDepth(html: string): void {
   }
 }
 
-/** Cells that span stand in every place they cover, as in `../html-tables.ts`. */
+/** A spanning cell is repeated in every place that it covers, as in `../html-tables.ts`. */
 function writeTable(table: Element, service: TurndownService): string {
   const rows = Array.from(table.querySelectorAll("tr")).filter((row) => closest(row, "TABLE") === table);
   const grid: string[][] = [];

@@ -1,6 +1,6 @@
 /**
- * The first parser, kordoc: Korean word processors, PDF, DOCX, XLSX. Its result is held against what the file itself
- * says, since it drops some things silently: notes of DOCX, lines of PDF inside what it takes for tables, comments of
+ * The first parser, kordoc: Korean word processors, PDF, DOCX, XLSX. Its result is compared with the file's own
+ * content, since it silently drops some things: notes of DOCX, lines of PDF in what it takes for tables, comments of
  * sheets.
  * Next hop: `../quality.ts`.
  */
@@ -12,7 +12,7 @@ import { judge, Recall } from "../quality.ts";
 import type { Converted } from "./converted.ts";
 import { openPdf, readPages } from "./pdf-text.ts";
 
-/** Its warnings are in Korean; these are the codes that tell a reader something. */
+/** Its warnings are in Korean. These codes are useful for a reader. */
 const sentences: Record<string, string> = {
   SKIPPED_IMAGE: "Images were left out.",
   SKIPPED_OLE: "Embedded objects were left out.",
@@ -32,10 +32,10 @@ export async function convertWithParserA(bytes: Buffer, kind: DocumentKind): Pro
 }
 
 /**
- * A long PDF is read in parts of so many pages, each of which is forgotten before the next: memory does not grow with it.
+ * Pages per part of a long PDF. Each part is released before the next one, so memory does not grow with the document.
  */
 const partOfPages = 100;
-/** Of a part of a long PDF, so many pages are held against the file. What is decided by is a share, so a sample will do. */
+/** Pages per part of a long PDF that are compared with the file. A share decides, so a sample is enough. */
 const judgedOfPart = 10;
 
 async function convertPdfInParts(bytes: Buffer): Promise<Converted> {
@@ -51,7 +51,7 @@ async function convertPdfInParts(bytes: Buffer): Promise<Converted> {
       parts.push(part);
       const judged = isLong ? Math.min(first + judgedOfPart - 1, last) : last;
       const lines = await readPages(source, first, judged);
-      // The page after them may hold the rest of a table.
+      // The next page may contain the rest of a table.
       const read = isLong ? part.pages.slice(0, judgedOfPart + 1).join("\n\n") : part.markdown;
       recall.add(
         lines.flat().map((line) => line.text),
@@ -83,7 +83,7 @@ interface Part {
 /** @param pages such as "1-100" (Default: all of them) @throws SvcError DOCUMENT_ENCRYPTED */
 async function readRange(bytes: Buffer, pages?: string): Promise<Part> {
   const copy = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer;
-  // What it takes for running headers may be the headings of chapters: they are kept.
+  // What it takes for running headers may be chapter headings, so they are kept.
   const result = await parse(copy, { removeHeaderFooter: false, ...(pages && { pages }) });
   if (!result.success) {
     if (result.code === "ENCRYPTED" || result.code === "DRM_PROTECTED") throw encrypted();
@@ -98,5 +98,5 @@ async function readRange(bytes: Buffer, pages?: string): Promise<Part> {
 
 const told = (codes: Set<string>) => [...codes].flatMap((code) => sentences[code] ?? []);
 
-/** References to pictures that are not part of the result. */
+/** Removes references to images, which are not part of the result. */
 const withoutImages = (markdown: string) => markdown.replace(/!\[image\]\(image_\d+\.\w+\)\n*/g, "");

@@ -1,6 +1,6 @@
 /**
- * What is checked of an Office package before a parser sees it: every part unpacks to what it says, and no XML declares
- * a document type, which is where entity bombs and external entities live. Office never writes one.
+ * Checks an Office package before a parser sees it: every part unpacks to its declared size, and no XML declares a
+ * document type, which entity bombs and external entities need. Office never writes one.
  * Next hop: `../zip.ts`.
  */
 import { encrypted, unreadable } from "../../text/refusals.ts";
@@ -20,7 +20,7 @@ export function scanPackage(bytes: Buffer): void {
   }
 }
 
-/** One part as text, "" when the package has none by this name. */
+/** One part as text; "" when the package has none of this name. */
 export function readPart(bytes: Buffer, name: string): string {
   const entry = listZip(bytes).find((one) => one.name === name);
   return entry ? readZip(bytes, entry).toString("utf8") : "";

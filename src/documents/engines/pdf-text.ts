@@ -1,6 +1,6 @@
 /**
- * The text layer of a PDF by pdf.js: lines in the order in which the file draws them, with the character maps that
- * Chinese, Japanese and Korean fonts need.
+ * Reads the text layer of a PDF with pdf.js: lines in drawing order, with the character maps that Chinese, Japanese and
+ * Korean fonts need.
  * Next hop: `pdf.ts` makes Markdown of it; `../quality.ts` holds the other parser's result against it.
  */
 import { createRequire } from "node:module";
@@ -9,11 +9,11 @@ import type { PDFDocumentProxy } from "pdfjs-dist";
 
 export interface PdfLine {
   text: string;
-  /** Where it stands, from the lower left, and how high its letters are; in points. */
+  /** Position from the lower left, and height of its letters; in points. */
   x: number;
   y: number;
   height: number;
-  /** Its parts, where wide gaps lie between them, as in tables. */
+  /** Its parts, separated by wide gaps, as in tables. */
   parts: { text: string; x: number }[];
 }
 
@@ -21,7 +21,7 @@ const root = dirname(createRequire(import.meta.url).resolve("pdfjs-dist/package.
 
 export async function openPdf(bytes: Buffer): Promise<PDFDocumentProxy> {
   const pdfjs = await import("pdfjs-dist/legacy/build/pdf.mjs");
-  // Another version of pdf.js, the first parser's, may have left its worker here; each takes what it finds.
+  // The first parser may have left the worker of another pdf.js version here, and each version uses what it finds.
   const shared = globalThis as { pdfjsWorker?: unknown };
   const theirs = shared.pdfjsWorker;
   shared.pdfjsWorker = await import("pdfjs-dist/legacy/build/pdf.worker.mjs" as string);
@@ -44,7 +44,7 @@ export async function openPdf(bytes: Buffer): Promise<PDFDocumentProxy> {
   return document;
 }
 
-/** The lines of pages from one to another, both included. A page that cannot be read has none. */
+/** The lines of the pages from `first` to `last`. An unreadable page has none. */
 export async function readPages(document: PDFDocumentProxy, first: number, last: number): Promise<PdfLine[][]> {
   const pages: PdfLine[][] = [];
   for (let number = first; number <= last; number++) {

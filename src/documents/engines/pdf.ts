@@ -1,6 +1,6 @@
 /**
- * The second parser for PDF: paragraphs, headings by the size of their letters, and tables where lines keep to columns.
- * Plainer than the first, and complete: every line of the text layer is in the result, in its order.
+ * The second parser for PDF: paragraphs, headings by letter size, and tables of lines in columns. Simpler than the
+ * first one, but complete: it keeps every line of the text layer, in order.
  */
 import { pipeTable } from "../html-tables.ts";
 import type { Converted } from "./converted.ts";
@@ -22,7 +22,7 @@ export async function convertPdf(bytes: Buffer): Promise<Converted> {
   };
 }
 
-/** The height in which most letters are set. */
+/** The height of most letters. */
 function bodyHeight(lines: PdfLine[]): number {
   const letters = new Map<number, number>();
   for (const { height, text } of lines) {
@@ -56,7 +56,7 @@ function writePage(lines: PdfLine[], body: number): string {
   return blocks.join("\n\n");
 }
 
-/** Whether a line goes on with the paragraph of the one before: as high, and just below or beside it. */
+/** Whether a line continues the paragraph of the previous line: same height, and just below or beside it. */
 function belongs(last: PdfLine, line: PdfLine): boolean {
   const drop = last.y - line.y;
   const isNear = drop > -last.height * 0.5 && drop < Math.max(last.height, line.height) * 1.7;
@@ -73,7 +73,10 @@ function writeParagraph(lines: PdfLine[], body: number): string {
   return escaped(text).replace(/^([•‣▪])\s*/gm, "- ");
 }
 
-/** The lines from here that are rows of one table: several parts each, beginning where the first row's begin. */
+/**
+ * The lines from here on that are rows of one table: each has several parts, which begin at the columns of the first
+ * row.
+ */
 function tableAt(lines: PdfLine[], start: number): PdfLine[] {
   const head = lines[start] as PdfLine;
   if (head.parts.length < 3) return [];
@@ -103,5 +106,5 @@ function writeTable(rows: PdfLine[]): string {
   );
 }
 
-/** Signs that would begin a heading, a quote, a list or HTML. */
+/** Escapes signs that would begin a heading, a quote, a list or HTML. */
 const escaped = (text: string) => text.replace(/^(\s*)([#>+])(?=\s)/gm, "$1\\$2").replace(/<(?=[A-Za-z/!?])/g, "\\<");

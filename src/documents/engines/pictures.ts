@@ -1,12 +1,12 @@
 /**
- * Pages of a PDF as pictures, for OCR. Only in a process that may load addons: the canvas is one.
+ * Draws pages of a PDF as images for OCR. Needs a process that may load addons, since the canvas is one.
  * Next hop: `../ocr.ts` reads them.
  */
 import { openPdf } from "./pdf-text.ts";
 
-/** Dots per inch, which is what tesseract was trained on at least. */
+/** Dots per inch; at least this much is what tesseract was trained on. */
 const resolution = 200;
-/** Larger pages are drawn smaller. */
+/** Larger pages are drawn at a lower resolution. */
 const mostDots = 20_000_000;
 
 interface Canvas {
@@ -14,7 +14,7 @@ interface Canvas {
   context: CanvasRenderingContext2D;
 }
 
-/** @returns PNG as base64, one for each page that there is from the first to the last; "" for what cannot be drawn */
+/** @returns PNG as base64 for each existing page from `first` to `last`; "" for pages that cannot be drawn */
 export async function drawPages(bytes: Buffer, first: number, last: number): Promise<string[]> {
   const document = await openPdf(bytes);
   const pictures: string[] = [];

@@ -1,5 +1,5 @@
 /**
- * The engines by provider and kind, each loaded when it is asked for.
+ * Maps provider and kind to an engine, which is loaded on demand.
  * Next hop: the engine's file; `../neutralise.ts` cleans what every one of them returns.
  */
 import type { DocumentKind } from "../../contract/documents.ts";
@@ -46,7 +46,7 @@ export async function runEngine(task: Task, bytes: Buffer): Promise<EngineResult
   const engine = await load(task);
   const { markdown, pages = [], warnings = [], poor = null } = await engine(bytes, task.kind);
   return {
-    // Here, and not where requests are answered: long texts take their time.
+    // Here and not in the process that answers requests, because long texts take time.
     ...outlined(neutralise(markdown)),
     pages: pages.map(neutralise),
     warnings,
@@ -54,13 +54,13 @@ export async function runEngine(task: Task, bytes: Buffer): Promise<EngineResult
   };
 }
 
-/** Pictures stand where the text of pages does otherwise. */
+/** The result for drawn pages: images in place of their text. */
 async function drawn(bytes: Buffer, [first, last]: Task["range"] = [1, 1]): Promise<EngineResult> {
   const { drawPages } = await import("./pictures.ts");
   return { ...outlined(""), pages: await drawPages(bytes, first, last), warnings: [], poor: null };
 }
 
-/** Most encrypted PDF opens without a password; only what does not is refused. */
+/** Refuses a PDF that needs a password. Most encrypted PDF files open without one. */
 async function refuseLocked(bytes: Buffer): Promise<void> {
   const { openPdf } = await import("./pdf-text.ts");
   try {
@@ -70,7 +70,7 @@ async function refuseLocked(bytes: Buffer): Promise<void> {
   }
 }
 
-/** Text that no person wrote: signs of fonts without a map, control characters, or nothing at all. */
+/** Detects unreadable text: signs of fonts without a map, control characters, or no text at all. */
 function poorText(markdown: string): string | null {
   const text = markdown.replace(/\s/g, "");
   if (text === "") return "It found no text.";

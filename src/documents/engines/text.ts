@@ -1,5 +1,5 @@
 /**
- * `local_text`: text, Markdown, HTML and CSV in any known encoding.
+ * `local_text`: converts text, Markdown, HTML and CSV in any known encoding.
  * Next hop: `../charset.ts`, and `html.ts` for HTML.
  */
 import type { DocumentKind } from "../../contract/documents.ts";
@@ -10,7 +10,7 @@ import { parseCsv } from "./csv.ts";
 
 export async function convertText(bytes: Buffer, kind: DocumentKind): Promise<Converted> {
   const text = decodeText(bytes).replace(/\r\n?/g, "\n");
-  // An empty text is whole all the same: there is nothing to read better.
+  // An empty text is complete: another provider would not do better.
   if (kind === "csv") return { markdown: pipeTable(parseCsv(text).map((row) => row.map(literal))) };
   if (kind === "md") return { markdown: await withoutBlocksOfHtml(text) };
   if (kind !== "html") return { markdown: text };
@@ -21,7 +21,7 @@ export async function convertText(bytes: Buffer, kind: DocumentKind): Promise<Co
 const blockOfHtml =
   /^ {0,3}<(!--|(table|div|p|center|details|section|article|figure|h[1-6]|ul|ol|dl|script|style)[\s>/])/i;
 
-/** Tables and other blocks that are written as HTML inside Markdown, as Markdown. Tags inside of lines stay text. */
+/** Converts tables and other HTML blocks inside Markdown to Markdown. Tags within lines stay text. */
 async function withoutBlocksOfHtml(text: string): Promise<string> {
   if (!text.split("\n").some((line) => blockOfHtml.test(line))) return text;
   const [{ htmlToMarkdown }, { fromMarkdown }] = await Promise.all([
@@ -38,5 +38,5 @@ async function withoutBlocksOfHtml(text: string): Promise<string> {
   return result;
 }
 
-/** A cell is text: none of its signs are Markdown. */
+/** Escapes a cell's text: none of its signs are Markdown. */
 const literal = (cell: string) => cell.replace(/[\\`*_[\]<]/g, "\\$&");

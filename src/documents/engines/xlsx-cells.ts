@@ -1,11 +1,11 @@
 /**
- * Reads the parts of a workbook: sheets in their order, shared strings, number formats as far as dates need them, merged
- * cells, comments. The package was scanned before (`package.ts`); the XML reader expands no entities of a document.
+ * Reads the parts of a workbook: sheets in order, shared strings, number formats for dates, merged cells, comments. The
+ * package was scanned before (`package.ts`); the XML reader expands no entities of a document.
  */
 import { DOMParser, type Element } from "@xmldom/xmldom";
 import { readPart } from "./package.ts";
 
-/** Text by place, as "row,column" from 0, in reading order. Cells without text are not in it. */
+/** Text by position, as "row,column" from 0, in reading order. Cells without text are omitted. */
 export type Cells = Map<string, string>;
 
 export interface Sheet {
@@ -63,11 +63,11 @@ function cellValue(cell: Element, strings: string[], isDate: boolean[], starts19
   if (type === "b") return stored === "1" ? "TRUE" : "FALSE";
   if (type === "str" || type === "e" || type === "d" || stored === "") return literal(stored);
   if (isDate[Number(cell.getAttribute("s") ?? 0)]) return dateOf(Number(stored), starts1904);
-  // As a person sees it: without the noise of binary fractions.
+  // As a person sees it, without binary rounding noise.
   return Number.isFinite(Number(stored)) ? String(Number(Number(stored).toPrecision(15))) : literal(stored);
 }
 
-/** Days since the workbook's first one; 1900 counts a 29 February that never was. */
+/** Days since the workbook's epoch. The 1900 epoch includes a 29 February that did not exist. */
 function dateOf(days: number, starts1904: boolean): string {
   const epoch = starts1904 ? Date.UTC(1904, 0, 1) : Date.UTC(1899, 11, days < 60 ? 31 : 30);
   const date = new Date(epoch + Math.round(days * 86_400) * 1000);
@@ -100,7 +100,7 @@ function readComments(bytes: Buffer, sheetPath: string): string[] {
   });
 }
 
-/** In front of threaded comments Excel puts a notice to its older versions. */
+/** Excel puts a notice for older versions in front of threaded comments. */
 const withoutNotice = (text: string) =>
   text
     .replace(/^\[Threaded comment\][\s\S]*?\bComment:\s*/, "")
@@ -128,7 +128,7 @@ function onXmlError(level: string, message: string): void {
 const all = (root: Element | null, name: string): Element[] =>
   root ? [...root.getElementsByTagNameNS("*", name)] : [];
 
-/** Text of its runs, without the phonetic ones. */
+/** The text of its runs, without phonetic runs. */
 const textOf = (root: Element): string =>
   all(root, "t")
     .filter((run) => (run.parentNode as Element | null)?.localName !== "rPh")
@@ -142,5 +142,5 @@ function placeOf(reference: string): { row: number; column: number } | null {
   return { row: Number(digits) - 1, column };
 }
 
-/** A cell is text: none of its signs are Markdown. */
+/** Escapes a cell's text: none of its signs are Markdown. */
 const literal = (text: string) => text.replace(/[\\`*_[\]<]/g, "\\$&");

@@ -1,7 +1,7 @@
 /**
- * The second parser for XLSX: every sheet is cut into its tables (islands of cells that touch), merged cells stand in
- * every place they cover, and comments follow. Cells are read as they are stored; only those that are there are visited,
- * however large the sheet says it is.
+ * The second parser for XLSX. Splits every sheet into tables (islands of adjacent cells), repeats merged cells in every
+ * place that they cover, and appends comments. Reads cells as stored. Visits only existing cells, whatever size the
+ * sheet declares.
  * Next hop: `xlsx-cells.ts` reads the parts.
  */
 import { pipeTable } from "../html-tables.ts";
@@ -17,7 +17,7 @@ export async function convertXlsx(bytes: Buffer): Promise<Converted> {
   return { markdown: pages.join("\n\n"), pages };
 }
 
-/** Groups of cells in which each has a side in common with another, in reading order. */
+/** Groups of cells that share sides, in reading order. */
 function islands(cells: Cells): Cells[] {
   const left = new Map(cells);
   const found: Cells[] = [];
@@ -38,7 +38,7 @@ function islands(cells: Cells): Cells[] {
   return found;
 }
 
-/** The smallest rectangle around them. */
+/** The smallest rectangle around the cells. */
 function grid(island: Cells): string[][] {
   const places = [...island.keys()].map((key) => key.split(",").map(Number) as [number, number]);
   const rows = [...new Set(places.map(([row]) => row))].sort((one, other) => one - other);

@@ -43,7 +43,7 @@ export function alterColumn(table: string, column: string, from: ColumnState, to
   }
   if (from.notNull && !to.notNull) statements.push(`${alter} drop not null;`);
   if (!from.notNull && to.notNull) {
-    statements.push(`-- Fails while a row of ${table} has nothing there.\n${alter} set not null;`);
+    statements.push(`-- Fails while a row of ${table} has null there.\n${alter} set not null;`);
   }
   return statements;
 }
@@ -51,7 +51,7 @@ export function alterColumn(table: string, column: string, from: ColumnState, to
 const retype = (column: string, type: string) => `type ${type} using ${quote(column)}::${type}`;
 
 const retypeComment = (table: string, column: string, from: ColumnState, to: ColumnState) =>
-  `-- Rewrites ${table}.${quote(column)} from ${from.type} to ${to.type}: what the new type cannot hold is lost, or fails.`;
+  `-- Rewrites ${table}.${quote(column)} from ${from.type} to ${to.type}: values that the new type cannot hold are lost, or make it fail.`;
 
 /** Removes differing columns from the comparison, and returns the statements that change them. */
 export function takeColumns(from: Snapshot, to: Snapshot): { statements: string[]; retyped: ColumnRef[] } {

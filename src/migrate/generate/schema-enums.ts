@@ -61,7 +61,7 @@ function rebuild(
 ): string[] {
   const aside = `${old.name.slice(0, 58)}__old`;
   const gone = old.values.filter((value) => !wanted.values.includes(value));
-  const warning = `-- Takes ${gone.map(literal).join(", ")} away from ${short(key)}: fails while a row holds it.\n`;
+  const warning = `-- Takes ${gone.map(literal).join(", ")} away from ${short(key)}. Fails while a row holds it.\n`;
   const convert = columns.flatMap(({ key: table, column }) => {
     const alter = `alter table ${qualified(table)} alter column ${quote(column.name)}`;
     const next = nextDefault(to, table, column);

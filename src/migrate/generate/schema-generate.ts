@@ -23,8 +23,9 @@ export interface GenerateOptions extends Answers {
   /** Writes only the snapshot, when existing migrations already match the schema. */
   baseline?: boolean;
   /**
-   * Writes only changes that can neither lose data nor fail, and nothing beside hand-written migrations without a
-   * baseline.
+   * Refuses a migration with statements that lose data or may fail (marked `-- Loses` or `-- Fails`), and writes
+   * nothing beside hand-written migrations without a baseline. Conversions of columns (`-- Rewrites`) and removed
+   * values of enums (`-- Takes`) are written.
    */
   careful?: boolean;
 }
@@ -43,7 +44,7 @@ export async function generateMigration(config: EffectiveConfig, options: Genera
   if (history.last !== null && !history.snapshot) {
     if (options.careful) return [];
     throw new DefinitionError("The migrations were written by hand: there is no snapshot to compare the schema with.", {
-      hint: `If ${history.migrations.at(-1)} and those before it make all that the schema declares, say so once: svc migrate generate --baseline`,
+      hint: `If ${history.migrations.at(-1)} and the migrations before it create everything that the schema declares, run once: svc migrate generate --baseline`,
     });
   }
   const before = history.snapshot?.value ?? (await emptySnapshot());
@@ -74,7 +75,7 @@ async function writeBaseline(history: History, after: Snapshot): Promise<string[
   const { last, snapshot } = history;
   if (last === null) throw new DefinitionError("There are no migrations, so there is nothing to start from.");
   if (snapshot?.number === last) {
-    throw new DefinitionError(`migrations/${snapshotFile(last)} is there already.`, {
+    throw new DefinitionError(`migrations/${snapshotFile(last)} already exists.`, {
       hint: "A baseline is for migrations that were written by hand after the last snapshot.",
     });
   }

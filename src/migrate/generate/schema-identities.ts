@@ -68,7 +68,7 @@ export function addIdentity(key: string, column: Column, wasSerial: boolean): st
   const add = `${alter} add generated ${column.identity?.type === "always" ? "always" : "by default"} as identity (${options(column)});`;
   if (!wasSerial) {
     const highest = `coalesce(max(${quote(column.name)}), 0) + 1, false) from ${table};`;
-    return [add, `-- Numbers go on after the highest of ${short(key)}.`, next + highest];
+    return [add, `-- Numbers continue after the highest of ${short(key)}.`, next + highest];
   }
   const { schema, name } = split(key);
   const old = `${schema}.${derivedName(name, column.name, "serial")}`;

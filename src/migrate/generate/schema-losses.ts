@@ -7,17 +7,17 @@ const rules: { pattern: RegExp; note: (match: RegExpExecArray) => string }[] = [
   { pattern: new RegExp(`^DROP TABLE ${name}`), note: ([, table]) => `Loses the table ${table} and every row in it.` },
   {
     pattern: new RegExp(`^ALTER TABLE ${name} DROP COLUMN ("[^"]+")`, "i"),
-    note: ([, table, column]) => `Loses what every row of ${table} has in ${column}.`,
+    note: ([, table, column]) => `Loses the values of ${column} in every row of ${table}.`,
   },
   {
     pattern: new RegExp(`^DROP TYPE ${name}`),
-    note: ([, type]) => `Loses the type ${type}; no column has it any more.`,
+    note: ([, type]) => `Loses the type ${type}; no column uses it any more.`,
   },
-  { pattern: new RegExp(`^DROP SEQUENCE ${name}`), note: ([, sequence]) => `Loses how far ${sequence} had counted.` },
+  { pattern: new RegExp(`^DROP SEQUENCE ${name}`), note: ([, sequence]) => `Loses the current value of ${sequence}.` },
   {
     pattern: new RegExp(`^ALTER TABLE ${name} ADD COLUMN (?!.*(DEFAULT|GENERATED|serial)).* NOT NULL`),
     note: ([, table]) =>
-      `Fails when ${table} has rows, for they would have nothing there: give it a default, or fill it.`,
+      `Fails when ${table} has rows, because they would have null there: give it a default, or fill it.`,
   },
   {
     pattern: new RegExp(`^ALTER TABLE ${name} ADD CONSTRAINT ("[^"]+") (UNIQUE|CHECK|FOREIGN KEY)`),
@@ -25,7 +25,7 @@ const rules: { pattern: RegExp; note: (match: RegExpExecArray) => string }[] = [
   },
   {
     pattern: new RegExp(`^CREATE UNIQUE INDEX .* ON ${name}`),
-    note: ([, table]) => `Fails when two rows of ${table} are alike.`,
+    note: ([, table]) => `Fails when two rows of ${table} have equal values.`,
   },
 ];
 

@@ -42,14 +42,20 @@ export async function writeMigration(
   const explain = (statement: string) => explainLosses(statement, before);
 
   const sections: [title: string, statements: string[]][] = [
-    ["Renamed. Data, policies and privileges go along.", renames],
-    ["What is withdrawn, and what makes way for the changes below.", [...policies.drop, ...revokes, ...tables.clear]],
+    ["Renames. Data, policies and privileges are kept.", renames],
+    [
+      "Removes what is no longer declared, and what would block the changes below.",
+      [...policies.drop, ...revokes, ...tables.clear],
+    ],
     ["", schemas(before, after)],
     ["", tables.change.map(explain)],
     ["Additional user fields, as auth.ts declares them.", fields.change],
-    ["What is lost. Save what is still needed above this line.", [...tables.drop.map(explain), ...fields.drop]],
     [
-      "What the policies ask. sql/ is applied after the migrations.",
+      "These statements lose data. Save what you still need above this line.",
+      [...tables.drop.map(explain), ...fields.drop],
+    ],
+    [
+      "Functions that the policies call: sql/ is applied after the migrations.",
       functions ? askedBy(policies.create, functions) : [],
     ],
     ["Who may do what with which rows.", [...policies.secure, ...policies.create]],
@@ -93,6 +99,6 @@ function views(after: Snapshot, renewed: ReadonlySet<string>, before: Snapshot):
     )
     .map(
       (key) =>
-        `-- ${short(key)} reads past the policies of its tables (no security_invoker), so nobody is granted anything on it.`,
+        `-- ${short(key)} bypasses the policies of its tables (no security_invoker), so no role gets a grant on it.`,
     );
 }

@@ -107,7 +107,7 @@ function changes(before: Snapshot, after: Snapshot): Turnover[] {
 function unknownRename(text: string, turnovers: readonly Turnover[]): DefinitionError {
   const all = (side: "gone" | "fresh") =>
     turnovers.flatMap((turnover) => turnover[side].map((name) => label(turnover, name))).join(", ") || "nothing";
-  return new DefinitionError(`--rename ${text} fits no change of the schema.`, {
+  return new DefinitionError(`--rename ${text} matches no change of the schema.`, {
     hint: `Gone: ${all("gone")}. New: ${all("fresh")}.`,
   });
 }
@@ -116,7 +116,7 @@ function refuseOpen(turnovers: readonly Turnover[], drops: readonly string[]): v
   const isDropped = (turnover: Turnover, name: string) => drops.some((drop) => isNamed(turnover, name, drop));
   for (const drop of drops) {
     if (turnovers.some((turnover) => turnover.gone.some((name) => isNamed(turnover, name, drop)))) continue;
-    throw new DefinitionError(`--drop ${drop}: the schema has lost nothing of this name.`);
+    throw new DefinitionError(`--drop ${drop}: nothing of this name was removed from the schema.`);
   }
   const questions = turnovers.flatMap((turnover) => {
     const gone = turnover.gone.filter((name) => !isDropped(turnover, name)).map((name) => label(turnover, name));
@@ -129,7 +129,7 @@ function refuseOpen(turnovers: readonly Turnover[], drops: readonly string[]): v
     ];
   });
   if (questions.length === 0) return;
-  throw new DefinitionError(`Renamed, or dropped and made anew? Nothing was written.\n  ${questions.join("\n  ")}`, {
-    hint: "Say what is true to `npx svc migrate generate`: --rename keeps the data, --drop deletes it.",
+  throw new DefinitionError(`Renamed, or dropped and created? Nothing was written.\n  ${questions.join("\n  ")}`, {
+    hint: "Answer with an option of `npx svc migrate generate`: --rename keeps the data, --drop deletes it.",
   });
 }

@@ -46,7 +46,7 @@ export function diffUserFields(before: Snapshot, after: Snapshot): { change: str
   });
   const gone = Object.keys(had).filter((column) => !(column in wants));
   const drop = gone.map(
-    (column) => `-- Loses what every user has in ${column}.\nalter table ${userTable} drop column ${quote(column)};`,
+    (column) => `-- Loses every user's value in ${column}.\nalter table ${userTable} drop column ${quote(column)};`,
   );
   return { change, drop };
 }
@@ -60,6 +60,6 @@ function converts({ type: from }: UserField, { type: to }: UserField): boolean {
 }
 
 const unlike = (column: string, { type: from }: UserField, { type: to }: UserField) =>
-  new DefinitionError(`The user field in auth.user.${column} was ${from}, and PostgreSQL cannot make ${to} of it.`, {
-    hint: "Give the new field another name. What people have in the old one is then kept until you drop it.",
+  new DefinitionError(`The user field in auth.user.${column} was ${from}, and PostgreSQL cannot convert it to ${to}.`, {
+    hint: "Give the new field another name. The old field keeps its values until you drop it.",
   });

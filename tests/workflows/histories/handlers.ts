@@ -1,17 +1,17 @@
 /**
- * The handlers whose runs were recorded in the JSON files beside this one. They stand for the workflows of applications that
- * are under way at an upgrade: change the platform, not them. `RECORD_HISTORIES=1 vitest run tests/workflows/histories.test.ts`
- * records runs anew, and is right only when a history of a new shape is added.
+ * The handlers whose runs are recorded in the JSON files beside this one. They represent workflows of applications that
+ * are in progress during an upgrade: change the platform, not them. `RECORD_HISTORIES=1 vitest run
+ * tests/workflows/histories.test.ts` records the runs again, which is only right to add a history of a new shape.
  */
 import { SvcError, type Workflow, type WorkflowContext, workflow } from "../../../src/index.ts";
 
-/** What a history is a run of, and what was signalled to it. */
+/** The workflow of a history, and its signals. */
 export interface Scenario {
   workflow: Workflow;
   events: readonly (readonly [name: string, payload: unknown])[];
 }
 
-/** What a step may give, by the number of the scenario: all that the encoding tells apart. */
+/** Results of steps, by the number of the scenario: all values that the encoding distinguishes. */
 const values = [
   null,
   undefined,
@@ -92,7 +92,7 @@ async function caught(wf: WorkflowContext, index: number): Promise<string> {
 const times = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => make(index));
 
-/** Fifty, by the names of their files. */
+/** Fifty scenarios, by their file names. */
 export const scenarios = new Map<string, Scenario>(
   [
     ...times(16, (index) => ({ workflow: row(index), events: [] })),

@@ -1,0 +1,7 @@
+/** Conduit's clients send `Authorization: Token …`. */
+import { defineAuth } from "@svc/core";
+
+export default defineAuth({
+  schemes: ["Bearer", "Token"],
+  user: { additionalFields: { bio: { type: "text" } } },
+});

@@ -1,0 +1,3 @@
+import { defineConfig } from "@svc/core";
+
+export default defineConfig({});

@@ -1,0 +1,56 @@
+/**
+ * `context.auth`: the session of the caller, and acts on accounts. The acts commit at once, on connections of their own,
+ * and not with the call: a rollback does not undo them.
+ * Next hop: `src/auth/handler-auth.ts`.
+ */
+import type { ContextAuth } from "../contract/context.ts";
+import type { HandlerAuth } from "../contract/handler-auth.ts";
+import { misuseError } from "../kit/misuse-error.ts";
+import type { Session } from "../kit/session.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import type { Access } from "../postgres/access.ts";
+import type { Caller } from "./caller.ts";
+
+/** @param auth undefined in a process without sign-in, such as a worker */
+export function contextAuth(
+  { session, client }: Caller,
+  access: Access,
+  auth: HandlerAuth | undefined,
+  production: boolean,
+): ContextAuth {
+  const requireAuth = (): Session => {
+    if (!session) throw new SvcError("UNAUTHORIZED");
+    return session;
+  };
+  const acting = (act: string) => {
+    if (access === "read") {
+      throw new SvcError("QUERY_WROTE", `context.auth.${act} writes, and this call only reads.`, {
+        hint: "Make it a mutation, or a route with another verb than GET.",
+      });
+    }
+    if (auth && client) return { auth, client: client() };
+    throw misuseError(`context.auth.${act}`, "a job has no request that it could sign anybody in for", production);
+  };
+  return {
+    getSession: () => session,
+    requireAuth,
+    signUp: async (input) => {
+      const { auth, client } = acting("signUp");
+      return auth.signUp(input, client);
+    },
+    signIn: async (input) => {
+      const { auth, client } = acting("signIn");
+      return auth.signIn(input, client);
+    },
+    signOut: async () => acting("signOut").auth.signOut(requireAuth()),
+    updateUser: async (changes) => acting("updateUser").auth.updateUser(requireAuth(), changes),
+    changeEmail: async (email) => {
+      const { auth, client } = acting("changeEmail");
+      return auth.changeEmail(requireAuth(), email, client);
+    },
+    setPassword: async (password) => {
+      const { auth, client } = acting("setPassword");
+      return auth.setPassword(requireAuth(), password, client);
+    },
+  };
+}
