@@ -6078,7 +6078,7 @@ AS $function$
   select c.name, c.last_slot, c.last_job::text from svc_private.crons c order by c.name
 $function$
 execute: svc_system
-comment: The registered crons, with the time that was claimed last and its job.
+comment: Registered crons, with the time and the job of their last run.
 
 -- function svc_private.list_facts(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_facts()

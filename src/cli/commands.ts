@@ -16,7 +16,7 @@ export const svc: Definition = defineCommand({
     codegen: () => import("./codegen.ts").then((file) => file.codegenCommand),
     openapi: () => import("./openapi.ts").then((file) => file.openapiCommand),
     doctor: () => import("./doctor.ts").then((file) => file.doctorCommand),
-    completion: () => import("./completion.ts").then((file) => file.completionCommand(svc)),
+    completion: () => import("./completion.ts").then((file) => file.makeCompletion(svc)),
     start: () => import("./start.ts").then((file) => file.start),
     worker: () => import("./worker.ts").then((file) => file.workerCommand),
     logs: () => import("./logs.ts").then((file) => file.logsCommand),

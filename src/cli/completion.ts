@@ -82,13 +82,9 @@ const command = (svc: Definition, name: string, write: (all: readonly Completed[
     },
   });
 
-/** @param svc the whole command */
-export const completionCommand = (svc: Definition) =>
+/** @param svc the root command; importing it here would be a circle */
+export const makeCompletion = (svc: Definition) =>
   defineCommand({
     meta: { name: "completion", description: "Complete svc's commands and options in your shell." },
-    subCommands: {
-      bash: command(svc, "bash", bash),
-      zsh: command(svc, "zsh", zsh),
-      fish: command(svc, "fish", fish),
-    },
+    subCommands: { bash: command(svc, "bash", bash), zsh: command(svc, "zsh", zsh), fish: command(svc, "fish", fish) },
   });
