@@ -147,12 +147,18 @@ describe("the packages", () => {
   // repository.
   test("resolve to the versions that the tests run with", async () => {
     expect(await otherVersions(app)).toEqual([]);
+    // An application installs the engines only if it converts documents: their manifest pins what npm would choose.
+    const engines = JSON.parse(await readFile(join(packages(), "documents/package.json"), "utf8"));
+    const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")).packages;
+    const pinned = Object.entries<string>({ ...engines.dependencies, ...engines.optionalDependencies });
+    expect(pinned).toContainEqual(["@napi-rs/canvas", lock["node_modules/@napi-rs/canvas"].version]);
+    expect(pinned.filter(([name, version]) => lock[`node_modules/${name}`].version !== version)).toEqual([]);
     const { overrides = {}, devDependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
     expect(Object.keys(overrides).filter((name) => !(name in devDependencies))).toEqual([]);
     expect(JSON.parse(await readFile(join(app, "package.json"), "utf8"))).not.toHaveProperty("overrides");
   });
 
-  test.each(["core", "client", "react", "testing", "dev"])(
+  test.each(["core", "client", "react", "testing", "dev", "documents"])(
     "@svc/%s is as npm and its tools expect a package",
     async (name) => {
       const output = await run(tool("publint"), [join(packages(), name), "--strict"], folder, {

@@ -11,12 +11,7 @@ interface Locked {
 type Packages = Record<string, Locked>;
 
 /** Packages whose internals we rely on, at any position in the tree. */
-const critical = [
-  "node_modules/pg-pool",
-  "node_modules/pg-protocol",
-  "node_modules/@napi-rs/canvas",
-  "node_modules/@better-auth/core",
-];
+const critical = ["node_modules/pg-pool", "node_modules/pg-protocol", "node_modules/@better-auth/core"];
 
 const read = async (folder: string): Promise<Packages> =>
   JSON.parse(await readFile(join(folder, "package-lock.json"), "utf8")).packages;
@@ -36,7 +31,7 @@ export async function otherVersions(app: string): Promise<string[]> {
   const compare = (what: string, tested: string | undefined, got: string | undefined) => {
     if (tested !== got) wrong.push(`${what}: tested with ${tested}, an application gets ${got}`);
   };
-  for (const own of ["core", "client", "testing"]) {
+  for (const own of ["core", "client", "dev", "testing"]) {
     const place = `node_modules/@svc/${own}`;
     const { dependencies = {}, optionalDependencies = {} } = theirs[place] ?? {};
     for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
