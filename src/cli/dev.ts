@@ -8,6 +8,7 @@ import type { Writable } from "node:stream";
 import { cwdArgument, developing, openDatabase, readConfig, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { nextSignal } from "./signal.ts";
+import { studioBesideDev } from "./studio.ts";
 import { watchApplication } from "./watch.ts";
 
 export const dev = defineCommand({
@@ -33,6 +34,7 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
   let turns = Promise.resolve();
   let preparing = false;
   let waiting = 0;
+  let studio: Awaited<ReturnType<typeof studioBesideDev>> | undefined;
 
   const reload = async () => {
     const began = performance.now();
@@ -46,6 +48,7 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
       );
     if (waiting > 0) return; // files were saved meanwhile that this run has not prepared
     await server.replace();
+    studio ??= await studioBesideDev(config, cluster);
     say(`  ${Math.round(performance.now() - began)} ms`);
   };
   const schedule = () => {
@@ -77,6 +80,7 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
   }
   await turns;
   await server.stop();
+  await studio?.stop();
   await cluster.stop();
   if (ended instanceof Error) throw ended;
 }

@@ -23,7 +23,7 @@ const levels = [
   ["auth", "graphql"],
   ["migrate", "openapi"],
   ["backup", "server"],
-  ["service"],
+  ["service", "studio"],
   ["workers"],
   ["cli"],
 ];

@@ -1,15 +1,17 @@
 /**
  * `svc rls explain TABLE --as USER [--row ID]`: which policies show or hide a row for a user, and why. The user cannot
  * query a hidden row. So the row is read as the system, and each policy's expression is evaluated on that copy as the
- * user. Policies of other tables that the expression reads still apply.
- * Next hop: `../policies.ts`; `sql/catalog/list_access.sql`.
+ * user.
+ * Next hop: `src/postgres/row-access.ts`; `sql/catalog/list_access.sql`.
  */
 import pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
+import type { Access } from "../../postgres/access-rules.ts";
+import { type AsCaller, type Verdict, verdict } from "../../postgres/row-access.ts";
 import { cwdArgument, openDatabase, readConfig, run } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { commandPool, findUser } from "../inspect.ts";
-import { type Access, listAccess, type Policy } from "../policies.ts";
+import { listAccess } from "../policies.ts";
 import { paint } from "../table.ts";
 
 export const rlsExplain = defineCommand({
@@ -41,15 +43,13 @@ export const rlsExplain = defineCommand({
         }
         const row = await readRow(system, first, args.row);
         process.stdout.write(`${first.name} ${args.row} for ${who}:\n`);
-        for (const one of access) process.stdout.write(await verdict(one, row, asCaller));
+        for (const one of access) process.stdout.write(describe(await verdict(one, row, asCaller)));
       } finally {
         await Promise.all([system.end(), request.end()]);
         await cluster.stop();
       }
     }),
 });
-
-type AsCaller = (text: string, values: unknown[]) => Promise<Record<string, unknown>>;
 
 /** Runs one statement in a transaction that is rolled back, with the identity of a request. */
 async function ask(pool: pg.Pool, role: string, userId: string | null, text: string, values: unknown[]) {
@@ -97,28 +97,8 @@ async function readRow(pool: pg.Pool, { name, relation }: Access, id: string): P
   return rows[0].row;
 }
 
-/** The result for one command: the grant, then each policy's own result for this row. */
-async function verdict({ name, command, granted, policies, has_rls }: Access, row: string, asCaller: AsCaller) {
-  if (granted === null) return line(command, false, "there is no grant");
-  if (!has_rls) return line(command, true, "row-level security is off");
-  if (policies.length === 0) return line(command, false, "no policy applies to it");
-  // Under the table's own name, because expressions may use it.
-  const copy = `(select (jsonb_populate_record(null::${name}, $1::jsonb)).*) as ${name.slice(name.lastIndexOf(".") + 1)}`;
-  const passed = { permissive: false, restrictive: true };
-  const reasons: string[] = [];
-  for (const policy of policies) {
-    const condition = conditionOf(policy, command);
-    const { it } = await asCaller(`select coalesce((${condition}), false) as it from ${copy}`, [row]);
-    if (policy.permissive) passed.permissive ||= it === true;
-    else passed.restrictive &&= it === true;
-    reasons.push(`    ${it ? "yes" : "no "}  ${policy.name}: ${condition.replaceAll(/\s+/g, " ")}\n`);
-  }
-  return line(command, passed.permissive && passed.restrictive) + reasons.join("");
+function describe({ command, admitted, reason, policies }: Verdict): string {
+  const outcome = admitted ? paint("admitted", 32) : paint("hidden", 31);
+  const lines = policies.map(({ name, admits, condition }) => `    ${admits ? "yes" : "no "}  ${name}: ${condition}\n`);
+  return `  ${command.padEnd(6)}  ${outcome}${reason ? `: ${reason}` : ""}\n${lines.join("")}`;
 }
-
-/** For an insert, the existing row is treated as a new one. */
-const conditionOf = ({ using, check }: Policy, command: Access["command"]) =>
-  (command === "insert" ? check : using) ?? "true";
-
-const line = (command: string, allowed: boolean, reason?: string) =>
-  `  ${command.padEnd(6)}  ${allowed ? paint("admitted", 32) : paint("hidden", 31)}${reason ? `: ${reason}` : ""}\n`;
