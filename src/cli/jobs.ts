@@ -100,7 +100,12 @@ async function read(pool: pg.Pool, state: string | null, id: string | null, most
   return rows;
 }
 
-async function change(cwd: string, text: string, what: "act_retry_job" | "act_cancel_job", outcome: string): Promise<void> {
+async function change(
+  cwd: string,
+  text: string,
+  what: "act_retry_job" | "act_cancel_job",
+  outcome: string,
+): Promise<void> {
   const id = idOf(text);
   await withSystem(cwd, async (pool) => {
     const { rows } = await pool.query<{ it: boolean }>(`select svc_private.${what}($1) as it`, [id]);

@@ -22,8 +22,9 @@ export function pageFolder(cwd: string): string | null {
 
 /** @returns null for a path that is no file of the page */
 export async function pageFile(folder: string, path: string): Promise<PageFile | null> {
-  const [, name = "index", ending = "html"] = /^\/(?:([a-z-]+)\.(html|css|js|ts))?$/.exec(path) ?? [, ""];
-  if (name === "") return null;
+  const found = /^\/(?:([a-z-]+)\.(html|css|js|ts))?$/.exec(path);
+  if (!found) return null;
+  const [, name = "index", ending = "html"] = found;
   const read = (file: string) => readFile(join(folder, file), "utf8").catch(() => null);
   if (ending === "html" || ending === "css") {
     const text = await read(`${name}.${ending}`);

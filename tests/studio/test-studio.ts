@@ -81,21 +81,25 @@ export class TestStudio {
   raw(path: string, method = "GET", body = "", headers: Record<string, string | undefined> = {}): Promise<Answer> {
     const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
     return new Promise((resolve, reject) => {
-      const sent = request(`${this.origin}${path}`, { method, headers: given as Record<string, string> }, (response) => {
-        let text = "";
-        response.setEncoding("utf8").on("data", (chunk) => {
-          text += chunk;
-        });
-        response.once("end", () => {
-          const isJson = response.headers["content-type"]?.includes("json");
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            text,
-            body: isJson ? JSON.parse(text) : text,
+      const sent = request(
+        `${this.origin}${path}`,
+        { method, headers: given as Record<string, string> },
+        (response) => {
+          let text = "";
+          response.setEncoding("utf8").on("data", (chunk) => {
+            text += chunk;
           });
-        });
-      });
+          response.once("end", () => {
+            const isJson = response.headers["content-type"]?.includes("json");
+            resolve({
+              status: response.statusCode ?? 0,
+              headers: response.headers,
+              text,
+              body: isJson ? JSON.parse(text) : text,
+            });
+          });
+        },
+      );
       sent.once("error", reject);
       sent.end(body);
     });
