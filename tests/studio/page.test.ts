@@ -222,20 +222,6 @@ if (!chromiumPath) {
     expect(opened.token).toBe(token);
   });
 
-  test.runIf(process.env.PICTURES)("pictures", async () => {
-    for (const [name, place] of [
-      ["data", "?panel=data&table=public.notes&as=ann&ghosts=1"],
-      ["home", ""],
-      ["policies", "?panel=policies&table=public.notes"],
-    ] as const) {
-      for (const scheme of ["light", "dark"] as const) {
-        const page = await tab(place, scheme);
-        await settled(page);
-        await page.screenshot({ path: `/tmp/studio-${name}-${scheme}.png` });
-      }
-    }
-  });
-
   test("Studio had no error of its own", () => {
     expect(opened.failures).toEqual([]);
   });

@@ -58,7 +58,6 @@ export interface Job {
   id: string;
   kind: string;
   name: string | null;
-  state: string;
   caller: string | null;
   attempts: number;
   max_attempts: number;
