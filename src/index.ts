@@ -1,6 +1,7 @@
 /** The public surface of @svc/core. What is not exported here is internal. */
 export { type Ai, createAi } from "./ai/create-ai.ts";
 export { defineApi } from "./app/api.ts";
+export { createSvc, type Svc } from "./app/create-svc.ts";
 export { defineConfig, type SvcConfig } from "./config/config.ts";
 export type { Api } from "./contract/api.ts";
 export { type AuthDefinition, defineAuth } from "./contract/auth.ts";

@@ -1,7 +1,11 @@
 import { defineConfig } from "vite";
 
+// `svc dev` says where the service answers, and which port of svc.config.ts the page has.
+const { PORT, SVC_URL } = process.env;
+const service = { target: SVC_URL, ws: true };
+
 export default defineConfig({
   root: "web",
   build: { outDir: "../dist", emptyOutDir: true },
-  server: { strictPort: true },
+  server: { port: Number(PORT), strictPort: true, proxy: { "/api": service, "/ws": service } },
 });

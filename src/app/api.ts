@@ -6,7 +6,7 @@ import type { Api, ApiBags, ProcedureBag } from "../contract/api.ts";
 import { type CronDefinition, collectCrons } from "../contract/cron.ts";
 import type { CrudDefinition } from "../contract/crud.ts";
 import { type HttpRoute, HttpRouteBuilder, type RouteDefinition } from "../contract/http-route.ts";
-import { type Procedure, ProcedureBuilder, type ProcedureDefinition } from "../contract/procedure.ts";
+import { nameByPlace, type Procedure, ProcedureBuilder, type ProcedureDefinition } from "../contract/procedure.ts";
 import { collectWorkflows } from "../contract/workflow.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { ingestWorkflow } from "../rag/ingest-workflow.ts";
@@ -47,6 +47,7 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
     for (const [keys, item] of Object.entries<unknown>(bags[bag] ?? {}).flatMap(entriesOf)) {
       const path = `${bag}.${keys.join(".")}`;
       const definition = finishedProcedure(path, item);
+      nameByPlace(definition, keys.join("."));
       const known = procedures.get(definition.name);
       // The same definition may be in the legacy object and under `procedures` during a migration.
       if (known && (known !== definition || paths.has(definition.name))) {
@@ -105,6 +106,11 @@ function registerBuiltIn(procedures: Map<string, ProcedureDefinition>, strict: b
 /** Registers the procedures of crons: jobs find them by name. */
 function registerHandlers(crons: readonly CronDefinition[], procedures: Map<string, ProcedureDefinition>): void {
   for (const { name, procedure } of crons) {
+    if (!procedure.name) {
+      throw new DefinitionError(`The procedure of the cron "${name}" has no name.`, {
+        hint: 'Register it under procedures, or call .name("module.operation") on it.',
+      });
+    }
     const known = procedures.get(procedure.name);
     if (known && known !== procedure) {
       throw new DefinitionError(`The cron "${name}" runs another "${procedure.name}" than the one under procedures.`, {
@@ -190,7 +196,7 @@ function finishedProcedure(path: string, value: unknown): ProcedureDefinition {
   }
   if (isFolder(value)) {
     throw new DefinitionError(`${path} is a folder inside a folder.`, {
-      hint: "Procedures are nested one level deep. The keys only register: the names decide what clients call.",
+      hint: "Procedures are nested one level deep. For a longer name, call .name() on the procedure.",
     });
   }
   throw new DefinitionError(`${path} is not a procedure.`, {

@@ -4,7 +4,8 @@
  */
 import { cwdArgument, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { jsonArgument, print, wholeNumber, withSystem } from "./inspect.ts";
+import { wholeNumber, withSystem } from "./inspect.ts";
+import { print } from "./output.ts";
 import { table } from "./table.ts";
 
 interface UsageRow {
@@ -27,7 +28,6 @@ const usage = defineCommand({
     user: { type: "string", description: "Only this user, by id or e-mail address. (Default: all)" },
     model: { type: "string", description: "Only this model. (Default: all)" },
     limit: { type: "string", description: "Rows at most. (Default: 100)", default: "100" },
-    ...jsonArgument,
   },
   run: ({ args }) =>
     run(args.cwd, () => {
@@ -36,7 +36,7 @@ const usage = defineCommand({
         const text = "select l.*, l.day::text as day from svc_private.list_usage($1, $2, $3, $4) l";
         const { rows } = await pool.query<UsageRow>(text, [args.user ?? null, args.model ?? null, days, limit]);
         const head = ["day (UTC)", "user", "model", "calls", "tokens in", "tokens out", "credits", "reserved"];
-        print(args.json, rows, () => table(head, rows.map(line)));
+        print(rows, () => table(head, rows.map(line)));
         const sum = rows.reduce((total, row) => total + Number(row.charged), 0);
         say(`${amount(String(sum))} credits in ${days === 1 ? "1 day" : `${days} days`}${more(rows.length, limit)}.`);
       });

@@ -6,19 +6,23 @@ import type { Cluster } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { ConfigError, loadConfig } from "../config/load-config.ts";
 import { explain } from "./explain.ts";
+import { printError, say } from "./output.ts";
 import { explainTakenPort } from "./taken-port.ts";
 
+export { say } from "./output.ts";
 export { platformRoot } from "./platform.ts";
 
 export const cwdArgument = {
   cwd: { type: "string", description: "The application's folder. (Default: here)", default: "." },
 } as const;
 
+/** For commands that run until they are stopped. */
+export const logArgument = {
+  json: { type: "boolean", description: "The log as JSON lines, also in a terminal." },
+} as const;
+
 /** The variable by which `svc dev` marks its service. */
 export const developing = "SVC_DEVELOPING";
-
-/** Progress goes to standard error; standard output carries the log. */
-export const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** Runs a command's body. An error is explained, and the exit code is 1. @param cwd the application's folder */
 export async function run(cwd: string, body: () => Promise<void>): Promise<void> {
@@ -27,8 +31,7 @@ export async function run(cwd: string, body: () => Promise<void>): Promise<void>
   } catch (error) {
     const { code, port, address } = error as { code?: unknown; port?: number; address?: string };
     const isTaken = code === "EADDRINUSE" && port !== undefined;
-    say(`\n${isTaken ? await explainTakenPort(port, address) : explain(error, resolve(cwd))}`);
-    process.exitCode = 1;
+    printError(isTaken ? await explainTakenPort(port, address) : explain(error, resolve(cwd)));
   }
 }
 

@@ -4,8 +4,8 @@ import { defineCommand } from "./define.ts";
 export const svc = defineCommand({
   meta: { name: "svc", description: "A backend in which PostgreSQL does the work." },
   headings: {
-    Development: ["init", "dev", "prepare", "codegen", "openapi", "doctor"],
-    Service: ["start", "worker", "logs", "jobs", "workflows", "secrets", "ai", "studio"],
+    Development: ["init", "dev", "prepare", "codegen", "openapi", "doctor", "completion"],
+    Service: ["start", "worker", "logs", "jobs", "crons", "workflows", "secrets", "ai", "studio"],
     Database: ["migrate", "db", "policies", "rls"],
     Data: ["storage", "search", "convert"],
   },
@@ -16,10 +16,12 @@ export const svc = defineCommand({
     codegen: () => import("./codegen.ts").then((file) => file.codegenCommand),
     openapi: () => import("./openapi.ts").then((file) => file.openapiCommand),
     doctor: () => import("./doctor.ts").then((file) => file.doctorCommand),
+    completion: () => import("./completion.ts").then((file) => file.completionCommand),
     start: () => import("./start.ts").then((file) => file.start),
     worker: () => import("./worker.ts").then((file) => file.workerCommand),
     logs: () => import("./logs.ts").then((file) => file.logsCommand),
     jobs: () => import("./jobs.ts").then((file) => file.jobsCommand),
+    crons: () => import("./crons.ts").then((file) => file.cronsCommand),
     workflows: () => import("./workflows.ts").then((file) => file.workflowsCommand),
     secrets: () => import("./secrets.ts").then((file) => file.secretsCommand),
     ai: () => import("./ai.ts").then((file) => file.aiCommand),

@@ -9,23 +9,24 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { during, print, printError } from "./output.ts";
 
 export const convertCommand = defineCommand({
   meta: { name: "convert", description: "Print a document (PDF, HWP, DOCX, XLSX, HTML, CSV, text) as Markdown." },
   args: {
     file: { type: "positional", description: "The document.", required: true },
-    json: { type: "boolean", description: "Print the whole result as JSON. (Default: Markdown alone)", default: false },
+    json: { type: "boolean", description: "Print the whole result as JSON. (Default: Markdown alone)" },
   },
   run: ({ args }) =>
     run(".", async () => {
       try {
-        const result = await convertDocument(await read(args.file), { filename: basename(args.file) });
-        process.stdout.write(args.json ? `${JSON.stringify(result, null, 2)}\n` : `${result.markdown}\n`);
+        const bytes = await read(args.file);
+        const result = await during("Converting", () => convertDocument(bytes, { filename: basename(args.file) }));
+        print(result, () => `${result.markdown}\n`);
         for (const warning of result.warnings) say(warning);
       } catch (error) {
         if (!(error instanceof SvcError)) throw error;
-        say([error.message, error.hint && `  ${error.hint}`].filter(Boolean).join("\n"));
-        process.exitCode = 1;
+        printError([error.message, error.hint && `  ${error.hint}`].filter(Boolean).join("\n"));
       }
     }),
 });

@@ -39,7 +39,8 @@ type ValueOf<A> = A extends { type: "boolean" }
       ? string
       : string | undefined;
 
-export type Values<A> = { -readonly [Key in keyof A]: ValueOf<A[Key]> };
+/** Every command has --json; the parser adds it. */
+export type Values<A> = { -readonly [Key in keyof A]: ValueOf<A[Key]> } & { json: boolean };
 
 type Loaded = Definition | (() => Promise<Definition>);
 

@@ -5,10 +5,13 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
-import { cwdArgument, developing, openDatabase, readConfig, run, say } from "./command.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { cwdArgument, developing, logArgument, openDatabase, readConfig, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { nextSignal } from "./signal.ts";
 import { studioBesideDev } from "./studio.ts";
+import { describeTaken, isFree, nextFree } from "./taken-port.ts";
 import { watchApplication } from "./watch.ts";
 
 export const dev = defineCommand({
@@ -19,18 +22,23 @@ export const dev = defineCommand({
       type: "string",
       description: "A command to run alongside, such as the frontend's dev server. (Default: none)",
     },
+    ...logArgument,
   },
-  run: ({ args }) => run(args.cwd, () => develop(args.cwd, args.with)),
+  run: ({ args }) => run(args.cwd, () => develop(args.cwd, args.with, args.json)),
 });
 
-async function develop(cwd: string, companion: string | undefined): Promise<void> {
+async function develop(cwd: string, companion: string | undefined, json: boolean): Promise<void> {
   const environment = { ...process.env }; // without .env, which each process reads again
   const config = await readConfig(cwd);
+  const page = companion ? pagePort(config) : undefined;
+  if (page !== undefined) await refuseTaken(page);
   const cluster = await openDatabase(config);
-  const server = new Server(cwd, environment, () => {
+  const server = new Server(cwd, environment, json, () => {
     turns = turns.then(() => server.revive());
   });
-  const beside = companion ? startBeside(companion, cwd) : undefined;
+  const beside = companion
+    ? startBeside(companion, cwd, companionEnvironment(environment, config.port, page))
+    : undefined;
   let turns = Promise.resolve();
   let preparing = false;
   let waiting = 0;
@@ -85,10 +93,36 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
   if (ended instanceof Error) throw ended;
 }
 
+/** The port of the page's own server: that of the first frontend origin on this machine. */
+function pagePort({ frontendOrigins }: EffectiveConfig): number | undefined {
+  const local = frontendOrigins.map((origin) => new URL(origin)).find(({ hostname }) => hostname === "localhost");
+  return local ? Number(local.port || 80) : undefined;
+}
+
+/** @throws DefinitionError that names the process, before a server beside it ends with a message of its own */
+async function refuseTaken(port: number): Promise<void> {
+  if (await isFree(port)) return;
+  const [taken, free] = await Promise.all([describeTaken(port), nextFree(port)]);
+  throw new DefinitionError(taken.text, {
+    hint: `${taken.remedy} Or give the page another port in frontendOrigins of svc.config.ts${free ? `: http://localhost:${free} is free` : ""}.`,
+  });
+}
+
+/** PORT is the page's own; SVC_URL is where the service answers. */
+function companionEnvironment(env: NodeJS.ProcessEnv, service: number, page: number | undefined): NodeJS.ProcessEnv {
+  const { PORT: _services, ...others } = env;
+  return {
+    ...others,
+    ...(page !== undefined && { PORT: String(page) }),
+    ...(service !== 0 && { SVC_URL: `http://localhost:${service}` }),
+  };
+}
+
 /** Runs in a process group of its own. It ends with this process, even after a SIGKILL, because its pipe is closed. */
-const startBeside = (companion: string, cwd: string): ChildProcess =>
+const startBeside = (companion: string, cwd: string, env: NodeJS.ProcessEnv): ChildProcess =>
   spawn("sh", ["-c", `(cat <&3 >/dev/null; kill 0) & ${companion}`], {
     cwd,
+    env,
     stdio: ["inherit", "inherit", "inherit", "pipe"],
     detached: true,
   });
@@ -109,15 +143,17 @@ const well = 60_000;
 class Server {
   readonly #cwd: string;
   readonly #environment: NodeJS.ProcessEnv;
+  readonly #json: boolean;
   readonly #due: () => void;
   #child: ChildProcess | undefined;
   #crashes = 0;
   #pause: NodeJS.Timeout | undefined;
 
-  /** @param due called when it is time to restart after a crash */
-  constructor(cwd: string, environment: NodeJS.ProcessEnv, due: () => void) {
+  /** @param json whether its log is JSON in a terminal too @param due called when it is time to restart after a crash */
+  constructor(cwd: string, environment: NodeJS.ProcessEnv, json: boolean, due: () => void) {
     this.#cwd = cwd;
     this.#environment = environment;
+    this.#json = json;
     this.#due = due;
   }
 
@@ -148,7 +184,7 @@ class Server {
   }
 
   async #start(): Promise<void> {
-    const child = command("start", this.#cwd, this.#environment, "--with-worker");
+    const child = command("start", this.#cwd, this.#environment, "--with-worker", ...(this.#json ? ["--json"] : []));
     this.#child = child;
     let since: number | undefined;
     child.once("message", () => {

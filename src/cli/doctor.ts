@@ -7,6 +7,7 @@ import type { LoadedApp } from "../contract/loaded-app.ts";
 import { refuseDrift } from "../crud/fingerprints.ts";
 import { pendingMigrations } from "../migrate/ledger.ts";
 import { refuseUsed } from "../migrate/scratch.ts";
+import { describeVanished, findVanished } from "../migrate/vanished.ts";
 import { createPools } from "../postgres/pools.ts";
 import { createLog } from "../telemetry/log.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run } from "./command.ts";
@@ -15,7 +16,7 @@ import { examineConnections, examineReplicas, examineServer, examineWays } from 
 import { forgetful } from "./doctor-durability.ts";
 import { examineReplication, replicationState } from "./doctor-replication.ts";
 import { explain } from "./explain.ts";
-import { jsonArgument, print } from "./inspect.ts";
+import { during, print } from "./output.ts";
 import { about, paint } from "./table.ts";
 
 export const doctorCommand = defineCommand({
@@ -23,20 +24,21 @@ export const doctorCommand = defineCommand({
   args: {
     ...cwdArgument,
     verbose: { type: "boolean", description: "Also print the configuration in effect and the checks that passed." },
-    ...jsonArgument,
   },
-  run: ({ args }) => run(args.cwd, () => examine(args.cwd, args.verbose, args.json)),
+  run: ({ args }) => run(args.cwd, () => examine(args.cwd, args.verbose)),
 });
 
-async function examine(cwd: string, verbose: boolean, json: boolean): Promise<void> {
+async function examine(cwd: string, verbose: boolean): Promise<void> {
   const config = await readConfig(cwd);
   const report = new Report(config.cwd);
   report.note("ok", `Node ${process.versions.node}`);
-  const app = await report.check("the application's definitions", () => loadApp(config));
-  await report.check(null, () => examineDatabase(config, app, report));
+  const app = await during("Loading the application", () =>
+    report.check("the application's definitions", () => loadApp(config)),
+  );
+  await during("Asking the database", () => report.check(null, () => examineDatabase(config, app, report)));
   adviseProduction(config, report);
   const configuration = describeConfig(config);
-  print(json, { findings: report.findings, configuration: configuration.split("\n") }, () =>
+  print({ findings: report.findings, configuration: configuration.split("\n") }, () =>
     verbose ? `${report.text(true)}\n${configuration}\n` : report.text(false),
   );
   if (report.failed) process.exitCode = 1;
@@ -50,11 +52,10 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
       cluster.vector ? "ok" : "advice",
       cluster.vector ? `pgvector ${cluster.vector}` : "pgvector is missing: everything works but vector search.",
     );
-    const pending = await pendingMigrations({
-      adminUrl: cluster.urls.admin,
-      platform: platformRoot,
-      application: config.cwd,
-    });
+    const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
+    const vanished = await findVanished(target);
+    if (vanished.length > 0) report.note("wrong", describeVanished(vanished));
+    const pending = await pendingMigrations(target);
     if (pending.length > 0) {
       return report.note(
         "wrong",

@@ -10,7 +10,7 @@ import { ClusterError } from "../cluster/open-cluster.ts";
 import { ConfigError } from "../config/load-config.ts";
 import { DriftError } from "../crud/fingerprints.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { MigrationError } from "../migrate/migrate.ts";
+import { MigrationError } from "../migrate/migration-error.ts";
 
 /** Errors whose message suffices without a stack. */
 const explained = [BackupError, ConfigError, DefinitionError, ClusterError, MigrationError, DriftError];

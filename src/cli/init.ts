@@ -1,12 +1,34 @@
-/** `svc init`: creates an application from the starter, with its own Node. It must also run on Node 20. */
+/**
+ * `svc init`: creates an application from the starter, with its own Node. It must also run on Node 20. A template is the
+ * starter without some files, with those of its layers, which are folders of `templates/`.
+ */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { cp, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { defineCommand } from "./define.ts";
+import { conclude, printError, say } from "./output.ts";
 import { platformRoot } from "./platform.ts";
 import { version } from "./version.ts";
+
+interface Template {
+  layers: readonly string[];
+  without: readonly string[];
+}
+
+const templates: Readonly<Record<string, Template>> = {
+  plain: { layers: [], without: [] },
+  react: { layers: ["react"], without: ["web/main.ts"] },
+  next: {
+    layers: ["react", "next"],
+    without: [
+      ...["web/index.html", "web/main.ts", "web/main.tsx", "web/vite-env.d.ts", "vite.config.ts"],
+      // They put the page that Vite has built beside the service.
+      ...["Dockerfile", ".dockerignore"],
+    ],
+  },
+};
 
 export const initCommand = defineCommand({
   meta: { name: "init", description: "Make a new application from the starter." },
@@ -15,6 +37,11 @@ export const initCommand = defineCommand({
       type: "positional",
       description: "Where to make it; its last part is the name. (Default: it asks)",
       required: false,
+    },
+    template: {
+      type: "string",
+      description: `What the page is made with: ${Object.keys(templates).join(", ")}. (Default: plain)`,
+      default: "plain",
     },
     install: {
       type: "boolean",
@@ -31,15 +58,12 @@ export const initCommand = defineCommand({
       await init(args.folder ?? (await askForFolder()), args);
     } catch (error) {
       if (!(error instanceof InitError)) throw error;
-      say(`\n${error.message}`);
-      process.exitCode = 1;
+      printError(error.message);
     }
   },
 });
 
 class InitError extends Error {}
-
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 async function askForFolder(): Promise<string> {
   if (!process.stdin.isTTY) throw new InitError("Say where: svc init my-app");
@@ -49,7 +73,19 @@ async function askForFolder(): Promise<string> {
   return answer.trim() || "my-app";
 }
 
-async function init(where: string, options: { install: boolean; packages?: string | undefined }): Promise<void> {
+interface Options {
+  template: string;
+  install: boolean;
+  packages?: string | undefined;
+}
+
+async function init(where: string, options: Options): Promise<void> {
+  const template = Object.hasOwn(templates, options.template) ? templates[options.template] : undefined;
+  if (!template) {
+    throw new InitError(
+      `There is no template "${options.template}".\n  There are: ${Object.keys(templates).join(", ")}.`,
+    );
+  }
   const folder = resolve(where);
   const name = basename(folder)
     .toLowerCase()
@@ -61,7 +97,10 @@ async function init(where: string, options: { install: boolean; packages?: strin
   }
 
   await mkdir(folder, { recursive: true });
-  await cp(starter(), folder, { recursive: true, filter: (path) => !/[\\/](node_modules|\.svc|dist)$/.test(path) });
+  const isCopied = (path: string) => !/[\\/](node_modules|\.svc|dist|templates)$/.test(path);
+  await cp(starter(), folder, { recursive: true, filter: isCopied });
+  for (const layer of template.layers) await addLayer(join(starter(), "templates", layer), folder);
+  for (const file of template.without) await rm(join(folder, file));
   // npm excludes files named .gitignore from packages.
   await rename(join(folder, "gitignore"), join(folder, ".gitignore"));
   await adaptManifest(join(folder, "package.json"), name, options.packages && resolve(options.packages));
@@ -73,13 +112,37 @@ async function init(where: string, options: { install: boolean; packages?: strin
     ...(options.install ? [] : ["npm install"]),
     "npm run dev",
   ];
-  say(`\nNow:\n${steps.map((step) => `  ${step}`).join("\n")}\n`);
+  conclude(
+    { folder, name, template: options.template, next: steps },
+    `\nNow:\n${steps.map((step) => `  ${step}`).join("\n")}\n`,
+  );
 }
 
 /** In the repository the starter is one of the examples. */
 function starter(): string {
   const published = join(platformRoot, "starter");
   return existsSync(published) ? published : join(platformRoot, "examples/starter");
+}
+
+/** Adds the files of a layer. Its package.json holds changes: null removes a member. */
+async function addLayer(layer: string, folder: string): Promise<void> {
+  const manifest = join(folder, "package.json");
+  const before = JSON.parse(await readFile(manifest, "utf8"));
+  await cp(layer, folder, { recursive: true });
+  const changes = JSON.parse(await readFile(join(layer, "package.json"), "utf8"));
+  await writeFile(manifest, JSON.stringify(patched(before, changes)));
+}
+
+type Json = { [key: string]: Json } | string | boolean | null;
+
+/** As RFC 7396 (JSON Merge Patch) says, with sorted keys below the first level. */
+function patched(target: Json | undefined, changes: Json, depth = 0): Json {
+  if (typeof changes !== "object" || changes === null) return changes;
+  const before = typeof target === "object" && target !== null ? target : {};
+  const members = Object.entries({ ...before, ...changes })
+    .filter(([key]) => changes[key] !== null)
+    .map(([key, value]) => [key, key in changes ? patched(before[key], value, depth + 1) : value] as const);
+  return Object.fromEntries(depth > 0 ? members.toSorted(([a], [b]) => (a < b ? -1 : 1)) : members);
 }
 
 interface Manifest {
@@ -94,11 +157,12 @@ async function adaptManifest(file: string, name: string, packages: string | unde
   const manifest = JSON.parse(await readFile(file, "utf8")) as Manifest;
   manifest.name = name;
   manifest.allowScripts = { node: true }; // it fetches the application's own Node
-  for (const own of ["core", "client", "testing"]) {
-    const archive = packages && join(packages, `svc-${own}-${version}.tgz`);
-    if (archive && !existsSync(archive)) throw new InitError(`There is no ${archive}.`);
-    const list = own === "testing" ? manifest.devDependencies : manifest.dependencies;
-    list[`@svc/${own}`] = archive ? `file:${archive}` : `^${version}`;
+  for (const list of [manifest.dependencies, manifest.devDependencies]) {
+    for (const own of Object.keys(list).filter((one) => one.startsWith("@svc/"))) {
+      const archive = packages && join(packages, `${own.slice(1).replace("/", "-")}-${version}.tgz`);
+      if (archive && !existsSync(archive)) throw new InitError(`There is no ${archive}.`);
+      list[own] = archive ? `file:${archive}` : `^${version}`;
+    }
   }
   await writeFile(file, `${JSON.stringify(manifest, null, 2)}\n`);
 }
@@ -107,7 +171,7 @@ async function install(folder: string): Promise<void> {
   say("Installing its packages (npm install); the first time it takes a minute or so");
   const npm = spawn("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: folder,
-    stdio: ["ignore", "inherit", "inherit"],
+    stdio: ["ignore", process.stderr, "inherit"],
     shell: process.platform === "win32",
   });
   const code = await new Promise<number | null>((done) => {

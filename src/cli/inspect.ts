@@ -8,20 +8,13 @@ import pg from "pg";
 import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { openDatabase, readConfig } from "./command.ts";
+import { output } from "./output.ts";
 import { stopSignals } from "./signal.ts";
 import { printable } from "./table.ts";
 
 export const limitArgument = {
   limit: { type: "string", description: "Rows at most. (Default: 50)", default: "50" },
 } as const;
-
-export const jsonArgument = {
-  json: { type: "boolean", description: "As JSON, for programs.", default: false },
-} as const;
-
-/** Writes rows as JSON or as text, to standard output. */
-export const print = (json: boolean, value: unknown, text: () => string): void =>
-  void process.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : text());
 
 /**
  * A pool for one command. Its errors are ignored: `end()` does not wait for the server, so a private cluster that stops
@@ -87,32 +80,40 @@ export interface Followed {
   id: string;
   state: string;
   line: string;
+  /** What --json prints. */
+  value: unknown;
 }
 
 /**
  * Polls once a second until Ctrl+C. Rows that exist at the start are not printed.
  *
  * @param look returns rows, newest first
- * @param gone returns the line for a row that has disappeared (Default: nothing is printed)
+ * @param gone for a row that has disappeared (Default: nothing is printed)
  */
-export async function follow(look: () => Promise<Followed[]>, gone?: (id: string) => string): Promise<void> {
+export async function follow(
+  look: () => Promise<Followed[]>,
+  gone?: (id: string) => Pick<Followed, "line" | "value">,
+): Promise<void> {
   const known = new Map<string, string>();
   const stop = new AbortController();
   for (const signal of stopSignals) process.once(signal, () => stop.abort());
   for (let first = true; !stop.signal.aborted; first = false) {
     const rows = await look();
-    for (const { id, state, line } of rows.toReversed()) {
-      if (!first && known.get(id) !== state) process.stdout.write(`${printable(line)}\n`);
-      known.set(id, state);
+    for (const row of rows.toReversed()) {
+      if (!first && known.get(row.id) !== row.state) printLine(row);
+      known.set(row.id, row.state);
     }
     const present = new Set(rows.map(({ id }) => id));
     for (const id of [...known.keys()].filter((one) => !present.has(one))) {
       known.delete(id);
-      if (gone && rows.length < mostFollowed) process.stdout.write(`${gone(id)}\n`);
+      if (gone && rows.length < mostFollowed) printLine(gone(id));
     }
     await sleep(1_000, undefined, { signal: stop.signal }).catch(() => {});
   }
 }
+
+const printLine = ({ line, value }: Pick<Followed, "line" | "value">) =>
+  void process.stdout.write(`${output.json ? JSON.stringify(value) : printable(line)}\n`);
 
 /** With this many rows, a missing row may only have moved past the limit. */
 export const mostFollowed = 1_000;

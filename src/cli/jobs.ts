@@ -6,7 +6,8 @@ import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { cwdArgument, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { follow, jsonArgument, limitArgument, mostFollowed, oneOf, print, wholeNumber, withSystem } from "./inspect.ts";
+import { follow, limitArgument, mostFollowed, oneOf, wholeNumber, withSystem } from "./inspect.ts";
+import { conclude, print } from "./output.ts";
 import { about, details, paint, table, time } from "./table.ts";
 
 interface Job {
@@ -36,7 +37,6 @@ const list = defineCommand({
     ...cwdArgument,
     state: { type: "string", description: `Only one of: ${states.join(", ")}. (Default: all)` },
     ...limitArgument,
-    ...jsonArgument,
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
@@ -45,7 +45,7 @@ const list = defineCommand({
       await withSystem(args.cwd, async (pool) => {
         const jobs = await read(pool, state, null, limit);
         const head = ["id", "state", "name", "as", "attempts", "run at (UTC)", "last error"];
-        print(args.json, jobs, () => table(head, jobs.map(line)));
+        print(jobs, () => table(head, jobs.map(line)));
         say(await summary(pool));
       });
     }),
@@ -53,13 +53,13 @@ const list = defineCommand({
 
 const show = defineCommand({
   meta: { name: "show", description: "Show one job in full." },
-  args: { ...cwdArgument, ...idArgument, ...jsonArgument },
+  args: { ...cwdArgument, ...idArgument },
   run: ({ args }) =>
     run(args.cwd, () =>
       withSystem(args.cwd, async (pool) => {
         const [job] = await read(pool, null, idOf(args.id), 1);
         if (!job) throw unknownJob(args.id);
-        print(args.json, job, () => describe(job));
+        print(job, () => describe(job));
       }),
     ),
 });
@@ -67,13 +67,13 @@ const show = defineCommand({
 const retry = defineCommand({
   meta: { name: "retry", description: "Run a job now, and give it all its attempts again." },
   args: { ...cwdArgument, ...idArgument },
-  run: ({ args }) => run(args.cwd, () => change(args.cwd, args.id, "act_retry_job", "is due now")),
+  run: ({ args }) => run(args.cwd, () => change(args.cwd, args.id, "act_retry_job", "due")),
 });
 
 const cancel = defineCommand({
   meta: { name: "cancel", description: "Remove a job that is not running from the queue." },
   args: { ...cwdArgument, ...idArgument },
-  run: ({ args }) => run(args.cwd, () => change(args.cwd, args.id, "act_cancel_job", "is gone")),
+  run: ({ args }) => run(args.cwd, () => change(args.cwd, args.id, "act_cancel_job", "cancelled")),
 });
 
 const tail = defineCommand({
@@ -84,7 +84,7 @@ const tail = defineCommand({
       withSystem(args.cwd, (pool) =>
         follow(
           async () => (await read(pool, null, null, mostFollowed)).map(followed),
-          (id) => `${id}  ${paint("done", 32)}`,
+          (id) => ({ line: `${id}  ${paint("done", 32)}`, value: { id, state: "done" } }),
         ),
       ),
     ),
@@ -100,16 +100,18 @@ async function read(pool: pg.Pool, state: string | null, id: string | null, most
   return rows;
 }
 
+const outcomes = { due: "is due now", cancelled: "is gone" } as const;
+
 async function change(
   cwd: string,
   text: string,
   what: "act_retry_job" | "act_cancel_job",
-  outcome: string,
+  outcome: keyof typeof outcomes,
 ): Promise<void> {
   const id = idOf(text);
   await withSystem(cwd, async (pool) => {
     const { rows } = await pool.query<{ it: boolean }>(`select svc_private.${what}($1) as it`, [id]);
-    if (rows[0]?.it) return say(`Job ${id} ${outcome}.`);
+    if (rows[0]?.it) return conclude({ id, outcome }, `Job ${id} ${outcomes[outcome]}.`);
     const [job] = await read(pool, null, id, 1);
     if (!job) throw unknownJob(id);
     throw new DefinitionError(`Job ${id} is running.`, { hint: "Wait for its end, or stop its worker." });
@@ -126,7 +128,12 @@ const line = (job: Job): string[] => [
   (job.last_error ?? "").split("\n", 1)[0]?.slice(0, 80) ?? "",
 ];
 
-const followed = (job: Job) => ({ id: job.id, state: `${job.state} ${job.attempts}`, line: line(job).join("  ") });
+const followed = (job: Job) => ({
+  id: job.id,
+  state: `${job.state} ${job.attempts}`,
+  line: line(job).join("  "),
+  value: job,
+});
 
 function describe(job: Job): string {
   return details([

@@ -41,7 +41,7 @@ export const logsCommand = defineCommand({
       description: 'Only lines since a time: ISO 8601, or how long ago, such as "10 minutes". (Default: the beginning)',
     },
     until: { type: "string", description: "Only lines up to a time, written the same way. (Default: the end)" },
-    json: { type: "boolean", description: "As JSON lines, for programs.", default: false },
+    json: { type: "boolean", description: "As JSON lines, for programs." },
   },
   run: ({ args }) =>
     run(".", async () => {

@@ -16,6 +16,7 @@ export const manual: Readonly<Record<string, ManualPage>> = {
   init: {
     examples: [
       ["svc init my-app", "Makes it in ./my-app, and installs its packages."],
+      ["svc init my-app --template react", "With React; `next` is the third template."],
       ["svc init my-app --packages .svc/packages", "Takes svc's own packages from a folder."],
     ],
     page: "tutorial/first-application.md",
@@ -64,6 +65,14 @@ export const manual: Readonly<Record<string, ManualPage>> = {
   "jobs show": { examples: [["svc jobs show 42", "Its arguments and its last error."]], page: "reference/jobs.md" },
   "jobs retry": { examples: [["svc jobs retry 42", "Makes it due now."]], page: "reference/jobs.md" },
   "jobs cancel": { examples: [["svc jobs cancel 42", "Removes it from the queue."]], page: "reference/jobs.md" },
+  "crons list": {
+    examples: [["svc crons list", "Their schedules and last runs."]],
+    page: "reference/jobs.md",
+  },
+  "crons run": {
+    examples: [["svc crons run notes.nightly", "Once, now; a worker runs it."]],
+    page: "reference/jobs.md",
+  },
   logs: {
     examples: [
       ["svc logs svc.log --follow --level warn", "Warnings and errors as they happen."],
@@ -217,6 +226,18 @@ export const manual: Readonly<Record<string, ManualPage>> = {
       ["svc studio --port 0", "On any free port, beside another one."],
     ],
     page: "how-to/studio.md",
+  },
+  "completion bash": {
+    examples: [["svc completion bash > ~/.svc-completion", "Then, in ~/.bashrc: source ~/.svc-completion."]],
+    page: "reference/cli.md",
+  },
+  "completion zsh": {
+    examples: [["svc completion zsh > ~/.svc-completion", "Then, in ~/.zshrc: source ~/.svc-completion."]],
+    page: "reference/cli.md",
+  },
+  "completion fish": {
+    examples: [["svc completion fish > ~/.config/fish/completions/svc.fish", "Once."]],
+    page: "reference/cli.md",
   },
   prepare: { examples: [["svc prepare", "What `svc dev` does before it serves."]], page: "reference/cli.md" },
 };

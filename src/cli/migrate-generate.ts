@@ -1,8 +1,16 @@
-/** `svc migrate generate`: writes the next migration from the schema. Never prompts, needs no database. */
+/**
+ * `svc migrate generate`: writes the next migration from the schema. Never prompts, needs no database. If one runs, it
+ * says which of its migrations these files lack.
+ */
+import { join } from "node:path";
 import { writeAuthSchema } from "../auth/auth-schema.ts";
+import { runningAddress } from "../cluster/open-cluster.ts";
+import type { EffectiveConfig } from "../config/config.ts";
 import { generateMigration } from "../migrate/generate/schema-generate.ts";
-import { cwdArgument, readConfig, run, say } from "./command.ts";
+import { describeVanished, findVanished } from "../migrate/vanished.ts";
+import { cwdArgument, platformRoot, readConfig, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { conclude } from "./output.ts";
 
 export const migrateGenerate = defineCommand({
   meta: { name: "generate", description: "Write the next migration from the schema." },
@@ -25,13 +33,23 @@ export const migrateGenerate = defineCommand({
     run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
       const first = await writeAuthSchema(config); // the schema may import it
+      await tellVanished(config);
       const written = await generateMigration(config, {
         name: args.name,
         renames: args.rename,
         drops: args.drop,
         baseline: args.baseline,
       });
-      for (const file of [...first, ...written]) say(`wrote ${file}`);
-      if (written.length === 0) say("Nothing to generate.");
+      const wrote = [...first, ...written];
+      const none = written.length === 0 ? ["Nothing to generate."] : [];
+      conclude({ wrote }, ...wrote.map((file) => `wrote ${file}`), ...none);
     }),
 });
+
+/** A database that does not answer is not needed. */
+async function tellVanished({ cwd, production }: EffectiveConfig): Promise<void> {
+  const adminUrl = production ? null : runningAddress(join(cwd, ".svc"));
+  if (adminUrl === null) return;
+  const files = await findVanished({ adminUrl, platform: platformRoot, application: cwd }).catch(() => []);
+  if (files.length > 0) say(describeVanished(files));
+}

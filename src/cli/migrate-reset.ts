@@ -4,8 +4,9 @@ import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { migrate } from "../migrate/migrate.ts";
 import { databaseName, dropAll } from "../migrate/migration-reset.ts";
-import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
+import { cwdArgument, platformRoot, readConfig, run, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { conclude, during } from "./output.ts";
 
 export const migrateReset = defineCommand({
   meta: { name: "reset", description: "Development: drop everything in the database and migrate again." },
@@ -29,10 +30,12 @@ export const migrateReset = defineCommand({
         if (args.database !== undefined && args.database !== name) {
           throw new DefinitionError(`The database is ${name}, not ${args.database}. Nothing was done.`);
         }
-        if (!args.yes && !(await isConfirmed(name))) return say("Nothing was done.");
-        await dropAll(adminUrl);
-        const applied = await migrate({ adminUrl, platform: platformRoot, application: config.cwd });
-        say(`Emptied ${name}, and applied ${applied.length} files.`);
+        if (!args.yes && !(await isConfirmed(name))) return conclude({ emptied: null }, "Nothing was done.");
+        const applied = await during("Emptying the database and migrating it", async () => {
+          await dropAll(adminUrl);
+          return migrate({ adminUrl, platform: platformRoot, application: config.cwd });
+        });
+        conclude({ emptied: name, applied }, `Emptied ${name}, and applied ${applied.length} files.`);
       });
     }),
 });

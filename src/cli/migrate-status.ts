@@ -3,9 +3,10 @@
  * CI.
  */
 import { type FileStatus, migrationStatus } from "../migrate/migration-status.ts";
+import { describeVanished, vanishedOf } from "../migrate/vanished.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { jsonArgument, print } from "./inspect.ts";
+import { output, print } from "./output.ts";
 import { paint, table, time } from "./table.ts";
 
 export const migrateStatus = defineCommand({
@@ -13,7 +14,6 @@ export const migrateStatus = defineCommand({
   args: {
     ...cwdArgument,
     verbose: { type: "boolean", description: "List the platform's applied files, too." },
-    ...jsonArgument,
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
@@ -27,10 +27,11 @@ export const migrateStatus = defineCommand({
           time(appliedAt ?? null),
           path,
         ]);
-        print(args.json, files, () => table(["state", "applied at (UTC)", "file"], rows));
+        print(files, () => table(["state", "applied at (UTC)", "file"], rows));
         say(summary(files));
         const hidden = files.length - listed.length;
-        if (hidden > 0 && !args.json) say(`Not listed: ${hidden} applied files of the platform; --verbose lists them.`);
+        if (hidden > 0 && !output.json)
+          say(`Not listed: ${hidden} applied files of the platform; --verbose lists them.`);
         if (files.some(({ state }) => state !== "applied")) process.exitCode = 1;
       });
     }),
@@ -47,7 +48,7 @@ const advice: Record<FileStatus["state"], string> = {
   applied: "",
   pending: "Run `svc migrate`.",
   edited: "Restore their text and write a new migration for the change.",
-  missing: "They were applied here and their files are gone: another branch, or a lost file.",
+  missing: "They were applied here and their files are gone.",
 };
 
 function summary(files: readonly FileStatus[]): string {
@@ -55,5 +56,7 @@ function summary(files: readonly FileStatus[]): string {
     const count = files.filter((file) => file.state === state).length;
     return count > 0 ? `${count} ${state}. ${advice[state]}` : [];
   });
+  const vanished = vanishedOf(files.filter(({ state }) => state === "missing").map(({ path }) => path));
+  if (vanished.length > 0) counts.push(describeVanished(vanished));
   return counts.length > 0 ? counts.join("\n") : `Everything is applied: ${files.length} files.`;
 }

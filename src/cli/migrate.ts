@@ -3,6 +3,7 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import { migrate } from "../migrate/migrate.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { conclude } from "./output.ts";
 
 const applyArguments = {
   ...cwdArgument,
@@ -44,8 +45,8 @@ const apply = defineCommand({
           say(line);
         };
         const applied = await migrate({ ...target, report });
-        if (!isChanged) say("Nothing to do.");
-        else if (applied.length > 0) say(`Applied ${applied.length} files.`);
+        const said = applied.length > 0 ? [`Applied ${applied.length} files.`] : [];
+        conclude({ applied }, ...(isChanged ? said : ["Nothing to do."]));
       });
     }),
 });

@@ -3,8 +3,9 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { loadApp } from "../app/load-app.ts";
 import { openApiDocument } from "../openapi/document.ts";
-import { cwdArgument, readConfig, run, say } from "./command.ts";
+import { cwdArgument, readConfig, run } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { conclude, during } from "./output.ts";
 
 export const openapiCommand = defineCommand({
   meta: { name: "openapi", description: "Write the OpenAPI 3.1 document of the application." },
@@ -15,10 +16,11 @@ export const openapiCommand = defineCommand({
   run: ({ args }) =>
     run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
+      const app = await during("Loading the application", () => loadApp(config));
       const url = config.auth.url ?? `http://localhost:${config.port}`;
-      const text = `${JSON.stringify(openApiDocument(await loadApp(config), config, url), null, 2)}\n`;
+      const text = `${JSON.stringify(openApiDocument(app, config, url), null, 2)}\n`;
       if (!args.out) return void process.stdout.write(text);
       await writeFile(resolve(args.out), text);
-      say(`wrote ${args.out}`);
+      conclude({ changes: [`wrote ${args.out}`] }, `wrote ${args.out}`);
     }),
 });

@@ -6,6 +6,10 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { byNearness } from "../kit/nearest.ts";
 import type { Arguments, Definition } from "./define.ts";
 import { manual } from "./manual.ts";
+import { output } from "./output.ts";
+
+/** Every command has it. */
+const json = { type: "boolean", description: "The result as JSON, for programs." } as const;
 
 /**
  * A command with those of its subcommands that the words may name; the modules of the others are not loaded. Without
@@ -30,10 +34,15 @@ export async function makeCommand(
     .configureOutput({ outputError: (text, write) => write(`${name}: ${text.replace(/^error: /, "")}`) })
     .showHelpAfterError(`See ${name} --help.`)
     .addHelpText("after", () => afterHelp(command, path));
-  const { subCommands, args = {}, run } = definition;
+  const { subCommands, run } = definition;
   if (!subCommands) {
+    const args = { ...definition.args, json: definition.args?.json ?? json };
     addArguments(command, args);
-    if (run) command.action(async () => void (await run({ args: valuesOf(command, args) })));
+    command.action(async () => {
+      const values = valuesOf(command, args);
+      output.json = values.json === true;
+      await run?.({ args: values });
+    });
     return command;
   }
   // It may stand before the subcommand: `svc --cwd folder migrate`.

@@ -8,7 +8,8 @@ import { type Access, oneLine, wordsOf } from "../postgres/access-rules.ts";
 import { callersOf, type DatabaseFunction, listFunctions } from "../postgres/functions.ts";
 import { cwdArgument, run } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { jsonArgument, print, withSystem } from "./inspect.ts";
+import { withSystem } from "./inspect.ts";
+import { print } from "./output.ts";
 import { paint } from "./table.ts";
 
 export const policiesCommand = defineCommand({
@@ -22,20 +23,19 @@ export const policiesCommand = defineCommand({
       description: "What requests may execute, and what runs with its owner's rights, and why.",
       default: false,
     },
-    ...jsonArgument,
   },
   run: ({ args }) =>
     run(args.cwd, () =>
       withSystem(args.cwd, async (pool) => {
         if (args.functions) {
           const functions = (await listFunctions(pool)).filter(({ is_platform }) => args.all || !is_platform);
-          print(args.json, functions, () => functions.map(describeFunction).join(""));
+          print(functions, () => functions.map(describeFunction).join(""));
           return;
         }
         const access = await listAccess(pool, args.table ?? null);
         const shown = access.filter(({ is_platform }) => args.all || args.table || !is_platform);
         const tables = Map.groupBy(shown, ({ name }) => name);
-        print(args.json, shown, () => [...tables].map(([name, rows]) => describe(name, rows)).join("\n"));
+        print(shown, () => [...tables].map(([name, rows]) => describe(name, rows)).join("\n"));
       }),
     ),
 });

@@ -2,13 +2,18 @@
  * `svc prepare`: everything before serving, in one process: generates files, writes the next migration if it can lose
  * nothing, and migrates the database. `svc dev` runs it after every change; a deploy may, too.
  */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { loadApp } from "../app/load-app.ts";
 import { writeAuthSchema } from "../auth/auth-schema.ts";
 import { codegen } from "../codegen/codegen.ts";
 import { generateMigration } from "../migrate/generate/schema-generate.ts";
 import { migrate } from "../migrate/migrate.ts";
+import { MigrationError } from "../migrate/migration-error.ts";
+import { describeVanished, findVanished } from "../migrate/vanished.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { conclude, during } from "./output.ts";
 
 export const prepareCommand = defineCommand({
   meta: { name: "prepare", description: "Generate, and bring the database up to date." },
@@ -16,18 +21,39 @@ export const prepareCommand = defineCommand({
   run: ({ args: { cwd } }) =>
     run(cwd, async () => {
       const config = await readConfig(cwd);
-      for (const file of await writeAuthSchema(config)) say(`wrote ${file}`); // the application may import it
+      const changes: string[] = [];
+      const report = (line: string) => {
+        changes.push(line);
+        say(line);
+      };
+      for (const file of await writeAuthSchema(config)) report(`wrote ${file}`); // the application may import it
       const app = await loadApp(config);
-      for (const line of await codegen(config, app)) say(line);
-      for (const file of await generateMigration(config, { renames: [], drops: [], careful: true })) {
-        say(`wrote ${file}`);
-      }
+      for (const line of await codegen(config, app)) report(line);
+      const generated = await generateMigration(config, { renames: [], drops: [], careful: true });
+      for (const file of generated) report(`wrote ${file}`);
       await withDatabase(config, {}, async (cluster) => {
         const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
-        const applied = await migrate(target);
+        const vanished = await findVanished(target);
+        if (vanished.length > 0) say(describeVanished(vanished));
+        const applied = await during("Applying the files of migrations/ and sql/", () => migrate(target)).catch(
+          (error) => takeBack(config.cwd, generated, error),
+        );
         const own = applied.filter((file) => !file.startsWith("platform/"));
         if (applied.length > own.length) say(`applied ${applied.length - own.length} files of the platform`);
         for (const file of own) say(`applied ${file.replace(/^application\//, "")}`);
+        conclude({ changes, applied });
       });
     }),
 });
+
+/**
+ * Deletes a migration that was just generated and cannot be applied: left standing, it would have to be edited by hand,
+ * even after the schema has been corrected.
+ */
+async function takeBack(cwd: string, generated: readonly string[], error: unknown): Promise<never> {
+  if (!(error instanceof MigrationError) || !generated.some((file) => error.file === `application/${file}`))
+    throw error;
+  for (const file of generated) await rm(join(cwd, file));
+  error.message += `\n  ${generated.join(" and ")} were deleted again. Correct the schema; or write the migration with \`svc migrate generate\` and edit it.`;
+  throw error;
+}

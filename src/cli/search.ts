@@ -7,6 +7,7 @@ import pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { conclude, output } from "./output.ts";
 import { table } from "./table.ts";
 
 interface Found {
@@ -81,9 +82,18 @@ export const searchCommand = defineCommand({
         const visibility = visibilityOf(declared, args.visibility, args.user);
         const whole = { ...declared, ...asked, ...more, visibility };
         const found = await find(client, whole);
-        for (const { row_id, score } of found) say(`${score.toFixed(4)}  ${row_id}`);
-        if (found.length === 0) say("Nothing found.");
-        if (args.explain) await explain(client, whole, found);
+        const addends = args.explain ? await explain(client, whole, found) : [];
+        const ofRow = (id: string) => addends.filter(({ row_id }) => row_id === id);
+        conclude(
+          found.map(({ row_id: id, score }) => ({ id, score, ...(args.explain && { terms: ofRow(id) }) })),
+          ...(found.length === 0 ? ["Nothing found."] : []),
+          ...found.map(({ row_id, score }) => `${score.toFixed(4)}  ${row_id}`),
+        );
+        if (output.json || !args.explain || found.length === 0) return;
+        for (const { row_id, score } of found) {
+          process.stdout.write(`\n${row_id}: ${score.toFixed(4)}\n${table(head, ofRow(row_id).map(line))}`);
+        }
+        say("\nadds = in query × idf × tf / (tf + norm); norm = 0.9 × (0.6 + 0.4 × length / average).");
       });
     }),
 });
@@ -143,19 +153,16 @@ async function find(client: pg.Client, asked: Asked): Promise<Found[]> {
   return rows;
 }
 
-async function explain(client: pg.Client, asked: Asked, found: Found[]): Promise<void> {
+async function explain(client: pg.Client, asked: Asked, found: Found[]): Promise<Addend[]> {
   const { name, fields, query, corpus, visibility, user, prefix } = asked;
   const { rows } = await client.query<Addend>(
     "select * from svc_private.explain_match($1, $2, $3, $4, $5, $6, $7, $8)",
     [name, fields, query, corpus, visibility, user, prefix, found.map(({ row_id }) => row_id)],
   );
-  const head = ["term", "in query", "in rows", "idf", "tf", "length", "average", "norm", "adds"];
-  for (const { row_id, score } of found) {
-    const lines = rows.filter((row) => row.row_id === row_id).map(line);
-    process.stdout.write(`\n${row_id}: ${score.toFixed(4)}\n${table(head, lines)}`);
-  }
-  if (found.length > 0) say("\nadds = in query × idf × tf / (tf + norm); norm = 0.9 × (0.6 + 0.4 × length / average).");
+  return rows;
 }
+
+const head = ["term", "in query", "in rows", "idf", "tf", "length", "average", "norm", "adds"];
 
 const line = (row: Addend): string[] => [
   row.term,

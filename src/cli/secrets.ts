@@ -7,6 +7,7 @@ import { countSealed, resealAll } from "../auth/reencrypt.ts";
 import { cwdArgument, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { withSystem } from "./inspect.ts";
+import { conclude, during, print } from "./output.ts";
 import { readSecrets } from "./read-secrets.ts";
 import { table } from "./table.ts";
 
@@ -21,7 +22,7 @@ const status = defineCommand({
       withSystem(args.cwd, async (pool, config) => {
         const { bySecret, lost } = await countSealed(pool, await readSecrets(config));
         const rows = bySecret.map((count, at) => [String(at + 1), String(count)]);
-        process.stdout.write(table(["secret", "values"], [...rows, ["none of them", String(lost)]]));
+        print({ bySecret, lost }, () => table(["secret", "values"], [...rows, ["none of them", String(lost)]]));
         if (bySecret.slice(1).some((count) => count > 0)) {
           say("Run svc secrets reseal before you remove an older secret from AUTHLIB_SECRET.");
           process.exitCode = 1;
@@ -43,8 +44,8 @@ const reseal = defineCommand({
   run: ({ args }) =>
     run(args.cwd, () =>
       withSystem(args.cwd, async (pool, config) => {
-        const { resealed, lost } = await resealAll(pool, await readSecrets(config));
-        say(resealed === 0 ? "Nothing to do." : `Encrypted ${resealed} values again.`);
+        const { resealed, lost } = await during("Encrypting", async () => resealAll(pool, await readSecrets(config)));
+        conclude({ resealed, lost }, resealed === 0 ? "Nothing to do." : `Encrypted ${resealed} values again.`);
         if (lost === 0) return;
         say(`${lost} values were encrypted under a secret that is not in AUTHLIB_SECRET: put it back at the end.`);
         process.exitCode = 1;

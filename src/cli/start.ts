@@ -9,8 +9,19 @@ import { createLog } from "../telemetry/log.ts";
 import { prettyLog } from "../telemetry/pretty-log.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { openTracing } from "../telemetry/tracing.ts";
-import { cwdArgument, isDeveloping, isPart, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
+import {
+  cwdArgument,
+  isDeveloping,
+  isPart,
+  logArgument,
+  openDatabase,
+  platformRoot,
+  readConfig,
+  run,
+  say,
+} from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { during } from "./output.ts";
 import { refusePending } from "./pending.ts";
 import { readSecrets } from "./read-secrets.ts";
 import { showFailure } from "./show-failure.ts";
@@ -23,18 +34,19 @@ export const start = defineCommand({
     ...cwdArgument,
     "allow-drift": { type: "boolean", description: "Serve although generated SQL differs.", default: false },
     "with-worker": { type: "boolean", description: "Run jobs in this process too.", default: false },
+    ...logArgument,
   },
-  run: ({ args }) => run(args.cwd, () => serve(args.cwd, args["allow-drift"], args["with-worker"])),
+  run: ({ args }) => run(args.cwd, () => serve(args.cwd, args["allow-drift"], args["with-worker"], args.json)),
 });
 
-async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Promise<void> {
+async function serve(cwd: string, allowDrift: boolean, withWorker: boolean, json: boolean): Promise<void> {
   const config = await readConfig(cwd);
   if (config.production && !config.database) {
     throw new DefinitionError("DATABASE_URL is not set.", {
       hint: "Production uses a server that outlives this process; the embedded one is for development.",
     });
   }
-  const app = await loadApp(config);
+  const app = await during("Loading the application", () => loadApp(config));
   const cluster = await openDatabase(config, { logins: "serving" });
   let tracing: Tracing | undefined;
   let service: Service | undefined;
@@ -47,7 +59,11 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Pro
 
     const secrets = await readSecrets(config);
     tracing = await openTracing(config.otel);
-    const log = createLog(config.logLevel, process.stdout.isTTY ? prettyLog(process.stdout) : undefined, !!tracing);
+    const log = createLog(
+      config.logLevel,
+      process.stdout.isTTY && !json ? prettyLog(process.stdout) : undefined,
+      !!tracing,
+    );
     outliveUnawaited(log);
     const jobMetrics = withWorker || !config.database ? new JobMetrics() : undefined;
     const shared = { app, config, urls: cluster.urls, secrets, log, tracing };

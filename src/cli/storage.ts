@@ -10,9 +10,10 @@ import { createDriver, objectKey } from "../storage/storage.ts";
 import { sweepStorage } from "../storage/sweep.ts";
 import { verifyStorage } from "../storage/verify.ts";
 import { createLog } from "../telemetry/log.ts";
-import { cwdArgument, run, say } from "./command.ts";
+import { cwdArgument, run } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { jsonArgument, limitArgument, print, wholeNumber, withSystem } from "./inspect.ts";
+import { limitArgument, wholeNumber, withSystem } from "./inspect.ts";
+import { conclude, counter, during, output, print } from "./output.ts";
 import { details, paint, table, time } from "./table.ts";
 
 interface StoredRow {
@@ -33,7 +34,6 @@ const ls = defineCommand({
     ...cwdArgument,
     user: { type: "string", description: "Only what this user, named by id, owns. (Default: everybody's)" },
     ...limitArgument,
-    ...jsonArgument,
   },
   run: ({ args }) =>
     run(args.cwd, () => {
@@ -41,7 +41,7 @@ const ls = defineCommand({
       return withStorage(args.cwd, async (pool) => {
         const rows = await read(pool, null, args.user ?? null, limit);
         const head = ["id", "size", "type", "visibility", "owner", "stored (UTC)", "name"];
-        print(args.json, rows, () => table(head, rows.map(line)));
+        print(rows, () => table(head, rows.map(line)));
       });
     }),
 });
@@ -51,7 +51,6 @@ const show = defineCommand({
   args: {
     ...cwdArgument,
     id: { type: "positional", description: "The storage id.", required: true },
-    ...jsonArgument,
   },
   run: ({ args }) =>
     run(args.cwd, () =>
@@ -63,7 +62,7 @@ const show = defineCommand({
         }
         const [row] = await read(pool, args.id, null, 1);
         if (!row) throw new DefinitionError(`Nothing is stored under ${args.id}.`);
-        print(args.json, row, () => describe(row));
+        print(row, () => describe(row));
       }),
     ),
 });
@@ -77,16 +76,20 @@ const verify = defineCommand({
   run: ({ args }) =>
     run(args.cwd, () =>
       withStorage(args.cwd, async (pool, driver) => {
-        let [files, bytes, damaged] = [0, 0, 0];
+        let [files, bytes] = [0, 0];
+        const damaged: { id: string; damage: string }[] = [];
+        const count = counter();
         for await (const { id, size, damage } of verifyStorage(driver, pool)) {
           files++;
           bytes += size;
+          count(() => `${files} files, ${bytes} bytes so far …`);
           if (!damage) continue;
-          damaged++;
-          process.stdout.write(`${id}  ${paint(damage, 31)}\n`);
+          damaged.push({ id, damage });
+          if (!output.json) process.stdout.write(`${id}  ${paint(damage, 31)}\n`);
         }
-        say(`${files} files, ${bytes} bytes: ${damaged === 0 ? "all are intact" : `${damaged} are damaged`}.`);
-        if (damaged > 0) process.exitCode = 1;
+        const found = damaged.length === 0 ? "all are intact" : `${damaged.length} are damaged`;
+        conclude({ files, bytes, damaged }, `${files} files, ${bytes} bytes: ${found}.`);
+        if (damaged.length > 0) process.exitCode = 1;
       }),
     ),
 });
@@ -105,8 +108,10 @@ const gc = defineCommand({
     run(args.cwd, () => {
       const before = new Date(Date.now() - wholeNumber("hours", args.hours, 0) * 3_600_000);
       return withStorage(args.cwd, async (pool, driver) => {
-        const removed = await sweepStorage({ driver, pool, log: createLog("warn") }, before);
-        say(removed === 0 ? "Nothing to remove." : `Removed the bytes of ${removed} files.`);
+        const removed = await during("Comparing the bytes with their rows", () =>
+          sweepStorage({ driver, pool, log: createLog("warn") }, before),
+        );
+        conclude({ removed }, removed === 0 ? "Nothing to remove." : `Removed the bytes of ${removed} files.`);
       });
     }),
 });

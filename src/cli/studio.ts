@@ -6,9 +6,11 @@ import { execFile } from "node:child_process";
 import type { Cluster, StudioUrls } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import type { Studio } from "../studio/open-studio.ts";
 import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { output } from "./output.ts";
 import { nextSignal } from "./signal.ts";
 
 const usualPort = 4001;
@@ -36,7 +38,7 @@ async function serve(cwd: string, given: string | undefined): Promise<void> {
         hint: "Studio reads with a login of its own, svc_studio_read: docs/how-to/studio.md shows how to set it up.",
       });
     }
-    const studio = await open(config, urls, port).catch((error) => {
+    const studio = await open(config, urls, port, tellAddress).catch((error) => {
       if (error.code !== "EADDRINUSE") throw error;
       throw new DefinitionError(`Port ${port} is taken.`, { hint: "Take another: svc studio --port 0." });
     });
@@ -50,6 +52,11 @@ async function serve(cwd: string, given: string | undefined): Promise<void> {
     await cluster?.stop();
   }
 }
+
+const tellAddress: Tell = (address, label) => {
+  if (output.json) process.stdout.write(`${JSON.stringify({ address })}\n`);
+  else sayAddress(address, label);
+};
 
 /** @returns undefined where the page is not installed, or the login is not named */
 export async function studioBesideDev(config: EffectiveConfig, cluster: Cluster): Promise<Studio | undefined> {
@@ -67,7 +74,17 @@ export async function studioBesideDev(config: EffectiveConfig, cluster: Cluster)
 const urlsOf = (config: EffectiveConfig, cluster: Cluster | undefined): StudioUrls | null =>
   config.database ? config.database.studio : (cluster?.studio ?? null);
 
-async function open({ cwd }: EffectiveConfig, urls: StudioUrls, port: number): Promise<Studio | undefined> {
+/** Tells an address for one browser tab. */
+type Tell = (address: string, label: string) => void;
+
+const sayAddress: Tell = (address, label) => say(`  ${label}: ${address}\n`);
+
+async function open(
+  { cwd }: EffectiveConfig,
+  urls: StudioUrls,
+  port: number,
+  tell = sayAddress,
+): Promise<Studio | undefined> {
   const { openStudio } = await import("../studio/open-studio.ts");
   const { pageFolder } = await import("../studio/page-files.ts");
   const page = pageFolder(cwd);
@@ -79,7 +96,7 @@ async function open({ cwd }: EffectiveConfig, urls: StudioUrls, port: number): P
     page,
     command: (...words) => runCommand(cwd, words),
     announce(address) {
-      say(`  Studio${isFirst ? "" : ", for another tab"}: ${address}\n`);
+      tell(address, isFirst ? "Studio" : "Studio, for another tab");
       isFirst = false;
     },
     failed: (error) => say(`Studio: ${error instanceof Error ? error.stack : error}`),
@@ -92,7 +109,10 @@ function runCommand(cwd: string, words: readonly string[]): Promise<unknown> {
   return new Promise((resolve, reject) => {
     execFile(process.execPath, args, { maxBuffer: 1e7 }, (error, out, log) => {
       try {
-        resolve(JSON.parse(out)); // also with exit code 1, which means findings
+        const result = JSON.parse(out); // also with exit code 1, which means findings
+        if (typeof result.error === "string")
+          reject(new SvcError("INTERNAL", `svc ${words.join(" ")}: ${result.error}`));
+        else resolve(result);
       } catch {
         reject(new Error(`svc ${words.join(" ")} failed: ${log || error?.message}`));
       }

@@ -7,10 +7,18 @@ import { printable } from "./table.ts";
 
 /** @param host the address that was asked for. (Default: all) */
 export async function explainTakenPort(port: number, host?: string): Promise<string> {
-  const [owner, free] = await Promise.all([ownerOf(port), nextFree(port, host)]);
-  const taken = `Port ${port} is taken${owner ? ` by ${printable(owner.name)}, process ${owner.pid}` : ""}.`;
+  const [{ text, remedy }, free] = await Promise.all([describeTaken(port), nextFree(port, host)]);
   const other = free === undefined ? "Take another" : `Take the next free one: PORT=${free}`;
-  return `${taken}\n  Stop what listens there${owner ? ` (kill ${owner.pid})` : ""}. ${other}, or port in svc.config.ts.`;
+  return `${text}\n  ${remedy} ${other}, or port in svc.config.ts.`;
+}
+
+/** Which process has it, and how to stop that. */
+export async function describeTaken(port: number): Promise<{ text: string; remedy: string }> {
+  const owner = await ownerOf(port);
+  return {
+    text: `Port ${port} is taken${owner ? ` by ${printable(owner.name)}, process ${owner.pid}` : ""}.`,
+    remedy: `Stop what listens there${owner ? ` (kill ${owner.pid})` : ""}.`,
+  };
 }
 
 interface Owner {
@@ -50,14 +58,15 @@ async function fromLsof(port: number): Promise<Owner | undefined> {
   return pid && name ? { pid: Number(pid), name } : undefined;
 }
 
-async function nextFree(port: number, host: string | undefined): Promise<number | undefined> {
+/** Of the fifty ports after it. */
+export async function nextFree(port: number, host?: string): Promise<number | undefined> {
   for (let candidate = port + 1; candidate <= Math.min(port + 50, 65_535); candidate++) {
     if (await isFree(candidate, host)) return candidate;
   }
   return undefined;
 }
 
-const isFree = (port: number, host: string | undefined) =>
+export const isFree = (port: number, host?: string) =>
   new Promise<boolean>((resolve) => {
     const server = createServer();
     server.once("error", () => resolve(false));

@@ -11,8 +11,9 @@ import { createLog } from "../telemetry/log.ts";
 import { prettyLog } from "../telemetry/pretty-log.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { openTracing } from "../telemetry/tracing.ts";
-import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
+import { cwdArgument, logArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { during } from "./output.ts";
 import { refusePending } from "./pending.ts";
 import { readSecrets } from "./read-secrets.ts";
 import { nextSignal } from "./signal.ts";
@@ -26,6 +27,7 @@ export const workerCommand = defineCommand({
     concurrency: { type: "string", description: "Jobs at a time. (Default: 4)", default: "4" },
     queues: { type: "string", description: "Kinds of jobs to take, joined by commas. (Default: all)" },
     "metrics-port": { type: "string", description: "A port for Prometheus metrics of jobs. (Default: none)" },
+    ...logArgument,
   },
   run: ({ args }) => run(args.cwd, () => work(args)),
 });
@@ -35,6 +37,7 @@ interface WorkArguments {
   concurrency: string;
   queues?: string | undefined;
   "metrics-port"?: string | undefined;
+  json: boolean;
 }
 
 function readPort(text: string): number {
@@ -55,7 +58,7 @@ async function work({ cwd, "metrics-port": port, ...args }: WorkArguments): Prom
   const metrics = port === undefined ? undefined : new JobMetrics();
   const metricsPort = readPort(port ?? "0");
   const config = await readConfig(cwd);
-  const app = await loadApp(config);
+  const app = await during("Loading the application", () => loadApp(config));
   const cluster = await openDatabase(config, { logins: "serving" });
   let tracing: Tracing | undefined;
   let told: { url: string; close(): void } | undefined;
@@ -64,7 +67,11 @@ async function work({ cwd, "metrics-port": port, ...args }: WorkArguments): Prom
     await refusePending({ adminUrl: cluster.urls.system, platform: platformRoot, application: config.cwd });
     const secrets = await readSecrets(config);
     tracing = await openTracing(config.otel);
-    const log = createLog(config.logLevel, process.stdout.isTTY ? prettyLog(process.stdout) : undefined, !!tracing);
+    const log = createLog(
+      config.logLevel,
+      process.stdout.isTTY && !args.json ? prettyLog(process.stdout) : undefined,
+      !!tracing,
+    );
     outliveUnawaited(log);
     worker = startWorker({
       app,

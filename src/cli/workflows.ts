@@ -6,9 +6,10 @@ import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { isUuid } from "../kit/uuid.ts";
 import { deriveWorkflowStatus } from "../workflows/status.ts";
-import { cwdArgument, run, say } from "./command.ts";
+import { cwdArgument, run } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { follow, jsonArgument, limitArgument, mostFollowed, oneOf, print, wholeNumber, withSystem } from "./inspect.ts";
+import { follow, limitArgument, mostFollowed, oneOf, wholeNumber, withSystem } from "./inspect.ts";
+import { conclude, print } from "./output.ts";
 import { details, paint, table, time } from "./table.ts";
 
 interface Step {
@@ -48,7 +49,6 @@ const list = defineCommand({
     ...cwdArgument,
     status: { type: "string", description: `Only one of: ${statuses.join(", ")}. (Default: all)` },
     ...limitArgument,
-    ...jsonArgument,
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
@@ -57,20 +57,20 @@ const list = defineCommand({
       await withSystem(args.cwd, async (pool) => {
         const head = ["id", "status", "name", "as", "created at (UTC)", "error"];
         const runs = await read(pool, status, null, limit);
-        print(args.json, runs, () => table(head, runs.map(line)));
+        print(runs, () => table(head, runs.map(line)));
       });
     }),
 });
 
 const show = defineCommand({
   meta: { name: "show", description: "Show one run with its steps." },
-  args: { ...cwdArgument, ...idArgument, ...jsonArgument },
+  args: { ...cwdArgument, ...idArgument },
   run: ({ args }) =>
     run(args.cwd, () =>
       withSystem(args.cwd, async (pool) => {
         const [found] = await read(pool, null, idOf(args.id), 1);
         if (!found) throw unknownRun(args.id);
-        print(args.json, found, () => describe(found));
+        print(found, () => describe(found));
       }),
     ),
 });
@@ -86,13 +86,13 @@ const retry = defineCommand({
     },
   },
   run: ({ args }) =>
-    change(args.cwd, args.id, "select svc_private.act_retry_workflow($1, $2) as it", [args.from ?? null], "continues"),
+    change(args.cwd, args.id, "select svc_private.act_retry_workflow($1, $2) as it", [args.from ?? null], "resumed"),
 });
 
 const cancel = defineCommand({
   meta: { name: "cancel", description: "End a run." },
   args: { ...cwdArgument, ...idArgument },
-  run: ({ args }) => change(args.cwd, args.id, "select svc_private.act_cancel_workflow($1) as it", [], "is cancelled"),
+  run: ({ args }) => change(args.cwd, args.id, "select svc_private.act_cancel_workflow($1) as it", [], "cancelled"),
 });
 
 const tail = defineCommand({
@@ -120,13 +120,21 @@ const refusals: Record<string, [string, string]> = {
   no_step: ["has no such step.", "See `svc workflows show` for its steps."],
 };
 
-function change(cwd: string, text: string, sql: string, more: unknown[], outcome: string): Promise<void> {
+const outcomes = { resumed: "continues", cancelled: "is cancelled" } as const;
+
+function change(
+  cwd: string,
+  text: string,
+  sql: string,
+  more: unknown[],
+  outcome: keyof typeof outcomes,
+): Promise<void> {
   return run(cwd, async () => {
     const id = idOf(text);
     await withSystem(cwd, async (pool) => {
       const { rows } = await pool.query<{ it: string }>(sql, [id, ...more]);
       const answer = rows[0]?.it ?? "unknown";
-      if (answer === "accepted") return say(`Run ${id} ${outcome}.`);
+      if (answer === "accepted") return conclude({ id, outcome }, `Run ${id} ${outcomes[outcome]}.`);
       const [what, hint] = refusals[answer] ?? [];
       if (!what || !hint) throw unknownRun(id);
       throw new DefinitionError(`Run ${id} ${what}`, { hint });
@@ -134,7 +142,7 @@ function change(cwd: string, text: string, sql: string, more: unknown[], outcome
   });
 }
 
-const followed = (one: Run) => ({ id: one.id, state: statusOf(one), line: line(one).join("  ") });
+const followed = (one: Run) => ({ id: one.id, state: statusOf(one), line: line(one).join("  "), value: one });
 
 const statusOf = ({ status, wait_marker }: Run) => deriveWorkflowStatus(status, wait_marker);
 

@@ -4,11 +4,14 @@
  * the latter, `cluster/server.ts` runs them. For users: docs/how-to/database.md.
  */
 import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { resolveTree } from "./binaries.ts";
 import { ClusterError } from "./error.ts";
 import { type Logins, openExternal } from "./external.ts";
-import { serverUser, treeDirectory } from "./places.ts";
+import { loginUrl, readAccess } from "./logins.ts";
+import { clusterDirectory, serverUser, treeDirectory } from "./places.ts";
 import { openPrivate } from "./private.ts";
+import { findRunning } from "./server.ts";
 import type { Choice, Cluster, Tree } from "./types.ts";
 
 export { ClusterError } from "./error.ts";
@@ -63,9 +66,20 @@ export async function openCluster(options: OpenOptions): Promise<Cluster> {
 }
 
 /**
+ * The administrator's address of the database, if it is an external one or the private server runs. Starts nothing.
+ *
+ * @param directory the application's state directory
+ */
+export function runningAddress(directory: string, env: NodeJS.ProcessEnv = process.env): string | null {
+  if (env.DATABASE_URL) return env.DATABASE_ADMIN_URL ?? env.DATABASE_URL;
+  const cluster = clusterDirectory(directory, "postgres");
+  const access = readAccess(cluster);
+  return access && findRunning(join(cluster, "data"))?.ready ? loginUrl(access, "postgres") : null;
+}
+
+/**
  * Prepares server programs and pgvector without starting a server, so that the first start is quick. `scripts/setup`
  * calls it. Tries again to get pgvector if an earlier run could not.
- * calls it. Looks for pgvector again if an earlier run could not get it.
  *
  * @returns null if DATABASE_URL names a server: there is nothing to prepare
  */

@@ -2,6 +2,7 @@
  * `svc codegen`: generates files from the definitions. Needs no database.
  * Next hop: `src/crud/crud-sql.ts`, `client-api.ts`.
  */
+import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type { EffectiveConfig } from "../config/config.ts";
@@ -11,6 +12,7 @@ import { realtimeFile } from "../crud/realtime-sql.ts";
 import { searchFile } from "../search/search-sql.ts";
 import { aiModule } from "./ai-module.ts";
 import { clientApi } from "./client-api.ts";
+import { dbModule } from "./db-module.ts";
 
 /** @returns the changes: "wrote FILE" or "removed FILE", relative to the application */
 export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<string[]> {
@@ -21,6 +23,13 @@ export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<
     [join(config.cwd, "sql", "realtime.sql"), realtimeFile(app.api["~svc"].crud)],
     [join(config.cwd, "sql", "search.sql"), searchFile(app.schema)],
     [join(config.rootDir, "generated", "ai.ts"), aiModule()],
+    [
+      join(config.rootDir, "generated", "db.ts"),
+      dbModule(
+        join(config.rootDir, "generated"),
+        config.schema.filter((file) => existsSync(file)),
+      ),
+    ],
     [join(clientOutDir, "api.ts"), clientApi(app.api, clientOutDir, join(config.rootDir, "index.ts"))],
   ]);
   const done: string[] = [];

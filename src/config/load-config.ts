@@ -7,6 +7,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { z } from "zod";
+import { byNearness, isNear } from "../kit/nearest.ts";
 import { linesOf, readOptions } from "../kit/options.ts";
 import { type EffectiveConfig, fileSchema } from "./config.ts";
 import { environmentSchema } from "./config-environment.ts";
@@ -48,6 +49,7 @@ export async function loadConfig(
   const written = parse(fileSchema, file ? await importFile(file) : {}, file ?? "", problems);
   const set = parse(environmentSchema, env, "environment", problems);
   if (written && file) checkOrigins(written, env.NODE_ENV === "production", file, problems);
+  checkNames(env, problems);
   if (set) checkEnvironment(set, problems);
   if (!written || !set || problems.length > 0) {
     throw new ConfigError(`The configuration is not valid:\n${problems.map((line) => `- ${line}`).join("\n")}`);
@@ -95,11 +97,28 @@ function checkOrigins(written: FileSettings, production: boolean, file: string, 
   }
 }
 
+/** A name that is a slip away from one that is not set would be ignored without a word. */
+function checkNames(env: Readonly<Record<string, string | undefined>>, problems: string[]): void {
+  const unset = Object.keys(environmentSchema.shape).filter((name) => !(name in env));
+  const wordOf = (name: string) => name.split("_", 1)[0] ?? "";
+  for (const name of Object.keys(env).filter((name) => !(name in environmentSchema.shape))) {
+    // Short words are those of other programs, too: XAI_API_KEY is no slip of AI_API_KEY.
+    const isOurs = (known: string) => wordOf(known) === wordOf(name) || wordOf(known).length >= 6;
+    const [meant] = byNearness(
+      name,
+      unset.filter((known) => isOurs(known) && isNear(name, known)),
+    );
+    if (meant) problems.push(`environment: ${name}: is not a variable of svc; did you mean ${meant}?`);
+  }
+}
+
 function checkEnvironment(set: Environment, problems: string[]): void {
   const production = set.NODE_ENV === "production";
   const refuse = (name: string, reason: string) => problems.push(`environment: ${name}: ${reason}`);
   if (production && set.AUTHLIB_SECRET.length === 0) {
     refuse("AUTHLIB_SECRET", "is required in production; set it to 32 characters or more, try `openssl rand -hex 32`");
+    // `svc start` needs it too: both are told at once.
+    if (!set.DATABASE_URL) refuse("DATABASE_URL", "is required in production, where no server is embedded");
   }
   if (set.SVC_BRIDGE_SECRET.some((secret) => set.AUTHLIB_SECRET.includes(secret))) {
     refuse("SVC_BRIDGE_SECRET", "is one of AUTHLIB_SECRET, which frontends must not know; create another one");

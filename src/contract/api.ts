@@ -5,7 +5,7 @@ import type { HttpRoute, RouteDefinition } from "./http-route.ts";
 import type { Procedure, ProcedureDefinition } from "./procedure.ts";
 import type { Workflow, Workflows } from "./workflow.ts";
 
-/** Procedures by key, one level of nesting allowed. The keys only register; the procedures' names are the API. */
+/** Procedures by key, one level of nesting allowed. The keys name the procedures that have no `.name()`. */
 export type ProcedureBag = Record<string, Procedure | Record<string, Procedure>>;
 
 export interface ApiBags<P extends ProcedureBag> {

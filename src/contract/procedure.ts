@@ -33,6 +33,7 @@ export interface ProcedureTypes {
 
 /** The definition of a procedure, for the runtime. */
 export interface ProcedureDefinition extends StepState, Pick<BuilderState, "inputIsFirst"> {
+  /** Empty until `defineApi` has named a procedure without `.name()`. */
   name: string;
   kind: ProcedureKind;
   /** Set if it is anonymous. */
@@ -88,13 +89,12 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     this["~state"] = state;
   }
 
-  /** The name on the wire, `<module>.<operation>`: letters, digits, `_` and dots. Required. */
+  /**
+   * The name on the wire, `<module>.<operation>`: letters, digits, `_` and dots. (Default: its place in `procedures` of
+   * `defineApi`)
+   */
   name<const N extends string>(name: N): ProcedureBuilder<S, With<T, { name: N }>> {
-    if (!/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/.test(name) || name.length > 128) {
-      throw new DefinitionError(`"${name}" cannot be the name of a procedure.`, {
-        hint: 'Use words of letters, digits and _ joined by dots, such as "tasks.openCount"; at most 128 characters.',
-      });
-    }
+    checkName(name);
     return new ProcedureBuilder({ ...this["~state"], name });
   }
 
@@ -164,9 +164,6 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     output: unknown extends T["output"] ? R : T["output"];
   }> {
     const { name, kind, anonymous, input, inputIsFirst, output, layers, runAs } = this["~state"];
-    if (!name) {
-      throw new DefinitionError(`A ${kind} has no name.`, { hint: 'Call .name("module.operation") on it first.' });
-    }
     requireFunction(this.#whose, "handler", handler);
     const run = compose(layers, async (call) => handler(call as never));
     const optional = {
@@ -178,8 +175,25 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
   }
 
   get #whose(): string {
-    return `The procedure "${this["~state"].name}"`;
+    const { name, kind } = this["~state"];
+    return name ? `The procedure "${name}"` : `A ${kind}`;
   }
+}
+
+/** @throws DefinitionError */
+function checkName(name: string): void {
+  if (/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/.test(name) && name.length <= 128) return;
+  throw new DefinitionError(`"${name}" cannot be the name of a procedure.`, {
+    hint: 'Use words of letters, digits and _ joined by dots, such as "tasks.openCount"; at most 128 characters.',
+  });
+}
+
+/** Names a procedure that has no `.name()`, for good. @param place in `procedures` of `defineApi` @throws DefinitionError */
+export function nameByPlace(procedure: ProcedureDefinition, place: string): void {
+  if (procedure.name) return;
+  checkName(place);
+  procedure.name = place;
+  if (procedure.definedAt) procedure.definedAt.handler = place;
 }
 
 /** The three builders of procedures, typed by the application's schema. */

@@ -15,6 +15,18 @@ const everybody = [anonymous, authenticated];
 /** The owner's column, by policy. */
 const owners = new WeakMap<PgPolicy, string>();
 
+/** What the linter would ask about, by policy: the helper's options say that it is meant. */
+const meanings = new WeakMap<PgPolicy, string>();
+
+/** The comment by which a migration tells the linter what the author has declared. */
+export const meaningOf = (policy: PgPolicy): string | undefined => meanings.get(policy);
+
+/** @param rules that the linter need not report, because `said` declares them */
+function meant(policy: PgPolicy, said: string, rules: readonly string[]): PgPolicy {
+  meanings.set(policy, rules.map((rule) => `lint:allow ${rule}: ${said}.`).join(" "));
+  return policy;
+}
+
 /**
  * The owner's column, for realtime: events about a row go only to its owner.
  *
@@ -42,7 +54,11 @@ export function ownerRls(userIdColumn: AnyPgColumn, options: { read?: "public" }
   const own = isCaller(userIdColumn);
   const select =
     options.read === "public"
-      ? pgPolicy("select_anyone", { for: "select", to: everybody, using: sql`true` })
+      ? meant(
+          pgPolicy("select_anyone", { for: "select", to: everybody, using: sql`true` }),
+          'ownerRls with read: "public"',
+          ["world_readable_table"],
+        )
       : pgPolicy("select_owner", { for: "select", to: authenticated, using: own });
   if (options.read !== "public") readsOwn(select, userIdColumn);
   return [
@@ -75,16 +91,19 @@ export function openRls(options: OpenAudience): PgPolicy[] {
       hint: 'Make it read: "anyone" or write: "authenticated"; to let anonymous users only add rows, declare pgPolicy(…) yourself.',
     });
   }
-  const policies = [pgPolicy(`select_${options.read}`, { for: "select", to: roles(options.read), using: sql`true` })];
+  const said = `openRls with read: "${options.read}", write: "${options.write}"`;
+  const select = pgPolicy(`select_${options.read}`, { for: "select", to: roles(options.read), using: sql`true` });
+  const policies = [options.read === "anyone" ? meant(select, said, ["world_readable_table"]) : select];
   if (options.write === "nobody") return policies;
 
   const to = roles(options.write);
-  return [
-    ...policies,
+  const rules = ["always_true_policy", ...(options.write === "anyone" ? ["anonymous_write"] : [])];
+  const writing = [
     pgPolicy(`insert_${options.write}`, { for: "insert", to, withCheck: sql`true` }),
     pgPolicy(`update_${options.write}`, { for: "update", to, using: sql`true`, withCheck: sql`true` }),
     pgPolicy(`delete_${options.write}`, { for: "delete", to, using: sql`true` }),
   ];
+  return [...policies, ...writing.map((policy) => meant(policy, said, rules))];
 }
 
 /**

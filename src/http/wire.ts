@@ -1,8 +1,9 @@
 /**
  * The wire of procedure calls. A body is `{ "name", "args" }`, where args are plain JSON or, for dates, bigints, sets
- * and the like, the oRPC encoding `{ "json", "meta" }`. With files it is multipart: a part `data` holds `{ "json": {
- * "name", "args" }, "meta", "maps" }`, the parts `0`, `1`, … hold the files. If the path contains the name, the body
- * may omit it. Source: https://orpc.dev/docs/advanced/rpc-protocol
+ * and the like, the oRPC encoding `{ "json", "meta" }`. Or the encoding is that of the whole call: `{ "json": { "name",
+ * "args" }, "meta", "maps" }`. With files it is multipart: a part `data` holds the whole call, the parts `0`, `1`, …
+ * hold the files. If the path contains the name, the body may omit it. Source:
+ * https://orpc.dev/docs/advanced/rpc-protocol
  */
 import { serializer, toParts } from "../kit/rich-values.ts";
 import { type Issue, SvcError } from "../kit/svc-error.ts";
@@ -28,10 +29,11 @@ const metaCodes = 8;
  * @throws SvcError VALIDATION_FAILED for another shape, BAD_REQUEST for an invalid encoding
  */
 export function decodeCall(body: unknown, named?: string): ProcedureCall {
+  if (isWhole(body)) return asCall(decodeWhole(body, noFile), named);
   const { name, args, watch = false } = asCall(body, named);
   checkDepth(isEncoded(args) ? args.json : args);
   if (!isEncoded(args)) return { name, args, watch };
-  return { name, args: deserialize(args.json, checkMeta(args.meta), [], () => undefined), watch };
+  return { name, args: deserialize(args.json, checkMeta(args.meta), [], noFile), watch };
 }
 
 /** Decodes a multipart body. @throws SvcError as `decodeCall` */
@@ -40,14 +42,32 @@ export function decodeForm(form: FormData, named?: string): ProcedureCall {
   if (files.length > wireLimits.files) {
     throw new SvcError("PAYLOAD_TOO_LARGE", `A call carries at most ${wireLimits.files} files.`);
   }
-  const { json, meta, maps } = parseData(form.get("data"));
-  checkDepth(isObject(json) ? json.args : json);
   const getFile = (index: number) => {
     const file = form.get(String(index));
     return file instanceof Blob ? file : undefined;
   };
-  return asCall(deserialize(json, checkMeta(meta ?? []), checkPaths(maps ?? []), getFile), named);
+  return asCall(decodeWhole(parseData(form.get("data")), getFile), named);
 }
+
+/** A call, or another object of members, that is encoded as a whole. */
+interface Whole {
+  json?: unknown;
+  meta?: unknown;
+  maps?: unknown;
+}
+
+/** Whether the encoding is that of the whole body. `own` are the members that a body has in the other forms. */
+export const isWhole = (body: unknown, own: readonly string[] = ["name", "args"]): body is Whole =>
+  isObject(body) && "json" in body && !own.some((name) => name in body);
+
+/** @throws SvcError BAD_REQUEST for an invalid encoding */
+export function decodeWhole({ json, meta, maps }: Whole, getFile: (index: number) => Blob | undefined): unknown {
+  checkDepth(isObject(json) ? json.args : json);
+  return deserialize(json, checkMeta(meta ?? []), checkPaths(maps ?? []), getFile);
+}
+
+/** A JSON body has no files. */
+export const noFile = (): undefined => undefined;
 
 /** `undefined`: 3 is its code among the types that JSON lacks. */
 const nothing = JSON.stringify({ json: null, meta: [[3]] });
@@ -92,7 +112,7 @@ function isEncoded(args: unknown): args is { json: unknown; meta: unknown[] } {
   return isObject(args) && "json" in args && Array.isArray(args.meta) && Object.keys(args).length === 2;
 }
 
-function parseData(data: FormDataEntryValue | null): { json?: unknown; meta?: unknown; maps?: unknown } {
+function parseData(data: FormDataEntryValue | null): Whole {
   try {
     const parsed: unknown = JSON.parse(typeof data === "string" ? data : "");
     if (isObject(parsed)) return parsed;

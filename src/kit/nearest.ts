@@ -4,6 +4,9 @@
 export const byNearness = (name: string, known: readonly string[]): string[] =>
   known.toSorted((a, b) => distance(name, a) - distance(name, b));
 
+/** Whether a name is a slip of the keyboard away from another. */
+export const isNear = (name: string, other: string): boolean => distance(name, other) <= 2;
+
 /** A hint for an unknown name. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const near = byNearness(name, known).slice(0, 3);

@@ -18,19 +18,9 @@ import {
   scopes,
   unknownMigrations,
 } from "./ledger.ts";
-import { type MigrationFile, readFolder } from "./migration-files.ts";
+import { MigrationError, migrationFailed } from "./migration-error.ts";
+import { type MigrationFile, readFolder, refuseTwins } from "./migration-files.ts";
 import { type Patience, withLocks } from "./migration-locks.ts";
-
-/** Names the file and the place of a failure, with a remedy. */
-export class MigrationError extends Error {
-  override readonly name = "MigrationError";
-  readonly hint: string | undefined;
-
-  constructor(message: string, options: { hint?: string; cause?: unknown } = {}) {
-    super(options.hint ? `${message}\n  ${options.hint}` : message, { cause: options.cause });
-    this.hint = options.hint;
-  }
-}
 
 export interface MigrateOptions extends Patience {
   /** Connection string of an administrator: may create roles and extensions, or already has them. */
@@ -60,6 +50,7 @@ export interface MigrateOptions extends Patience {
  *
  * @returns the files that were applied, in order, as `scope/path`; empty when there was nothing to do
  * @throws MigrationError when a file fails, or when a migration was edited after it had been applied
+ * @throws DefinitionError when a new migration has the number of another one
  */
 export const migrate = (options: MigrateOptions): Promise<string[]> =>
   connected(options, async (client) => {
@@ -187,6 +178,8 @@ class Migration {
     const repeatable = order(await readFolder(`${folder}/sql`));
 
     const fresh = migrations.filter((file) => isNew(scope, file, ledger.migrations));
+    const paths = migrations.map(({ path }) => path);
+    refuseTwins(paths, (path) => fresh.some((file) => file.path === path));
     // A migration may have removed objects of sql/: a dropped table loses its policies silently.
     const changed = (file: MigrationFile) =>
       this.#options.again || fresh.length > 0 || ledger.sql.get(`${scope}/${file.path}`) !== checksum(file.text);
@@ -249,7 +242,7 @@ class Migration {
       else await this.#client.query(file.text);
       await this.#client.query("reset role");
     } catch (error) {
-      throw describe(path, file.text, error);
+      throw migrationFailed(path, file.text, error);
     }
     this.#applied.push(path);
     this.#options.report?.(`applied ${path}`);
@@ -280,19 +273,3 @@ function isNew(scope: Scope, file: MigrationFile, ledger: Map<string, string>): 
     hint: "Restore its text and write a new migration for the change.",
   });
 }
-
-function describe(path: string, text: string, error: unknown): MigrationError {
-  if (!(error instanceof pg.DatabaseError)) return new MigrationError(`${path} failed: ${error}`, { cause: error });
-  const position = Number(error.position);
-  const line = position > 0 ? `:${text.slice(0, position).split("\n").length}` : "";
-  const isLater = error.code === "42883" && /\bmigrations\//.test(path);
-  const isLanguage = error.code === "42704" && path.endsWith("sql/search.sql");
-  const hint = isLater ? laterFunction : isLanguage ? unknownLanguage : error.hint;
-  return new MigrationError(`${path}${line}: ${error.message}`, { ...(hint && { hint }), cause: error });
-}
-
-const unknownLanguage =
-  "A language of searchable(…) does not exist in this database: use one that \\dF in psql lists, such as english, german or simple.";
-
-const laterFunction =
-  "sql/ is applied after the migrations. Create the function in this migration, above its first use. Or delete the migration with its snapshot and generate it again: svc then copies the functions that policies call from sql/.";

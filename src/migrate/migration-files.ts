@@ -1,6 +1,7 @@
 /** Reads the folders that the migrator applies: every `*.sql` below one, sorted by path. */
 import { readdir, readFile } from "node:fs/promises";
-import { join, relative, sep } from "node:path";
+import { basename, join, relative, sep } from "node:path";
+import { DefinitionError } from "../kit/definition-error.ts";
 
 export interface MigrationFile {
   /** Relative to the folder, with forward slashes. */
@@ -27,4 +28,33 @@ export async function readFolder(folder: string): Promise<MigrationFile[]> {
       text: await readFile(path, "utf8"),
     })),
   );
+}
+
+/** The number at the start of a migration's name; undefined without one. */
+export const numberOf = (path: string): string | undefined => /^\d+/.exec(basename(path))?.[0];
+
+/**
+ * Refuses two migrations of one number, such as two branches write: their names would decide which comes first.
+ *
+ * @param paths  of all migrations of a scope, in order
+ * @param isOpen whether a migration may still be renamed: those that were applied keep their names
+ * @throws DefinitionError that names both and the next free number
+ */
+export function refuseTwins(paths: readonly string[], isOpen: (path: string) => boolean): void {
+  const seen = new Map<bigint, string>();
+  for (const path of paths) {
+    const digits = numberOf(path);
+    if (digits === undefined) continue;
+    const twin = seen.get(BigInt(digits));
+    seen.set(BigInt(digits), path);
+    if (twin === undefined || !(isOpen(twin) || isOpen(path))) continue;
+    const last = paths.map((one) => BigInt(numberOf(one) ?? 0)).reduce((one, other) => (one > other ? one : other));
+    const later = basename(isOpen(path) ? path : twin);
+    throw new DefinitionError(`migrations/${twin} and migrations/${path} have the same number.`, {
+      hint:
+        "Rename the one that has not been applied anywhere, such as to " +
+        `${later.replace(/^\d+/, String(last + 1n).padStart(digits.length, "0"))}. If it was generated, delete it ` +
+        "instead, and generate it again: its snapshot lacks the other one.",
+    });
+  }
 }

@@ -3,7 +3,7 @@
  * and its objects in `public`. Roles, extensions, the database itself and objects of others stay.
  */
 import pg from "pg";
-import { MigrationError } from "./migrate.ts";
+import { MigrationError } from "./migration-error.ts";
 
 // Also a graphile_worker schema of another owner: one created before svc would conflict with ours.
 /** SQL for one transaction. */

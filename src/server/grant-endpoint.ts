@@ -1,6 +1,6 @@
 /**
  * `POST /api/realtime/query/authorize`: checks whether the caller may watch a query, and answers with a grant for the
- * socket. Scoped lists always require one.
+ * socket. Scoped lists always require one. A body that is encoded as a whole is answered encoded as a whole.
  * Next hop: `src/realtime/subscription-topics.ts` maps queries to topics, the resource's `authorize` decides.
  */
 import { Router } from "express";
@@ -9,7 +9,7 @@ import { invoke, type Runtime } from "../call/invoke.ts";
 import { parseJson, readBody } from "../http/body.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
 import type { RequestLimits } from "../http/request-limits.ts";
-import { decodeCall } from "../http/wire.ts";
+import { decodeCall, decodeWhole, isWhole, noFile } from "../http/wire.ts";
 import type { Authenticate } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { type Grants, grantLifetime } from "../realtime/grants.ts";
@@ -34,12 +34,8 @@ export function grantEndpoint({ authenticate, grants, rules, runtime, requests }
     const exchange = exchangeOf(response);
     exchange.operation = path;
     const session = await authenticate(request.headers);
-    const { query, args } = Object(parseJson(await readBody(request, maxBody))) as {
-      query?: unknown;
-      args?: unknown;
-    };
+    const { query, args, decoded, whole } = readRequest(parseJson(await readBody(request, maxBody)));
     const user = session?.user.id ?? null;
-    const decoded = decodeCall({ name: typeof query === "string" ? query : "", args }).args;
     const grantable = rules.grantable(query, args, decoded, user);
     const holder = requests.holderOf(request, session);
     await requireAuthorized(runtime, grantable, decoded, { session, requestId: exchange.requestId, holder });
@@ -48,9 +44,17 @@ export function grantEndpoint({ authenticate, grants, rules, runtime, requests }
     const expiresAt = Date.now() + grantLifetime;
     const token = grants.sign({ query: key, subscriptionKey, topics, user, expiresAt });
     const answer = { token, subscriptionKey, policy, expiresAt: new Date(expiresAt).toISOString() };
-    sendJson(response, 200, JSON.stringify(answer));
+    sendJson(response, 200, JSON.stringify(whole ? { json: answer } : answer));
   });
   return router;
+}
+
+/** @returns `args`, of which the query's key is made, and `decoded`, what a handler would get. */
+function readRequest(body: unknown): { query: string; args: unknown; decoded: unknown; whole: boolean } {
+  const whole = isWhole(body, ["query", "args"]);
+  const { query, args } = Object(whole ? decodeWhole(body, noFile) : body) as { query?: unknown; args?: unknown };
+  const name = typeof query === "string" ? query : "";
+  return { query: name, args, decoded: whole ? args : decodeCall({ name, args }).args, whole };
 }
 
 /** @throws SvcError FORBIDDEN, or the error that `authorize` throws */

@@ -156,7 +156,7 @@ function nameIn(start: Buffer): string {
 
 /**
  * Unknown, internal and wrong-kind names get the same answer, so that internal procedures are not disclosed. In
- * development, the hint suggests a name.
+ * development, the hint says what the name is, or suggests one.
  */
 export function findProcedure({ procedures, runtime }: ProcedureTransport, name: string, kind: ProcedureKind) {
   const procedure = procedures.get(name);
@@ -168,15 +168,17 @@ export function findProcedure({ procedures, runtime }: ProcedureTransport, name:
   });
 }
 
-/** Internal procedures cannot be called from outside, so they are not suggested. */
+/** Internal procedures cannot be called from outside, so they are not suggested for another name. */
 function probable(procedures: ProcedureDefinition[], name: string, kind: ProcedureKind): string | undefined {
-  const open = procedures.filter((procedure) => procedure.kind !== "internal");
-  const same = open.find((procedure) => procedure.name === name);
+  const same = procedures.find((procedure) => procedure.name === name);
+  if (same?.kind === "internal") {
+    return `${name} is internal: only the scheduler, crons and workflows run it. For clients, define a query or mutation.`;
+  }
   if (same) return `${name} is a ${same.kind}: send it to /api/${same.kind}.`;
   if (name.length > 128) return undefined;
   const [nearest] = byNearness(
     name,
-    open.filter((procedure) => procedure.kind === kind).map((procedure) => procedure.name),
+    procedures.filter((procedure) => procedure.kind === kind).map((procedure) => procedure.name),
   );
   return nearest && `Did you mean ${nearest}? Clients may call what defineApi() lists under procedures.`;
 }

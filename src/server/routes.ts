@@ -21,13 +21,22 @@ import type { ProcedureTransport } from "./procedures.ts";
 
 export type RouteTransport = Pick<ProcedureTransport, "authenticate" | "runtime" | "requests" | "limits">;
 
-/** A router for all routes of the application. */
+/** A router for all routes of the application. Fixed segments win over parameters, in whatever order they are registered. */
 export function applicationRoutes(routes: readonly RouteDefinition[], transport: RouteTransport): Router {
   // Strict paths: /api/a and /api/a/ differ, and so does letter case.
   const router = Router({ caseSensitive: true, strict: true });
-  for (const route of routes) router[route.verb](route.path, routeEndpoint(route, transport));
+  for (const route of routes.toSorted((a, b) => shapeOf(a.path).localeCompare(shapeOf(b.path)))) {
+    router[route.verb](route.path, routeEndpoint(route, transport));
+  }
   return router;
 }
+
+/** A digit for each segment. No two routes of one method have the same segments, so those of one shape do not compete. */
+const shapeOf = (path: string): string =>
+  path
+    .split("/")
+    .map((segment) => (segment.startsWith(":") ? "1" : "0"))
+    .join("");
 
 interface Answer extends Required<Pick<RouteResult, "status" | "headers">> {
   body: string | Uint8Array | ReadableStream | StreamBody | undefined;

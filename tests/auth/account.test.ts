@@ -170,7 +170,7 @@ describe("a deleted user", () => {
     const answer = await server.post("/delete-user", { password: ann.password }, { bearer: body.sessionToken });
     expect(answer).toMatchObject({
       status: 409,
-      body: { code: "CONFLICT", error: expect.stringMatching(/refers to/) },
+      body: { code: "CONFLICT", error: expect.stringMatching(/refer to this account/) },
     });
     expect(answer.text).not.toMatch(/invoice|fkey/);
     expect(await isAlive(body)).toBe(true);

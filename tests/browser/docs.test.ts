@@ -39,20 +39,20 @@ if (!chromiumPath) {
     const docs = await sectionOf(page, "Docs", "Ask the docs");
     await docs.getByText(/^\d+ documents$/).waitFor();
 
-    await ask(page, "A transaction that rolls back is never told.");
+    await ask(page, "A transaction that rolls back never sends events.");
     await docs.getByText("The documents say so.").waitFor();
     const passage = docs.getByRole("listitem").filter({ hasText: "Says so" }).first();
     // Its score, and the sentence as a snippet. Its citation opens the section, in which the sentence is marked.
     await passage.getByText(/^\d+% of your words/).waitFor();
-    await passage.locator("blockquote", { hasText: "A transaction that rolls back is never told." }).waitFor();
+    await passage.locator("blockquote", { hasText: "A transaction that rolls back never sends events." }).waitFor();
     await passage.getByText("Realtime › What is told to whom").click();
-    await passage.locator("mark", { hasText: "A transaction that rolls back is never told." }).waitFor();
+    await passage.locator("mark", { hasText: "A transaction that rolls back never sends events." }).waitFor();
     expect(await barriers(page)).toEqual([]);
 
-    await ask(page, "A transaction that rolls back is always told.");
+    await ask(page, "A transaction that rolls back always sends events.");
     await docs.getByText("The documents do not say so.").waitFor();
 
-    await ask(page, "How many characters does a password have?");
+    await ask(page, "How does a user reset a forgotten password?");
     await docs
       .getByText(/password/i)
       .first()

@@ -57,7 +57,7 @@ if (!process.env.PICTURES || !chromiumPath) {
 
     await goTo(ada, "Docs", "Ask the docs");
     await ada.getByText(/^\d+ documents$/).waitFor();
-    await ada.getByRole("searchbox").fill("A transaction that rolls back is never told.");
+    await ada.getByRole("searchbox").fill("A transaction that rolls back never sends events.");
     await ada.keyboard.press("Enter");
     await ada.getByText("The documents say so.").waitFor();
     await ada.getByText("Realtime › What is told to whom").first().click();

@@ -143,7 +143,7 @@ describe("what is found in a plan", () => {
 
   test("a policy that asks once for every row, and not one that is wrapped", async () => {
     const perRow =
-      /^policy_per_row Seq Scan on public\.entries: the policy bare of public\.entries works out (\S+) once for/;
+      /^policy_per_row Seq Scan on public\.entries: the policy bare of public\.entries evaluates (\S+) once per row/;
     expect((await found("table entries", { as: ann })).filter((one) => perRow.test(one))).toEqual([]);
     const own = await found("select from entries where user_id = svc.current_user_id()", { as: ann });
     expect(own.filter((one) => one.startsWith("policy_per_row"))).toEqual([]);

@@ -89,6 +89,30 @@ describe("svc migrate status", () => {
     await writeFile(path, text);
   });
 
+  test("tells what a branch took away in the same words as prepare, doctor, drift and generate do", async () => {
+    const added = join(app, "migrations/9000_of_a_branch.sql");
+    await writeFile(added, "create table public.of_a_branch (id int);");
+    expect((await migrate([])).code).toBe(0);
+    await rm(added);
+    const words =
+      "This database has a migration whose file is gone: migrations/9000_of_a_branch.sql.\n" +
+      "  Another branch has the file, or it was deleted. Bring it back";
+    for (const [args, code] of [
+      [["migrate", "status"], 1],
+      [["doctor"], 1],
+      [["db", "drift"], 1],
+      [["migrate", "generate", "--baseline"], 0],
+      [["prepare"], 0],
+    ] as const) {
+      const ended = await svc(db, app, [...args]).ended;
+      const output = (ended.out + ended.error).replaceAll("\n        ", "\n");
+      expect(output, args.join(" ")).toContain(words);
+      expect(ended.code, output).toBe(code);
+    }
+    await db.sql("delete from svc_private.applied_migrations where name = '9000_of_a_branch.sql'");
+    await rm(join(app, "migrations/meta"), { recursive: true });
+  }, 120_000);
+
   test("names the queue where its schema is of an older revision", async () => {
     const [latest] = await db.sql(
       "delete from graphile_worker.migrations where id = (select max(id) from graphile_worker.migrations) returning *",

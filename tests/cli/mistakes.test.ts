@@ -4,10 +4,11 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { database } from "../support/database.ts";
+import { type Database, database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
 const db = database("template1");
+const migrated = database("template1");
 let folder: string;
 
 const good = {
@@ -46,18 +47,19 @@ interface Ended {
   output: string;
 }
 
+const urls = (target: Database) => ({
+  DATABASE_URL: target.url("request"),
+  DATABASE_SYSTEM_URL: target.url("system"),
+  DATABASE_AUTH_URL: target.url("auth"),
+  DATABASE_ADMIN_URL: target.url("admin"),
+  DATABASE_REPLICATION_URL: target.url("replication"),
+});
+
 /** Runs `svc` in the folder. @param env overrides a working DATABASE_URL */
 function svc(args: string[], env: Record<string, string> = {}): Promise<Ended> {
-  const databases = {
-    DATABASE_URL: db.url("request"),
-    DATABASE_SYSTEM_URL: db.url("system"),
-    DATABASE_AUTH_URL: db.url("auth"),
-    DATABASE_ADMIN_URL: db.url("admin"),
-    DATABASE_REPLICATION_URL: db.url("replication"),
-  };
   const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args], {
     cwd: folder,
-    env: { ...process.env, PORT: "0", ...databases, ...env },
+    env: { ...process.env, PORT: "0", ...urls(db), ...env },
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
@@ -251,4 +253,29 @@ describe("in the surroundings", () => {
   test("svc init refuses a folder that holds something", async () => {
     expectExplained(await svc(["init", "."]), "is not empty", "Choose another folder");
   });
+});
+
+test("a generated migration that cannot be applied is not left standing", async () => {
+  const schema = good["backend/schema.ts"].replace("pgTable,", "integer, pgTable, pgView,");
+  const view = (source: string) =>
+    `${schema}\nimport { sql } from "drizzle-orm";\nexport const seen = pgView("seen", { id: integer("id") }).as(sql.raw("select id from ${source}"));`;
+  await write({ "backend/schema.ts": view("nowhere") });
+  expectExplained(
+    await svc(["prepare"], urls(migrated)),
+    /application\/migrations\/0001_create_notes\.sql:\d+: relation "nowhere" does not exist/,
+    "migrations/0001_create_notes.sql and migrations/meta/0001_snapshot.json were deleted again. Correct the schema;",
+  );
+  await write({ "backend/schema.ts": view("public.notes") });
+  const { code, output } = await svc(["prepare"], urls(migrated));
+  expect(code, output).toBe(0);
+  expect(output).toContain("applied migrations/0001_create_notes.sql");
+}, 60_000);
+
+test("two migrations of one number are refused when the next one is generated", async () => {
+  await write({ "migrations/0007_ours.sql": "select 1;", "migrations/0007_theirs.sql": "select 2;" });
+  expectExplained(
+    await svc(["migrate", "generate"]),
+    "migrations/0007_ours.sql and migrations/0007_theirs.sql have the same number.",
+    "Rename the one that has not been applied anywhere, such as to 0008_theirs.sql.",
+  );
 });

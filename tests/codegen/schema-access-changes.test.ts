@@ -1,9 +1,20 @@
 // If this file fails, a generated migration omits policies, privileges, constraints or options of views.
 import { openRls } from "@svc/core";
-import { integer, pgSchema, pgTable, primaryKey, serial, text, uuid } from "drizzle-orm/pg-core";
+import { sql } from "drizzle-orm";
+import { integer, pgPolicy, pgRole, pgSchema, pgTable, primaryKey, serial, text, uuid } from "drizzle-orm/pg-core";
 import { describe, expect, test } from "vitest";
 import { apply, type Change, emptyDatabase, evolution, expectSame, migrationsOf } from "./evolution.ts";
-import { constrained, constrainedOtherwise, notes, owned, policies, table, titles, withView } from "./schemas.ts";
+import {
+  constrained,
+  constrainedOtherwise,
+  notes,
+  owned,
+  policies,
+  table,
+  titles,
+  viewsOnViews,
+  withView,
+} from "./schemas.ts";
 
 evolution();
 
@@ -68,10 +79,49 @@ const changes: Record<string, Change> = {
     from: { schema: { ...notes, titles: titles(true) } },
     to: { schema: { ...notes, titles: titles(true, true) } },
   },
+  "a view changes that other views read": {
+    from: { schema: viewsOnViews("select id, title from notes") },
+    to: { schema: viewsOnViews("select id, upper(title) as title from notes") },
+    seed: "insert into notes (title) values ('kept')",
+    rows: { query: "select title from brief", are: [{ title: "KEPT" }] },
+  },
+  "a table changes that views read through a view": {
+    from: { schema: viewsOnViews("select id, title from notes", { rank: integer("rank") }) },
+    to: { schema: viewsOnViews("select id, title from notes") },
+    seed: "insert into notes (title) values ('kept')",
+    rows: { query: "select title from brief", are: [{ title: "kept" }] },
+  },
+  "views that read each other are added": {
+    from: { schema: { notes: viewsOnViews("").notes } },
+    to: { schema: viewsOnViews("select id, title from notes") },
+  },
+  "views that read each other go": {
+    from: { schema: viewsOnViews("select id, title from notes") },
+    to: { schema: { notes: viewsOnViews("").notes } },
+  },
 };
 
 describe("after a generated migration the database is the same as one made anew, when", () => {
   test.each(Object.entries(changes))("%s", (_name, change) => expectSame(change));
+});
+
+test("what a helper's options declare is no finding of the linter", async () => {
+  const schema = {
+    notes: owned({}, { read: "public" }),
+    guestbook: table("guestbook"),
+    board: table("board", {}, () => openRls({ read: "anyone", write: "authenticated" })),
+    told: table("told", {}, () => [
+      pgPolicy("select_told", { for: "select", to: pgRole("svc_anonymous").existing(), using: sql`true` }),
+    ]),
+  };
+  const [text = ""] = await migrationsOf({ schema });
+  const db = await emptyDatabase();
+  await apply(db, [text]);
+  const found = await db.sql(
+    "select rule, name from svc_private.lint_schema() where name ~ 'notes|guestbook|board|told'",
+  );
+  // The author's own policy says nothing.
+  expect(found).toEqual([{ rule: "world_readable_table", name: "select_told on public.told" }]);
 });
 
 test("a schema of the application's own is the administrator's to create, and then requests are let in", async () => {

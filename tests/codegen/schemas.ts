@@ -147,3 +147,23 @@ export function fields(additionalFields: NonNullable<NonNullable<AuthDefinitionU
   return { user: { additionalFields } };
 }
 type AuthDefinitionUser = NonNullable<Version["auth"]>["user"];
+
+/**
+ * Views that read views, declared in an order in which they cannot be made: `annotated` and `brief` read `current`, which
+ * reads `notes`, and `annotated` has a column that is called as a view that reads it.
+ */
+export function viewsOnViews(current: string, columns: { rank?: ReturnType<typeof integer> } = {}) {
+  const notes = pgTable("notes", { id: serial("id").primaryKey(), title: text("title"), ...columns }, () => [
+    pgPolicy("reading", { for: "select", using: sql`true` }),
+  ]);
+  const view = (name: string, query: string) =>
+    pgView(name, { id: integer("id"), title: text("title") })
+      .with({ securityInvoker: true })
+      .as(sql.raw(query));
+  return {
+    annotated: view("annotated", `select id, title as brief, title from public.current_notes`),
+    brief: view("brief", `select a.id, a.title from annotated a join current_notes c on c.id = a.id`),
+    current: view("current_notes", current),
+    notes,
+  };
+}

@@ -118,6 +118,41 @@ describe("production", () => {
     expect(await load("{}", env)).toMatchObject({ production: true, auth: { secrets: [secret] } });
   });
 
+  it("is told of everything that is missing at once", async () => {
+    const text = await refusal("{}", { NODE_ENV: "production" });
+    expect(text).toContain("environment: AUTHLIB_SECRET: is required in production");
+    expect(text).toContain("environment: DATABASE_URL: is required in production");
+  });
+
+  it.each([
+    ["AUTHLIB_SECRT", "AUTHLIB_SECRET"],
+    ["AUTLIB_SECRET", "AUTHLIB_SECRET"],
+    ["DATABSE_URL", "DATABASE_URL"],
+    ["DATABASE_SYTEM_URL", "DATABASE_SYSTEM_URL"],
+    ["SVC_ALLOWED_HOST", "SVC_ALLOWED_HOSTS"],
+    ["LOG_LEVLE", "LOG_LEVEL"],
+  ])("refuses %s, which is a slip of %s", async (name, meant) => {
+    const text = await refusal("{}", {
+      ...env,
+      ...(meant === "AUTHLIB_SECRET" && { AUTHLIB_SECRET: "" }),
+      [name]: "hunter2",
+    });
+    expect(text).toContain(`environment: ${name}: is not a variable of svc; did you mean ${meant}?`);
+    expect(text).not.toContain("hunter2");
+  });
+
+  it("takes no offence at the variables of other programs", async () => {
+    const others = {
+      XAI_API_KEY: "x",
+      PORTS: "1",
+      HOST: "a",
+      NODE_ENVS: "b",
+      DATABASE_URLS: "c",
+      SVC_POSTGRES: "auto",
+    };
+    await load("{}", { ...env, PORT: "4000", NODE_ENV: "production", DATABASE_URL: "postgres://a@b/c", ...others });
+  });
+
   it("needs https for every origin but this machine's", async () => {
     expect(await refusal('{ frontendOrigins: ["http://a.example.com"] }', env)).toContain(
       "frontendOrigins[0]: uses http",

@@ -3,7 +3,7 @@ import { integer, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { DriftError } from "../../src/crud/fingerprints.ts";
-import { defineApi, v } from "../../src/index.ts";
+import { createSvc, defineApi, v } from "../../src/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
 import { apiWith, TestService } from "../support/service.ts";
@@ -45,6 +45,22 @@ describe("what is no mistake", () => {
     expect(methods({ crud: { notes: crud }, procedures: { notes: crud } })).toEqual([all]);
     const beside = api({ crud: { notes: crud }, procedures: { notes: { count: ask("notes.count") } } });
     expect(ownNames(beside)).toEqual([...all.slice(1).map((method) => `notes.${method}`), "notes.count"]);
+  });
+  test("a procedure without a name, which has that of its place", () => {
+    const count = () => procedure.query.handler(() => 1);
+    expect(ownNames(defineApi({ procedures: { count: count(), notes: { count: count() } } }))).toEqual([
+      "count",
+      "notes.count",
+    ]);
+  });
+  test("the builders that createSvc returns", () => {
+    const svc = createSvc({ schema: { notes } });
+    const made = defineApi({
+      procedures: { notes: svc.createCrud(notes), count: svc.procedure.query.handler(() => 1) },
+      httpRoutes: { feed: svc.httpRoute.get.path("/feed").handler(() => ({ body: "" })) },
+    });
+    expect(ownNames(made)).toContain("count");
+    expect(made["~svc"]).toMatchObject({ routes: [{ path: "/feed" }], crud: [{ prefix: "notes" }] });
   });
   test("an id that nothing makes, of a resource that creates nothing", () => {
     const seats = pgTable("seats", { id: integer("id").primaryKey() }, open);

@@ -1,7 +1,7 @@
 // If this file fails, a mistake in an application's definitions causes an unclear error at run time, or none.
 import { integer, pgTable, serial } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
-import { DefinitionError, v } from "../../src/index.ts";
+import { cron, DefinitionError, v } from "../../src/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
 import { api, ask, at, createCrud, httpRoute, open, procedure, schema } from "./builders.ts";
 
@@ -11,10 +11,33 @@ const prefixHint = "Use a letter or _, then letters, digits or _; at most 50 cha
 
 const mistakes: [what: string, make: () => unknown, message: string, hint?: string][] = [
   [
-    "a procedure without a name",
-    () => procedure.query.handler(() => 1),
-    "A query has no name.",
-    'Call .name("module.operation") on it first.',
+    "a procedure without a name, in a place that cannot be one",
+    () => api({ procedures: { "open-count": procedure.query.handler(() => 1) } }),
+    '"open-count" cannot be the name of a procedure.',
+    'Use words of letters, digits and _ joined by dots, such as "tasks.openCount"; at most 128 characters.',
+  ],
+  [
+    "a procedure without a name that only a cron has",
+    () =>
+      api({
+        crons: {
+          c: cron
+            .name("c")
+            .daily({ hour: 3 })
+            .handler(procedure.internal.handler(() => {})),
+        },
+      }),
+    'The procedure of the cron "c" has no name.',
+    'Register it under procedures, or call .name("module.operation") on it.',
+  ],
+  [
+    "a procedure without a name in two places",
+    () => {
+      const count = procedure.query.handler(() => 1);
+      return api({ procedures: { a: count, b: count } });
+    },
+    'Two procedures are named "a"; the second is procedures.b.',
+    "Give one of them another .name(), or its createCrud() another { prefix }.",
   ],
   [
     "a route without a path",
@@ -136,7 +159,7 @@ const mistakes: [what: string, make: () => unknown, message: string, hint?: stri
     "procedures nested too deep",
     () => api({ procedures: { a: { b: { c: ask("x.y") } } } }),
     "procedures.a.b is a folder inside a folder.",
-    "Procedures are nested one level deep. The keys only register: the names decide what clients call.",
+    "Procedures are nested one level deep. For a longer name, call .name() on the procedure.",
   ],
   [
     "parts of two createCruds of one prefix",

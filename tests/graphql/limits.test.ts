@@ -33,7 +33,7 @@ const refused: [title: string, query: string, message: RegExp][] = [
   [
     "fragments in a circle",
     "{ notes { ...a } } fragment a on NoteConnection { ...b } fragment b on NoteConnection { ...a }",
-    /circle/,
+    /cycle/,
   ],
   ["fragments that multiply", bomb, /fields; 400 are allowed/],
   [
@@ -52,7 +52,7 @@ const refused: [title: string, query: string, message: RegExp][] = [
     /not clear which operation/,
   ],
   ["nothing", "", /Syntax Error/],
-  ["a subscription", "subscription { notes { nodes { id } } }", /no subscriptions here/],
+  ["a subscription", "subscription { notes { nodes { id } } }", /no subscriptions/],
   [
     "thousands of orders",
     `{ notes(first: 1, orderBy: [${"TITLE_ASC ".repeat(6000)}]) { nodes { id } } }`,

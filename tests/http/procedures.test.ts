@@ -232,15 +232,27 @@ describe("what cannot be called", () => {
   test.for([
     ["/api/query", "wire.aks", "Did you mean wire.ask?"],
     ["/api/query", "wire.echo", "wire.echo is a mutation: send it to /api/mutation."],
-    ["/api/mutation", "wire.hidden", "Did you mean wire."],
+    ["/api/query", "wire.hiden", "Did you mean wire.ask?"],
   ] as const)(
-    "while developing, %s says of %s what was meant, and nothing of what is internal",
+    "while developing, %s says of %s what was meant, and suggests nothing internal",
     async ([path, name, hint]) => {
       const { status, body } = await svc.post(path, { name }, null);
       expect([status, body.hint]).toEqual([404, expect.stringContaining(hint)]);
       expect(body.hint).not.toContain("wire.hidden");
     },
   );
+
+  test("while developing, an internal procedure is named as such", async () => {
+    for (const path of ["/api/query", "/api/mutation"]) {
+      const { status, body } = await svc.post(path, { name: "wire.hidden" }, null);
+      expect([status, body.code, body.hint]).toEqual([
+        404,
+        "NOT_FOUND",
+        "wire.hidden is internal: only the scheduler, crons and workflows run it. For clients, define a query or mutation.",
+      ]);
+    }
+    expect(calls).toBe(0);
+  });
 
   test.for<Record<string, string>>([
     {},

@@ -64,8 +64,22 @@ export const bodies: Record<
   noJson: () => ({ body: { n: 1n } }),
   badHeader: () => ({ headers: { "x-bad": "a\r\nset-cookie: b" }, body: "x" }),
 };
+/** In the order in which they would hide each other. */
+const places = Object.fromEntries(
+  ["/api/places/:a/:b", "/api/places/:a", "/api/places/:a/new", "/api/places/near", "/api/places/near/:b"].map(
+    (path) => [
+      path,
+      httpRoute.get
+        .path(path)
+        .allowAnonymous()
+        .handler(() => ({ body: path })),
+    ],
+  ),
+);
+
 export const httpRoutes = {
   ...byVerb,
+  ...places,
   checkedBody: httpRoute.post
     .path("/api/checked-body")
     .allowAnonymous()

@@ -282,3 +282,14 @@ test("a header sent twice arrives joined", async () => {
   });
   expect(noticed.arrived?.request.headers["x-twice"]).toBe("a, b");
 });
+
+test.for([
+  ["/api/places/near", "/api/places/near"],
+  ["/api/places/far", "/api/places/:a"],
+  ["/api/places/near/1", "/api/places/near/:b"],
+  ["/api/places/near/new", "/api/places/near/:b"],
+  ["/api/places/far/new", "/api/places/:a/new"],
+  ["/api/places/far/1", "/api/places/:a/:b"],
+] as const)("a fixed segment wins over a parameter: %s", async ([path, route]) => {
+  expect(await svc.fetch(path)).toMatchObject({ status: 200, body: route });
+});

@@ -56,6 +56,7 @@ const others = [
   "post /api/graphql",
   "get /api/graphql",
   "post /api/mutation",
+  "post /api/batch",
   "get /api/storage/{id}",
   "head /api/storage/{id}",
   "post /api/storage/uploads",

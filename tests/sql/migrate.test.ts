@@ -108,7 +108,7 @@ describe("migrate", () => {
     await migrate({ adminUrl, platform: root });
     const before = await dumpSchema(adminUrl);
     const folder = await application();
-    await writeFile(join(folder, "migrations/0002_slow.sql"), "create table slow (id int); select pg_sleep(60);");
+    await writeFile(join(folder, "migrations/0009_slow.sql"), "create table slow (id int); select pg_sleep(60);");
 
     const child = fork(join(root, "tests/support/migrate-child.ts"), [adminUrl, root, folder], { stdio: "ignore" });
     const ended = new Promise((resolve) => child.once("exit", resolve));
@@ -132,10 +132,10 @@ describe("migrate", () => {
   test("an error in the last file undoes the first, and says where it is", async () => {
     const adminUrl = await empty();
     const folder = await application();
-    await writeFile(join(folder, "migrations/0002_wrong.sql"), "create table ok (id int);\n\nselect nonsense;\n");
+    await writeFile(join(folder, "migrations/0009_wrong.sql"), "create table ok (id int);\n\nselect nonsense;\n");
 
     const attempt = migrate({ adminUrl, platform: root, application: folder });
-    await expect(attempt).rejects.toThrow('application/migrations/0002_wrong.sql:3: column "nonsense" does not exist');
+    await expect(attempt).rejects.toThrow('application/migrations/0009_wrong.sql:3: column "nonsense" does not exist');
     // The application's scope failed: the platform's transaction was committed before.
     expect(await rows(adminUrl, "select 1 from pg_class where relname = 'notes' and relkind = 'r'")).toEqual([]);
     expect(await rows(adminUrl, "select 1 from svc_private.applied_migrations where scope = 'application'")).toEqual(
@@ -162,6 +162,26 @@ describe("migrate", () => {
     await expect(migrate({ adminUrl, platform: root, application: folder })).rejects.toThrow(
       /0001_create_fixture\.sql was edited after it had been applied/,
     );
+  });
+
+  test("two new migrations of one number are refused, also beside one that was applied; two that were are not", async () => {
+    const adminUrl = await empty();
+    const folder = await application();
+    const target = { adminUrl, platform: root, application: folder };
+    await migrate(target);
+    await writeFile(join(folder, "migrations/0001_twin.sql"), "create table public.twin (id int);");
+    await expect(migrate(target)).rejects.toThrow(
+      /migrations\/0001_create_fixture\.sql and migrations\/0001_twin\.sql have the same number\.\n {2}Rename .* such as to \d{4}_twin\.sql\./,
+    );
+    expect(await rows(adminUrl, "select to_regclass('public.twin') as found")).toEqual([{ found: null }]);
+
+    const { checksum } = await import("../../src/migrate/ledger.ts");
+    await execute(
+      adminUrl,
+      `insert into svc_private.applied_migrations (scope, name, checksum)
+       values ('application', '0001_twin.sql', '${checksum("create table public.twin (id int);")}')`,
+    );
+    expect(await migrate(target)).toEqual([]);
   });
 
   test("a policy removed from its file is removed from the database", async () => {

@@ -2,10 +2,9 @@
 import { createAuthClient, createSvcClient, SvcError } from "@svc/client";
 import { api } from "./svc/api.ts";
 
-// Developing, the page comes from Vite and the API from svc; built, both come from svc.
-const baseUrl = import.meta.env.DEV ? "http://localhost:4000" : "";
-const auth = createAuthClient(baseUrl);
-const client = createSvcClient({ api, baseUrl, auth });
+// The service answers below the page's own address: behind Vite's server while developing, alone when it is built.
+const auth = createAuthClient("");
+const client = createSvcClient({ api, baseUrl: "", auth });
 
 const element = <E extends HTMLElement>(id: string) => document.getElementById(id) as E;
 const problem = element("problem");

@@ -7,6 +7,7 @@ import { megabytes, takeBackup } from "../../backup/take.ts";
 import { createDriver } from "../../storage/storage.ts";
 import { cwdArgument, readConfig, run, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
+import { conclude } from "../output.ts";
 import { stopSignals } from "../signal.ts";
 import { version } from "../version.ts";
 
@@ -40,7 +41,10 @@ export const dbBackup = defineCommand({
           report: say,
           signal: stop.signal,
         });
-        say(`${args.folder}: ${tables.length} tables, ${files.count} files, ${megabytes(dump.size + files.bytes)}.`);
+        conclude(
+          { folder: args.folder, tables: tables.length, files, bytes: dump.size + files.bytes },
+          `${args.folder}: ${tables.length} tables, ${files.count} files, ${megabytes(dump.size + files.bytes)}.`,
+        );
         if (files.damaged === 0) return;
         say(`${files.damaged} files were missing or damaged before: see svc storage verify.`);
         process.exitCode = 1;

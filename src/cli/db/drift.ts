@@ -5,8 +5,10 @@
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { type Difference, findDrift } from "../../migrate/drift.ts";
 import { migrationStatus } from "../../migrate/migration-status.ts";
+import { explainVanished, vanishedOf } from "../../migrate/vanished.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
+import { during, print } from "../output.ts";
 import { paint } from "../table.ts";
 
 export const dbDrift = defineCommand({
@@ -20,7 +22,6 @@ export const dbDrift = defineCommand({
     json: {
       type: "boolean",
       description: "A JSON array of {state, object, kind, part, expected, found, remedy}.",
-      default: false,
     },
   },
   run: ({ args }) =>
@@ -29,10 +30,10 @@ export const dbDrift = defineCommand({
       await withDatabase(config, { logins: "admin" }, async (cluster) => {
         const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
         await refuseUnapplied(target);
-        const differences = await findDrift({ ...target, scratchUrl: config.database?.scratch ?? null });
-        process.stdout.write(
-          args.json ? `${JSON.stringify(differences, null, 2)}\n` : differences.map(describe).join("\n"),
+        const differences = await during("Applying the files to an empty database, to compare", () =>
+          findDrift({ ...target, scratchUrl: config.database?.scratch ?? null }),
         );
+        print(differences, () => differences.map(describe).join("\n"));
         say(summary(differences));
         if (differences.length > 0) process.exitCode = 1;
       });
@@ -43,6 +44,11 @@ export const dbDrift = defineCommand({
 async function refuseUnapplied(target: Parameters<typeof migrationStatus>[0]): Promise<void> {
   const files = (await migrationStatus(target)).filter(({ state }) => state !== "applied");
   if (files.length === 0) return;
+  const vanished = vanishedOf(files.filter(({ state }) => state === "missing").map(({ path }) => path));
+  if (vanished.length > 0) {
+    const { message, hint } = explainVanished(vanished);
+    throw new DefinitionError(message, { hint });
+  }
   throw new DefinitionError(`${files.length} files differ from what is applied here, such as ${files[0]?.path}.`, {
     hint: "`svc migrate status` lists them; `svc migrate` applies what is pending. Then run `svc db drift` again.",
   });

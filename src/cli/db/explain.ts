@@ -8,6 +8,7 @@ import { DefinitionError } from "../../kit/definition-error.ts";
 import { cwdArgument, readConfig, run, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { wholeNumber } from "../inspect.ts";
+import { print } from "../output.ts";
 import { paint } from "../table.ts";
 import { explainList, isList } from "./explain-list.ts";
 import { checkStatement, explainStatement } from "./explain-statement.ts";
@@ -35,7 +36,7 @@ export const dbExplain = defineCommand({
       default: false,
     },
     timeout: { type: "string", description: "Timeout in seconds. (Default: 60)", default: "60" },
-    json: { type: "boolean", description: "{as, analyzed, plans, findings} as JSON, for programs.", default: false },
+    json: { type: "boolean", description: "{as, analyzed, plans, findings} as JSON, for programs." },
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
@@ -54,10 +55,8 @@ export const dbExplain = defineCommand({
           : [await connected(url, (client) => explainStatement(client, asked))];
         const findings = await connected(cluster.urls.system, (client) => findInPlans(plans, client));
         say(`As ${who}.`);
-        if (args.json) {
-          const shown = { as: who, analyzed: args.analyze, plans, findings };
-          process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
-        } else process.stdout.write(`${plans.map(describe).join("\n")}${findings.map(line).join("")}`);
+        const value = { as: who, analyzed: args.analyze, plans, findings };
+        print(value, () => `${plans.map(describe).join("\n")}${findings.map(line).join("")}`);
       });
     }),
 });

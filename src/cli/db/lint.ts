@@ -5,6 +5,7 @@
 import { cwdArgument, run, say } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { oneOf, withSystem } from "../inspect.ts";
+import { during, print } from "../output.ts";
 import { paint } from "../table.ts";
 
 interface Finding {
@@ -32,16 +33,18 @@ export const dbLint = defineCommand({
       default: "info",
     },
     strict: { type: "boolean", description: "Exit code 1 for warnings too.", default: false },
-    json: { type: "boolean", description: "A JSON array of {severity, rule, name, problem, remedy}.", default: false },
+    json: { type: "boolean", description: "A JSON array of {severity, rule, name, problem, remedy}." },
   },
   run: ({ args }) =>
     run(args.cwd, () => {
       const least = severities.indexOf(oneOf("level", args.level, severities) as Severity);
       return withSystem(args.cwd, async (pool) => {
-        const { rows } = await pool.query<Finding>("select * from svc_private.lint_schema()");
+        const { rows } = await during("Looking through the schema", () =>
+          pool.query<Finding>("select * from svc_private.lint_schema()"),
+        );
         const found = severities.flatMap((severity) => rows.filter((finding) => finding.severity === severity));
         const listed = found.filter(({ severity }) => severities.indexOf(severity) <= least);
-        process.stdout.write(args.json ? `${JSON.stringify(listed, null, 2)}\n` : listed.map(describe).join("\n"));
+        print(listed, () => listed.map(describe).join("\n"));
         say(summary(found));
         const limit = args.strict ? ["error", "warning"] : ["error"];
         if (found.some(({ severity }) => limit.includes(severity))) process.exitCode = 1;

@@ -8,21 +8,20 @@ import { DefinitionError } from "../../kit/definition-error.ts";
 import { cwdArgument, run, say } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { limitArgument, wholeNumber, withSystem } from "../inspect.ts";
+import { output, printJson } from "../output.ts";
 import { table, time } from "../table.ts";
 
 type Row = Record<string, unknown>;
 
-const jsonArgument = { json: { type: "boolean", description: "As JSON, for programs.", default: false } } as const;
-
 export const dbSlow = defineCommand({
   meta: { name: "slow", description: "List statements by total time. Needs pg_stat_statements." },
-  args: { ...cwdArgument, ...limitArgument, ...jsonArgument },
+  args: { ...cwdArgument, ...limitArgument },
   run: ({ args }) =>
     run(args.cwd, () => {
       const limit = wholeNumber("limit", args.limit);
       return withSystem(args.cwd, async (pool) => {
         const rows = await ask(pool, "select * from svc_private.slow_statements($1)", [limit]);
-        if (args.json) return print(rows);
+        if (output.json) return printJson(rows);
         show(["calls", "total ms", "mean ms", "longest ms", "rows each", "hit %", "role", "statement"], rows);
       });
     }),
@@ -33,13 +32,13 @@ export const dbLocks = defineCommand({
     name: "locks",
     description: "Show sessions that wait for locks, who blocks them, and transactions that stay open.",
   },
-  args: { ...cwdArgument, ...jsonArgument },
+  args: { ...cwdArgument },
   run: ({ args }) =>
     run(args.cwd, () =>
       withSystem(args.cwd, async (pool) => {
         const blocked = await ask(pool, "select * from svc_private.ops_blocked");
         const open = await ask(pool, "select * from svc_private.ops_long_transactions");
-        if (args.json) return print({ blocked, open });
+        if (output.json) return printJson({ blocked, open });
         const heads = new Set(blocked.map(({ head }) => head));
         for (const head of heads) process.stdout.write(chain(blocked.filter((row) => row.head === head)));
         if (blocked.length === 0) process.stdout.write("No session waits for a lock.\n");
@@ -65,7 +64,7 @@ function chain(rows: Row[]): string {
 
 export const dbStats = defineCommand({
   meta: { name: "stats", description: "Show sizes, dead rows, indexes, replication slots and reads from memory." },
-  args: { ...cwdArgument, ...limitArgument, ...jsonArgument },
+  args: { ...cwdArgument, ...limitArgument },
   run: ({ args }) =>
     run(args.cwd, () => {
       const limit = wholeNumber("limit", args.limit);
@@ -74,7 +73,7 @@ export const dbStats = defineCommand({
         const tables = await ask(pool, "select * from svc_private.ops_tables limit $1", [limit]);
         const indexes = await ask(pool, "select * from svc_private.ops_indexes limit $1", [limit]);
         const slots = await ask(pool, "select * from svc_private.ops_slots");
-        if (args.json) return print({ database, tables, indexes, slots });
+        if (output.json) return printJson({ database, tables, indexes, slots });
         say(describe(database ?? {}));
         const head = ["table", "rows", "total", "indexes", "dead", "dead %", "vacuumed", "analysed", "whole scans"];
         show([...head, "by index", "rows each", "hit %"], tables);
@@ -104,10 +103,6 @@ async function ask(pool: pg.Pool, text: string, values: unknown[] = []): Promise
 
 /** `numeric` and `bigint` arrive as text; these values all fit in a number. */
 const plain = (value: unknown) => (typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value);
-
-function print(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
-}
 
 function show(head: string[], rows: Row[]): void {
   process.stdout.write(

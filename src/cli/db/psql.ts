@@ -23,6 +23,7 @@ export const dbPsql = defineCommand({
       repeatable: true,
     },
     write: { type: "boolean", description: "Allow changes. (Default: transactions are read-only)", default: false },
+    json: { type: "boolean", description: "The rows of the statement of --command as JSON." },
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
@@ -31,19 +32,27 @@ export const dbPsql = defineCommand({
           hint: 'Write -c "select 1" to run a statement; put arguments for psql after --.',
         });
       }
+      if (args.json && args.command === undefined) {
+        throw new DefinitionError("--json needs a statement.", { hint: 'Write -c "select …" --json.' });
+      }
       await withDatabase(await readConfig(args.cwd), { logins: "serving" }, async (cluster) => {
         const { url, settings, who } = await identify(cluster.urls, args.as, "svc db psql");
         if (!args.write) settings.default_transaction_read_only = "on";
         say(`As ${who}${args.write ? "" : ", reading only: --write allows changes"}.`);
         process.exitCode = await psql(url, settings, [
           ...["--set", `PROMPT1=${who.replaceAll("%", "%%")} %/%R%x%# `],
-          ...(args.command === undefined ? [] : ["--command", args.command]),
+          ...(args.json ? ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"] : []),
+          ...(args.command === undefined ? [] : ["--command", args.json ? asJson(args.command) : args.command]),
           ...(args.file === undefined ? [] : ["--file", args.file]),
           ...args.passed,
         ]);
       });
     }),
 });
+
+/** @param statement a query, or a change with RETURNING */
+const asJson = (statement: string) =>
+  `with svc_rows as (\n${statement.replace(/[\s;]+$/, "")}\n) select coalesce(json_agg(to_json(svc_rows)), '[]') from svc_rows`;
 
 /** @returns psql's exit code @throws DefinitionError when there is no psql */
 function psql(url: string, settings: Record<string, string>, args: readonly string[]): Promise<number> {

@@ -8,6 +8,7 @@ import { restoreBackup } from "../../backup/restore.ts";
 import { createDriver } from "../../storage/storage.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
+import { conclude, during } from "../output.ts";
 
 export const dbRestore = defineCommand({
   meta: {
@@ -30,7 +31,7 @@ export const dbRestore = defineCommand({
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
-      const { manifest, problems } = await checkBackup(args.folder);
+      const { manifest, problems } = await during("Reading the backup", () => checkBackup(args.folder));
       if (problems.length > 0) {
         throw new BackupError(`This backup is damaged: ${problems[0]}. Nothing was done.`, {
           hint: `svc db verify ${args.folder} lists all damage.`,
@@ -49,7 +50,10 @@ export const dbRestore = defineCommand({
           binDir: cluster.binDir,
           report: say,
         });
-        say("Next: run svc migrate, since the files may be newer than the backup; then start.");
+        conclude(
+          { restored: args.folder },
+          "Next: run svc migrate, since the files may be newer than the backup; then start.",
+        );
       });
     }),
 });

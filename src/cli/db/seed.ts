@@ -7,8 +7,9 @@ import type { Seed } from "../../contract/seed.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { runSeed } from "../../service/seed.ts";
 import { createLog } from "../../telemetry/log.ts";
-import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "../command.ts";
+import { cwdArgument, platformRoot, readConfig, run, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
+import { conclude, during } from "../output.ts";
 import { refusePending } from "../pending.ts";
 import { readSecrets } from "../read-secrets.ts";
 
@@ -33,8 +34,9 @@ export const dbSeed = defineCommand({
       await withDatabase(config, { logins: "serving" }, async (cluster) => {
         await refusePending({ adminUrl: cluster.urls.system, platform: platformRoot, application: config.cwd });
         const secrets = await readSecrets(config);
-        await runSeed(seed, { app, config, urls: cluster.urls, secrets, log: createLog("warn", process.stderr) });
-        say(`Seeded by ${file}.`);
+        const log = createLog("warn", process.stderr);
+        await during("Seeding", () => runSeed(seed, { app, config, urls: cluster.urls, secrets, log }));
+        conclude({ seeded: file }, `Seeded by ${file}.`);
       });
     }),
 });

@@ -11,6 +11,7 @@ import { type AsCaller, type Verdict, verdict } from "../../postgres/row-access.
 import { cwdArgument, openDatabase, readConfig, run } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { commandPool, findUser } from "../inspect.ts";
+import { print } from "../output.ts";
 import { listAccess } from "../policies.ts";
 import { paint } from "../table.ts";
 
@@ -37,13 +38,17 @@ export const rlsExplain = defineCommand({
         if (!first) return;
         const who = userId === null ? "somebody without an account" : `user ${userId}`;
         const asCaller: AsCaller = (text, values) => ask(request, role, userId, text, values);
+        const about = { table: first.name, as: userId };
         if (args.row === undefined) {
-          process.stdout.write(await countRows(system, asCaller, first, who));
+          const counts = await countRows(system, asCaller, first);
+          print({ ...about, ...counts }, () => describeCounts(first, counts, who));
           return;
         }
         const row = await readRow(system, first, args.row);
-        process.stdout.write(`${first.name} ${args.row} for ${who}:\n`);
-        for (const one of access) process.stdout.write(describe(await verdict(one, row, asCaller)));
+        const commands: Verdict[] = [];
+        for (const one of access) commands.push(await verdict(one, row, asCaller));
+        const value = { ...about, row: args.row, commands };
+        print(value, () => `${first.name} ${args.row} for ${who}:\n${commands.map(describe).join("")}`);
       } finally {
         await Promise.all([system.end(), request.end()]);
         await cluster.stop();
@@ -72,13 +77,22 @@ async function ask(pool: pg.Pool, role: string, userId: string | null, text: str
   }
 }
 
-async function countRows(system: pg.Pool, asCaller: AsCaller, { name, granted }: Access, who: string): Promise<string> {
-  const text = `select count(*)::integer as count from ${name}`;
-  const all = (await system.query(text)).rows[0].count;
-  if (granted === null) return `${who} has no grant to select from ${name}, which has ${all} rows.\n`;
-  const { count } = await asCaller(text, []);
-  return `${name}: ${who} sees ${count} of ${all} rows. Pass --row ID to see why.\n`;
+interface Counts {
+  /** null without a grant to select. */
+  seen: number | null;
+  rows: number;
 }
+
+async function countRows(system: pg.Pool, asCaller: AsCaller, { name, granted }: Access): Promise<Counts> {
+  const text = `select count(*)::integer as count from ${name}`;
+  const rows = (await system.query(text)).rows[0].count;
+  return { seen: granted === null ? null : Number((await asCaller(text, [])).count), rows };
+}
+
+const describeCounts = ({ name }: Access, { seen, rows }: Counts, who: string) =>
+  seen === null
+    ? `${who} has no grant to select from ${name}, which has ${rows} rows.\n`
+    : `${name}: ${who} sees ${seen} of ${rows} rows. Pass --row ID to see why.\n`;
 
 /** The row as JSON. @throws DefinitionError when it does not exist, or the table has a composite key */
 async function readRow(pool: pg.Pool, { name, relation }: Access, id: string): Promise<string> {

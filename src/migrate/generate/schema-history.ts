@@ -3,9 +3,9 @@
  * `schema-generate.ts`.
  */
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { DefinitionError } from "../../kit/definition-error.ts";
-import { readFolder } from "../migration-files.ts";
+import { numberOf, readFolder, refuseTwins } from "../migration-files.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 export interface History {
@@ -18,9 +18,10 @@ export interface History {
   snapshot: { number: string; value: Snapshot } | null;
 }
 
+/** @throws DefinitionError for a migration without a number, and for two of one number that no later snapshot covers */
 export async function readHistory(folder: string): Promise<History> {
   const migrations = (await readFolder(folder)).map(({ path }) => path);
-  const numbers = migrations.map((path) => /^\d+/.exec(basename(path))?.[0]);
+  const numbers = migrations.map(numberOf);
   const stray = migrations[numbers.indexOf(undefined)];
   if (stray) {
     throw new DefinitionError(`migrations/${stray} has no number, so nothing can be written after it.`, {
@@ -30,6 +31,8 @@ export async function readHistory(folder: string): Promise<History> {
   const present: string[] = await readdir(join(folder, "meta")).catch(() => []);
   const snapshots = present.filter((file) => /^\d+_snapshot\.json$/.test(file)).sort();
   const file = snapshots.at(-1);
+  const known = BigInt(file?.split("_")[0] ?? 0);
+  refuseTwins(migrations, (path) => BigInt(numberOf(path) ?? 0) >= known);
   return {
     folder,
     migrations,

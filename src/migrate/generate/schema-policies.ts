@@ -1,5 +1,5 @@
 /** The statements between two snapshots' policies. */
-import { list, mentions, qualified, quote } from "../../postgres/schema-names.ts";
+import { list, literal, mentions, qualified, quote } from "../../postgres/schema-names.ts";
 import type { ColumnRef, Policy, Snapshot, Table } from "./snapshot.ts";
 
 /**
@@ -26,7 +26,11 @@ export function diffPolicies(before: Snapshot, after: Snapshot, retyped: readonl
       if (wants.get(name)?.text === text && stays(policy)) wants.delete(name);
       else drop.push(`drop policy ${quote(name)} on ${qualified(key)};`);
     }
-    for (const { text } of wants.values()) create.push(text);
+    for (const { policy, text } of wants.values()) {
+      create.push(text);
+      if (policy.meaning === undefined) continue;
+      create.push(`comment on policy ${quote(policy.name)} on ${qualified(key)} is ${literal(policy.meaning)};`);
+    }
   }
   return { secure, drop, create };
 }

@@ -6,6 +6,7 @@
  */
 import { is } from "drizzle-orm";
 import { getTableConfig, PgRole, PgTable } from "drizzle-orm/pg-core";
+import { meaningOf } from "../../crud/rls.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { short } from "../../postgres/schema-names.ts";
 import { isCoreKey, libraryPrivileges, pluginTables } from "./schema-auth.ts";
@@ -55,6 +56,10 @@ export async function takeSnapshot({ schema, auth }: Declared, previous: Snapsho
     for (const index of Object.values(table.indexes)) index.concurrently = false; // impossible in a transaction
     numberByIdentity(table);
     addOwnerIndex(value, table);
+    for (const policy of getTableConfig(value).policies) {
+      const [taken, meaning] = [table.policies[policy.name], meaningOf(policy)];
+      if (taken && meaning !== undefined) taken.meaning = meaning;
+    }
     if (isCoreKey(key)) continue; // the platform grants its privileges
     const isPlugins = ofPlugins.includes(value);
     snapshot.svc.grants[key] = isPlugins ? libraryPrivileges(table) : tableGrants(value, table);

@@ -4,11 +4,11 @@
  * output or error. Cases that it gets wrong are handled elsewhere (`schema-columns.ts`, `schema-enums.ts`,
  * `schema-primary-keys.ts`), as are policies and grants.
  */
-import { mentions } from "../../postgres/schema-names.ts";
 import { takeColumns } from "./schema-columns.ts";
 import { takeEnums } from "./schema-enums.ts";
 import { shortenIdentity } from "./schema-identities.ts";
 import { takePrimaryKeys } from "./schema-primary-keys.ts";
+import { clearViews, orderViews } from "./schema-views.ts";
 import type { ColumnRef, Snapshot, Table } from "./snapshot.ts";
 
 export interface TableChanges {
@@ -45,17 +45,18 @@ export async function diffTables(before: Snapshot, after: Snapshot): Promise<Tab
   const added = await statements(typed, grown);
   const isForeignKey = (statement: string) => statement.includes(" FOREIGN KEY ");
 
+  const change = [
+    ...(await statements(cleared, typed)),
+    ...enums.statements,
+    ...columns.statements,
+    ...added.filter((statement) => !isForeignKey(statement)),
+    ...keys.add,
+    // After the keys and unique indexes that they reference.
+    ...added.filter(isForeignKey),
+  ];
   return {
-    clear: [...(await statements(start, cleared)), ...keys.drop],
-    change: [
-      ...(await statements(cleared, typed)),
-      ...enums.statements,
-      ...columns.statements,
-      ...added.filter((statement) => !isForeignKey(statement)),
-      ...keys.add,
-      // After the keys and unique indexes that they reference.
-      ...added.filter(isForeignKey),
-    ],
+    clear: orderViews([...(await statements(start, cleared)), ...keys.drop], start.views, end.views),
+    change: orderViews(change, start.views, end.views),
     drop: await statements(grown, end),
     retyped,
     renewed,
@@ -82,19 +83,6 @@ function clearDifferent(snapshot: Snapshot, end: Snapshot): void {
       }
     }
   }
-}
-
-/** Removes views that are gone or changed, or that read tables with dropped or converted columns. */
-function clearViews(snapshot: Snapshot, end: Snapshot, moving: readonly string[]): Set<string> {
-  const names = moving.map((key) => snapshot.tables[key]?.name).filter((name) => name !== undefined);
-  const cleared = new Set<string>();
-  for (const [key, { definition = "" }] of Object.entries(snapshot.views)) {
-    const isReader = names.some((name) => mentions(definition, name));
-    if (!isReader && end.views[key]?.definition === definition) continue;
-    delete snapshot.views[key];
-    cleared.add(key);
-  }
-  return cleared;
 }
 
 /** Tables that lose columns, or are dropped. */

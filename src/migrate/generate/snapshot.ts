@@ -20,6 +20,8 @@ export interface Policy {
   to?: string[];
   using?: string;
   withCheck?: string;
+  /** A comment for the linter. A policy does not change when only this does. */
+  meaning?: string;
 }
 
 export interface Index {

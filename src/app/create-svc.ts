@@ -1,0 +1,25 @@
+/** `createSvc`: the three builders of an application at once. */
+import type { Schema } from "../contract/database.ts";
+import { createSvcHttpRouteBuilders, type HttpRouteBuilders } from "../contract/http-route.ts";
+import { createSvcProcedureBuilders, type ProcedureBuilders } from "../contract/procedure.ts";
+import { createCrudFactory } from "../crud/crud.ts";
+
+export interface Svc<S extends Schema> {
+  /** As `createSvcProcedureBuilders` makes it. */
+  procedure: ProcedureBuilders<S>;
+  /** As `createSvcHttpRouteBuilders` makes it. */
+  httpRoute: HttpRouteBuilders<S>;
+  /** As `createCrudFactory` makes it. */
+  createCrud: ReturnType<typeof createCrudFactory<S>>;
+}
+
+/**
+ * Creates the application's builders, typed by its schema. Call it once, in `runtime.ts`.
+ *
+ * @example
+ * export const { procedure, httpRoute, createCrud } = createSvc({ schema });
+ */
+export function createSvc<S extends Schema>(_options: { schema: S }): Svc<S> {
+  const procedure = createSvcProcedureBuilders<S>();
+  return { procedure, httpRoute: createSvcHttpRouteBuilders<S>(), createCrud: createCrudFactory(procedure) };
+}

@@ -1,0 +1,46 @@
+/**
+ * Migrations of the application that a database has and whose files are gone, as after a switch of branches. Every
+ * command that compares the two reports them in the same words.
+ */
+import pg from "pg";
+import { type Folders, migrationNames, readLedger, unknownMigrations } from "./ledger.ts";
+
+/** How long to wait for a database that may not answer, in milliseconds. */
+const patienceMs = 5_000;
+
+/** @param options.adminUrl any login that can read the ledger @returns paths below the application's folder */
+export async function findVanished({ adminUrl, ...folders }: Folders & { adminUrl: string }): Promise<string[]> {
+  const client = new pg.Client({
+    connectionString: adminUrl,
+    application_name: "svc migrate status",
+    connectionTimeoutMillis: patienceMs,
+  });
+  try {
+    await client.connect();
+    return vanishedOf(unknownMigrations(await readLedger(client), await migrationNames(folders)));
+  } finally {
+    await client.end();
+  }
+}
+
+/** The application's among paths that begin with their scope. */
+export const vanishedOf = (paths: readonly string[]): string[] =>
+  paths.filter((path) => path.startsWith("application/")).map((path) => path.slice("application/".length));
+
+/** @param files at least one */
+export function explainVanished(files: readonly string[]): { message: string; hint: string } {
+  const listed = `${files.slice(0, 3).join(", ")}${files.length > 3 ? `, and ${files.length - 3} more` : ""}`;
+  return {
+    message: `This database has ${files.length === 1 ? "a migration whose file is" : `${files.length} migrations whose files are`} gone: ${listed}.`,
+    hint:
+      "Another branch has the file, or it was deleted. Bring it back (`git log --all -- " +
+      `${files[0]}\` finds where it is), or empty a development database with \`svc migrate reset\`. In production, ` +
+      "deploy the version that has it.",
+  };
+}
+
+/** Both parts as text. */
+export function describeVanished(files: readonly string[]): string {
+  const { message, hint } = explainVanished(files);
+  return `${message}\n  ${hint}`;
+}

@@ -1,0 +1,90 @@
+// If this file fails, an application that `svc init --template` makes does not run, or its AGENTS.md sends a coding agent
+// to something that is not there. `npm run typecheck` checks the types of all templates.
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { dispatch } from "../../src/cli/dispatch.ts";
+import { chromiumPath, whySkipped } from "../browser/desk-app.ts";
+import { visitNotes } from "../browser/visit-notes.ts";
+import { svc } from "../support/cli.ts";
+import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+
+const db = database("template1");
+const templates = ["plain", "react", "next"];
+let folder: string;
+const app = (template: string) => join(folder, template);
+const bin = join(root, "node_modules/.bin");
+
+beforeAll(async () => {
+  // Inside the project, where @svc/core resolves.
+  await mkdir(join(root, ".svc"), { recursive: true });
+  folder = await mkdtemp(join(root, ".svc/templates-"));
+  for (const template of templates) await dispatch(["init", app(template), "--no-install", "--template", template]);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe.each(templates)("%s", (template) => {
+  test("has what its AGENTS.md and README.md name", async () => {
+    const { scripts } = JSON.parse(await readFile(join(app(template), "package.json"), "utf8"));
+    for (const file of ["AGENTS.md", "README.md"]) {
+      const text = await readFile(join(app(template), file), "utf8");
+      const [, ...rows] =
+        text
+          .split(/^\| (?:path|where) .*$/m)
+          .join("\n")
+          .match(/^\| `[^|]+\|/gm) ?? [];
+      const paths = rows.flatMap((row) => [...row.matchAll(/`([\w./]+)`/g)].map(([, path = ""]) => path));
+      expect(paths.length).toBeGreaterThan(5);
+      for (const path of paths) expect(existsSync(join(app(template), path)), `${file}: ${path}`).toBe(true);
+      for (const [, name = ""] of text.matchAll(/`npm (?:run )?([\w:]+)`/g)) expect(scripts, file).toHaveProperty(name);
+    }
+    expect(existsSync(join(app(template), ".gitignore"))).toBe(true);
+    expect(existsSync(join(app(template), "gitignore"))).toBe(false);
+  });
+});
+
+test("a template that does not exist is refused, before anything is made", async () => {
+  await dispatch(["init", app("vue"), "--template", "vue"]);
+  expect(process.exitCode).toBe(1);
+  process.exitCode = 0;
+  expect(existsSync(app("vue"))).toBe(false);
+});
+
+test("the next template has Next in place of Vite", async () => {
+  const { dependencies, devDependencies } = JSON.parse(await readFile(join(app("next"), "package.json"), "utf8"));
+  expect(dependencies).toMatchObject({ next: expect.any(String), react: expect.any(String) });
+  expect(Object.keys(devDependencies).filter((name) => name.includes("vite"))).toEqual([]);
+  expect(existsSync(join(app("next"), "vite.config.ts"))).toBe(false);
+});
+
+if (!chromiumPath) test.skip(`the page of the react template: ${whySkipped}`);
+test.skipIf(!chromiumPath)(
+  "the page of the react template is live, behind Vite's server and from ports that are written nowhere else",
+  async () => {
+    const [page, service] = [await freePort(), await freePort()];
+    const file = join(app("react"), "svc.config.ts");
+    await writeFile(file, (await readFile(file, "utf8")).replace("localhost:5173", `localhost:${page}`));
+    const env = { PORT: String(service), PATH: `${bin}:${process.env.PATH}` };
+    const dev = svc(db, app("react"), ["dev", "--with", "vite"], env);
+    try {
+      await expect.poll(dev.output, { timeout: 60_000 }).toContain(`Ready: http://localhost:${service}`);
+      await expect.poll(dev.output, { timeout: 60_000 }).toContain(`http://localhost:${page}`);
+      await visitNotes(`http://localhost:${page}`);
+    } finally {
+      dev.child.kill("SIGTERM");
+      await dev.ended;
+    }
+  },
+  120_000,
+);
+
+const freePort = () =>
+  new Promise<number>((resolve) => {
+    const server = createServer().listen(0, () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
