@@ -1,6 +1,6 @@
 /**
  * What Studio's page may ask for, by name. Also the API that tests use.
- * Next hop: `rows.ts` for Data; `src/postgres/access-rules.ts` and `row-access.ts` for Policies.
+ * Next hop: `rows.ts` for Data; `src/postgres/row-access.ts` for Policies.
  */
 import type pg from "pg";
 import { z } from "zod";
