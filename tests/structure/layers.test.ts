@@ -49,6 +49,13 @@ test("folders import only from levels below theirs", () => {
   expect(upwards).toEqual([]);
 });
 
+test("Studio is loaded only when it is opened", () => {
+  const isOf = (path: string) => path.startsWith("src/studio/");
+  const outside = imports.filter(({ from, to }) => isOf(to) && !isOf(from));
+  expect(outside.filter(({ isType, isLazy }) => !isType && !isLazy)).toEqual([]);
+  expect(new Set(outside.map(({ from }) => from))).toEqual(new Set(["src/cli/studio.ts"]));
+});
+
 describe.each([
   ["src and workers", imports],
   ["client", importsOf(sourcesIn("client"))],
