@@ -99,7 +99,7 @@ begin
     execute format('grant %s on %s to svc_owner, svc_system, pg_monitor', part.privilege, part.name);
   end loop;
 exception when insufficient_privilege then
-  raise warning 'this administrator may not take the statistics of statements from PUBLIC: svc db lint tells what is readable';
+  raise warning 'this administrator may not take the statistics of statements from PUBLIC: svc db lint lists what is readable';
 end
 $$;
 

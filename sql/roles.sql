@@ -51,7 +51,7 @@ begin
     alter role svc_studio_read nosuperuser nobypassrls noreplication;
     alter role svc_studio_act nosuperuser nobypassrls noreplication;
   exception when insufficient_privilege then
-    raise warning 'this host reserves SUPERUSER, BYPASSRLS or REPLICATION: svc_system will be admitted by policies';
+    raise warning 'this host reserves SUPERUSER, BYPASSRLS or REPLICATION: svc_system gets its access by policies';
   end;
 end
 $$;
@@ -92,7 +92,7 @@ do $$
 begin
   grant pg_read_all_stats to svc_system;
 exception when insufficient_privilege then
-  raise warning 'this administrator cannot grant pg_read_all_stats: svc db slow and svc db locks will see svc_system alone';
+  raise warning 'this administrator cannot grant pg_read_all_stats: svc db slow and svc db locks will only show svc_system';
 end
 $$;
 

@@ -247,7 +247,7 @@ comment: People who can sign in. Additional fields of defineAuth() are further c
 comment column email: Lower case, so that unique means unique to a person. Two sign-ups at once: the constraint lets one through.
 comment column image: URL of a picture, as a social provider reports it.
 comment column updated_at: When the row last changed, later with every change: its milliseconds are the version that a JWT names.
-comment policy all_auth: The authentication library works on all users. Nobody else reaches the table in a request.
+comment policy all_auth: The authentication library works on all users. Requests have no access to the table.
 
 -- table auth.account: owner svc_owner
 column id: text not null
@@ -287,13 +287,13 @@ index attempt_kept_until: auth.attempt USING btree (kept_until)
 policy all_auth: for all to svc_auth using true with check true
 grant delete, insert, select, update to svc_auth
 grant delete, insert, select, update to svc_system
-comment: Attempts in a window of time that begins with the first one. lint:allow unlogged_table: lost in a crash, which is no loss.
+comment: Attempts in a window of time that begins with the first one. lint:allow unlogged_table: a crash may empty it without harm.
 comment column kind: The limit in svc.config.ts that it is counted for, such as signInsPerAccount.
 comment column subject: Whose attempts: an address (IPv4, or the /64 of IPv6), or the keyed hash of an e-mail address, so that addresses which were only tried are not on file. Hash and @address: a network that the account is known to sign in from, counted by itself.
 comment column count: Attempts since began_at; for passwords and tokens those that failed, or are not decided.
 comment column ends_at: From when on the count is nothing again.
 comment column kept_until: From when on the row may be removed.
-comment policy all_auth: Authentication counts and forgets the attempts of all.
+comment policy all_auth: The authentication library counts and removes the attempts of all callers.
 
 -- table auth.jwks: owner svc_owner
 column id: text not null
@@ -312,7 +312,7 @@ comment column id: Header "kid" of the tokens it signed.
 comment column public_key: JWK as JSON text.
 comment column private_key: JWK, encrypted under AUTHLIB_SECRET; the envelope names which of its list.
 comment column expires_at: Until when its signatures are believed; null for the key in use.
-comment policy all_auth: The authentication librarys login reads, adds and retires signing keys.
+comment policy all_auth: The authentication library reads, adds and retires signing keys.
 
 -- table auth.session: owner svc_owner
 column id: text not null
@@ -383,7 +383,7 @@ comment: Every paid call: what was reserved for it before, and what it cost. A r
 comment column user_id: Who called. Null: the system, or a user who is gone.
 comment column operation: Such as chat, embed, document.convert.
 comment column charged: In credits, once settled.
-comment policy select_owner: Users see what their own calls cost.
+comment policy select_owner: Users see the cost of their own calls.
 
 -- table svc.ai_transcriptions: owner svc_owner
 column id: uuid not null default gen_random_uuid()
@@ -548,7 +548,7 @@ comment column language: Text search configuration that stems its words.
 comment column checksum: SHA-256 of title and text: the same again changes nothing.
 comment column storage_id: The stored file that it was converted from, if any; it may be gone.
 comment policy delete_owner: Owners remove their documents.
-comment policy insert_owner: Who ingests owns.
+comment policy insert_owner: Users add documents as their own.
 comment policy select_owner: Owners read their documents.
 comment policy select_public: Anyone reads public documents.
 comment policy select_shared: Signed-in users read shared documents.
@@ -589,7 +589,7 @@ grant insert to svc_reader_anonymous
 grant insert to svc_reader_authenticated
 grant delete, insert, select, update to svc_system
 grant visibility to svc_authenticated (update)
-comment: Stored files. A row is written when its bytes are safe; bytes without a row are swept (src/storage/sweep.ts). lint:allow grant_without_policy: who is not signed in is told "not found", as of what is not theirs.
+comment: Stored files. A row is written when its bytes are safe; bytes without a row are swept (src/storage/sweep.ts). lint:allow grant_without_policy: anonymous callers get "not found", as for files of others.
 comment column id: Chosen by svc_private.reserve_upload(), never by a caller.
 comment column user_id: The owner. Null: stored by the system, or by a call that nobody was signed in to.
 comment column name: What the uploader called it, cleaned. Never part of a path.
@@ -599,10 +599,10 @@ comment column sha256: Of the bytes, in hex: the ETag, and what svc storage veri
 comment column bytes_id: Names the bytes in the driver. Null in rows that are older than this column: their bytes lie under the id of the row.
 comment column by_system: Whether the system stored it. Without an owner and not by the system: by a call that nobody was signed in to.
 comment policy delete_owner: Users delete their own files.
-comment policy insert_anonymous: Who is not signed in stores files that belong to nobody.
+comment policy insert_anonymous: Anonymous callers store files without an owner.
 comment policy insert_owner: Users store files as their own.
 comment policy select_owner: Users see their own files.
-comment policy select_public: Public files are found by their ids; nobody lists them.
+comment policy select_public: Public files are found by id and never listed.
 comment policy update_owner: Users change the visibility of their own files.
 
 -- table svc.storage_upload_parts: owner svc_owner
@@ -622,7 +622,7 @@ comment: What has arrived of an upload: adjoining parts, from the first byte on.
 comment column size: In bytes. Its file may be longer: bytes behind these do not count.
 comment column name: Names the bytes in the driver, behind the upload's id.
 comment column sha256: Of these bytes, in hex.
-comment policy all_system: The functions of uploads keep the parts of all.
+comment policy all_system: The upload functions work on the parts of all users.
 
 -- table svc.storage_uploads: owner svc_owner
 column id: uuid not null
@@ -668,7 +668,7 @@ comment column claimed_at: When somebody began to send to the signed URL.
 comment column expires_at: Later it is swept; each part that arrives moves it on.
 comment column kind: parts: sent in parts. url: sent to a signed URL. call: reserved for a call that stores a file or makes a signed URL.
 comment column by_system: Whether the system reserved it: then no policy is asked when it is stored.
-comment policy all_system: The functions of uploads keep the uploads of all.
+comment policy all_system: The upload functions work on the uploads of all users.
 
 -- table svc.workflow_events: owner svc_owner
 column id: bigint not null generated always as identity
@@ -977,7 +977,7 @@ column name: text collate "C"
 column problem: text collate "C"
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
-comment: Tables of the authentication that a request reaches, itself or through a view.
+comment: Authentication tables that a request can read, directly or through a view.
 
 -- view svc_private.lint_blocking_statement: owner svc_owner
 column severity: text
@@ -999,7 +999,7 @@ column name: text collate "C"
 column problem: text collate "C"
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
-comment: Roles of requests that stand above row-level security, or can come to.
+comment: Request roles that bypass row-level security, or can switch to a role that does.
 
 -- view svc_private.lint_definer_function_exposed_to_anyone: owner svc_owner
 column severity: text
@@ -1120,7 +1120,7 @@ column name: text collate "C"
 column problem: text
 column remedy: text
 grant delete, insert, select, update to svc_system
-comment: Foreign keys to tables of the authentication by anything but their primary key.
+comment: Foreign keys to authentication tables that do not reference the primary key.
 
 -- view svc_private.lint_foreign_table_exposed: owner svc_owner
 column severity: text
@@ -1153,7 +1153,7 @@ column name: text collate "C"
 column problem: text
 column remedy: text
 grant delete, insert, select, update to svc_system
-comment: Update policies with a condition on the old row and none on the new.
+comment: Update policies with a condition on the old row and none on the new row.
 
 -- view svc_private.lint_grant_without_policy: owner svc_owner
 column severity: text
@@ -1175,7 +1175,7 @@ column name: text
 column problem: text
 column remedy: text
 grant delete, insert, select, update to svc_system
-comment: Functions of PostgreSQL by which SQL in a request could become somebody else.
+comment: PostgreSQL functions with which SQL in a request could change its identity.
 
 -- view svc_private.lint_invalid_index: owner svc_owner
 column severity: text
@@ -1197,7 +1197,7 @@ column name: text
 column problem: text
 column remedy: text
 grant delete, insert, select, update to svc_system
-comment: Functions of PostgreSQL by which a request could take the platform's locks.
+comment: PostgreSQL functions with which a request could take the platform's locks.
 
 -- view svc_private.lint_materialized_view_exposed: owner svc_owner
 column severity: text
@@ -1263,7 +1263,7 @@ column name: text collate "C"
 column problem: text
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
-comment: Internal schemas, with the queue, that requests may use.
+comment: Internal schemas, including the queue's, that requests may use.
 
 -- view svc_private.lint_recursive_policy: owner svc_owner
 column severity: text
@@ -1274,7 +1274,7 @@ column name: text collate "C"
 column problem: text collate "C"
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
-comment: Policies that lead back to their own table, which PostgreSQL refuses.
+comment: Policies that read their own table, directly or through others, which PostgreSQL refuses.
 
 -- view svc_private.lint_reference_past_policy: owner svc_owner
 column severity: text
@@ -1285,7 +1285,7 @@ column name: text collate "C"
 column problem: text collate "C"
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
-comment: Foreign keys by which callers can refer to rows that they do not see.
+comment: Foreign keys with which callers can reference rows that they do not see.
 
 -- view svc_private.lint_reg_type_column: owner svc_owner
 column severity: text
@@ -1307,7 +1307,7 @@ column name: text collate "C"
 column problem: text collate "C"
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
-comment: Tables and views owned by a role of requests.
+comment: Tables and views owned by a request role.
 
 -- view svc_private.lint_rls_disabled: owner svc_owner
 column severity: text
@@ -1351,7 +1351,7 @@ column name: text
 column problem: text
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
-comment: Sequences that request roles may count up or set.
+comment: Sequences that request roles may use or set.
 
 -- view svc_private.lint_statements_readable: owner svc_owner
 column severity: text
@@ -1362,7 +1362,7 @@ column name: text
 column problem: text
 column remedy: text
 grant delete, insert, select, update to svc_system
-comment: Statistics of statements that SQL in a request may read.
+comment: Statement statistics that SQL in a request may read.
 
 -- view svc_private.lint_sub_select_in_policy: owner svc_owner
 column severity: text
@@ -1373,7 +1373,7 @@ column name: text collate "C"
 column problem: text
 column remedy: text
 grant delete, insert, select, update to svc_system
-comment: Policies that compare with IN (SELECT …), which no index serves.
+comment: Policies that compare with IN (SELECT …), which cannot use an index.
 
 -- view svc_private.lint_table_bloat: owner svc_owner
 column severity: text
@@ -1450,7 +1450,7 @@ column name: text collate "C"
 column problem: text
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
-comment: Published tables whose changed rows cannot be named.
+comment: Published tables without a usable replica identity.
 
 -- view svc_private.lint_unused_index: owner svc_owner
 column severity: text
@@ -1472,7 +1472,7 @@ column name: text collate "C"
 column problem: text
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
-comment: Constraints that hold for new rows only.
+comment: Constraints that are checked only for new rows.
 
 -- view svc_private.lint_unwrapped_identity: owner svc_owner
 column severity: text
@@ -1494,7 +1494,7 @@ column name: text collate "C"
 column problem: text collate "C"
 column remedy: text
 grant delete, insert, select, update to svc_system
-comment: Policies that read tables of the authentication.
+comment: Policies that read authentication tables.
 
 -- view svc_private.lint_view_without_security_invoker: owner svc_owner
 column severity: text
@@ -1505,7 +1505,7 @@ column name: text collate "C"
 column problem: text
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
-comment: Views that requests may read and that look past row-level security.
+comment: Views that requests may read and that bypass row-level security.
 
 -- view svc_private.lint_volatile_policy_function: owner svc_owner
 column severity: text
@@ -1527,7 +1527,7 @@ column name: text collate "C"
 column problem: text
 column remedy: text
 grant delete, insert, select, update to svc_system
-comment: Tables that callers without an account read whole.
+comment: Tables that callers without an account can read completely.
 
 -- view svc_private.ops_blocked: owner svc_owner
 column pid: integer
@@ -1543,7 +1543,7 @@ column head_state: text
 column head_transaction_seconds: numeric
 column head_statement: text
 grant delete, insert, select, update to svc_system
-comment: Sessions that wait for a lock, by whom they are held up, without literal values.
+comment: Sessions that wait for a lock, with the sessions that block them, without literal values.
 
 -- view svc_private.ops_database: owner svc_owner
 column name: text collate "C"
@@ -1592,7 +1592,7 @@ column reader: text
 column log: text
 column held_bytes: bigint
 grant delete, insert, select, update to svc_system
-comment: Replication slots, whether somebody reads them, and the log that each keeps.
+comment: Replication slots, whether they are in use, and the log that each retains.
 
 -- view svc_private.ops_tables: owner svc_owner
 column name: text collate "C"
@@ -1674,7 +1674,7 @@ begin
 end
 $function$
 execute: svc_auth, svc_system
-comment: Adds a signing key and retires earlier ones; false when there is a live key that the caller does not know yet.
+comment: Adds a signing key and retires earlier ones; false if a live key exists that the caller does not know yet.
 
 -- function auth.add_one_time_value(text,text,jsonb,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.add_one_time_value(purpose text, token_hash text, content jsonb, seconds integer)
@@ -1691,7 +1691,7 @@ AS $function$
   )
 $function$
 execute: svc_auth, svc_system
-comment: Keeps content for so many seconds under a purpose and the SHA-256 of a token, in hex.
+comment: Stores content for a number of seconds under a purpose and the SHA-256 of a token, in hex.
 
 -- function auth.advance_user_version(): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.advance_user_version()
@@ -1711,7 +1711,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Trigger of auth."user": updated_at grows with every change of the row, and with nothing else.
+comment: Trigger of auth."user": updated_at grows with every change of the row, and only then.
 
 -- function auth.check_session(text,text,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.check_session(session_id text, user_id text, version bigint)
@@ -1728,7 +1728,7 @@ AS $function$
      and pg_catalog.floor(extract(epoch from u.updated_at) * 1000)::bigint = check_session.version
 $function$
 execute: svc_auth, svc_system
-comment: When this session of this user ends; no row when it has ended, or when the user's row has another version. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
+comment: When this session of this user ends; no row if it has ended, or if the user's row has another version. lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
 
 -- function auth.find_session(text): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.find_session(session_token text)
@@ -1743,7 +1743,7 @@ AS $function$
    where s.token = find_session.session_token and s.expires_at > pg_catalog.now()
 $function$
 execute: svc_auth, svc_system
-comment: The live session with this token (without its signature) and its user; no row when unknown or expired. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
+comment: The live session with this token (without its signature) and its user; no row when unknown or expired. lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
 
 -- function auth.find_user(text): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.find_user(user_id text)
@@ -1757,7 +1757,7 @@ AS $function$
    where u.id = find_user.user_id
 $function$
 execute: svc_system
-comment: The user with this id; no row when there is none. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
+comment: The user with this id; no row if there is none. lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
 
 -- function auth.find_user_id(text): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.find_user_id(name text)
@@ -1771,7 +1771,7 @@ AS $function$
    limit 1
 $function$
 execute: svc_system
-comment: The id of the user with this id or e-mail address; null when there is none.
+comment: The id of the user with this id or e-mail address; null if there is none.
 
 -- function auth.give_back_attempt(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.give_back_attempt(receipt jsonb)
@@ -1806,7 +1806,7 @@ AS $function$
   select exists (select from auth.session s where s.id = has_session.session_id and s.expires_at > pg_catalog.now())
 $function$
 execute: svc_auth, svc_system
-comment: Whether the session with this id lasts.
+comment: Whether the session with this id is valid.
 
 -- function auth.list_keys(): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.list_keys()
@@ -1856,7 +1856,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Trigger of auth.session: tells that its JWTs are not to be believed. Definer: nobody else may notify and write messages into the log.
+comment: Trigger of auth.session: sends a notice that its JWTs are invalid. Definer: only svc_owner may notify and write messages into the log.
 
 -- function auth.notify_user_change(): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.notify_user_change()
@@ -1874,7 +1874,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Trigger of auth."user": tells that JWTs of this user are out of date. Definer: nobody else may notify and write messages into the log.
+comment: Trigger of auth."user": sends a notice that JWTs of this user are outdated. Definer: only svc_owner may notify and write messages into the log.
 
 -- function auth.open_session(text,text,jsonb,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.open_session(session_token text, seen_hash text, receipt jsonb, known_kind text, known_subject text)
@@ -1904,7 +1904,7 @@ begin
 end
 $function$
 execute: svc_auth, svc_system
-comment: The new session and its user, while the user's password still has this hash; then the attempt counts as a success.
+comment: The new session and its user, if the user's password still has this hash; then the attempt counts as a success.
 
 -- function auth.remember_address(text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.remember_address(kind text, known_subject text)
@@ -1917,7 +1917,7 @@ AS $function$
   on conflict (kind, subject) do update set count = 0, kept_until = excluded.kept_until
 $function$
 execute: svc_auth, svc_system
-comment: From now on, and for 30 days, failures of this account from this network have a counter of their own.
+comment: For the next 30 days, failures of this account from this network have their own counter.
 
 -- function auth.send_heartbeat(text): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.send_heartbeat(listener text)
@@ -1929,7 +1929,7 @@ AS $function$
   select pg_catalog.pg_notify('svc_auth_' || send_heartbeat.listener, '')
 $function$
 execute: svc_auth, svc_system
-comment: A notice from a process to itself, on the channel svc_auth_<listener>. Definer: nobody else may notify; the beginning of the channel is fixed.
+comment: A notice from a process to itself, on the channel svc_auth_<listener>. Definer: only svc_owner may notify; the prefix of the channel is fixed.
 
 -- function auth.sweep(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.sweep(batch integer)
@@ -1961,7 +1961,7 @@ begin
 end
 $function$
 execute: svc_auth, svc_system
-comment: Removes at most so many expired sessions, and so many one-time values; the larger number of the two that it removed.
+comment: Removes expired sessions and one-time values, up to a limit of each; returns the larger of the two numbers.
 
 -- function auth.take_attempt(text[],text[],text[],integer[],integer[]): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.take_attempt(kinds text[], subjects text[], known_subjects text[], limits integer[], seconds integer[])
@@ -2020,7 +2020,7 @@ begin
 end
 $function$
 execute: svc_auth, svc_system
-comment: Counts an attempt under each limit, or under none when one of them is reached; says how many seconds to wait then.
+comment: Counts an attempt under each limit, or under none if one of them is reached; then returns how many seconds to wait.
 
 -- function auth.take_one_time_value(text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.take_one_time_value(purpose text, token_hash text)
@@ -2033,7 +2033,7 @@ AS $function$
   returning v.value::jsonb
 $function$
 execute: svc_auth, svc_system
-comment: What was kept under this purpose and token hash, exactly once; null when there is nothing, or no longer.
+comment: The content stored under this purpose and token hash, exactly once; null if there is none or it has expired.
 
 -- function svc.add_chunks(uuid,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.add_chunks(source_id uuid, chunks jsonb)
@@ -2071,7 +2071,7 @@ begin
   if current_setting('transaction_read_only')::boolean then
     raise exception 'a query cannot cancel' using errcode = '25006';
   end if;
-  -- Without a user nothing matches: whoever is anonymous owns nothing.
+  -- Without a user nothing matches: anonymous callers own no jobs.
   delete from graphile_worker._private_jobs j
    where j.id = cancel_job.job_id and j.locked_at is null
      and j.payload #>> '{caller,userId}' = svc.current_user_id();
@@ -2079,7 +2079,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Removes a job of the current user that has not begun; false when there is none of that id. Definer: the queue's tables answer no request; it removes jobs of the transaction's user alone.
+comment: Removes a job of the current user that has not begun; false if there is none with this id. Definer: requests have no rights on the queue's tables; it removes only jobs of the transaction's user.
 
 -- function svc.cancel_workflow(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.cancel_workflow(run_id uuid)
@@ -2100,7 +2100,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Cancels a run of the current user: accepted, ended or unknown. Definer: the queue's tables answer no request; it ends runs of the transaction's user alone that the policies show.
+comment: Cancels a run of the current user: accepted, ended or unknown. Definer: requests have no rights on the queue's tables; it ends only runs of the transaction's user that the policies show.
 
 -- function svc.carry_trace(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.carry_trace(traceparent text)
@@ -2131,7 +2131,7 @@ AS $function$
   select nullif(pg_catalog.current_setting('svc.user_id', true), '')
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: Id of the user this transaction acts for; null when anonymous. Use as (select svc.current_user_id()) in policies. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
+comment: Id of the transaction's user; null if anonymous. Use as (select svc.current_user_id()) in policies. lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
 
 -- function svc.delete_object(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.delete_object(object_id uuid)
@@ -2142,7 +2142,7 @@ AS $function$
   delete from svc.storage_objects o where o.id = object_id returning coalesce(o.bytes_id, o.id)
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: Deletes a stored file, where the policies let the caller; returns the id of its bytes, or null.
+comment: Deletes a stored file if the policies allow the caller to; returns the id of its bytes, or null.
 
 -- function svc.emit_message(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.emit_message(message jsonb)
@@ -2157,7 +2157,7 @@ begin
   end if;
   if octet_length(message::text) > 65536 then
     raise exception 'a message of % bytes is larger than 65536', octet_length(message::text)
-      using errcode = 'SV413', hint = 'Send what changed, and let subscribers ask for the rest.';
+      using errcode = 'SV413', hint = 'Send only the change, and let subscribers query the rest.';
   end if;
   perform pg_catalog.pg_logical_emit_message(true, 'svc', message::text);
 end
@@ -2186,7 +2186,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Enqueues a call of an internal procedure as the current user, at a time or after a delay; returns the job's id. Definer: the queue's tables answer no request; on whose behalf the job runs is read from the transaction.
+comment: Enqueues a call of an internal procedure as the current user, at a time or after a delay; returns the job's id. Definer: requests have no rights on the queue's tables; the job's user is read from the transaction.
 
 -- function svc.estimate_rows(text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.estimate_rows(target text, condition text)
@@ -2207,7 +2207,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: Number of rows of a table that the planner expects, without those that are softly deleted.
+comment: Number of rows of a table that the planner expects, without soft-deleted rows.
 
 -- function svc.find_evidence(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_evidence(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb DEFAULT NULL::jsonb)
@@ -2277,7 +2277,7 @@ AS $function$
    limit 1
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: The stored file with this id, where the caller may see it; public ones are found by their ids. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
+comment: The stored file with this id if the caller may see it; public files are found by id. lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
 
 -- function svc.find_owned_object(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_owned_object(object_id uuid)
@@ -2290,7 +2290,7 @@ AS $function$
    where o.id = object_id and (current_user = 'svc_system' or svc.owns_object(o.id))
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: The stored file with this id, where it is the caller's own or the caller is the system. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
+comment: The stored file with this id if it is the caller's own or the caller is the system. lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
 
 -- function svc.find_public_object(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_public_object(object_id uuid)
@@ -2314,7 +2314,38 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: The public file with this id, where the policies let the caller see it: public ones can be read by id, not listed.
+comment: The public file with this id if the policies let the caller see it: public files can be read by id, not listed.
+
+-- function svc.find_row(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_row(resource jsonb, args jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+AS $function$
+declare
+  chosen constant record := svc_hidden.related_item(resource, args);
+  condition text;
+  result json;
+begin
+  select string_agg(format('t.%I = %L::%s', k.value ->> 'name', args -> 'by' ->> k.key, k.value ->> 'type'), ' and ')
+    into condition
+    from jsonb_each(resource -> 'keys') as k
+   where args -> 'by' ? k.key;
+  if condition is null then
+    return null;
+  end if;
+
+  execute format('select %s from (select %s from %s as t where %s limit 1) as t',
+    chosen.item,
+    svc_hidden.columns_sql(chosen.needed || (resource #>> '{columns,id,name}')),
+    resource ->> 'table',
+    concat_ws(' and ', condition, resource ->> 'visible')) into result;
+  return result;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: One row by a key, with selected properties and included relations, or null. Called by generated get functions.
 
 -- function svc.find_rows(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_rows(list jsonb)
@@ -2337,7 +2368,7 @@ declare
 
   -- Step 2: the rows.
   requested constant text    := nullif(concat_ws(' and ',
-    svc_hidden.filter_sql(list -> 'filters', args -> 'filters'),
+    svc_hidden.filter_sql((list -> 'filters') || coalesce(list -> 'relations', '{}'), args -> 'filters'),
     svc_hidden.search_sql(list -> 'search', args ->> 'search')), '');
 
   -- Step 3: where the page starts. A cursor is bound to its list.
@@ -2353,12 +2384,21 @@ declare
   last_id text;
   found_rows bigint;
   total bigint;
+  chosen record;
 begin
-  -- Step 4: the page, and one row more, which tells whether there is another page.
+  -- Step 4: what each row shows, when that is not every column. The page reads the columns that it is made of and sorted
+  -- by.
+  if args ?| '{include,select}' then
+    chosen := svc_hidden.related_item(list, args);
+    list := list || jsonb_build_object('item', chosen.item,
+      'row', svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', list #>> '{columns,id,name}']));
+  end if;
+
+  -- Step 5: the page, and one row more, which tells whether there is another page.
   execute svc_hidden.page_sql(list, sort, direction, concat_ws(' and ', list ->> 'visible', requested, start), skipped)
     into data, last_key, last_id, found_rows;
 
-  -- Step 5: the total. A page with nothing behind it shows it, unless the page itself lies behind the end.
+  -- Step 6: the total. A page with nothing behind it shows it, unless the page itself lies behind the end.
   if list ->> 'count' <> 'none' and start is null and found_rows <= page_size and (found_rows > 0 or skipped = 0) then
     total := skipped + found_rows;
   else
@@ -2411,7 +2451,7 @@ begin
 end
 $function$
 execute: svc_authenticated, svc_system
-comment: A document of the caller that is stored already, with this very text; null otherwise. Waits for a transaction that stores it now.
+comment: A document of the caller that is already stored with exactly this text; null otherwise. Waits for a transaction that stores it.
 
 -- function svc.finish_job(bigint,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.finish_job(job_id bigint, worker text)
@@ -2428,7 +2468,7 @@ begin
   returning j.job_queue_id into queue;
   if not found then
     raise exception 'job % is no longer held by %', job_id, worker
-      using errcode = 'SV409', hint = 'It was given to another worker. What this one did for it is undone.';
+      using errcode = 'SV409', hint = 'It was given to another worker. The changes of this worker are rolled back.';
   end if;
   if queue is not null then
     update graphile_worker._private_job_queues q
@@ -2438,7 +2478,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Removes a job that this worker has done; raises SV409 when it no longer holds it. Definer: the queue's tables answer no request; it removes the one job that this worker holds.
+comment: Removes a job that this worker has done; raises SV409 if the worker no longer holds it. Definer: requests have no rights on the queue's tables; it removes only the job that this worker holds.
 
 -- function svc.get_transcription(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.get_transcription(transcription_id uuid)
@@ -2594,7 +2634,7 @@ begin
 end
 $function$
 execute: svc_authenticated, svc_system
-comment: A page of the runs that the caller may see, newest first, and the cursor of the next.
+comment: A page of the runs that the caller may see, newest first, and the cursor of the next page.
 
 -- function svc.lock(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.lock(name text)
@@ -2609,14 +2649,14 @@ begin
   end if;
   -- A query reads one snapshot from its first statement on: after waiting it would not see what it waited for.
   if pg_catalog.current_setting('transaction_read_only')::boolean then
-    raise exception 'svc.lock() has no use in a transaction that only reads' using errcode = '25006',
+    raise exception 'svc.lock() cannot be used in a read-only transaction' using errcode = '25006',
       hint = 'Take the lock in a mutation.';
   end if;
   perform pg_catalog.pg_advisory_xact_lock(726502190, pg_catalog.hashtext(name));
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: Waits until no other transaction has locked this name, and keeps it until the transaction ends. Definer: advisory locks are closed to requests, because the platform's keys are among them.
+comment: Waits until no other transaction holds the lock of this name, and holds it until the transaction ends. Definer: advisory locks are closed to requests, because the platform's keys are among them.
 
 -- function svc.open_upload_url(uuid,text,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.open_upload_url(reservation uuid, token_sha256 text, lifetime interval)
@@ -2634,14 +2674,14 @@ begin
      and (u.by_system or u.user_id is not distinct from svc.current_user_id())
   returning u.* into opened;
   if not found then
-    raise exception 'no room was reserved for this upload' using errcode = 'SV404';
+    raise exception 'this upload has no reservation' using errcode = 'SV404';
   end if;
   perform svc_private.try_to_store(opened, opened.size);
   return opened.expires_at;
 end
 $function$
 execute: svc_request, svc_system
-comment: When the signed URL of a reservation expires; 42501 where a policy would refuse the file. Definer: requests may not read reservations; it takes those of the current user alone.
+comment: When the signed URL of a reservation expires; 42501 if a policy would refuse the file. Definer: requests may not read reservations; it takes only those of the current user.
 
 -- function svc.owns_object(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.owns_object(object_id uuid)
@@ -2657,7 +2697,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: Whether the stored file exists and is the current user's own.
+comment: Whether the stored file exists and belongs to the current user.
 
 -- function svc.read_section(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.read_section(id uuid)
@@ -2680,7 +2720,7 @@ AS $function$
    where section.id = read_section.id
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: A section that the caller may read, with its text; null when there is none.
+comment: A section that the caller may read, with its text; null if there is none.
 
 -- function svc.record_step(uuid,bigint,text,text,json,json,timestamp with time zone): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.record_step(run_id uuid, held bigint, place text, step text, outcome json, failure json, began timestamp with time zone)
@@ -2705,7 +2745,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Writes the checkpoint of a step; raises SV409 when the run is no longer held with this fence. Definer: requests may not write steps; it writes for the one run that is held with this fence.
+comment: Writes the checkpoint of a step; raises SV409 if the run is no longer held with this fence. Definer: requests may not write steps; it writes only for the run that is held with this fence.
 
 -- function svc.remove_source(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.remove_source(id uuid)
@@ -2721,7 +2761,7 @@ AS $function$
   select exists (select from removed)
 $function$
 execute: svc_authenticated, svc_system
-comment: Removes a document of the caller; false when there is none.
+comment: Removes a document of the caller; false if there is none.
 
 -- function svc.retry_workflow(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.retry_workflow(run_id uuid, from_step text)
@@ -2742,7 +2782,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Takes up a run of the current user: accepted, active, no_step or unknown. Definer: the queue's tables answer no request; it takes up runs of the transaction's user alone that the policies show.
+comment: Retries a run of the current user: accepted, active, no_step or unknown. Definer: requests have no rights on the queue's tables; it retries only runs of the transaction's user that the policies show.
 
 -- function svc.search_hybrid(jsonb,text[],text,text,text,jsonb,jsonb,jsonb,integer,integer,boolean): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_hybrid(target jsonb, fields text[], query text, vector_field text, vector text, scope jsonb, filters jsonb, tuning jsonb, page_size integer, skipped integer, prefix boolean DEFAULT false)
@@ -2908,7 +2948,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: Keys and cosine similarities of the rows that the caller may read and whose vectors are nearest, nearest first. lint:allow executed_text: what is put in is a number.
+comment: Keys and cosine similarities of the rows that the caller may read and whose vectors are nearest, nearest first. lint:allow executed_text: only a number is inserted.
 
 -- function svc.server_incarnation(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.server_incarnation()
@@ -2922,7 +2962,7 @@ AS $function$
     || '/' || coalesce(pg_catalog.pg_last_wal_replay_lsn()::text, '')
 $function$
 execute: svc_request, svc_system
-comment: Start time of the server and the end of its last recovery: the same as long as transaction ids are not given twice. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
+comment: Start time of the server and the end of its last recovery: while it stays the same, no transaction id is reused. lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
 
 -- function svc.set_object_visibility(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.set_object_visibility(object_id uuid, new_visibility text)
@@ -2933,7 +2973,7 @@ AS $function$
   update svc.storage_objects o set visibility = new_visibility where o.id = object_id returning o.id
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: Makes a stored file public or private, where the policies let the caller; returns its id, or null.
+comment: Makes a stored file public or private if the policies allow the caller to; returns its id, or null.
 
 -- function svc.signal_workflow(uuid,text,json): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.signal_workflow(run_id uuid, event text, content json)
@@ -2954,7 +2994,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Sends an event to a run of the current user: accepted, ended or unknown. Definer: the queue's tables answer no request; it signals runs of the transaction's user alone that the policies show.
+comment: Sends an event to a run of the current user: accepted, ended or unknown. Definer: requests have no rights on the queue's tables; it signals only runs of the transaction's user that the policies show.
 
 -- function svc.start_transcription(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.start_transcription(recording uuid, model text)
@@ -2971,7 +3011,7 @@ begin
     raise exception 'a query cannot enqueue' using errcode = '25006';
   end if;
   if caller is null and session_user <> 'svc_system' then
-    raise exception 'a transcription belongs to somebody' using errcode = '42501';
+    raise exception 'a transcription needs a user' using errcode = '42501';
   end if;
   if not exists (select from svc_hidden.find_objects_as_authenticated(array[recording]))
     and not (caller is null and exists (select from svc.storage_objects o where o.id = recording)) then
@@ -2988,7 +3028,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Begins the transcription of a stored recording that the current user may see, and returns its id. Definer: the queue's tables answer no request; it acts for the transaction's user alone.
+comment: Begins the transcription of a stored recording that the current user may see, and returns its id. Definer: requests have no rights on the queue's tables; it acts only for the transaction's user.
 
 -- function svc.start_workflow(text,integer,json,text,interval,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.start_workflow(workflow text, code_version integer, run_args json, run_key text, longest interval, most_running integer)
@@ -3006,7 +3046,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Starts a workflow as the current user; returns the id of its run. Definer: the queue's tables answer no request; whose run it is, is read from the transaction.
+comment: Starts a workflow as the current user; returns the id of its run. Definer: requests have no rights on the queue's tables; the run's user is read from the transaction.
 
 -- function svc.store_object(uuid,uuid,bigint,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.store_object(reservation uuid, bytes_id uuid, size bigint, sha256 text)
@@ -3023,13 +3063,13 @@ begin
      and (u.by_system or u.user_id is not distinct from svc.current_user_id())
   returning u.* into reserved;
   if not found then
-    raise exception 'no room was reserved for this file' using errcode = 'SV404';
+    raise exception 'this file has no reservation' using errcode = 'SV404';
   end if;
   perform svc_private.store_upload(reserved, store_object.bytes_id, store_object.size, store_object.sha256);
 end
 $function$
 execute: svc_request, svc_system
-comment: Turns a reservation of the current user into a stored file; 42501 where a policy refuses it. Definer: requests may not write rows of files; it takes reservations of the current user, and policies decide.
+comment: Turns a reservation of the current user into a stored file; 42501 if a policy refuses it. Definer: requests may not write rows of files; it takes reservations of the current user, and policies decide.
 
 -- function svc.transaction_outcome(xid8,text,pg_lsn): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.transaction_outcome(transaction xid8, server text, place pg_lsn)
@@ -3064,7 +3104,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: What became of a transaction whose connection was lost during COMMIT: committed, aborted, in progress, or null.
+comment: The outcome of a transaction whose connection was lost during COMMIT: committed, aborted, in progress, or null.
 
 -- function svc.try_lock(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.try_lock(name text)
@@ -3078,14 +3118,14 @@ begin
     raise exception 'svc.try_lock() needs a name' using errcode = '22004';
   end if;
   if pg_catalog.current_setting('transaction_read_only')::boolean then
-    raise exception 'svc.try_lock() has no use in a transaction that only reads' using errcode = '25006',
+    raise exception 'svc.try_lock() cannot be used in a read-only transaction' using errcode = '25006',
       hint = 'Take the lock in a mutation.';
   end if;
   return pg_catalog.pg_try_advisory_xact_lock(726502190, pg_catalog.hashtext(name));
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: Locks this name until the transaction ends, or answers false at once when another transaction has it. Definer: advisory locks are closed to requests, because the platform's keys are among them.
+comment: Locks this name until the transaction ends, or returns false at once if another transaction holds the lock. Definer: advisory locks are closed to requests, because the platform's keys are among them.
 
 -- function svc.vector_lengths(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.vector_lengths(corpus text, visibility text, owner_id text)
@@ -3101,7 +3141,18 @@ AS $function$
      and c.embedding is not null
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: How many numbers the vectors of a scope have that the caller may read.
+comment: Dimensions of the vectors of a scope that the caller may read.
+
+-- function svc_hidden.columns_sql(text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.columns_sql(names text[])
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select string_agg(distinct format('t.%I', name), ', ') from unnest(names) as name
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Columns as a select list over t. Part of svc_hidden.related_rows(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
 -- function svc_hidden.count_rows(text,text,text,text,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.count_rows(target text, visible text, requested text, mode text, shown bigint)
@@ -3128,6 +3179,23 @@ end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Number of rows of a list: exact, estimated, or null for none. Part of svc.find_rows().
+
+-- function svc_hidden.crud_resource(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.crud_resource(prefix text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  resource jsonb;
+begin
+  -- Generated functions have unquoted names, so PostgreSQL keeps them in lower case.
+  execute format('select svc_crud.%I()', lower(prefix || '_resource')) into resource;
+  return resource;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Description of a generated resource by its prefix. Part of svc_hidden.related_rows(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
 -- function svc_hidden.cursor_sql(text,text,jsonb,jsonb,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.cursor_sql(cursor text, list_name text, sort jsonb, id jsonb, direction text)
@@ -3175,7 +3243,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: SQL condition for the rows behind a cursor; SV400 when the cursor is not one of this list.
+comment: SQL condition for the rows after a cursor; SV400 if the cursor belongs to another list.
 
 -- function svc_hidden.cursor_text(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.cursor_text(list_name text, key text, row_id text)
@@ -3188,7 +3256,7 @@ AS $function$
     E'+/\n', '-_'), '=')
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: A cursor: the list, and the sort key and id of a row, as URL-safe base64. Part of svc.find_rows(). lint:allow function_without_search_path: it runs under that of its caller, and setting one takes longer than it.
+comment: A cursor: the list, and the sort key and id of a row, as URL-safe base64. Part of svc.find_rows(). lint:allow function_without_search_path: it runs under that of its caller, and SET takes longer than the function.
 
 -- function svc_hidden.describe_run(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.describe_run(run_id uuid)
@@ -3231,7 +3299,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: About how many of the rows that the caller may see match a condition: the share among the first 1,000, of the planner's number.
+comment: Estimate of the rows that match a condition and that the caller may see: the share among the first 1,000 times the planner's number.
 
 -- function svc_hidden.filter_array(jsonb,text,jsonb,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_array(col jsonb, op text, value jsonb, subject text, cast_type text)
@@ -3252,7 +3320,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: Condition of a filter on an array column. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+comment: Condition of a filter on an array column. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.
 
 -- function svc_hidden.filter_comparison(jsonb,text,jsonb,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_comparison(col jsonb, op text, value jsonb, subject text, cast_type text)
@@ -3280,7 +3348,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: Condition of a filter by one value. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+comment: Condition of a filter by one value. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.
 
 -- function svc_hidden.filter_condition(jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_condition(col jsonb, input jsonb)
@@ -3349,7 +3417,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: One condition of a filter as SQL over t, or null when it is to be ignored. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+comment: One condition of a filter as SQL over t, or null if it must be ignored. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.
 
 -- function svc_hidden.filter_exceeds(jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_exceeds(col jsonb, value jsonb)
@@ -3370,7 +3438,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: Whether numbers of a filter do not fit the type of their integer column. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+comment: Whether numbers of a filter do not fit the type of their integer column. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.
 
 -- function svc_hidden.filter_json(boolean,text,jsonb,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_json(is_array boolean, op text, value jsonb, subject text)
@@ -3388,7 +3456,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: Condition of a filter on a json column. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+comment: Condition of a filter on a json column. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.
 
 -- function svc_hidden.filter_list(jsonb,text,jsonb,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_list(col jsonb, op text, value jsonb, subject text, cast_type text)
@@ -3412,7 +3480,35 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: Condition of a filter by a list of values. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+comment: Condition of a filter by a list of values. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.
+
+-- function svc_hidden.filter_members(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.filter_members(relation jsonb, input jsonb, OUT quantifier text, OUT member jsonb, OUT columns jsonb)
+ RETURNS SETOF record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  target jsonb;
+begin
+  if jsonb_typeof(input) <> 'object' then
+    return;
+  end if;
+  target := svc_hidden.crud_resource(relation ->> 'to');
+  columns := (target -> 'filters') || coalesce(target -> 'relations', '{}');
+  if not (relation -> 'many')::boolean then
+    quantifier := 'some';
+    member := input;
+    return next;
+    return;
+  end if;
+  for quantifier, member in select e.key, e.value from jsonb_each(input) as e where e.key in ('some', 'none', 'every') loop
+    return next;
+  end loop;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: The filters inside a condition on a relation. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
 -- function svc_hidden.filter_pattern(text,text,jsonb,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_pattern(kind text, op text, value jsonb, subject text)
@@ -3431,35 +3527,83 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: Condition of a filter by a pattern. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+comment: Condition of a filter by a pattern. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.
 
 -- function svc_hidden.filter_patterns(jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_patterns(columns jsonb, filters jsonb, OUT patterns bigint, OUT characters bigint)
  RETURNS record
  LANGUAGE sql
- IMMUTABLE
+ STABLE
 AS $function$
-  with recursive objects (object, level) as (
-    select filters, 0
+  with recursive objects (object, columns, level) as (
+    select filters, columns, 0
     union all
-    -- Strict and silent as in filter_size().
-    select m.member, o.level + 1
+    select m.object, m.columns, o.level + 1
       from objects as o
-      cross join (values ('strict $.OR[*]'::jsonpath), ('strict $.AND[*]')) as g (path)
-      cross join jsonb_path_query(o.object, g.path, '{}', true) as m (member)
+      cross join lateral (
+        -- Strict and silent as in filter_size().
+        select g.member, o.columns
+          from (values ('strict $.OR[*]'::jsonpath), ('strict $.AND[*]')) as p (path)
+          cross join jsonb_path_query(o.object, p.path, '{}', true) as g (member)
+        union all
+        select f.member, f.columns
+          from jsonb_path_query(o.object, 'strict $.keyvalue()', '{}', true) as c (pair)
+          cross join svc_hidden.filter_members(o.columns -> (c.pair ->> 'key'), c.pair -> 'value') as f
+         where o.columns -> (c.pair ->> 'key') ? 'to'
+      ) as m (object, columns)
      where o.level < 5
   )
   select count(*), coalesce(sum(length(c.pair #>> '{value,value}')), 0)
     from objects as o
     cross join jsonb_path_query(o.object, 'strict $.keyvalue()', '{}', true) as c (pair)
-   where columns -> (c.pair ->> 'key') ->> 'kind' = 'text'
-     and not coalesce((columns -> (c.pair ->> 'key') -> 'array')::boolean, false)
+   where o.columns -> (c.pair ->> 'key') ->> 'kind' = 'text'
+     and not coalesce((o.columns -> (c.pair ->> 'key') -> 'array')::boolean, false)
      and c.pair -> 'value' ->> 'op' in ('like', 'ilike')
      and jsonb_typeof(c.pair #> '{value,value}') = 'string'
      and length(c.pair #>> '{value,value}') <= 1000
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: Number of patterns in a filter, and of their characters. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+comment: Number of patterns in a filter, and of their characters. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.
+
+-- function svc_hidden.filter_relation(jsonb,jsonb,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.filter_relation(relation jsonb, input jsonb, depth integer)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  through constant jsonb := relation -> 'through';
+  one record;
+  target jsonb;
+  inner_sql text;
+  found_sql text;
+  parts text[];
+begin
+  for one in select m.quantifier, m.member, m.columns from svc_hidden.filter_members(relation, input) as m loop
+    if pg_column_size(one.member) > 32768 and svc_hidden.filter_size(one.member) > 5000 then
+      continue;  -- as in filter_sql(), which counts the conditions of one level
+    end if;
+    inner_sql := svc_hidden.filter_sql(one.columns, one.member, depth);
+    if inner_sql is null and not (one.member = '{}' and one.quantifier <> 'every' and (relation -> 'many')::boolean) then
+      continue;  -- an empty filter asks whether there are rows; one of which nothing is left is ignored
+    end if;
+
+    target := coalesce(target, svc_hidden.crud_resource(relation ->> 'to'));
+    found_sql := format('select %s from %s as t where %s', svc_hidden.names_sql(relation -> 'foreign'), target ->> 'table',
+      coalesce(nullif(concat_ws(' and ', target ->> 'visible',
+        case when one.quantifier = 'every' then format('%s is not true', inner_sql) else inner_sql end), ''), 'true'));
+    if through is not null then
+      found_sql := format('select %s from %s as t where %s', svc_hidden.names_sql(through -> 'local'), through ->> 'table',
+        concat_ws(' and ', through ->> 'visible', format('(%s) in (%s)', svc_hidden.names_sql(through -> 'foreign'), found_sql)));
+    end if;
+    parts := parts || format(case when one.quantifier = 'some' then '(%s) in (%s)' else '((%s) in (%s)) is not true' end,
+      svc_hidden.names_sql(relation -> 'local'), found_sql);
+  end loop;
+  return '(' || array_to_string(parts, ' and ') || ')';
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Condition of a filter on related rows, or null. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
 -- function svc_hidden.filter_size(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_size(filters jsonb)
@@ -3480,7 +3624,7 @@ AS $function$
   select count(*) from objects as o, jsonb_path_query(o.object, 'strict $.keyvalue()', '{}', true)
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: Number of keys in the objects of a filter, an upper bound of its conditions. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+comment: Number of keys in the objects of a filter, an upper bound of its conditions. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.
 
 -- function svc_hidden.filter_sql(jsonb,jsonb,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_sql(columns jsonb, filters jsonb, depth integer DEFAULT 0)
@@ -3526,6 +3670,9 @@ begin
             select svc_hidden.filter_sql(columns, e.member, depth + 1) as sql from jsonb_array_elements(value) as e (member)
           ) as m;
       end if;
+    elsif columns -> key ? 'to' then
+      -- Rule 6: a relation, which counts as a level like a group.
+      part := case when depth < 5 then svc_hidden.filter_relation(columns -> key, value, depth + 1) end;
     else
       -- Rule 4: a column that is not in the allow-list has no description, so it is ignored.
       part := svc_hidden.filter_condition(columns -> key, value);
@@ -3541,7 +3688,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: A list call's filters as a boolean SQL expression over t, or null for none. Never fails: what is wrong is ignored.
+comment: A list call's filters as a boolean SQL expression over t, or null for none. Never fails: invalid parts are ignored.
 
 -- function svc_hidden.filter_type(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_type(col jsonb)
@@ -3573,7 +3720,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: The type that filter values of a column are cast to, null for its text. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+comment: The type that filter values of a column are cast to, null for its text. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.
 
 -- function svc_hidden.filter_value(jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_value(col jsonb, value jsonb)
@@ -3675,7 +3822,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: A filter value as text that its column's type accepts, or null when it is not of that form. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+comment: A filter value as text that its column's type accepts, or null if it has another form. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.
 
 -- function svc_hidden.filter_values(jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_values(col jsonb, value jsonb)
@@ -3706,7 +3853,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: A JSON array of filter values as text, or null when any is not of the column's form. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+comment: A JSON array of filter values as text, or null if any of them does not have the column's form. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.
 
 -- function svc_hidden.find_evidence_as_anonymous(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_reader_anonymous
 CREATE OR REPLACE FUNCTION svc_hidden.find_evidence_as_anonymous(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb)
@@ -3719,7 +3866,7 @@ AS $function$
     claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors)
 $function$
 execute: svc_anonymous, svc_system
-comment: Evidence under the policies of svc_anonymous. Called by svc.find_evidence(). Definer: a reader owns it, so that policies for strangers apply and the index may be used.
+comment: Evidence under the policies of svc_anonymous. Called by svc.find_evidence(). Definer: a reader owns it, so that policies for anonymous callers apply and the index can be used.
 
 -- function svc_hidden.find_evidence_as_authenticated(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_reader_authenticated
 CREATE OR REPLACE FUNCTION svc_hidden.find_evidence_as_authenticated(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb)
@@ -3732,7 +3879,7 @@ AS $function$
     claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors)
 $function$
 execute: svc_authenticated, svc_system
-comment: Evidence under the policies of svc_authenticated. Called by svc.find_evidence(). Definer: a reader owns it, so that policies for signed-in users apply and the index may be used.
+comment: Evidence under the policies of svc_authenticated. Called by svc.find_evidence(). Definer: a reader owns it, so that policies for signed-in users apply and the index can be used.
 
 -- function svc_hidden.find_objects_as_anonymous(uuid[]): owner svc_reader_anonymous
 CREATE OR REPLACE FUNCTION svc_hidden.find_objects_as_anonymous(ids uuid[])
@@ -3750,7 +3897,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_system
-comment: Of these stored files those that the caller may see, public ones among them. Definer: a reader owns it, so that a public file is seen by its id and policies for strangers apply.
+comment: Those of these stored files that the caller may see, including public ones. Definer: a reader owns it, so that public files are found by id and policies for anonymous callers apply.
 
 -- function svc_hidden.find_objects_as_authenticated(uuid[]): owner svc_reader_authenticated
 CREATE OR REPLACE FUNCTION svc_hidden.find_objects_as_authenticated(ids uuid[])
@@ -3768,7 +3915,7 @@ begin
 end
 $function$
 execute: svc_authenticated, svc_system
-comment: Of these stored files those that the caller may see, public ones among them. Definer: a reader owns it, so that a public file is seen by its id and policies for signed-in users apply.
+comment: Those of these stored files that the caller may see, including public ones. Definer: a reader owns it, so that public files are found by id and policies for signed-in users apply.
 
 -- function svc_hidden.lock_document(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.lock_document(corpus text, visibility text, key text)
@@ -3781,7 +3928,19 @@ AS $function$
     pg_catalog.jsonb_build_array(svc.current_user_id(), corpus, visibility, key)::text))
 $function$
 execute: svc_authenticated, svc_system
-comment: Waits for another transaction that stores this document of the caller. Definer: advisory locks are closed to requests; the key holds the caller's id, so nobody else's documents wait.
+comment: Waits for another transaction that stores this document of the caller. Definer: advisory locks are closed to requests; the key contains the caller's id, so documents of other users do not wait.
+
+-- function svc_hidden.names_sql(jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.names_sql(names jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select string_agg(format('t.%I', n.name), ', ' order by n.position)
+    from jsonb_array_elements_text(names) with ordinality as n (name, position)
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Columns as a list over t, in their order. Part of svc_hidden.related_rows(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
 -- function svc_hidden.page_sql(jsonb,jsonb,text,text,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.page_sql(list jsonb, sort jsonb, direction text, condition text, skipped bigint)
@@ -3819,6 +3978,110 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The statement that reads a page of a list. Part of svc.find_rows(). lint:allow function_without_search_path: it runs under that of its caller; its text names no function of a schema.
 
+-- function svc_hidden.related_item(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.related_item(resource jsonb, wanted jsonb, OUT item text, OUT needed text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  relations constant jsonb := coalesce(resource -> 'relations', '{}');
+  parts text[];
+  name text;
+  options jsonb;
+begin
+  select coalesce(array_agg(format('%s as %I', f.field ->> 2, f.field ->> 0) order by f.position), '{}'),
+         coalesce(array_agg(f.field ->> 1), '{}')
+    into parts, needed
+    from jsonb_array_elements(resource -> 'fields') with ordinality as f (field, position)
+   where not wanted ? 'select' or wanted -> 'select' ? (f.field ->> 0);
+
+  for name, options in select e.key, e.value from jsonb_each(coalesce(wanted -> 'include', '{}')) as e loop
+    if relations ? name and (options = 'true' or jsonb_typeof(options) = 'object') then
+      parts := parts || format('%s as %I', svc_hidden.related_rows(relations -> name, options), name);
+      needed := needed || array(select jsonb_array_elements_text(relations -> name -> 'local'));
+    end if;
+  end loop;
+
+  item := format('(select row_to_json(item.*) from (select %s) as item)', array_to_string(parts, ', '));
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: A row as JSON with selected properties and included relations, as SQL over t. Part of svc.find_rows(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
+-- function svc_hidden.related_rows(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.related_rows(relation jsonb, wanted jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  target  constant jsonb   := svc_hidden.crud_resource(relation ->> 'to');
+  many    constant boolean := (relation -> 'many')::boolean;
+  through constant jsonb   := relation -> 'through';
+  options constant jsonb   := case when jsonb_typeof(wanted) = 'object' then wanted else '{}' end;
+  chosen  constant record  := svc_hidden.related_item(target, options);
+  keys text;
+  link text;
+  conditions text;
+  order_by text := target ->> 'orderBy';
+  direction text := 'desc';
+  sort jsonb;
+  row_limit bigint := 1;
+begin
+  select string_agg(format('t.%I as k%s', l.name, l.position), ', ') into keys
+    from jsonb_array_elements_text(relation -> 'local') with ordinality as l (name, position);
+
+  -- Step 1: which rows. A join table is read under its own policies; a row that it names twice comes once.
+  select string_agg(format('t.%I = k.k%s', f.name, f.position), ' and ') into link
+    from jsonb_array_elements_text(coalesce(through -> 'local', relation -> 'foreign')) with ordinality as f (name, position);
+  if through is not null then
+    link := format('(%s) in (select %s from %s as t where %s)',
+      svc_hidden.names_sql(relation -> 'foreign'), svc_hidden.names_sql(through -> 'foreign'), through ->> 'table',
+      concat_ws(' and ', through ->> 'visible', link));
+  end if;
+  conditions := concat_ws(' and ', link, target ->> 'visible');
+
+  -- Step 2: of a list, its filters, order and length.
+  if many then
+    conditions := concat_ws(' and ', conditions,
+      svc_hidden.filter_sql((target -> 'filters') || coalesce(target -> 'relations', '{}'), options -> 'filters'));
+    select o.key, case when o.value = 'asc' then 'asc' else 'desc' end into order_by, direction
+      from jsonb_each_text(options -> 'orderBy') as o
+     where target -> 'columns' ? o.key
+     limit 1;
+    if not found then
+      order_by := target ->> 'orderBy';
+      direction := 'desc';
+    end if;
+    row_limit := least(greatest(coalesce((options ->> 'limit')::bigint, (target #> '{limits,0}')::bigint), 1),
+      (target #> '{limits,1}')::bigint);
+  end if;
+  sort := target -> 'columns' -> order_by;
+
+  -- As in svc_hidden.page_sql(), the innermost select sorts and limits plain columns; JSON is made of what is left.
+  return format(
+    '(select %1$s from (select %2$s) as k cross join lateral (
+       select %3$s as item
+         from (select %4$s from %5$s as t where %6$s order by t.%7$I %8$s %9$s, t.%10$I %8$s limit %11$s) as t
+     ) as r)',
+    case when many then 'coalesce(json_agg(r.item), ''[]'')' else 'r.item' end,
+    keys,
+    chosen.item,
+    svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', target #>> '{columns,id,name}']),
+    target ->> 'table',
+    conditions,
+    sort ->> 'name',
+    direction,
+    case when (sort ->> 'notNull')::boolean then '' else 'nulls last' end,
+    target #>> '{columns,id,name}',
+    row_limit
+  );
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: The rows behind a relation as JSON, as SQL over t. Part of svc_hidden.related_item(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
 -- function svc_hidden.search_condition(jsonb,jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.search_condition(target jsonb, scope jsonb, filters jsonb)
  RETURNS text
@@ -3846,7 +4109,7 @@ begin
       from pg_catalog.pg_attribute a
      where a.attrelid = relation and a.attname = filter #>> '{column,name}' and a.attnum > 0 and not a.attisdropped;
     if cast_type is null then
-      raise exception 'a filter names no column of %', relation using errcode = '22023';
+      raise exception 'a filter names an unknown column of %', relation using errcode = '22023';
     end if;
     part := svc_hidden.filter_condition(filter -> 'column' || jsonb_build_object('type', cast_type), jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
     if part is null then
@@ -3892,7 +4155,7 @@ AS $function$
   select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix)
 $function$
 execute: svc_anonymous, svc_system
-comment: Keyword search under the policies of svc_anonymous. Called by svc.search_keyword(). Definer: a reader owns it, so that policies for strangers apply and the index may be used.
+comment: Keyword search under the policies of svc_anonymous. Called by svc.search_keyword(). Definer: a reader owns it, so that policies for anonymous callers apply and the index can be used.
 
 -- function svc_hidden.search_keyword_as_authenticated(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_reader_authenticated
 CREATE OR REPLACE FUNCTION svc_hidden.search_keyword_as_authenticated(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
@@ -3904,7 +4167,7 @@ AS $function$
   select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix)
 $function$
 execute: svc_authenticated, svc_system
-comment: Keyword search under the policies of svc_authenticated. Called by svc.search_keyword(). Definer: a reader owns it, so that policies for signed-in users apply and the index may be used.
+comment: Keyword search under the policies of svc_authenticated. Called by svc.search_keyword(). Definer: a reader owns it, so that policies for signed-in users apply and the index can be used.
 
 -- function svc_hidden.search_snippet(text,text,boolean,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.search_snippet(content text, query text, prefix boolean, language text)
@@ -3979,7 +4242,7 @@ AS $function$
          ), '[]')
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: How many terms of a query a text has, and its passage with most of them as [{text, match}]. Definer: the functions that split and stem are internal; it reads no table.
+comment: How many terms of a query a text has, and its passage with most of them as [{text, match}]. Definer: the functions for splitting and stemming are internal; it reads no table.
 
 -- function svc_hidden.search_sql(jsonb,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.search_sql(columns jsonb, search text)
@@ -3995,7 +4258,7 @@ AS $function$
    where search <> ''
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: SQL condition: the text occurs in one of the columns; null when there is no text or no column.
+comment: SQL condition: the text occurs in one of the columns; null without text or column.
 
 -- function svc_hidden.search_target(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.search_target(name text)
@@ -4019,7 +4282,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: The declaration of a searchable table, with its name as SQL and the type of its key. Definer: requests may not read the list of searchable tables; this gives what their declaration says.
+comment: The declaration of a searchable table, with its name as SQL and the type of its key. Definer: requests may not read the list of searchable tables; it returns only the declaration.
 
 -- function svc_hidden.similarity_of(real[],real[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.similarity_of(one real[], other real[])
@@ -4031,7 +4294,7 @@ AS $function$
   select sum(pair.x::double precision * pair.y) from unnest(one, other) as pair (x, y)
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: The cosine similarity of two vectors of length 1 and as many numbers.
+comment: The cosine similarity of two vectors of length 1 with the same dimensions.
 
 -- function svc_hidden.words_of(text,regconfig): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.words_of(content text, stemming regconfig)
@@ -4122,7 +4385,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Lets policies see this user, or nobody for null, until the transaction ends.
+comment: Sets the user whose policies apply until the transaction ends; null means anonymous.
 
 -- function svc_private.act_retry_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.act_retry_job(job_id bigint)
@@ -4176,7 +4439,7 @@ AS $function$
       max_attempts => 10
     ) j
 $function$
-comment: Enqueues a call of an internal procedure on behalf of the caller that is given, and returns the id of the job.
+comment: Enqueues a call of an internal procedure on behalf of the given caller, and returns the id of the job.
 
 -- function svc_private.add_run(text,boolean,text,integer,json,text,interval,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.add_run(owner text, as_system boolean, workflow text, code_version integer, run_args json, run_key text, longest interval, most_running integer)
@@ -4204,7 +4467,7 @@ begin
   return made;
 end
 $function$
-comment: Makes a run and its job, and returns its id; that of an earlier one with the same idempotency key.
+comment: Creates a run and its job, and returns its id, or the id of an earlier run with the same idempotency key.
 
 -- function svc_private.add_upload_part(uuid,text,bigint,bigint,text,text,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.add_upload_part(upload uuid, owner text, start bigint, size bigint, name text, sha256 text, lifetime interval)
@@ -4231,7 +4494,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Whether the bytes were the next ones; an upload takes at most 10,000 times some.
+comment: Whether the bytes begin where the upload continues; an upload accepts bytes at most 10,000 times.
 
 -- function svc_private.announce_run(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.announce_run(run_id uuid, user_id text)
@@ -4246,7 +4509,7 @@ begin
   end if;
 end
 $function$
-comment: Tells the user's subscribers on commit that a run changed.
+comment: Notifies the user's subscribers on commit that a run changed.
 
 -- function svc_private.begin_wait(uuid,bigint,text,text,text,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.begin_wait(run_id uuid, held bigint, place text, what text, event text, patience interval)
@@ -4275,7 +4538,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Begins a wait or sleep of a held run; answers whether an event that came early has ended it. Definer: svc_system has no rights on the queue's tables.
+comment: Begins a wait or sleep of a held run; returns whether an earlier event has already ended it. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.cancel_any_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.cancel_any_job(job_id bigint)
@@ -4292,7 +4555,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Removes a job that is not running; false when there is none. Definer: svc_system has no rights on the queue's tables.
+comment: Removes a job that is not running; false if there is none. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.cancel_any_workflow(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.cancel_any_workflow(run_id uuid)
@@ -4341,7 +4604,7 @@ AS $function$
    limit chunk_limit
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
-comment: The chunks of a scope with the nearest vectors. Part of svc_private.select_evidence(). lint:allow function_without_search_path: inlined, which a setting prevents; it runs under that of its caller.
+comment: The chunks of a scope with the nearest vectors. Part of svc_private.select_evidence(). lint:allow function_without_search_path: SET would prevent inlining; it runs under that of its caller.
 
 -- function svc_private.chunks_by_words(tsquery[],double precision[],tid[],uuid[],integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.chunks_by_words(queries tsquery[], weights double precision[], places tid[], source_ids uuid[], chunk_limit integer)
@@ -4366,7 +4629,7 @@ AS $function$
    limit chunk_limit
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
-comment: The chunks at some positions with the highest weight of some words. Part of svc_private.select_evidence(). lint:allow function_without_search_path: inlined, which a setting prevents; it runs under that of its caller.
+comment: The chunks at some positions with the highest weight of some words. Part of svc_private.select_evidence(). lint:allow function_without_search_path: SET would prevent inlining; it runs under that of its caller.
 
 -- function svc_private.claim_conversion(text,text,text,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_conversion(owner_id text, sha256 text, options text, held interval)
@@ -4382,7 +4645,7 @@ AS $function$
   returning claim
 $function$
 execute: svc_system
-comment: Takes a conversion on that nobody is at; null otherwise.
+comment: Claims a conversion that no process runs; null otherwise.
 
 -- function svc_private.claim_cron(text,text,timestamp with time zone,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_cron(cron text, schedule text, slot timestamp with time zone, procedure text)
@@ -4405,7 +4668,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Enqueues a cron's procedure for one of its times, unless that was done; returns the job, or null, and the latest time. Definer: svc_system has no rights on the queue's tables.
+comment: Enqueues a cron's procedure for one of its times, unless this was done before; returns the job, or null, and the latest time. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.claim_job(text,integer[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[])
@@ -4458,7 +4721,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Gives the worker the most urgent job that is due of these kinds; no row when there is none.
+comment: Gives the worker the most urgent due job of these kinds; no row if there is none.
 
 -- function svc_private.claim_run(uuid,bigint,timestamp with time zone,bigint[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid, known_seq bigint DEFAULT NULL::bigint, known_at timestamp with time zone DEFAULT NULL::timestamp with time zone, unfinished bigint[] DEFAULT '{}'::bigint[])
@@ -4532,7 +4795,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Gives a run to the caller, with a new fence and the checkpoints that the caller does not know. Definer: svc_system has no rights on the queue's tables.
+comment: Claims a run for the caller, with a new fence and the checkpoints that the caller does not know. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.claim_upload(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_upload(upload uuid, token_sha256 text)
@@ -4546,7 +4809,7 @@ AS $function$
   returning u.size
 $function$
 execute: svc_system
-comment: The most that may be sent, in bytes; null for a wrong token, and for a URL that is used, in use, or over.
+comment: Maximum number of bytes to send; null for a wrong token, and for a URL that is used, in use or expired.
 
 -- function svc_private.clear_search(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.clear_search(target integer)
@@ -4598,7 +4861,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Writes down how many bytes a statement added or removed, by bucket. Definer: a trigger; whoever stores may not write the counters.
+comment: Records how many bytes a statement added or removed, by bucket. Definer: a trigger; the role that stores a file may not write the counters.
 
 -- function svc_private.cover_sentences(text,integer[],regconfig,text[],tsquery[],double precision[],double precision): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.cover_sentences(chunk text, sentence_starts integer[], stemming regconfig, lexemes text[], queries tsquery[], weights double precision[], weight double precision)
@@ -4623,7 +4886,7 @@ AS $function$
    ) covered
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
-comment: The sentences of a chunk, with the weight of some words in each. Part of svc_private.select_evidence(). lint:allow function_without_search_path: inlined, which a setting prevents; it runs under that of its caller.
+comment: The sentences of a chunk, with the weight of some words in each. Part of svc_private.select_evidence(). lint:allow function_without_search_path: SET would prevent inlining; it runs under that of its caller.
 
 -- function svc_private.current_trace(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.current_trace()
@@ -4715,7 +4978,7 @@ AS $function$
    group by c.oid, c.relowner
 $function$
 execute: svc_system
-comment: Schemas, default privileges, extensions, publications, event triggers and closed doors, for list_facts().
+comment: Schemas, default privileges, extensions, publications, event triggers and revoked functions, for list_facts().
 
 -- function svc_private.describe_definitions(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.describe_definitions()
@@ -4734,7 +4997,7 @@ AS $function$
    group by f.object
 $function$
 execute: svc_system
-comment: A hash of what each object of this database is.
+comment: A hash of the definition of each object of this database.
 
 -- function svc_private.describe_rows(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.describe_rows()
@@ -4796,7 +5059,7 @@ AS $function$
   )
 $function$
 execute: svc_system
-comment: Roles, privileges on the database, its settings and its sequences: what a dump leaves out, or what must not fall behind.
+comment: Roles, privileges on the database, its settings and its sequences: a dump leaves them out, or they must not fall behind.
 
 -- function svc_private.drop_unwritten_crud(text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.drop_unwritten_crud(fingerprints text[])
@@ -4820,7 +5083,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Drops generated functions whose fingerprint is not among those that the application's files write.
+comment: Drops generated functions whose fingerprint is not in the application's files.
 
 -- function svc_private.dump_schema(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.dump_schema()
@@ -4937,7 +5200,7 @@ AS $function$
   returning u.id
 $function$
 execute: svc_system
-comment: The uploads that it removed, at most so many.
+comment: Removes expired uploads, up to a limit, and returns them.
 
 -- function svc_private.explain_match(text,text[],text,text,text,text,boolean,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.explain_match(target text, fields text[], query text, corpus text, visibility text, owner text, prefix boolean, row_ids text[])
@@ -5120,7 +5383,7 @@ begin
 end
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
-comment: For each query over words the places of the chunks of a scope that fulfil it, and how many chunks the scope has; policies do not count. Definer: it reads the index as owner; readers alone may call it, and they join what it finds under the policies.
+comment: For each query over words, the positions of the matching chunks of a scope, and the scope's number of chunks; without policies. Definer: it reads the index as owner; only readers may call it, and they join its result under the policies.
 
 -- function svc_private.find_conversion(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_conversion(owner_id text, sha256 text, options text)
@@ -5135,7 +5398,7 @@ AS $function$
   returning c.id
 $function$
 execute: svc_system
-comment: The kept conversion of an owner's bytes, marked as used; null when there is none.
+comment: The cached conversion of an owner's bytes, marked as used; null if there is none.
 
 -- function svc_private.find_matches(text,text[],text,text,text,text,integer,boolean,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_matches(target text, fields text[], query text, corpus text, visibility text, owner_id text, wanted integer, prefix boolean DEFAULT false, among text[] DEFAULT NULL::text[], OUT row_ids text[], OUT scores double precision[], OUT is_all boolean)
@@ -5202,7 +5465,7 @@ begin
 end
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
-comment: Keys of the rows of a corpus, visibility and owner that match a query, with their BM25 scores, best first; policies do not count. Definer: no request reads the index; readers may call it, and policies decide about the rows.
+comment: Keys of the rows of a corpus, visibility and owner that match a query, with their BM25 scores, best first; without policies. Definer: no request reads the index; readers may call it, and policies decide about the rows.
 
 -- function svc_private.find_pending_transcription(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_pending_transcription(transcription_id uuid)
@@ -5217,7 +5480,7 @@ AS $function$
    where t.id = transcription_id and t.status = 'pending'
 $function$
 execute: svc_system
-comment: A transcription that has not ended, with its recording; no row when it has, or was deleted.
+comment: A transcription that has not ended, with its recording; no row if it has ended or was deleted.
 
 -- function svc_private.find_storage_objects(uuid[],text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_storage_objects(ids uuid[], readers text[])
@@ -5250,7 +5513,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Of what is asked for: the files that their readers may see.
+comment: Those of the requested files that their readers may see.
 
 -- function svc_private.find_upload(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_upload(upload uuid, owner text)
@@ -5266,7 +5529,7 @@ AS $function$
    where o.id = upload and o.user_id = owner
 $function$
 execute: svc_system
-comment: How much of an upload of this user has arrived, in bytes; without an expiry it is a stored object by now.
+comment: Received bytes of an upload of this user; without an expiry it is already a stored object.
 
 -- function svc_private.finish_upload(uuid,uuid,bigint,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.finish_upload(upload uuid, bytes_id uuid, size bigint, sha256 text)
@@ -5292,7 +5555,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Whether the upload became a stored file just now: it was all there, and not finished or removed meanwhile.
+comment: Whether this call turned the upload into a stored file: it was complete, and not finished or removed meanwhile.
 
 -- function svc_private.fold_counters(integer[],text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.fold_counters(group_ids integer[], terms text[])
@@ -5339,7 +5602,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Adds up the counters of terms that have many rows.
+comment: Merges the counters of terms that have many counter rows.
 
 -- function svc_private.fold_storage_usage(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.fold_storage_usage(one_bucket text DEFAULT NULL::text)
@@ -5390,7 +5653,7 @@ begin
   end if;
 end
 $function$
-comment: Wakes the next run that waits for one of its name to stop.
+comment: Wakes the next run that waits until another run of its name stops.
 
 -- function svc_private.free_slot_of_deleted(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.free_slot_of_deleted()
@@ -5440,7 +5703,7 @@ AS $function$
   select pg_catalog.pg_advisory_lock(726502187, 0)
 $function$
 execute: svc_system
-comment: Keeps the bytes of deleted files until this session ends.
+comment: Prevents removal of the bytes of deleted files until this session ends.
 
 -- function svc_private.hold_worker(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.hold_worker(worker text)
@@ -5451,7 +5714,7 @@ AS $function$
   select pg_catalog.pg_advisory_lock(726502186, pg_catalog.hashtext(worker))
 $function$
 execute: svc_system
-comment: Holds the lock that says that this worker lives, until this session ends.
+comment: Holds the lock that marks this worker as alive, until this session ends.
 
 -- function svc_private.index_columns(oid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.index_columns(index oid)
@@ -5515,7 +5778,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Trigger: carries inserts, updates and deletes over into the inverted index. lint:allow executed_text: names of columns that svc migrate has written down, and no value of a row. Definer: who writes a row has no rights on the index.
+comment: Trigger: applies inserts, updates and deletes to the inverted index. lint:allow executed_text: only names of columns that svc migrate recorded, no value of a row. Definer: the role that writes a row has no rights on the index.
 
 -- function svc_private.indexing_sql(integer,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.indexing_sql(target integer, source text)
@@ -5622,7 +5885,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Stores the row of a file for the user of the transaction; 42501 where a policy refuses it.
+comment: Stores the row of a file for the user of the transaction; 42501 if a policy refuses it.
 
 -- function svc_private.insert_object_as_anonymous(svc.storage_objects): owner svc_reader_anonymous
 CREATE OR REPLACE FUNCTION svc_private.insert_object_as_anonymous(object svc.storage_objects)
@@ -5636,7 +5899,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Stores the row of a file where the policies for who are not signed in let it. Definer: a reader owns it, for request roles may not insert; policies for strangers decide.
+comment: Stores the row of a file if the policies for anonymous callers allow it. Definer: a reader owns it, because request roles may not insert; policies for anonymous callers decide.
 
 -- function svc_private.insert_object_as_authenticated(svc.storage_objects): owner svc_reader_authenticated
 CREATE OR REPLACE FUNCTION svc_private.insert_object_as_authenticated(object svc.storage_objects)
@@ -5650,7 +5913,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Stores the row of a file where the policies for signed-in users let it. Definer: a reader owns it, for request roles may not insert; policies for signed-in users decide.
+comment: Stores the row of a file if the policies for signed-in users allow it. Definer: a reader owns it, because request roles may not insert; policies for signed-in users decide.
 
 -- function svc_private.install_search(jsonb,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.install_search(wanted jsonb, declarer text DEFAULT 'application'::text)
@@ -5727,7 +5990,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Makes [{table, id, fields, language, corpus, visibility, owner, always}] the searchable tables of the application or the platform.
+comment: Sets the searchable tables of the application or the platform to [{table, id, fields, language, corpus, visibility, owner, always}].
 
 -- function svc_private.is_described(oid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.is_described(namespace oid)
@@ -5764,7 +6027,7 @@ AS $function$
           where i.indrelid = relation and i.indisvalid and c.relname = svc_private.nearest_index(relation, a.attname))
   )
 $function$
-comment: Whether a table has all that a search needs of it.
+comment: Whether a table has all columns that a search needs.
 
 -- function svc_private.keep_conversion(text,text,text,json): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.keep_conversion(owner_id text, sha256 text, options text, result json)
@@ -5779,7 +6042,7 @@ AS $function$
   returning id
 $function$
 execute: svc_system
-comment: Keeps what a conversion gave, for its owner.
+comment: Caches the result of a conversion, for its owner.
 
 -- function svc_private.keep_sweep_job(interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.keep_sweep_job(delay interval)
@@ -5793,7 +6056,7 @@ AS $function$
     job_key => 'sweep-storage', job_key_mode => 'preserve_run_at')
 $function$
 execute: svc_system
-comment: One sweep of stored bytes waits in the queue: that which does already, or one after the delay. Definer: svc_system has no rights on the queue's tables.
+comment: Keeps one sweep of stored bytes in the queue: the one already waiting, or a new one after the delay. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.lint_schema(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.lint_schema()
@@ -5823,7 +6086,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: What the views svc_private.lint_* find, without what a comment on the object allows ("lint:allow RULE: reason").
+comment: Findings of the views svc_private.lint_*, without those that a comment on the object allows ("lint:allow RULE: reason").
 
 -- function svc_private.list_access(regclass): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_access(one_table regclass DEFAULT NULL::regclass)
@@ -5873,7 +6136,7 @@ AS $function$
   select * from svc_private.routine_facts()
 $function$
 execute: svc_system
-comment: This database without its data, a row for each fact that can be compared.
+comment: This database without its data: one comparable fact per row.
 
 -- function svc_private.list_failed_runs(timestamp with time zone): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_failed_runs(since timestamp with time zone)
@@ -5887,7 +6150,7 @@ AS $function$
    where r.error is not null and r.updated_at >= since and (r.status = 'failed' or r.wait_marker = 'retry')
 $function$
 execute: svc_system
-comment: Runs with a step that failed since a time, and its error.
+comment: Runs with a step that has failed since a time, and the step's error.
 
 -- function svc_private.list_functions(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_functions()
@@ -5918,7 +6181,7 @@ AS $function$
    order by 2, 1
 $function$
 execute: svc_system
-comment: Functions that requests may execute, and those that run with their owner's rights, with the reason that each gives.
+comment: Functions that requests may execute, and those that run with their owner's rights, each with its reason.
 
 -- function svc_private.list_jobs(text,bigint,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_jobs(only_state text, only_id bigint, most integer)
@@ -5997,7 +6260,7 @@ AS $function$
    limit most
 $function$
 execute: svc_system
-comment: Stored objects, newest first: one, those of a user, or all; at most so many.
+comment: Stored objects, newest first: one, those of a user, or all; up to a limit.
 
 -- function svc_private.list_upload_parts(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_upload_parts(upload uuid)
@@ -6011,7 +6274,7 @@ AS $function$
    order by p.start
 $function$
 execute: svc_system
-comment: The parts of an upload in their order.
+comment: The parts of an upload, in order.
 
 -- function svc_private.list_usage(text,text,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_usage(only_user text, only_model text, days integer, most integer)
@@ -6050,7 +6313,7 @@ begin
      for no key update;
   if not found then
     raise exception 'the run % is no longer held with %', run_id, held
-      using errcode = 'SV409', hint = 'It was cancelled, or given to another worker. What this one did is undone.';
+      using errcode = 'SV409', hint = 'It was cancelled, or given to another worker. The changes of this worker are rolled back.';
   end if;
   return run;
 end
@@ -6079,7 +6342,7 @@ AS $function$
    where not exists (select from svc.storage_objects o where coalesce(o.bytes_id, o.id) = wanted.id)
 $function$
 execute: svc_system
-comment: Those of the ids of bytes that no stored object has.
+comment: Those of the byte ids that no stored object has.
 
 -- function svc_private.missing_uploads(uuid[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.missing_uploads(ids uuid[])
@@ -6092,7 +6355,7 @@ AS $function$
    where not exists (select from svc.storage_uploads u where u.id = wanted.id)
 $function$
 execute: svc_system
-comment: Those of the ids that no upload under way has.
+comment: Those of the ids that no unfinished upload has.
 
 -- function svc_private.nearest_index(regclass,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.nearest_index(relation regclass, embedding text)
@@ -6120,7 +6383,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: The encrypted values behind this one, at most so many.
+comment: The encrypted values after this one, up to a limit.
 
 -- function svc_private.next_storage_objects(uuid,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.next_storage_objects(after uuid, most integer)
@@ -6135,7 +6398,7 @@ AS $function$
    limit most
 $function$
 execute: svc_system
-comment: The objects behind this id, at most so many, with what their bytes must be.
+comment: The objects after this id, up to a limit, with the expected size and hash of their bytes.
 
 -- function svc_private.next_upload_parts(uuid,bigint,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.next_upload_parts(after_upload uuid, after_start bigint, most integer)
@@ -6151,7 +6414,7 @@ AS $function$
    limit most
 $function$
 execute: svc_system
-comment: The parts behind this one, at most so many, with what their bytes must be.
+comment: The parts after this one, up to a limit, with the expected size and hash of their bytes.
 
 -- function svc_private.note_act(text,jsonb,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.note_act(act text, arguments jsonb, outcome text)
@@ -6185,7 +6448,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Lets go of a held run for a worker whose code knows it. Definer: svc_system has no rights on the queue's tables.
+comment: Releases a held run for a worker whose code knows it. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.price_of(text,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.price_of(model text, input_tokens integer, output_tokens integer)
@@ -6203,7 +6466,7 @@ AS $function$
    limit 1
 $function$
 execute: svc_system
-comment: Credits for a call of a model with so many tokens.
+comment: Credits for a call of a model with these numbers of tokens.
 
 -- function svc_private.publish_tables(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.publish_tables(wanted jsonb)
@@ -6282,7 +6545,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Makes [{table, identity: [columns] or "full"}] the tables that realtime follows; none means the primary key.
+comment: Sets the tables that realtime follows to [{table, identity: [columns] or "full"}]; without identity, the primary key is used.
 
 -- function svc_private.queue_state(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.queue_state()
@@ -6365,7 +6628,7 @@ AS $function$
    where c.id = read_conversion.id and c.owner_id is not distinct from read_conversion.owner_id
 $function$
 execute: svc_system
-comment: What a kept conversion gave; null when there is none.
+comment: The result of a cached conversion; null if there is none.
 
 -- function svc_private.read_query(integer,text,text[],regconfig,integer[],boolean,double precision,double precision,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.read_query(searched integer, query text, endings text[], language regconfig, places integer[], is_whole boolean, documents double precision, average double precision, most_terms integer)
@@ -6450,7 +6713,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Registers a cron, or a change of its schedule; returns from when on it counts and which of its times was claimed last.
+comment: Registers a cron, or a change of its schedule; returns the start of the schedule and the time that was claimed last.
 
 -- function svc_private.relation_facts(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.relation_facts()
@@ -6563,7 +6826,7 @@ AS $function$
     join pg_catalog.pg_description d on d.classoid = 'pg_catalog.pg_policy'::regclass and d.objoid = p.oid
 $function$
 execute: svc_system
-comment: Tables, views and sequences with all that hangs on them, for list_facts().
+comment: Tables, views and sequences with all dependent objects, for list_facts().
 
 -- function svc_private.release_claim(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.release_claim(claim uuid)
@@ -6574,7 +6837,7 @@ AS $function$
   delete from svc_private.document_conversions c where c.claim = release_claim.claim and c.result is null
 $function$
 execute: svc_system
-comment: Gives a conversion up that failed.
+comment: Releases the claim on a failed conversion.
 
 -- function svc_private.release_credits(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.release_credits(reservation bigint)
@@ -6586,7 +6849,7 @@ AS $function$
    where l.id = release_credits.reservation and l.state = 'reserved'
 $function$
 execute: svc_system
-comment: Gives a reservation back; nothing is charged.
+comment: Releases a reservation; nothing is charged.
 
 -- function svc_private.release_reservations(uuid[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.release_reservations(ids uuid[])
@@ -6608,7 +6871,7 @@ AS $function$
   update svc.storage_uploads u set claimed_at = null where u.id = upload
 $function$
 execute: svc_system
-comment: Lets the signed URL be used again.
+comment: Makes the signed URL usable again.
 
 -- function svc_private.remove_documents(integer,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.remove_documents(target integer, row_ids text[])
@@ -6654,7 +6917,7 @@ AS $function$
   select exists (select from removed)
 $function$
 execute: svc_system
-comment: Whether this user had such an upload, not expired; it is gone now.
+comment: Removes an unexpired upload of this user; whether it existed.
 
 -- function svc_private.renew_claim(uuid,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.renew_claim(claim uuid, held interval)
@@ -6665,7 +6928,7 @@ AS $function$
   update svc_private.document_conversions c set claimed_until = now() + held where c.claim = renew_claim.claim
 $function$
 execute: svc_system
-comment: Holds on to a conversion that is under way.
+comment: Renews the claim on a running conversion.
 
 -- function svc_private.replication_state(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.replication_state()
@@ -6692,7 +6955,7 @@ AS $function$
                               else pg_catalog.pg_current_wal_lsn() end as now) p)
 $function$
 execute: svc_system
-comment: Replication slots and senders in use and their limits, and what log each slot keeps; keep_bytes is null without a limit.
+comment: Replication slots and senders in use and their limits, and the log that each slot retains; keep_bytes is null without a limit.
 
 -- function svc_private.require_restored(jsonb,jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.require_restored(tables jsonb, definitions jsonb, sequences jsonb)
@@ -6730,12 +6993,12 @@ begin
      limit 1;
   end if;
   if problem is not null then
-    raise exception 'not what was backed up: %', problem using errcode = 'data_corrupted';
+    raise exception 'differs from the backup: %', problem using errcode = 'data_corrupted';
   end if;
 end
 $function$
 execute: svc_system
-comment: An error that names the first table, definition or sequence that is not as the backup says; null definitions are not compared.
+comment: Raises an error that names the first table, definition or sequence that differs from the backup; null definitions are not compared.
 
 -- function svc_private.rescue_workers(text[],interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.rescue_workers(suspects text[], grace interval)
@@ -6790,7 +7053,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Workers that hold jobs and whose lock is free; those among them that were suspects already have lost their jobs. Definer: svc_system may not notify, and the jobs are to be taken at once.
+comment: Suspects: workers that hold jobs and whose lock is free. Takes the jobs from workers that already were suspects. Definer: svc_system may not notify, and workers must take the jobs at once.
 
 -- function svc_private.reseal(regclass,name,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reseal(relation regclass, column_name name, old text, new text)
@@ -6813,7 +7076,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Whether the value was still there, and is replaced. Definer: svc_system may not write accounts otherwise.
+comment: Whether the value still existed and was replaced. Definer: svc_system may not write accounts.
 
 -- function svc_private.reserve_credits(text,text,text,numeric,numeric,numeric): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reserve_credits(user_id text, operation text, model text, amount numeric, request_cap numeric, user_cap numeric)
@@ -6827,7 +7090,7 @@ declare
 begin
   if amount > request_cap then
     raise exception 'a call of % credits is above the cap of % for one request', amount, request_cap
-      using errcode = 'SV402', hint = 'Ask for less at once.';
+      using errcode = 'SV402', hint = 'Request less at once.';
   end if;
   if user_cap is not null and amount > 0 then
     perform pg_advisory_xact_lock(hashtextextended('svc.ai_ledger ' || coalesce(reserve_credits.user_id, ''), 0));
@@ -6849,7 +7112,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Reserves credits for one call and returns the line of the ledger; SV402 above the cap of the request or of the user.
+comment: Reserves credits for one call and returns the row of the ledger; SV402 above the cap of the request or of the user.
 
 -- function svc_private.reserve_upload(text,boolean,text,text,text,text,bigint,interval,integer,bigint,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reserve_upload(owner text, by_system boolean, kind text, name text, type text, visibility text, size bigint, lifetime interval, unfinished integer, quota bigint, total_quota bigint)
@@ -6894,7 +7157,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: A new upload with its id and expiry, or why there is none: unfinished (too many), quota, total (no room).
+comment: A new upload with its id and expiry, or the reason for refusal: unfinished (too many), quota, total (storage is full).
 
 -- function svc_private.reset_policies(regclass): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reset_policies(target regclass)
@@ -6960,7 +7223,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Takes up a run that failed or was cancelled: accepted, active, no_step or unknown. Definer: svc_system has no rights on the queue's tables.
+comment: Retries a run that failed or was cancelled: accepted, active, no_step or unknown. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.retry_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.retry_job(job_id bigint)
@@ -6981,7 +7244,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Makes a job due now, with all its attempts before it; false when there is none of that id, or it is running. Definer: svc_system may not notify the queue.
+comment: Makes a job due now, with all its attempts; false if there is none with this id, or it is running. Definer: svc_system may not notify the queue.
 
 -- function svc_private.retry_run_later(uuid,bigint,json,text,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.retry_run_later(run_id uuid, held bigint, failure json, detail text, delay interval)
@@ -7004,7 +7267,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Lets go of a held run after an error, to be tried again after a delay. Definer: svc_system has no rights on the queue's tables.
+comment: Releases a held run after an error, to be retried after a delay. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.return_jobs(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.return_jobs(worker text)
@@ -7030,7 +7293,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Gives back the jobs that a worker holds; returns how many. Definer: svc_system has no rights on the queue's tables, and may not notify.
+comment: Returns the jobs that a worker holds to the queue; returns their number. Definer: svc_system has no rights on the queue's tables, and may not notify.
 
 -- function svc_private.return_lost_jobs(text,bigint[],bigint[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.return_lost_jobs(worker text, running bigint[], suspects bigint[])
@@ -7057,7 +7320,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Jobs that a living worker holds and does not run; those among them that were suspects already are given back. Definer: svc_system has no rights on the queue's tables, and may not notify.
+comment: Suspects: jobs that a live worker holds but does not run. Returns those that already were suspects to the queue. Definer: svc_system has no rights on the queue's tables, and may not notify.
 
 -- function svc_private.role_facts(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.role_facts()
@@ -7105,7 +7368,7 @@ AS $function$
   select case when grantee = 0 then 'public' else pg_catalog.pg_get_userbyid(grantee)::text end
 $function$
 execute: svc_system
-comment: Name of a grantee in an access list; public for 0.
+comment: Name of a grantee in an access control list; public for 0.
 
 -- function svc_private.routine_facts(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.routine_facts()
@@ -7169,7 +7432,7 @@ AS $function$
    group by t.object
 $function$
 execute: svc_system
-comment: Functions and types with who may use them, for list_facts().
+comment: Functions and types with their privileges, for list_facts().
 
 -- function svc_private.run_as_reader(regprocedure,regrole): owner svc_owner
 CREATE OR REPLACE PROCEDURE svc_private.run_as_reader(IN signature regprocedure, IN reader regrole)
@@ -7264,7 +7527,7 @@ AS $function$
     - 1)::smallint
 $function$
 execute: svc_system
-comment: The class of a posting: 0 to 255. lint:allow function_without_search_path: inlined, which a setting prevents; calls built-in functions alone.
+comment: The class of a posting: 0 to 255. lint:allow function_without_search_path: SET would prevent inlining; it calls only built-in functions.
 
 -- function svc_private.search_columns(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_columns(target integer)
@@ -7284,7 +7547,7 @@ AS $function$
    where id = target
 $function$
 execute: svc_system
-comment: What indexing selects from a searchable table.
+comment: The columns that indexing selects from a searchable table.
 
 -- function svc_private.search_cover(integer[],double precision[],bigint[],bigint[],double precision,double precision): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_cover(term_of integer[], tops double precision[], counts bigint[], keys bigint[], bar double precision, documents double precision)
@@ -7373,7 +7636,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: What every document that reaches a score fulfils, as SQL over the index of keys, and how many are likely to.
+comment: A condition that every document with at least a score fulfils, as SQL over the index of keys, and the expected number of documents.
 
 -- function svc_private.search_endings(integer,text,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_endings(searched integer, query text, most integer)
@@ -7441,7 +7704,7 @@ AS $function$
    where c.before < wanted
 $function$
 execute: svc_system
-comment: Documents with the postings that add most to a score, as SQL over the index of keys.
+comment: Condition for documents with the postings that add most to a score, as SQL over the index of keys.
 
 -- function svc_private.search_group(text,text[],text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_group(target text, fields text[], corpus text, visibility text, owner_id text, OUT table_id integer, OUT id integer, OUT language regconfig, OUT places integer[], OUT is_whole boolean, OUT documents double precision, OUT average double precision)
@@ -7493,7 +7756,7 @@ AS $function$
   select pg_catalog.hashtextextended(term, group_id) & (-1::bigint << 24) | (fields << 8) | class
 $function$
 execute: svc_system
-comment: The key of a posting in the index over documents. lint:allow function_without_search_path: inlined, which a setting prevents; calls built-in functions alone.
+comment: The key of a posting in the index over documents. lint:allow function_without_search_path: SET would prevent inlining; it calls only built-in functions.
 
 -- function svc_private.search_most(integer[],bigint[],bigint[],double precision,double precision): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_most(term_of integer[], counts bigint[], keys bigint[], documents double precision, wanted double precision)
@@ -7529,7 +7792,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Documents with the most terms of a query, about so many as may be opened, as SQL over the index of keys.
+comment: Condition for documents with the most terms of a query, about as many as may be opened, as SQL over the index of keys.
 
 -- function svc_private.search_reach(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_reach(class integer)
@@ -7542,7 +7805,7 @@ AS $function$
          (select '{0,2,3,4,6,8,11,16,23,32,45,64,91,128,181,256,362,512,724,1024,1448,2048,2896,4096,5793,8192,11585,16384,32768,65536,131072,262144,1000000000}'::integer[] as bounds) as l
 $function$
 execute: svc_system
-comment: The smallest and the greatest frequency of a class, its shortest length, and a length that it does not reach. lint:allow function_without_search_path: inlined, which a setting prevents; calls built-in functions alone.
+comment: The lowest and the highest frequency of a class, its shortest length, and an exclusive upper bound of its length. lint:allow function_without_search_path: SET would prevent inlining; it calls only built-in functions.
 
 -- function svc_private.search_tail(integer[],double precision[],bigint[],double precision,double precision): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_tail(term_of integer[], addends double precision[], counts bigint[], documents double precision, step double precision)
@@ -7587,7 +7850,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Documents that are likely to reach each 64th of the highest score of a query.
+comment: Expected number of documents that reach each 64th of the highest score of a query.
 
 -- function svc_private.search_terms(text,regconfig): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_terms(word text, language regconfig)
@@ -7608,7 +7871,7 @@ AS $function$
    ) as terms
 $function$
 execute: svc_system
-comment: The terms of a word: its stem, or pairs of characters where it is Korean, Japanese or Chinese. None for a stop word.
+comment: The terms of a word: its stem, or pairs of characters if it is Korean, Japanese or Chinese. None for a stop word.
 
 -- function svc_private.search_words(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_words(content text)
@@ -7664,7 +7927,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Enables row-level security on every table of the owner role that lacks it and returns those tables.
+comment: Enables row-level security on every table of the owner role that lacks it, and returns these tables.
 
 -- function svc_private.select_evidence(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.select_evidence(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb)
@@ -7726,7 +7989,7 @@ begin
 end
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
-comment: Sentences of a scope that cover the words of claims, best first, as the executing role may read them.
+comment: Sentences of a scope that cover the words of claims and that the executing role may read, best first.
 
 -- function svc_private.select_matches(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.select_matches(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
@@ -7870,7 +8133,7 @@ AS $function$
   returning l.charged
 $function$
 execute: svc_system
-comment: Charges a reservation, once, and at most what it holds; null when it was settled or released before.
+comment: Charges a reservation, once, and at most its amount; null if it was settled or released before.
 
 -- function svc_private.settle_waits(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.settle_waits(run_id uuid)
@@ -7884,7 +8147,7 @@ begin
    where s.run_id = settle_waits.run_id and not s.is_done and s.due_at <= clock_timestamp();
 end
 $function$
-comment: Ends the waits and sleeps of a locked run whose time has come.
+comment: Ends the waits and sleeps of a locked run that are due.
 
 -- function svc_private.shows_own_run(uuid): owner svc_reader_authenticated
 CREATE OR REPLACE FUNCTION svc_private.shows_own_run(run_id uuid)
@@ -7899,7 +8162,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Whether a run is the current user's own and the policies show it. Definer: a reader owns it, so that policies for signed-in users apply below functions of the owner of the tables.
+comment: Whether a run is the current user's own and the policies show it. Definer: a reader owns it, so that policies for signed-in users apply also inside functions of the tables' owner.
 
 -- function svc_private.sibling_databases(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.sibling_databases()
@@ -7934,7 +8197,7 @@ begin
   elsif run.status not in ('pending', 'running') then
     return 'ended';
   elsif (select count(*) from svc.workflow_events e where e.run_id = run.id and e.taken_by is null) >= 1000 then
-    raise exception 'a run keeps at most 1000 events that nobody waits for' using errcode = 'SV409';
+    raise exception 'a run keeps at most 1000 events that it has not waited for' using errcode = 'SV409';
   end if;
   perform svc_private.settle_waits(run.id);
   update svc.workflow_steps s
@@ -7986,7 +8249,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Statements by the time they have cost, in milliseconds, without literal values. Needs pg_stat_statements.
+comment: Statements by their total time in milliseconds, without literal values. Needs pg_stat_statements.
 
 -- function svc_private.start_system_workflow(text,integer,json,text,interval,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.start_system_workflow(workflow text, code_version integer, run_args json, run_key text, longest interval, most_running integer)
@@ -8027,7 +8290,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: A new upload in parts of this user, with its id and expiry; 42501 where a policy refuses it, else as reserve_upload.
+comment: A new upload in parts of this user, with its id and expiry; 42501 if a policy refuses it, otherwise as reserve_upload.
 
 -- function svc_private.statement_text(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.statement_text(query text)
@@ -8061,7 +8324,7 @@ AS $function$
   select case when by_system then 'system' else coalesce('user ' || user_id, 'anonymous') end
 $function$
 execute: svc_system
-comment: The bucket of a file in svc_private.storage_usage: its owner's, the system's, or that of all who are not signed in.
+comment: The bucket of a file in svc_private.storage_usage: its owner's, the system's, or that of all anonymous callers.
 
 -- function svc_private.store_upload(svc.storage_uploads,uuid,bigint,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.store_upload(upload svc.storage_uploads, bytes_id uuid, size bigint, sha256 text)
@@ -8086,7 +8349,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Stores an upload as a file, with the bytes that lie under bytes_id; 42501 where a policy refuses it.
+comment: Stores an upload as a file, with the bytes stored under bytes_id; 42501 if a policy refuses it.
 
 -- function svc_private.stored_bytes(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.stored_bytes(of_bucket text)
@@ -8107,7 +8370,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: What stored files and uploads of a bucket take, in bytes.
+comment: Size of the stored files and uploads of a bucket, in bytes.
 
 -- function svc_private.studio_access(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_access(one_table text)
@@ -8318,7 +8581,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Lets go of a held run until an event ends one of these waits, or time does. Definer: svc_system has no rights on the queue's tables.
+comment: Releases a held run until an event or a timeout ends one of these waits. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.sweep_conversions(interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.sweep_conversions(unused interval)
@@ -8332,7 +8595,7 @@ AS $function$
   select count(*)::integer from removed
 $function$
 execute: svc_system
-comment: Removes kept conversions that were not used for so long.
+comment: Removes cached conversions that were not used for a given time.
 
 -- function svc_private.try_to_store(svc.storage_uploads,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.try_to_store(upload svc.storage_uploads, size bigint)
@@ -8348,7 +8611,7 @@ exception when sqlstate 'TRIAL' then
 end
 $function$
 execute: svc_system
-comment: Stores nothing; 42501 where a policy would refuse the upload.
+comment: Stores nothing; raises 42501 if a policy would refuse the upload.
 
 -- function svc_private.wake_run(uuid,timestamp with time zone): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.wake_run(run_id uuid, due timestamp with time zone)
@@ -8366,7 +8629,7 @@ begin
   );
 end
 $function$
-comment: Makes or moves the one job of a run.
+comment: Creates or moves the only job of a run.
 
 -- function svc_private.weigh_claims(text[],regconfig,text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.weigh_claims(claims text[], stemming regconfig, corpus text, visibility text, owner_id text)
@@ -8423,4 +8686,4 @@ AS $function$
     ) w
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
-comment: The words of claims with their weights and the chunks that hold them. Part of svc_private.select_evidence(). lint:allow function_without_search_path: inlined, which a setting prevents; it runs under that of its caller.
+comment: The words of claims with their weights and the chunks that contain them. Part of svc_private.select_evidence(). lint:allow function_without_search_path: SET would prevent inlining; it runs under that of its caller.

@@ -19,7 +19,7 @@ comment on schema svc_crud is 'Generated CRUD functions, one set per createCrud(
 comment on schema auth is 'Users, sessions, accounts: the authentication library''s tables.';
 comment on schema graphile_worker is
   'The queue: tables and functions of the library graphile-worker, in the revision that it brings (src/jobs/queue.ts).';
-comment on schema extensions is 'Extensions, away from the application''s names.';
+comment on schema extensions is 'Extensions, separate from the application''s names.';
 
 -- CREATE PUBLICATION needs CREATE on the database (sql/realtime/publish_tables.sql).
 do $$

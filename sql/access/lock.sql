@@ -21,7 +21,7 @@ begin
   end if;
   -- A query reads one snapshot from its first statement on: after waiting it would not see what it waited for.
   if pg_catalog.current_setting('transaction_read_only')::boolean then
-    raise exception 'svc.lock() has no use in a transaction that only reads' using errcode = '25006',
+    raise exception 'svc.lock() cannot be used in a read-only transaction' using errcode = '25006',
       hint = 'Take the lock in a mutation.';
   end if;
   perform pg_catalog.pg_advisory_xact_lock(726502190, pg_catalog.hashtext(name));
@@ -31,5 +31,5 @@ $$;
 grant execute on function svc.lock(text) to svc_anonymous, svc_authenticated;
 
 comment on function svc.lock(text) is
-  'Waits until no other transaction has locked this name, and keeps it until the transaction ends. '
+  'Waits until no other transaction holds the lock of this name, and holds it until the transaction ends. '
   'Definer: advisory locks are closed to requests, because the platform''s keys are among them.';

@@ -13,7 +13,7 @@ begin
     raise exception 'svc.try_lock() needs a name' using errcode = '22004';
   end if;
   if pg_catalog.current_setting('transaction_read_only')::boolean then
-    raise exception 'svc.try_lock() has no use in a transaction that only reads' using errcode = '25006',
+    raise exception 'svc.try_lock() cannot be used in a read-only transaction' using errcode = '25006',
       hint = 'Take the lock in a mutation.';
   end if;
   return pg_catalog.pg_try_advisory_xact_lock(726502190, pg_catalog.hashtext(name));
@@ -23,5 +23,5 @@ $$;
 grant execute on function svc.try_lock(text) to svc_anonymous, svc_authenticated;
 
 comment on function svc.try_lock(text) is
-  'Locks this name until the transaction ends, or answers false at once when another transaction has it. '
+  'Locks this name until the transaction ends, or returns false at once if another transaction holds the lock. '
   'Definer: advisory locks are closed to requests, because the platform''s keys are among them.';

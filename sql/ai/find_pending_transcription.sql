@@ -15,4 +15,4 @@ as $$
 $$;
 
 comment on function svc_private.find_pending_transcription(uuid) is
-  'A transcription that has not ended, with its recording; no row when it has, or was deleted.';
+  'A transcription that has not ended, with its recording; no row if it has ended or was deleted.';

@@ -17,4 +17,5 @@ as $$
    limit 1
 $$;
 
-comment on function svc_private.price_of(text, integer, integer) is 'Credits for a call of a model with so many tokens.';
+comment on function svc_private.price_of(text, integer, integer) is
+  'Credits for a call of a model with these numbers of tokens.';

@@ -11,4 +11,4 @@ as $$
    where l.id = release_credits.reservation and l.state = 'reserved'
 $$;
 
-comment on function svc_private.release_credits(bigint) is 'Gives a reservation back; nothing is charged.';
+comment on function svc_private.release_credits(bigint) is 'Releases a reservation; nothing is charged.';

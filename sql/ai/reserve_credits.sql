@@ -19,7 +19,7 @@ declare
 begin
   if amount > request_cap then
     raise exception 'a call of % credits is above the cap of % for one request', amount, request_cap
-      using errcode = 'SV402', hint = 'Ask for less at once.';
+      using errcode = 'SV402', hint = 'Request less at once.';
   end if;
   if user_cap is not null and amount > 0 then
     perform pg_advisory_xact_lock(hashtextextended('svc.ai_ledger ' || coalesce(reserve_credits.user_id, ''), 0));
@@ -42,4 +42,4 @@ end
 $$;
 
 comment on function svc_private.reserve_credits(text, text, text, numeric, numeric, numeric) is
-  'Reserves credits for one call and returns the line of the ledger; SV402 above the cap of the request or of the user.';
+  'Reserves credits for one call and returns the row of the ledger; SV402 above the cap of the request or of the user.';

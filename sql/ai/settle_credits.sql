@@ -19,4 +19,4 @@ as $$
 $$;
 
 comment on function svc_private.settle_credits(bigint, numeric, integer, integer) is
-  'Charges a reservation, once, and at most what it holds; null when it was settled or released before.';
+  'Charges a reservation, once, and at most its amount; null if it was settled or released before.';

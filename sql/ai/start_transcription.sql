@@ -21,7 +21,7 @@ begin
     raise exception 'a query cannot enqueue' using errcode = '25006';
   end if;
   if caller is null and session_user <> 'svc_system' then
-    raise exception 'a transcription belongs to somebody' using errcode = '42501';
+    raise exception 'a transcription needs a user' using errcode = '42501';
   end if;
   if not exists (select from svc_hidden.find_objects_as_authenticated(array[recording]))
     and not (caller is null and exists (select from svc.storage_objects o where o.id = recording)) then
@@ -43,4 +43,4 @@ revoke execute on function svc.start_transcription(uuid, text) from svc_authenti
 
 comment on function svc.start_transcription(uuid, text) is
   'Begins the transcription of a stored recording that the current user may see, and returns its id. '
-  'Definer: the queue''s tables answer no request; it acts for the transaction''s user alone.';
+  'Definer: requests have no rights on the queue''s tables; it acts only for the transaction''s user.';

@@ -36,4 +36,4 @@ $$;
 grant execute on function auth.add_key(text, text, text, text[]) to svc_auth;
 
 comment on function auth.add_key(text, text, text, text[]) is
-  'Adds a signing key and retires earlier ones; false when there is a live key that the caller does not know yet.';
+  'Adds a signing key and retires earlier ones; false if a live key exists that the caller does not know yet.';

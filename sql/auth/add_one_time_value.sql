@@ -21,4 +21,4 @@ $$;
 grant execute on function auth.add_one_time_value(text, text, jsonb, integer) to svc_auth;
 
 comment on function auth.add_one_time_value(text, text, jsonb, integer) is
-  'Keeps content for so many seconds under a purpose and the SHA-256 of a token, in hex.';
+  'Stores content for a number of seconds under a purpose and the SHA-256 of a token, in hex.';

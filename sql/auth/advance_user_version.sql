@@ -24,10 +24,11 @@ end
 $$;
 
 comment on function auth.advance_user_version() is
-  'Trigger of auth."user": updated_at grows with every change of the row, and with nothing else.';
+  'Trigger of auth."user": updated_at grows with every change of the row, and only then.';
 
 create or replace trigger advance_version
   before update on auth."user"
   for each row execute function auth.advance_user_version();
 
-comment on trigger advance_version on auth."user" is 'A changed row is a new version; JWTs of earlier ones end.';
+comment on trigger advance_version on auth."user" is
+  'A changed row is a new version; JWTs of earlier versions become invalid.';

@@ -20,5 +20,5 @@ $$;
 grant execute on function auth.check_session(text, text, bigint) to svc_auth;
 
 comment on function auth.check_session(text, text, bigint) is
-  'When this session of this user ends; no row when it has ended, or when the user''s row has another version. '
-  'lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.';
+  'When this session of this user ends; no row if it has ended, or if the user''s row has another version. '
+  'lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.';

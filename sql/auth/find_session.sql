@@ -31,4 +31,4 @@ grant execute on function auth.find_session(text) to svc_auth;
 
 comment on function auth.find_session(text) is
   'The live session with this token (without its signature) and its user; no row when unknown or expired. '
-  'lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.';
+  'lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.';

@@ -13,5 +13,6 @@ as $$
    where u.id = find_user.user_id
 $$;
 
-comment on function auth.find_user(text) is 'The user with this id; no row when there is none. '
-  'lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.';
+comment on function auth.find_user(text) is
+  'The user with this id; no row if there is none. '
+  'lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.';

@@ -12,4 +12,5 @@ as $$
    limit 1
 $$;
 
-comment on function auth.find_user_id(text) is 'The id of the user with this id or e-mail address; null when there is none.';
+comment on function auth.find_user_id(text) is
+  'The id of the user with this id or e-mail address; null if there is none.';

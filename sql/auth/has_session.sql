@@ -12,4 +12,4 @@ $$;
 
 grant execute on function auth.has_session(text) to svc_auth;
 
-comment on function auth.has_session(text) is 'Whether the session with this id lasts.';
+comment on function auth.has_session(text) is 'Whether the session with this id is valid.';

@@ -18,4 +18,4 @@ end
 $$;
 
 comment on function svc_private.next_sealed(regclass, name, text, integer) is
-  'The encrypted values behind this one, at most so many.';
+  'The encrypted values after this one, up to a limit.';

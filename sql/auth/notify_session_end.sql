@@ -37,8 +37,8 @@ end
 $$;
 
 comment on function auth.notify_session_end() is
-  'Trigger of auth.session: tells that its JWTs are not to be believed. '
-  'Definer: nobody else may notify and write messages into the log.';
+  'Trigger of auth.session: sends a notice that its JWTs are invalid. '
+  'Definer: only svc_owner may notify and write messages into the log.';
 
 create or replace trigger notify_deleted
   after delete on auth.session
@@ -54,6 +54,6 @@ create or replace trigger notify_truncated
   after truncate on auth.session
   for each statement execute function auth.notify_session_end();
 
-comment on trigger notify_deleted on auth.session is 'Expired sessions excepted, so that sweeping tells nobody.';
-comment on trigger notify_shortened on auth.session is 'Ends that move forward, as they do daily, are not told.';
-comment on trigger notify_truncated on auth.session is 'Tells that all sessions are gone.';
+comment on trigger notify_deleted on auth.session is 'Not for expired sessions, so that sweeping sends no notices.';
+comment on trigger notify_shortened on auth.session is 'Not for sessions that are extended, which happens daily.';
+comment on trigger notify_truncated on auth.session is 'Sends a notice that all sessions have ended.';

@@ -22,8 +22,8 @@ end
 $$;
 
 comment on function auth.notify_user_change() is
-  'Trigger of auth."user": tells that JWTs of this user are out of date. '
-  'Definer: nobody else may notify and write messages into the log.';
+  'Trigger of auth."user": sends a notice that JWTs of this user are outdated. '
+  'Definer: only svc_owner may notify and write messages into the log.';
 
 create or replace trigger notify_change
   after update on auth."user"

@@ -49,4 +49,4 @@ $$;
 grant execute on function auth.open_session(text, text, jsonb, text, text) to svc_auth;
 
 comment on function auth.open_session(text, text, jsonb, text, text) is
-  'The new session and its user, while the user''s password still has this hash; then the attempt counts as a success.';
+  'The new session and its user, if the user''s password still has this hash; then the attempt counts as a success.';

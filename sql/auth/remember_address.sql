@@ -15,4 +15,4 @@ $$;
 grant execute on function auth.remember_address(text, text) to svc_auth;
 
 comment on function auth.remember_address(text, text) is
-  'From now on, and for 30 days, failures of this account from this network have a counter of their own.';
+  'For the next 30 days, failures of this account from this network have their own counter.';

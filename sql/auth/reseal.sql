@@ -27,4 +27,5 @@ end
 $$;
 
 comment on function svc_private.reseal(regclass, name, text, text) is
-  'Whether the value was still there, and is replaced. Definer: svc_system may not write accounts otherwise.';
+  'Whether the value still existed and was replaced. '
+  'Definer: svc_system may not write accounts.';

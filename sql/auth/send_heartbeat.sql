@@ -19,4 +19,4 @@ grant execute on function auth.send_heartbeat(text) to svc_auth;
 
 comment on function auth.send_heartbeat(text) is
   'A notice from a process to itself, on the channel svc_auth_<listener>. '
-  'Definer: nobody else may notify; the beginning of the channel is fixed.';
+  'Definer: only svc_owner may notify; the prefix of the channel is fixed.';

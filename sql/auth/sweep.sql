@@ -38,4 +38,4 @@ $$;
 grant execute on function auth.sweep(integer) to svc_auth;
 
 comment on function auth.sweep(integer) is
-  'Removes at most so many expired sessions, and so many one-time values; the larger number of the two that it removed.';
+  'Removes expired sessions and one-time values, up to a limit of each; returns the larger of the two numbers.';

@@ -79,4 +79,4 @@ $$;
 grant execute on function auth.take_attempt(text[], text[], text[], integer[], integer[]) to svc_auth;
 
 comment on function auth.take_attempt(text[], text[], text[], integer[], integer[]) is
-  'Counts an attempt under each limit, or under none when one of them is reached; says how many seconds to wait then.';
+  'Counts an attempt under each limit, or under none if one of them is reached; then returns how many seconds to wait.';

@@ -16,4 +16,4 @@ $$;
 grant execute on function auth.take_one_time_value(text, text) to svc_auth;
 
 comment on function auth.take_one_time_value(text, text) is
-  'What was kept under this purpose and token hash, exactly once; null when there is nothing, or no longer.';
+  'The content stored under this purpose and token hash, exactly once; null if there is none or it has expired.';

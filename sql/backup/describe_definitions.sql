@@ -23,4 +23,4 @@ as $$
    group by f.object
 $$;
 
-comment on function svc_private.describe_definitions() is 'A hash of what each object of this database is.';
+comment on function svc_private.describe_definitions() is 'A hash of the definition of each object of this database.';

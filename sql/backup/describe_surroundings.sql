@@ -45,4 +45,5 @@ as $$
 $$;
 
 comment on function svc_private.describe_surroundings() is
-  'Roles, privileges on the database, its settings and its sequences: what a dump leaves out, or what must not fall behind.';
+  'Roles, privileges on the database, its settings and its sequences: a dump leaves them out, or they must not fall '
+  'behind.';

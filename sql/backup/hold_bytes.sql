@@ -13,4 +13,5 @@ as $$
   select pg_catalog.pg_advisory_lock(726502187, 0)
 $$;
 
-comment on function svc_private.hold_bytes() is 'Keeps the bytes of deleted files until this session ends.';
+comment on function svc_private.hold_bytes() is
+  'Prevents removal of the bytes of deleted files until this session ends.';

@@ -15,4 +15,4 @@ as $$
 $$;
 
 comment on function svc_private.next_upload_parts(uuid, bigint, integer) is
-  'The parts behind this one, at most so many, with what their bytes must be.';
+  'The parts after this one, up to a limit, with the expected size and hash of their bytes.';

@@ -38,10 +38,11 @@ begin
      limit 1;
   end if;
   if problem is not null then
-    raise exception 'not what was backed up: %', problem using errcode = 'data_corrupted';
+    raise exception 'differs from the backup: %', problem using errcode = 'data_corrupted';
   end if;
 end
 $$;
 
 comment on function svc_private.require_restored(jsonb, jsonb, jsonb) is
-  'An error that names the first table, definition or sequence that is not as the backup says; null definitions are not compared.';
+  'Raises an error that names the first table, definition or sequence that differs from the backup; null definitions '
+  'are not compared.';

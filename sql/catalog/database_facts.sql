@@ -80,4 +80,4 @@ as $$
 $$;
 
 comment on function svc_private.database_facts() is
-  'Schemas, default privileges, extensions, publications, event triggers and closed doors, for list_facts().';
+  'Schemas, default privileges, extensions, publications, event triggers and revoked functions, for list_facts().';

@@ -25,4 +25,4 @@ as $$
   select * from svc_private.routine_facts()
 $$;
 
-comment on function svc_private.list_facts() is 'This database without its data, a row for each fact that can be compared.';
+comment on function svc_private.list_facts() is 'This database without its data: one comparable fact per row.';

@@ -47,4 +47,4 @@ as $$
 $$;
 
 comment on function svc_private.list_functions() is
-  'Functions that requests may execute, and those that run with their owner''s rights, with the reason that each gives.';
+  'Functions that requests may execute, and those that run with their owner''s rights, each with its reason.';

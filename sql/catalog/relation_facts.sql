@@ -112,4 +112,4 @@ as $$
 $$;
 
 comment on function svc_private.relation_facts() is
-  'Tables, views and sequences with all that hangs on them, for list_facts().';
+  'Tables, views and sequences with all dependent objects, for list_facts().';

@@ -9,4 +9,4 @@ as $$
   select case when grantee = 0 then 'public' else pg_catalog.pg_get_userbyid(grantee)::text end
 $$;
 
-comment on function svc_private.role_name(oid) is 'Name of a grantee in an access list; public for 0.';
+comment on function svc_private.role_name(oid) is 'Name of a grantee in an access control list; public for 0.';

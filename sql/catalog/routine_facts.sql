@@ -61,4 +61,4 @@ as $$
    group by t.object
 $$;
 
-comment on function svc_private.routine_facts() is 'Functions and types with who may use them, for list_facts().';
+comment on function svc_private.routine_facts() is 'Functions and types with their privileges, for list_facts().';

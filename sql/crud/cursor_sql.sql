@@ -50,6 +50,6 @@ end
 $$;
 
 comment on function svc_hidden.cursor_sql(text, text, jsonb, jsonb, text) is
-  'SQL condition for the rows behind a cursor; SV400 when the cursor is not one of this list.';
+  'SQL condition for the rows after a cursor; SV400 if the cursor belongs to another list.';
 
 grant execute on function svc_hidden.cursor_sql(text, text, jsonb, jsonb, text) to svc_anonymous, svc_authenticated;

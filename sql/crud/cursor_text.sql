@@ -12,6 +12,6 @@ $$;
 
 comment on function svc_hidden.cursor_text(text, text, text) is
   'A cursor: the list, and the sort key and id of a row, as URL-safe base64. Part of svc.find_rows(). '
-  'lint:allow function_without_search_path: it runs under that of its caller, and setting one takes longer than it.';
+  'lint:allow function_without_search_path: it runs under that of its caller, and SET takes longer than the function.';
 
 grant execute on function svc_hidden.cursor_text(text, text, text) to svc_anonymous, svc_authenticated;

@@ -26,6 +26,7 @@ end
 $$;
 
 comment on function svc_hidden.estimate_matches(text, text, text) is
-  'About how many of the rows that the caller may see match a condition: the share among the first 1,000, of the planner''s number.';
+  'Estimate of the rows that match a condition and that the caller may see: the share among the first 1,000 times '
+  'the planner''s number.';
 
 grant execute on function svc_hidden.estimate_matches(text, text, text) to svc_anonymous, svc_authenticated;

@@ -29,6 +29,7 @@ begin
 end
 $$;
 
-comment on function svc.estimate_rows(text, text) is 'Number of rows of a table that the planner expects, without those that are softly deleted.';
+comment on function svc.estimate_rows(text, text) is
+  'Number of rows of a table that the planner expects, without soft-deleted rows.';
 
 grant execute on function svc.estimate_rows(text, text) to svc_anonymous, svc_authenticated;

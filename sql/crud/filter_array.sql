@@ -21,7 +21,7 @@ $$;
 
 comment on function svc_hidden.filter_array(jsonb, text, jsonb, text, text) is
   'Condition of a filter on an array column. Part of svc_hidden.filter_condition(). '
-  'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
+  'lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.';
 
 grant execute on function svc_hidden.filter_array(jsonb, text, jsonb, text, text)
   to svc_request, svc_anonymous, svc_authenticated, svc_system;

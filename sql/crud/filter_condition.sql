@@ -70,8 +70,8 @@ end
 $$;
 
 comment on function svc_hidden.filter_condition(jsonb, jsonb) is
-  'One condition of a filter as SQL over t, or null when it is to be ignored. Part of svc_hidden.filter_sql(). '
-  'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
+  'One condition of a filter as SQL over t, or null if it must be ignored. Part of svc_hidden.filter_sql(). '
+  'lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.';
 
 grant execute on function svc_hidden.filter_condition(jsonb, jsonb)
   to svc_request, svc_anonymous, svc_authenticated, svc_system;

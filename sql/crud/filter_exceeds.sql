@@ -23,7 +23,7 @@ $$;
 
 comment on function svc_hidden.filter_exceeds(jsonb, jsonb) is
   'Whether numbers of a filter do not fit the type of their integer column. Part of svc_hidden.filter_condition(). '
-  'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
+  'lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.';
 
 grant execute on function svc_hidden.filter_exceeds(jsonb, jsonb)
   to svc_request, svc_anonymous, svc_authenticated, svc_system;

@@ -26,7 +26,7 @@ $$;
 
 comment on function svc_hidden.filter_list(jsonb, text, jsonb, text, text) is
   'Condition of a filter by a list of values. Part of svc_hidden.filter_condition(). '
-  'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
+  'lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.';
 
 grant execute on function svc_hidden.filter_list(jsonb, text, jsonb, text, text)
   to svc_request, svc_anonymous, svc_authenticated, svc_system;

@@ -24,6 +24,6 @@ $$;
 
 comment on function svc_hidden.filter_size(jsonb) is
   'Number of keys in the objects of a filter, an upper bound of its conditions. Part of svc_hidden.filter_sql(). '
-  'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
+  'lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.';
 
 grant execute on function svc_hidden.filter_size(jsonb) to svc_request, svc_anonymous, svc_authenticated, svc_system;

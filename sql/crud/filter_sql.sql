@@ -1,7 +1,7 @@
 -- Turns the `filters` of a list call into a WHERE expression over the alias `t`, or null when nothing is left of them.
 -- Called by the generated list functions (sql/crud/ of the application), which EXECUTE the result.
 --
--- `columns` is the allow-list from the code generator and is trusted; `filters` comes from the caller. Only its values
+-- `columns` is the allow-list from the code generator, with the relations of the resource, and is trusted; `filters` comes from the caller. Only its values
 -- reach SQL, as quoted literals that were checked first: names come from `columns`, operators from filter_condition().
 -- So the result cannot fail, and neither can this function: invalid parts are left out. docs/reference/filters.md
 -- describes the language for callers.
@@ -53,6 +53,9 @@ begin
             select svc_hidden.filter_sql(columns, e.member, depth + 1) as sql from jsonb_array_elements(value) as e (member)
           ) as m;
       end if;
+    elsif columns -> key ? 'to' then
+      -- Rule 6: a relation, which counts as a level like a group.
+      part := case when depth < 5 then svc_hidden.filter_relation(columns -> key, value, depth + 1) end;
     else
       -- Rule 4: a column that is not in the allow-list has no description, so it is ignored.
       part := svc_hidden.filter_condition(columns -> key, value);
@@ -69,7 +72,8 @@ end
 $$;
 
 comment on function svc_hidden.filter_sql(jsonb, jsonb, integer) is
-  'A list call''s filters as a boolean SQL expression over t, or null for none. Never fails: what is wrong is ignored.';
+  'A list call''s filters as a boolean SQL expression over t, or null for none. Never fails: invalid parts are '
+  'ignored.';
 
 grant execute on function svc_hidden.filter_sql(jsonb, jsonb, integer)
   to svc_request, svc_anonymous, svc_authenticated, svc_system;

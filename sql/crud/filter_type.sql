@@ -36,6 +36,6 @@ $$;
 
 comment on function svc_hidden.filter_type(jsonb) is
   'The type that filter values of a column are cast to, null for its text. Part of svc_hidden.filter_sql(). '
-  'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
+  'lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.';
 
 grant execute on function svc_hidden.filter_type(jsonb) to svc_request, svc_anonymous, svc_authenticated, svc_system;

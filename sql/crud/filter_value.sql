@@ -104,7 +104,8 @@ end
 $$;
 
 comment on function svc_hidden.filter_value(jsonb, jsonb) is
-  'A filter value as text that its column''s type accepts, or null when it is not of that form. Part of svc_hidden.filter_sql(). '
-  'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
+  'A filter value as text that its column''s type accepts, or null if it has another form. Part of '
+  'svc_hidden.filter_sql(). '
+  'lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.';
 
 grant execute on function svc_hidden.filter_value(jsonb, jsonb) to svc_request, svc_anonymous, svc_authenticated, svc_system;

@@ -32,7 +32,8 @@ end
 $$;
 
 comment on function svc_hidden.filter_values(jsonb, jsonb) is
-  'A JSON array of filter values as text, or null when any is not of the column''s form. Part of svc_hidden.filter_sql(). '
-  'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
+  'A JSON array of filter values as text, or null if any of them does not have the column''s form. Part of '
+  'svc_hidden.filter_sql(). '
+  'lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.';
 
 grant execute on function svc_hidden.filter_values(jsonb, jsonb) to svc_request, svc_anonymous, svc_authenticated, svc_system;

@@ -10,7 +10,8 @@
 --   columns, orderBy         the columns that a caller may sort by, and the default
 --   filters, search          the columns that a caller may filter by, and those that are searched
 --   count                    the total: exact, estimated or none
---   args                     {orderBy, orderDir, filters, search, cursor}
+--   relations, fields        optional: what include and select choose from (svc_hidden.related_item)
+--   args                     {orderBy, orderDir, filters, search, cursor, include, select}
 --   pageSize, page           the number of rows, and the page, from 1
 --
 -- Keyset cursors: a cursor holds the sort key and id of the last row of a page. The next page starts there instead of
@@ -40,7 +41,7 @@ declare
 
   -- Step 2: the rows.
   requested constant text    := nullif(concat_ws(' and ',
-    svc_hidden.filter_sql(list -> 'filters', args -> 'filters'),
+    svc_hidden.filter_sql((list -> 'filters') || coalesce(list -> 'relations', '{}'), args -> 'filters'),
     svc_hidden.search_sql(list -> 'search', args ->> 'search')), '');
 
   -- Step 3: where the page starts. A cursor is bound to its list.
@@ -56,12 +57,21 @@ declare
   last_id text;
   found_rows bigint;
   total bigint;
+  chosen record;
 begin
-  -- Step 4: the page, and one row more, which tells whether there is another page.
+  -- Step 4: what each row shows, when that is not every column. The page reads the columns that it is made of and sorted
+  -- by.
+  if args ?| '{include,select}' then
+    chosen := svc_hidden.related_item(list, args);
+    list := list || jsonb_build_object('item', chosen.item,
+      'row', svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', list #>> '{columns,id,name}']));
+  end if;
+
+  -- Step 5: the page, and one row more, which tells whether there is another page.
   execute svc_hidden.page_sql(list, sort, direction, concat_ws(' and ', list ->> 'visible', requested, start), skipped)
     into data, last_key, last_id, found_rows;
 
-  -- Step 5: the total. A page with nothing behind it shows it, unless the page itself lies behind the end.
+  -- Step 6: the total. A page with nothing behind it shows it, unless the page itself lies behind the end.
   if list ->> 'count' <> 'none' and start is null and found_rows <= page_size and (found_rows > 0 or skipped = 0) then
     total := skipped + found_rows;
   else

@@ -17,6 +17,6 @@ as $$
 $$;
 
 comment on function svc_hidden.search_sql(jsonb, text) is
-  'SQL condition: the text occurs in one of the columns; null when there is no text or no column.';
+  'SQL condition: the text occurs in one of the columns; null without text or column.';
 
 grant execute on function svc_hidden.search_sql(jsonb, text) to svc_anonymous, svc_authenticated;

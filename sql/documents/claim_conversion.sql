@@ -18,4 +18,4 @@ as $$
 $$;
 
 comment on function svc_private.claim_conversion(text, text, text, interval) is
-  'Takes a conversion on that nobody is at; null otherwise.';
+  'Claims a conversion that no process runs; null otherwise.';

@@ -15,4 +15,4 @@ as $$
 $$;
 
 comment on function svc_private.find_conversion(text, text, text) is
-  'The kept conversion of an owner''s bytes, marked as used; null when there is none.';
+  'The cached conversion of an owner''s bytes, marked as used; null if there is none.';

@@ -14,4 +14,5 @@ as $$
   returning id
 $$;
 
-comment on function svc_private.keep_conversion(text, text, text, json) is 'Keeps what a conversion gave, for its owner.';
+comment on function svc_private.keep_conversion(text, text, text, json) is
+  'Caches the result of a conversion, for its owner.';

@@ -11,4 +11,5 @@ as $$
    where c.id = read_conversion.id and c.owner_id is not distinct from read_conversion.owner_id
 $$;
 
-comment on function svc_private.read_conversion(uuid, text) is 'What a kept conversion gave; null when there is none.';
+comment on function svc_private.read_conversion(uuid, text) is
+  'The result of a cached conversion; null if there is none.';

@@ -10,4 +10,4 @@ as $$
   delete from svc_private.document_conversions c where c.claim = release_claim.claim and c.result is null
 $$;
 
-comment on function svc_private.release_claim(uuid) is 'Gives a conversion up that failed.';
+comment on function svc_private.release_claim(uuid) is 'Releases the claim on a failed conversion.';

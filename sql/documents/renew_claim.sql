@@ -9,4 +9,4 @@ as $$
   update svc_private.document_conversions c set claimed_until = now() + held where c.claim = renew_claim.claim
 $$;
 
-comment on function svc_private.renew_claim(uuid, interval) is 'Holds on to a conversion that is under way.';
+comment on function svc_private.renew_claim(uuid, interval) is 'Renews the claim on a running conversion.';

@@ -13,4 +13,5 @@ as $$
   select count(*)::integer from removed
 $$;
 
-comment on function svc_private.sweep_conversions(interval) is 'Removes kept conversions that were not used for so long.';
+comment on function svc_private.sweep_conversions(interval) is
+  'Removes cached conversions that were not used for a given time.';

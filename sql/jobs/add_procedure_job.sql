@@ -23,6 +23,6 @@ as $$
 $$;
 
 comment on function svc_private.add_procedure_job(jsonb, text, json, timestamptz, text) is
-  'Enqueues a call of an internal procedure on behalf of the caller that is given, and returns the id of the job.';
+  'Enqueues a call of an internal procedure on behalf of the given caller, and returns the id of the job.';
 
 revoke execute on function svc_private.add_procedure_job(jsonb, text, json, timestamptz, text) from svc_system;

@@ -20,5 +20,5 @@ end
 $$;
 
 comment on function svc_private.cancel_any_job(bigint) is
-  'Removes a job that is not running; false when there is none. '
+  'Removes a job that is not running; false if there is none. '
   'Definer: svc_system has no rights on the queue''s tables.';

@@ -13,7 +13,7 @@ begin
   if current_setting('transaction_read_only')::boolean then
     raise exception 'a query cannot cancel' using errcode = '25006';
   end if;
-  -- Without a user nothing matches: whoever is anonymous owns nothing.
+  -- Without a user nothing matches: anonymous callers own no jobs.
   delete from graphile_worker._private_jobs j
    where j.id = cancel_job.job_id and j.locked_at is null
      and j.payload #>> '{caller,userId}' = svc.current_user_id();
@@ -25,5 +25,5 @@ grant execute on function svc.cancel_job(bigint) to svc_request;
 revoke execute on function svc.cancel_job(bigint) from svc_system;
 
 comment on function svc.cancel_job(bigint) is
-  'Removes a job of the current user that has not begun; false when there is none of that id. '
-  'Definer: the queue''s tables answer no request; it removes jobs of the transaction''s user alone.';
+  'Removes a job of the current user that has not begun; false if there is none with this id. '
+  'Definer: requests have no rights on the queue''s tables; it removes only jobs of the transaction''s user.';

@@ -26,5 +26,6 @@ end
 $$;
 
 comment on function svc_private.claim_cron(text, text, timestamptz, text) is
-  'Enqueues a cron''s procedure for one of its times, unless that was done; returns the job, or null, and the latest time. '
+  'Enqueues a cron''s procedure for one of its times, unless this was done before; returns the job, or null, and the '
+  'latest time. '
   'Definer: svc_system has no rights on the queue''s tables.';

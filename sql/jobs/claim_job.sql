@@ -65,4 +65,4 @@ end
 $$;
 
 comment on function svc_private.claim_job(text, integer[]) is
-  'Gives the worker the most urgent job that is due of these kinds; no row when there is none.';
+  'Gives the worker the most urgent due job of these kinds; no row if there is none.';

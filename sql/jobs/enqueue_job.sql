@@ -32,4 +32,4 @@ revoke execute on function svc.enqueue_job(text, json, interval, timestamptz, te
 
 comment on function svc.enqueue_job(text, json, interval, timestamptz, text) is
   'Enqueues a call of an internal procedure as the current user, at a time or after a delay; returns the job''s id. '
-  'Definer: the queue''s tables answer no request; on whose behalf the job runs is read from the transaction.';
+  'Definer: requests have no rights on the queue''s tables; the job''s user is read from the transaction.';

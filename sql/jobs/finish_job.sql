@@ -23,7 +23,7 @@ begin
   returning j.job_queue_id into queue;
   if not found then
     raise exception 'job % is no longer held by %', job_id, worker
-      using errcode = 'SV409', hint = 'It was given to another worker. What this one did for it is undone.';
+      using errcode = 'SV409', hint = 'It was given to another worker. The changes of this worker are rolled back.';
   end if;
   if queue is not null then
     update graphile_worker._private_job_queues q
@@ -36,5 +36,5 @@ $$;
 grant execute on function svc.finish_job(bigint, text) to svc_request;
 
 comment on function svc.finish_job(bigint, text) is
-  'Removes a job that this worker has done; raises SV409 when it no longer holds it. '
-  'Definer: the queue''s tables answer no request; it removes the one job that this worker holds.';
+  'Removes a job that this worker has done; raises SV409 if the worker no longer holds it. '
+  'Definer: requests have no rights on the queue''s tables; it removes only the job that this worker holds.';

@@ -13,4 +13,5 @@ as $$
   select pg_catalog.pg_advisory_lock(726502186, pg_catalog.hashtext(worker))
 $$;
 
-comment on function svc_private.hold_worker(text) is 'Holds the lock that says that this worker lives, until this session ends.';
+comment on function svc_private.hold_worker(text) is
+  'Holds the lock that marks this worker as alive, until this session ends.';

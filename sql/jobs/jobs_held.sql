@@ -14,4 +14,4 @@ begin
 end
 $$;
 
-comment on index graphile_worker.jobs_held is 'Jobs that a worker holds. Of svc, not of the library.';
+comment on index graphile_worker.jobs_held is 'Jobs that a worker holds. An object of svc, not of the library.';

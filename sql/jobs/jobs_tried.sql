@@ -10,4 +10,4 @@ begin
 end
 $$;
 
-comment on index graphile_worker.jobs_tried is 'Jobs that have failed before. Of svc, not of the library.';
+comment on index graphile_worker.jobs_tried is 'Jobs that have failed before. An object of svc, not of the library.';

@@ -17,5 +17,5 @@ as $$
 $$;
 
 comment on function svc_private.keep_sweep_job(interval) is
-  'One sweep of stored bytes waits in the queue: that which does already, or one after the delay. '
+  'Keeps one sweep of stored bytes in the queue: the one already waiting, or a new one after the delay. '
   'Definer: svc_system has no rights on the queue''s tables.';

@@ -21,4 +21,5 @@ end
 $$;
 
 comment on function svc_private.register_cron(text, text, timestamptz) is
-  'Registers a cron, or a change of its schedule; returns from when on it counts and which of its times was claimed last.';
+  'Registers a cron, or a change of its schedule; returns the start of the schedule and the time that was claimed '
+  'last.';

@@ -68,5 +68,5 @@ end
 $$;
 
 comment on function svc_private.rescue_workers(text[], interval) is
-  'Workers that hold jobs and whose lock is free; those among them that were suspects already have lost their jobs. '
-  'Definer: svc_system may not notify, and the jobs are to be taken at once.';
+  'Suspects: workers that hold jobs and whose lock is free. Takes the jobs from workers that already were suspects. '
+  'Definer: svc_system may not notify, and workers must take the jobs at once.';

@@ -21,5 +21,5 @@ end
 $$;
 
 comment on function svc_private.retry_job(bigint) is
-  'Makes a job due now, with all its attempts before it; false when there is none of that id, or it is running. '
+  'Makes a job due now, with all its attempts; false if there is none with this id, or it is running. '
   'Definer: svc_system may not notify the queue.';

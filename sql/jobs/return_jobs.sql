@@ -26,5 +26,5 @@ end
 $$;
 
 comment on function svc_private.return_jobs(text) is
-  'Gives back the jobs that a worker holds; returns how many. '
+  'Returns the jobs that a worker holds to the queue; returns their number. '
   'Definer: svc_system has no rights on the queue''s tables, and may not notify.';

@@ -33,5 +33,5 @@ end
 $$;
 
 comment on function svc_private.return_lost_jobs(text, bigint[], bigint[]) is
-  'Jobs that a living worker holds and does not run; those among them that were suspects already are given back. '
+  'Suspects: jobs that a live worker holds but does not run. Returns those that already were suspects to the queue. '
   'Definer: svc_system has no rights on the queue''s tables, and may not notify.';

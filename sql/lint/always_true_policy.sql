@@ -4,7 +4,7 @@ create or replace view svc_private.lint_always_true_policy as
 select 'warning' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid as object, 0 as part, p.name,
        format('lets %s %s any row', array_to_string(p.roles || case when p.for_everybody then '{PUBLIC}'::text[] end, ', '),
               case p.command when 'all' then 'read and write' else p.command end) as problem,
-       'Compare the owner''s column with (select svc.current_user_id()), or say in the policy''s comment that it is meant.'
+       'Compare the owner''s column with (select svc.current_user_id()), or state in the policy''s comment that it is intended.'
          as remedy
   from svc_private.policy_texts p
  where p.permissive and p.command <> 'select'

@@ -3,8 +3,8 @@
 
 create or replace view svc_private.lint_auth_table_exposed as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,
-       format('%s may reach a table of the authentication', role.name) as problem,
-       format('revoke all on %s from %s; keep what others may see of a user in a table of your own.', r.name, role.name)
+       format('%s may access an authentication table', role.name) as problem,
+       format('revoke all on %s from %s; keep data about users that others may see in a table of your own.', r.name, role.name)
          as remedy
   from svc_private.relations r
  cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
@@ -23,4 +23,5 @@ select distinct 'error', 'pg_catalog.pg_class'::regclass, r.oid, 0, r.name,
    and (r.kind = 'm' or not coalesce(r.options::text ~* 'security_invoker=(true|on|1)', false))
    and has_any_column_privilege('svc_authenticated', r.oid, 'select');
 
-comment on view svc_private.lint_auth_table_exposed is 'Tables of the authentication that a request reaches, itself or through a view.';
+comment on view svc_private.lint_auth_table_exposed is
+  'Authentication tables that a request can read, directly or through a view.';

@@ -14,4 +14,5 @@ select 'error' as severity, 'pg_catalog.pg_authid'::regclass as catalog, r.oid a
  where r.rolname in ('svc_request', 'svc_anonymous', 'svc_authenticated')
    and (r.rolsuper or r.rolbypassrls or above.oid is not null);
 
-comment on view svc_private.lint_bypassing_role is 'Roles of requests that stand above row-level security, or can come to.';
+comment on view svc_private.lint_bypassing_role is
+  'Request roles that bypass row-level security, or can switch to a role that does.';

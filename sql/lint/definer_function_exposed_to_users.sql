@@ -3,7 +3,7 @@
 create or replace view svc_private.lint_definer_function_exposed_to_users as
 select 'info' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as object, 0 as part, p.oid::regprocedure::text as name,
        'runs with its owner''s rights for every signed-in user' as problem,
-       'Make it SECURITY INVOKER if the policies let it; else check that it asks svc.current_user_id() itself.' as remedy
+       'Make it SECURITY INVOKER if the policies allow it; otherwise check that it calls svc.current_user_id() itself.' as remedy
   from pg_catalog.pg_proc p
   join pg_catalog.pg_namespace n on n.oid = p.pronamespace
  where p.prosecdef and n.nspname not in ('svc', 'svc_hidden', 'svc_private', 'svc_crud', 'auth', 'graphile_worker', 'information_schema')

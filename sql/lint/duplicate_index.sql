@@ -3,7 +3,7 @@
 create or replace view svc_private.lint_duplicate_index as
 select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, max(i.indexrelid) as object, 0 as part,
        max(i.indexrelid)::regclass::text as name,
-       format('does the work of %s again', min(i.indexrelid)::regclass) as problem,
+       format('duplicates %s', min(i.indexrelid)::regclass) as problem,
        format('drop index concurrently %s;', max(i.indexrelid)::regclass) as remedy
   from pg_catalog.pg_index i
   join svc_private.relations r on r.oid = i.indrelid

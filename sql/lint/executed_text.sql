@@ -6,9 +6,9 @@
 
 create or replace view svc_private.lint_executed_text as
 select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as object, 0 as part, p.oid::regprocedure::text as name,
-       'puts text together and runs it inside requests, where it could set the identity' as problem,
+       'builds SQL text and executes it inside requests, where it could set the identity' as problem,
        case when p.prorettype = 'pg_catalog.trigger'::regtype
-         then 'Write the statement out, or give it the row''s values by USING; names that are no row''s belong in %I.'
+         then 'Write a fixed statement, or pass the row''s values by USING; use %I for names that are not from a row.'
          else 'Declare it stable if it only reads; else loop over FOR … IN EXECUTE, or use RETURN QUERY EXECUTE.' end as remedy
   from pg_catalog.pg_proc p
   join svc_private.request_functions r on r.oid = p.oid

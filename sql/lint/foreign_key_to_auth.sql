@@ -5,7 +5,7 @@ create or replace view svc_private.lint_foreign_key_to_auth as
 select 'warning' as severity, 'pg_catalog.pg_constraint'::regclass as catalog, k.oid as object, 0 as part,
        format('%I on %s', k.conname, r.name) as name,
        format('refers to a column of %s that is not its primary key', k.confrelid::regclass) as problem,
-       'Refer to auth."user" (id).' as remedy
+       'Reference auth."user" (id).' as remedy
   from pg_catalog.pg_constraint k
   join svc_private.relations r on r.oid = k.conrelid and r.schema <> 'auth'
   join pg_catalog.pg_class t on t.oid = k.confrelid and t.relnamespace = to_regnamespace('auth')
@@ -13,4 +13,5 @@ select 'warning' as severity, 'pg_catalog.pg_constraint'::regclass as catalog, k
    and k.confkey::int2[] is distinct from (
      select p.conkey from pg_catalog.pg_constraint p where p.conrelid = t.oid and p.contype = 'p');
 
-comment on view svc_private.lint_foreign_key_to_auth is 'Foreign keys to tables of the authentication by anything but their primary key.';
+comment on view svc_private.lint_foreign_key_to_auth is
+  'Foreign keys to authentication tables that do not reference the primary key.';

@@ -11,4 +11,5 @@ select 'error' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as 
  where p.pronamespace = 'pg_catalog'::regnamespace and p.proname in ('set_config', 'pg_logical_emit_message', 'pg_notify')
    and has_function_privilege(role.name, p.oid, 'execute');
 
-comment on view svc_private.lint_impersonation_open is 'Functions of PostgreSQL by which SQL in a request could become somebody else.';
+comment on view svc_private.lint_impersonation_open is
+  'PostgreSQL functions with which SQL in a request could change its identity.';

@@ -31,4 +31,5 @@ end
 $$;
 
 comment on function svc_private.lint_schema() is
-  'What the views svc_private.lint_* find, without what a comment on the object allows ("lint:allow RULE: reason").';
+  'Findings of the views svc_private.lint_*, without those that a comment on the object allows ("lint:allow RULE: '
+  'reason").';

@@ -12,4 +12,5 @@ select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid a
    and p.proname ~ '^pg_(try_)?advisory_(xact_)?lock(_shared)?$'
    and has_function_privilege(role.name, p.oid, 'execute');
 
-comment on view svc_private.lint_locks_open is 'Functions of PostgreSQL by which a request could take the platform''s locks.';
+comment on view svc_private.lint_locks_open is
+  'PostgreSQL functions with which a request could take the platform''s locks.';

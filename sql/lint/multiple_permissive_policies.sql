@@ -5,7 +5,7 @@ create or replace view svc_private.lint_multiple_permissive_policies as
 select 'info' as severity, 'pg_catalog.pg_class'::regclass as catalog, p.relid as object, 0 as part, p.relation_name as name,
        format('has %s policies by which %s may %s: %s', count(*), role.name, asked.command, string_agg(p.policy, ', ' order by p.policy))
          as problem,
-       'Join them to one policy with OR, if that is as clear.' as remedy
+       'Combine them into one policy with OR, if that is as clear.' as remedy
   from svc_private.policy_texts p
  cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
  cross join unnest('{select,insert,update,delete}'::text[]) as asked (command)

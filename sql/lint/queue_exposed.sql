@@ -9,4 +9,4 @@ select 'error' as severity, 'pg_catalog.pg_namespace'::regclass as catalog, n.oi
  cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
  where n.nspname in ('svc_private', 'graphile_worker', 'auth') and has_schema_privilege(role.name, n.oid, 'usage, create');
 
-comment on view svc_private.lint_queue_exposed is 'Internal schemas, with the queue, that requests may use.';
+comment on view svc_private.lint_queue_exposed is 'Internal schemas, including the queue''s, that requests may use.';

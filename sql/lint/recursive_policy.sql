@@ -24,8 +24,8 @@ with recursive asked as (
 )
 select distinct on (r.policy)
        'error' as severity, 'pg_catalog.pg_policy'::regclass as catalog, r.policy as object, 0 as part, r.name,
-       format('asks %s, and by that its own table again: PostgreSQL refuses the statement as infinite recursion', r.first_asked) as problem,
-       format('Put the question to %s into a function with security definer and set search_path = '''', which policies do not bind, and ask that.',
+       format('reads %s, and through it its own table again: PostgreSQL refuses the statement as infinite recursion', r.first_asked) as problem,
+       format('Read %s in a function with security definer and set search_path = '''', to which policies do not apply, and call that.',
               r.first_asked) as remedy
   from reached r
  where r.asks = r.relid
@@ -37,4 +37,5 @@ select distinct on (r.policy)
         and e.polqual::text like '%{SUBLINK %')
  order by r.policy, r.role, r.first_asked;
 
-comment on view svc_private.lint_recursive_policy is 'Policies that lead back to their own table, which PostgreSQL refuses.';
+comment on view svc_private.lint_recursive_policy is
+  'Policies that read their own table, directly or through others, which PostgreSQL refuses.';

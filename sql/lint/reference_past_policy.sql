@@ -33,4 +33,5 @@ select distinct on (k.oid)
         and (s.for_everybody or role.name = any (s.roles)))
  order by k.oid, role.name, p.policy;
 
-comment on view svc_private.lint_reference_past_policy is 'Foreign keys by which callers can refer to rows that they do not see.';
+comment on view svc_private.lint_reference_past_policy is
+  'Foreign keys with which callers can reference rows that they do not see.';

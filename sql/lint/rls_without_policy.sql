@@ -3,7 +3,7 @@
 
 create or replace view svc_private.lint_rls_without_policy as
 select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,
-       'has no policy: requests find it empty, although there are grants' as problem,
+       'has grants but no policy: requests find it empty' as problem,
        'Write policies (ownerRls, openRls, memberRls), or revoke the grants.' as remedy
   from svc_private.relations r
  where r.kind in ('r', 'p') and r.has_rls

@@ -3,7 +3,7 @@
 create or replace view svc_private.lint_sensitive_column_exposed as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, a.attnum::integer as part,
        format('%s.%I', r.name, a.attname) as name,
-       'sounds like a secret, and callers without an account may read it' as problem,
+       'is named like a secret, and callers without an account may read it' as problem,
        format('revoke select on %s from svc_anonymous; grant the other columns by name.', r.name) as remedy
   from svc_private.relations r
   join pg_catalog.pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped

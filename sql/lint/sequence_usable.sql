@@ -30,4 +30,4 @@ select case when granted.privileges ~ 'update' then 'error' else 'warning' end a
    and not exists (select from pg_catalog.pg_depend d
                     where d.classid = 'pg_catalog.pg_class'::regclass and d.objid = c.oid and d.deptype = 'e');
 
-comment on view svc_private.lint_sequence_usable is 'Sequences that request roles may count up or set.';
+comment on view svc_private.lint_sequence_usable is 'Sequences that request roles may use or set.';

@@ -14,4 +14,4 @@ select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, c.oid 
  where e.extname in ('pg_stat_statements', 'pg_stat_kcache', 'pg_stat_monitor')
    and has_schema_privilege(role.name, c.relnamespace, 'usage') and has_table_privilege(role.name, c.oid, 'select');
 
-comment on view svc_private.lint_statements_readable is 'Statistics of statements that SQL in a request may read.';
+comment on view svc_private.lint_statements_readable is 'Statement statistics that SQL in a request may read.';

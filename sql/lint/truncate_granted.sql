@@ -3,7 +3,7 @@
 
 create or replace view svc_private.lint_truncate_granted as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,
-       format('gives %s to %s, past all policies', string_agg(privilege, ', ' order by privilege), role.name) as problem,
+       format('grants %s to %s, which policies do not restrict', string_agg(privilege, ', ' order by privilege), role.name) as problem,
        format('revoke %s on %s from %s;', string_agg(privilege, ', ' order by privilege), r.name, role.name) as remedy
   from svc_private.relations r
  cross join unnest('{svc_anonymous,svc_authenticated,svc_request}'::text[]) as role (name)

@@ -2,7 +2,7 @@
 
 create or replace view svc_private.lint_unpublishable_table as
 select distinct on (r.oid) 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,
-       'is published for realtime and its rows cannot be named: updates and deletes fail' as problem,
+       'is published for realtime without a replica identity: updates and deletes fail' as problem,
        format('alter table %s replica identity full; or give it a primary key.', r.name) as remedy
   from svc_private.relations r
   join pg_catalog.pg_publication_rel pr on pr.prrelid = r.oid
@@ -11,4 +11,4 @@ select distinct on (r.oid) 'error' as severity, 'pg_catalog.pg_class'::regclass 
     or c.relreplident = 'd'
    and not exists (select from pg_catalog.pg_index i where i.indrelid = r.oid and i.indisprimary);
 
-comment on view svc_private.lint_unpublishable_table is 'Published tables whose changed rows cannot be named.';
+comment on view svc_private.lint_unpublishable_table is 'Published tables without a usable replica identity.';

@@ -29,4 +29,4 @@ end
 $$;
 
 comment on function svc_private.drop_unwritten_crud(text[]) is
-  'Drops generated functions whose fingerprint is not among those that the application''s files write.';
+  'Drops generated functions whose fingerprint is not in the application''s files.';

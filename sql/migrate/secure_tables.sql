@@ -41,4 +41,4 @@ end
 $$;
 
 comment on function svc_private.secure_tables() is
-  'Enables row-level security on every table of the owner role that lacks it and returns those tables.';
+  'Enables row-level security on every table of the owner role that lacks it, and returns these tables.';

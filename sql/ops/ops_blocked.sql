@@ -30,4 +30,5 @@ select a.pid, (select array_agg(distinct w.blocked_by) from waits w where w.pid 
  where not exists (select from waits further where further.pid = c.head)
  order by waiting_seconds desc, a.pid;
 
-comment on view svc_private.ops_blocked is 'Sessions that wait for a lock, by whom they are held up, without literal values.';
+comment on view svc_private.ops_blocked is
+  'Sessions that wait for a lock, with the sessions that block them, without literal values.';

@@ -12,4 +12,4 @@ select s.slot_name::text as name, s.slot_type as kind, s.database::text as datab
   left join pg_catalog.pg_stat_activity a on a.pid = s.active_pid
  order by held_bytes desc nulls last;
 
-comment on view svc_private.ops_slots is 'Replication slots, whether somebody reads them, and the log that each keeps.';
+comment on view svc_private.ops_slots is 'Replication slots, whether they are in use, and the log that each retains.';

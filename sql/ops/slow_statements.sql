@@ -37,4 +37,4 @@ end
 $$;
 
 comment on function svc_private.slow_statements(integer) is
-  'Statements by the time they have cost, in milliseconds, without literal values. Needs pg_stat_statements.';
+  'Statements by their total time in milliseconds, without literal values. Needs pg_stat_statements.';

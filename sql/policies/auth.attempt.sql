@@ -11,7 +11,9 @@ create policy all_auth on auth.attempt
 
 grant select, insert, update, delete on auth.attempt to svc_auth;
 
-comment on policy all_auth on auth.attempt is 'Authentication counts and forgets the attempts of all.';
+comment on policy all_auth on auth.attempt is
+  'The authentication library counts and removes the attempts of all callers.';
 
 comment on table auth.attempt is
-  'Attempts in a window of time that begins with the first one. lint:allow unlogged_table: lost in a crash, which is no loss.';
+  'Attempts in a window of time that begins with the first one. '
+  'lint:allow unlogged_table: a crash may empty it without harm.';

@@ -16,4 +16,4 @@ grant select, insert, update, delete on auth.jwks to svc_auth;
 -- and never adds a key.
 revoke insert, update, delete on auth.jwks from svc_system;
 
-comment on policy all_auth on auth.jwks is 'The authentication librarys login reads, adds and retires signing keys.';
+comment on policy all_auth on auth.jwks is 'The authentication library reads, adds and retires signing keys.';

@@ -16,4 +16,4 @@ create policy all_auth on auth."user"
 grant select, insert, update, delete on auth."user" to svc_auth;
 
 comment on policy all_auth on auth."user" is
-  'The authentication library works on all users. Nobody else reaches the table in a request.';
+  'The authentication library works on all users. Requests have no access to the table.';

@@ -10,4 +10,4 @@ create policy select_owner on svc.ai_ledger
 grant select on svc.ai_ledger to svc_authenticated;
 grant select, insert, update, delete on svc.ai_ledger to svc_system;
 
-comment on policy select_owner on svc.ai_ledger is 'Users see what their own calls cost.';
+comment on policy select_owner on svc.ai_ledger is 'Users see the cost of their own calls.';

@@ -38,6 +38,6 @@ grant delete on svc.rag_sources to svc_authenticated;
 comment on policy select_public on svc.rag_sources is 'Anyone reads public documents.';
 comment on policy select_shared on svc.rag_sources is 'Signed-in users read shared documents.';
 comment on policy select_owner on svc.rag_sources is 'Owners read their documents.';
-comment on policy insert_owner on svc.rag_sources is 'Who ingests owns.';
+comment on policy insert_owner on svc.rag_sources is 'Users add documents as their own.';
 comment on policy update_owner on svc.rag_sources is 'Owners replace their documents.';
 comment on policy delete_owner on svc.rag_sources is 'Owners remove their documents.';

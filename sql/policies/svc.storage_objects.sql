@@ -47,10 +47,10 @@ grant select, insert, update, delete on svc.storage_objects to svc_system;
 
 comment on table svc.storage_objects is
   'Stored files. A row is written when its bytes are safe; bytes without a row are swept (src/storage/sweep.ts). '
-  'lint:allow grant_without_policy: who is not signed in is told "not found", as of what is not theirs.';
+  'lint:allow grant_without_policy: anonymous callers get "not found", as for files of others.';
 comment on policy select_owner on svc.storage_objects is 'Users see their own files.';
-comment on policy select_public on svc.storage_objects is 'Public files are found by their ids; nobody lists them.';
+comment on policy select_public on svc.storage_objects is 'Public files are found by id and never listed.';
 comment on policy insert_owner on svc.storage_objects is 'Users store files as their own.';
-comment on policy insert_anonymous on svc.storage_objects is 'Who is not signed in stores files that belong to nobody.';
+comment on policy insert_anonymous on svc.storage_objects is 'Anonymous callers store files without an owner.';
 comment on policy update_owner on svc.storage_objects is 'Users change the visibility of their own files.';
 comment on policy delete_owner on svc.storage_objects is 'Users delete their own files.';

@@ -10,4 +10,4 @@ create policy all_system on svc.storage_upload_parts
 
 grant select, insert, update, delete on svc.storage_upload_parts to svc_system;
 
-comment on policy all_system on svc.storage_upload_parts is 'The functions of uploads keep the parts of all.';
+comment on policy all_system on svc.storage_upload_parts is 'The upload functions work on the parts of all users.';

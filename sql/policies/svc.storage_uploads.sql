@@ -13,4 +13,4 @@ create policy all_system on svc.storage_uploads
 
 grant select, insert, update, delete on svc.storage_uploads to svc_system;
 
-comment on policy all_system on svc.storage_uploads is 'The functions of uploads keep the uploads of all.';
+comment on policy all_system on svc.storage_uploads is 'The upload functions work on the uploads of all users.';

@@ -36,7 +36,7 @@ $$;
 
 comment on function svc_private.chunks_by_vector(real[], text, text, text, uuid[], integer) is
   'The chunks of a scope with the nearest vectors. Part of svc_private.select_evidence(). '
-  'lint:allow function_without_search_path: inlined, which a setting prevents; it runs under that of its caller.';
+  'lint:allow function_without_search_path: SET would prevent inlining; it runs under that of its caller.';
 
 grant execute on function svc_private.chunks_by_vector(real[], text, text, text, uuid[], integer)
   to svc_reader_anonymous, svc_reader_authenticated;

@@ -33,7 +33,7 @@ $$;
 
 comment on function svc_private.cover_sentences(text, integer[], regconfig, text[], tsquery[], double precision[], double precision) is
   'The sentences of a chunk, with the weight of some words in each. Part of svc_private.select_evidence(). '
-  'lint:allow function_without_search_path: inlined, which a setting prevents; it runs under that of its caller.';
+  'lint:allow function_without_search_path: SET would prevent inlining; it runs under that of its caller.';
 
 grant execute on function svc_private.cover_sentences(text, integer[], regconfig, text[], tsquery[], double precision[], double precision)
   to svc_reader_anonymous, svc_reader_authenticated;

@@ -36,8 +36,9 @@ end
 $$;
 
 comment on function svc_private.find_chunks(tsquery[], text, text, text) is
-  'For each query over words the places of the chunks of a scope that fulfil it, and how many chunks the scope has; policies do not count. '
-  'Definer: it reads the index as owner; readers alone may call it, and they join what it finds under the policies.';
+  'For each query over words, the positions of the matching chunks of a scope, and the scope''s number of chunks; '
+  'without policies. '
+  'Definer: it reads the index as owner; only readers may call it, and they join its result under the policies.';
 
 grant execute on function svc_private.find_chunks(tsquery[], text, text, text)
   to svc_reader_anonymous, svc_reader_authenticated;

@@ -17,7 +17,7 @@ $$;
 
 comment on function svc_hidden.find_evidence_as_anonymous(text[], regconfig, text, text, text, uuid[], integer, integer, jsonb) is
   'Evidence under the policies of svc_anonymous. Called by svc.find_evidence(). '
-  'Definer: a reader owns it, so that policies for strangers apply and the index may be used.';
+  'Definer: a reader owns it, so that policies for anonymous callers apply and the index can be used.';
 
 call svc_private.run_as_reader(
   'svc_hidden.find_evidence_as_anonymous(text[], regconfig, text, text, text, uuid[], integer, integer, jsonb)', 'svc_reader_anonymous'

@@ -30,6 +30,7 @@ end
 $$;
 
 comment on function svc.find_unchanged(text, text, text, text) is
-  'A document of the caller that is stored already, with this very text; null otherwise. Waits for a transaction that stores it now.';
+  'A document of the caller that is already stored with exactly this text; null otherwise. Waits for a transaction '
+  'that stores it.';
 
 grant execute on function svc.find_unchanged(text, text, text, text) to svc_authenticated;

@@ -18,4 +18,5 @@ grant execute on function svc_hidden.lock_document(text, text, text) to svc_auth
 
 comment on function svc_hidden.lock_document(text, text, text) is
   'Waits for another transaction that stores this document of the caller. '
-  'Definer: advisory locks are closed to requests; the key holds the caller''s id, so nobody else''s documents wait.';
+  'Definer: advisory locks are closed to requests; the key contains the caller''s id, so documents of other users do '
+  'not wait.';

@@ -21,6 +21,7 @@ as $$
    where section.id = read_section.id
 $$;
 
-comment on function svc.read_section(uuid) is 'A section that the caller may read, with its text; null when there is none.';
+comment on function svc.read_section(uuid) is
+  'A section that the caller may read, with its text; null if there is none.';
 
 grant execute on function svc.read_section(uuid) to svc_anonymous, svc_authenticated;

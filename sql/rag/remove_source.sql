@@ -15,6 +15,6 @@ as $$
   select exists (select from removed)
 $$;
 
-comment on function svc.remove_source(uuid) is 'Removes a document of the caller; false when there is none.';
+comment on function svc.remove_source(uuid) is 'Removes a document of the caller; false if there is none.';
 
 grant execute on function svc.remove_source(uuid) to svc_authenticated;

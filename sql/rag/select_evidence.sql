@@ -89,7 +89,7 @@ end
 $$;
 
 comment on function svc_private.select_evidence(text[], regconfig, text, text, text, uuid[], integer, integer, jsonb) is
-  'Sentences of a scope that cover the words of claims, best first, as the executing role may read them.';
+  'Sentences of a scope that cover the words of claims and that the executing role may read, best first.';
 
 grant execute on function svc_private.select_evidence(text[], regconfig, text, text, text, uuid[], integer, integer, jsonb)
   to svc_reader_anonymous, svc_reader_authenticated;

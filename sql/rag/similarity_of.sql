@@ -10,6 +10,7 @@ as $$
   select sum(pair.x::double precision * pair.y) from unnest(one, other) as pair (x, y)
 $$;
 
-comment on function svc_hidden.similarity_of(real[], real[]) is 'The cosine similarity of two vectors of length 1 and as many numbers.';
+comment on function svc_hidden.similarity_of(real[], real[]) is
+  'The cosine similarity of two vectors of length 1 with the same dimensions.';
 
 grant execute on function svc_hidden.similarity_of(real[], real[]) to svc_anonymous, svc_authenticated;

@@ -14,6 +14,7 @@ as $$
      and c.embedding is not null
 $$;
 
-comment on function svc.vector_lengths(text, text, text) is 'How many numbers the vectors of a scope have that the caller may read.';
+comment on function svc.vector_lengths(text, text, text) is
+  'Dimensions of the vectors of a scope that the caller may read.';
 
 grant execute on function svc.vector_lengths(text, text, text) to svc_anonymous, svc_authenticated;

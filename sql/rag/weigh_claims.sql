@@ -76,8 +76,8 @@ as $$
 $$;
 
 comment on function svc_private.weigh_claims(text[], regconfig, text, text, text) is
-  'The words of claims with their weights and the chunks that hold them. Part of svc_private.select_evidence(). '
-  'lint:allow function_without_search_path: inlined, which a setting prevents; it runs under that of its caller.';
+  'The words of claims with their weights and the chunks that contain them. Part of svc_private.select_evidence(). '
+  'lint:allow function_without_search_path: SET would prevent inlining; it runs under that of its caller.';
 
 grant execute on function svc_private.weigh_claims(text[], regconfig, text, text, text)
   to svc_reader_anonymous, svc_reader_authenticated;

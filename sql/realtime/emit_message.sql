@@ -22,7 +22,7 @@ begin
   end if;
   if octet_length(message::text) > 65536 then
     raise exception 'a message of % bytes is larger than 65536', octet_length(message::text)
-      using errcode = 'SV413', hint = 'Send what changed, and let subscribers ask for the rest.';
+      using errcode = 'SV413', hint = 'Send only the change, and let subscribers query the rest.';
   end if;
   perform pg_catalog.pg_logical_emit_message(true, 'svc', message::text);
 end

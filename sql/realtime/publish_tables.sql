@@ -91,4 +91,5 @@ end
 $$;
 
 comment on function svc_private.publish_tables(jsonb) is
-  'Makes [{table, identity: [columns] or "full"}] the tables that realtime follows; none means the primary key.';
+  'Sets the tables that realtime follows to [{table, identity: [columns] or "full"}]; without identity, the primary '
+  'key is used.';

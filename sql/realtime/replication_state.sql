@@ -34,4 +34,5 @@ as $$
 $$;
 
 comment on function svc_private.replication_state() is
-  'Replication slots and senders in use and their limits, and what log each slot keeps; keep_bytes is null without a limit.';
+  'Replication slots and senders in use and their limits, and the log that each slot retains; keep_bytes is null '
+  'without a limit.';

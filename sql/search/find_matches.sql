@@ -98,7 +98,8 @@ end
 $$;
 
 comment on function svc_private.find_matches(text, text[], text, text, text, text, integer, boolean, text[]) is
-  'Keys of the rows of a corpus, visibility and owner that match a query, with their BM25 scores, best first; policies do not count. '
+  'Keys of the rows of a corpus, visibility and owner that match a query, with their BM25 scores, best first; '
+  'without policies. '
   'Definer: no request reads the index; readers may call it, and policies decide about the rows.';
 
 grant execute on function svc_private.find_matches(text, text[], text, text, text, text, integer, boolean, text[])

@@ -50,4 +50,5 @@ begin
 end
 $$;
 
-comment on function svc_private.fold_counters(integer[], text[]) is 'Adds up the counters of terms that have many rows.';
+comment on function svc_private.fold_counters(integer[], text[]) is
+  'Merges the counters of terms that have many counter rows.';

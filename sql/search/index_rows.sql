@@ -51,6 +51,6 @@ end
 $$;
 
 comment on function svc_private.index_rows() is
-  'Trigger: carries inserts, updates and deletes over into the inverted index. '
-  'lint:allow executed_text: names of columns that svc migrate has written down, and no value of a row. '
-  'Definer: who writes a row has no rights on the index.';
+  'Trigger: applies inserts, updates and deletes to the inverted index. '
+  'lint:allow executed_text: only names of columns that svc migrate recorded, no value of a row. '
+  'Definer: the role that writes a row has no rights on the index.';

@@ -81,4 +81,5 @@ end
 $$;
 
 comment on function svc_private.install_search(jsonb, text) is
-  'Makes [{table, id, fields, language, corpus, visibility, owner, always}] the searchable tables of the application or the platform.';
+  'Sets the searchable tables of the application or the platform to [{table, id, fields, language, corpus, '
+  'visibility, owner, always}].';

@@ -25,4 +25,5 @@ $$;
 
 revoke execute on function svc_private.is_searchable(regclass, integer) from svc_system;
 
-comment on function svc_private.is_searchable(regclass, integer) is 'Whether a table has all that a search needs of it.';
+comment on function svc_private.is_searchable(regclass, integer) is
+  'Whether a table has all columns that a search needs.';

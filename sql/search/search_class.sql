@@ -17,4 +17,4 @@ $$;
 
 comment on function svc_private.search_class(integer, integer) is
   'The class of a posting: 0 to 255. '
-  'lint:allow function_without_search_path: inlined, which a setting prevents; calls built-in functions alone.';
+  'lint:allow function_without_search_path: SET would prevent inlining; it calls only built-in functions.';

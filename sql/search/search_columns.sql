@@ -19,4 +19,4 @@ as $$
    where id = target
 $$;
 
-comment on function svc_private.search_columns(integer) is 'What indexing selects from a searchable table.';
+comment on function svc_private.search_columns(integer) is 'The columns that indexing selects from a searchable table.';

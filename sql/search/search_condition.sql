@@ -34,7 +34,7 @@ begin
       from pg_catalog.pg_attribute a
      where a.attrelid = relation and a.attname = filter #>> '{column,name}' and a.attnum > 0 and not a.attisdropped;
     if cast_type is null then
-      raise exception 'a filter names no column of %', relation using errcode = '22023';
+      raise exception 'a filter names an unknown column of %', relation using errcode = '22023';
     end if;
     part := svc_hidden.filter_condition(filter -> 'column' || jsonb_build_object('type', cast_type), jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
     if part is null then

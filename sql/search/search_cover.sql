@@ -104,4 +104,5 @@ end
 $$;
 
 comment on function svc_private.search_cover(integer[], double precision[], bigint[], bigint[], double precision, double precision) is
-  'What every document that reaches a score fulfils, as SQL over the index of keys, and how many are likely to.';
+  'A condition that every document with at least a score fulfils, as SQL over the index of keys, and the expected '
+  'number of documents.';

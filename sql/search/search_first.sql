@@ -20,4 +20,4 @@ as $$
 $$;
 
 comment on function svc_private.search_first(double precision[], bigint[], bigint[], double precision) is
-  'Documents with the postings that add most to a score, as SQL over the index of keys.';
+  'Condition for documents with the postings that add most to a score, as SQL over the index of keys.';

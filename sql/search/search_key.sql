@@ -14,4 +14,4 @@ $$;
 
 comment on function svc_private.search_key(integer, text, integer, integer) is
   'The key of a posting in the index over documents. '
-  'lint:allow function_without_search_path: inlined, which a setting prevents; calls built-in functions alone.';
+  'lint:allow function_without_search_path: SET would prevent inlining; it calls only built-in functions.';

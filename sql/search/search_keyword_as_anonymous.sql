@@ -15,7 +15,7 @@ $$;
 
 comment on function svc_hidden.search_keyword_as_anonymous(text, text[], text, jsonb, jsonb, integer, integer, boolean) is
   'Keyword search under the policies of svc_anonymous. Called by svc.search_keyword(). '
-  'Definer: a reader owns it, so that policies for strangers apply and the index may be used.';
+  'Definer: a reader owns it, so that policies for anonymous callers apply and the index can be used.';
 
 call svc_private.run_as_reader(
   'svc_hidden.search_keyword_as_anonymous(text, text[], text, jsonb, jsonb, integer, integer, boolean)', 'svc_reader_anonymous'

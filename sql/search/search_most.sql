@@ -46,4 +46,5 @@ end
 $$;
 
 comment on function svc_private.search_most(integer[], bigint[], bigint[], double precision, double precision) is
-  'Documents with the most terms of a query, about so many as may be opened, as SQL over the index of keys.';
+  'Condition for documents with the most terms of a query, about as many as may be opened, as SQL over the index of '
+  'keys.';

@@ -11,5 +11,5 @@ as $$
 $$;
 
 comment on function svc_private.search_reach(integer) is
-  'The smallest and the greatest frequency of a class, its shortest length, and a length that it does not reach. '
-  'lint:allow function_without_search_path: inlined, which a setting prevents; calls built-in functions alone.';
+  'The lowest and the highest frequency of a class, its shortest length, and an exclusive upper bound of its length. '
+  'lint:allow function_without_search_path: SET would prevent inlining; it calls only built-in functions.';

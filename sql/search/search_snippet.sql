@@ -80,6 +80,6 @@ $$;
 
 comment on function svc_hidden.search_snippet(text, text, boolean, text) is
   'How many terms of a query a text has, and its passage with most of them as [{text, match}]. '
-  'Definer: the functions that split and stem are internal; it reads no table.';
+  'Definer: the functions for splitting and stemming are internal; it reads no table.';
 
 grant execute on function svc_hidden.search_snippet(text, text, boolean, text) to svc_anonymous, svc_authenticated;

@@ -53,4 +53,4 @@ end
 $$;
 
 comment on function svc_private.search_tail(integer[], double precision[], bigint[], double precision, double precision) is
-  'Documents that are likely to reach each 64th of the highest score of a query.';
+  'Expected number of documents that reach each 64th of the highest score of a query.';

@@ -30,6 +30,6 @@ $$;
 
 comment on function svc_hidden.search_target(text) is
   'The declaration of a searchable table, with its name as SQL and the type of its key. '
-  'Definer: requests may not read the list of searchable tables; this gives what their declaration says.';
+  'Definer: requests may not read the list of searchable tables; it returns only the declaration.';
 
 grant execute on function svc_hidden.search_target(text) to svc_anonymous, svc_authenticated;

@@ -24,4 +24,4 @@ as $$
 $$;
 
 comment on function svc_private.search_terms(text, regconfig) is
-  'The terms of a word: its stem, or pairs of characters where it is Korean, Japanese or Chinese. None for a stop word.';
+  'The terms of a word: its stem, or pairs of characters if it is Korean, Japanese or Chinese. None for a stop word.';

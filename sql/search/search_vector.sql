@@ -64,6 +64,6 @@ $$;
 
 comment on function svc.search_vector(jsonb, text, text, jsonb, jsonb, integer, integer) is
   'Keys and cosine similarities of the rows that the caller may read and whose vectors are nearest, nearest first. '
-  'lint:allow executed_text: what is put in is a number.';
+  'lint:allow executed_text: only a number is inserted.';
 
 grant execute on function svc.search_vector(jsonb, text, text, jsonb, jsonb, integer, integer) to svc_anonymous, svc_authenticated;

@@ -15,7 +15,7 @@ as $$
 $$;
 
 comment on function svc.current_user_id() is
-  'Id of the user this transaction acts for; null when anonymous. Use as (select svc.current_user_id()) in policies. '
-  'lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.';
+  'Id of the transaction''s user; null if anonymous. Use as (select svc.current_user_id()) in policies. '
+  'lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.';
 
 grant execute on function svc.current_user_id() to svc_anonymous, svc_authenticated, svc_system;

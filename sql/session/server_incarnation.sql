@@ -16,7 +16,7 @@ as $$
 $$;
 
 comment on function svc.server_incarnation() is
-  'Start time of the server and the end of its last recovery: the same as long as transaction ids are not given twice. '
-  'lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.';
+  'Start time of the server and the end of its last recovery: while it stays the same, no transaction id is reused. '
+  'lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.';
 
 grant execute on function svc.server_incarnation() to svc_request;

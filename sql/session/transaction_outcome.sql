@@ -42,6 +42,6 @@ end
 $$;
 
 comment on function svc.transaction_outcome(xid8, text, pg_lsn) is
-  'What became of a transaction whose connection was lost during COMMIT: committed, aborted, in progress, or null.';
+  'The outcome of a transaction whose connection was lost during COMMIT: committed, aborted, in progress, or null.';
 
 grant execute on function svc.transaction_outcome(xid8, text, pg_lsn) to svc_request;

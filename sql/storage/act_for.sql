@@ -15,4 +15,5 @@ begin
 end
 $$;
 
-comment on function svc_private.act_for(text) is 'Lets policies see this user, or nobody for null, until the transaction ends.';
+comment on function svc_private.act_for(text) is
+  'Sets the user whose policies apply until the transaction ends; null means anonymous.';

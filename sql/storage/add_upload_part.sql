@@ -33,4 +33,4 @@ end
 $$;
 
 comment on function svc_private.add_upload_part(uuid, text, bigint, bigint, text, text, interval) is
-  'Whether the bytes were the next ones; an upload takes at most 10,000 times some.';
+  'Whether the bytes begin where the upload continues; an upload accepts bytes at most 10,000 times.';

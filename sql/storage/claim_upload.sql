@@ -14,4 +14,4 @@ as $$
 $$;
 
 comment on function svc_private.claim_upload(uuid, text) is
-  'The most that may be sent, in bytes; null for a wrong token, and for a URL that is used, in use, or over.';
+  'Maximum number of bytes to send; null for a wrong token, and for a URL that is used, in use or expired.';

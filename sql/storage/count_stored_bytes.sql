@@ -23,5 +23,6 @@ begin
 end
 $$;
 
-comment on function svc_private.count_stored_bytes() is 'Writes down how many bytes a statement added or removed, by bucket. '
-  'Definer: a trigger; whoever stores may not write the counters.';
+comment on function svc_private.count_stored_bytes() is
+  'Records how many bytes a statement added or removed, by bucket. '
+  'Definer: a trigger; the role that stores a file may not write the counters.';

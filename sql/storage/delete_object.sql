@@ -13,4 +13,4 @@ $$;
 grant execute on function svc.delete_object(uuid) to svc_anonymous, svc_authenticated;
 
 comment on function svc.delete_object(uuid) is
-  'Deletes a stored file, where the policies let the caller; returns the id of its bytes, or null.';
+  'Deletes a stored file if the policies allow the caller to; returns the id of its bytes, or null.';

@@ -18,4 +18,4 @@ as $$
   returning u.id
 $$;
 
-comment on function svc_private.expire_uploads(integer) is 'The uploads that it removed, at most so many.';
+comment on function svc_private.expire_uploads(integer) is 'Removes expired uploads, up to a limit, and returns them.';

@@ -18,5 +18,5 @@ $$;
 grant execute on function svc.find_object(uuid) to svc_anonymous, svc_authenticated;
 
 comment on function svc.find_object(uuid) is
-  'The stored file with this id, where the caller may see it; public ones are found by their ids. '
-  'lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.';
+  'The stored file with this id if the caller may see it; public files are found by id. '
+  'lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.';

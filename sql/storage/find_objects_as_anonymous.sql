@@ -27,5 +27,5 @@ $$;
 call svc_private.run_as_reader('svc_hidden.find_objects_as_anonymous(uuid[])', 'svc_reader_anonymous');
 
 comment on function svc_hidden.find_objects_as_anonymous(uuid[]) is
-  'Of these stored files those that the caller may see, public ones among them. '
-  'Definer: a reader owns it, so that a public file is seen by its id and policies for strangers apply.';
+  'Those of these stored files that the caller may see, including public ones. '
+  'Definer: a reader owns it, so that public files are found by id and policies for anonymous callers apply.';

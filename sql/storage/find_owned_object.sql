@@ -15,5 +15,5 @@ $$;
 grant execute on function svc.find_owned_object(uuid) to svc_anonymous, svc_authenticated;
 
 comment on function svc.find_owned_object(uuid) is
-  'The stored file with this id, where it is the caller''s own or the caller is the system. '
-  'lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.';
+  'The stored file with this id if it is the caller''s own or the caller is the system. '
+  'lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.';

@@ -31,4 +31,4 @@ $$;
 grant execute on function svc.find_public_object(uuid) to svc_anonymous, svc_authenticated, svc_system;
 
 comment on function svc.find_public_object(uuid) is
-  'The public file with this id, where the policies let the caller see it: public ones can be read by id, not listed.';
+  'The public file with this id if the policies let the caller see it: public files can be read by id, not listed.';

@@ -42,4 +42,4 @@ end
 $$;
 
 comment on function svc_private.find_storage_objects(uuid[], text[]) is
-  'Of what is asked for: the files that their readers may see.';
+  'Those of the requested files that their readers may see.';

@@ -18,4 +18,4 @@ as $$
 $$;
 
 comment on function svc_private.find_upload(uuid, text) is
-  'How much of an upload of this user has arrived, in bytes; without an expiry it is a stored object by now.';
+  'Received bytes of an upload of this user; without an expiry it is already a stored object.';

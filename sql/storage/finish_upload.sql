@@ -28,4 +28,4 @@ end
 $$;
 
 comment on function svc_private.finish_upload(uuid, uuid, bigint, text) is
-  'Whether the upload became a stored file just now: it was all there, and not finished or removed meanwhile.';
+  'Whether this call turned the upload into a stored file: it was complete, and not finished or removed meanwhile.';

@@ -20,4 +20,4 @@ end
 $$;
 
 comment on function svc_private.insert_object(svc.storage_objects) is
-  'Stores the row of a file for the user of the transaction; 42501 where a policy refuses it.';
+  'Stores the row of a file for the user of the transaction; 42501 if a policy refuses it.';

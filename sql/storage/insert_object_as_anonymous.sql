@@ -20,5 +20,5 @@ call svc_private.run_as_reader('svc_private.insert_object_as_anonymous(svc.stora
 revoke execute on function svc_private.insert_object_as_anonymous(svc.storage_objects) from svc_anonymous;
 
 comment on function svc_private.insert_object_as_anonymous(svc.storage_objects) is
-  'Stores the row of a file where the policies for who are not signed in let it. '
-  'Definer: a reader owns it, for request roles may not insert; policies for strangers decide.';
+  'Stores the row of a file if the policies for anonymous callers allow it. '
+  'Definer: a reader owns it, because request roles may not insert; policies for anonymous callers decide.';

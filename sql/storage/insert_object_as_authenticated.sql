@@ -20,5 +20,5 @@ call svc_private.run_as_reader('svc_private.insert_object_as_authenticated(svc.s
 revoke execute on function svc_private.insert_object_as_authenticated(svc.storage_objects) from svc_authenticated;
 
 comment on function svc_private.insert_object_as_authenticated(svc.storage_objects) is
-  'Stores the row of a file where the policies for signed-in users let it. '
-  'Definer: a reader owns it, for request roles may not insert; policies for signed-in users decide.';
+  'Stores the row of a file if the policies for signed-in users allow it. '
+  'Definer: a reader owns it, because request roles may not insert; policies for signed-in users decide.';

@@ -15,4 +15,4 @@ as $$
 $$;
 
 comment on function svc_private.list_storage_objects(uuid, text, integer) is
-  'Stored objects, newest first: one, those of a user, or all; at most so many.';
+  'Stored objects, newest first: one, those of a user, or all; up to a limit.';

@@ -12,4 +12,4 @@ as $$
    order by p.start
 $$;
 
-comment on function svc_private.list_upload_parts(uuid) is 'The parts of an upload in their order.';
+comment on function svc_private.list_upload_parts(uuid) is 'The parts of an upload, in order.';

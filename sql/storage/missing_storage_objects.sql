@@ -11,4 +11,4 @@ as $$
    where not exists (select from svc.storage_objects o where coalesce(o.bytes_id, o.id) = wanted.id)
 $$;
 
-comment on function svc_private.missing_storage_objects(uuid[]) is 'Those of the ids of bytes that no stored object has.';
+comment on function svc_private.missing_storage_objects(uuid[]) is 'Those of the byte ids that no stored object has.';

@@ -11,4 +11,4 @@ as $$
    where not exists (select from svc.storage_uploads u where u.id = wanted.id)
 $$;
 
-comment on function svc_private.missing_uploads(uuid[]) is 'Those of the ids that no upload under way has.';
+comment on function svc_private.missing_uploads(uuid[]) is 'Those of the ids that no unfinished upload has.';

@@ -14,4 +14,4 @@ as $$
 $$;
 
 comment on function svc_private.next_storage_objects(uuid, integer) is
-  'The objects behind this id, at most so many, with what their bytes must be.';
+  'The objects after this id, up to a limit, with the expected size and hash of their bytes.';

@@ -20,7 +20,7 @@ begin
      and (u.by_system or u.user_id is not distinct from svc.current_user_id())
   returning u.* into opened;
   if not found then
-    raise exception 'no room was reserved for this upload' using errcode = 'SV404';
+    raise exception 'this upload has no reservation' using errcode = 'SV404';
   end if;
   perform svc_private.try_to_store(opened, opened.size);
   return opened.expires_at;
@@ -30,5 +30,5 @@ $$;
 grant execute on function svc.open_upload_url(uuid, text, interval) to svc_request, svc_system;
 
 comment on function svc.open_upload_url(uuid, text, interval) is
-  'When the signed URL of a reservation expires; 42501 where a policy would refuse the file. '
-  'Definer: requests may not read reservations; it takes those of the current user alone.';
+  'When the signed URL of a reservation expires; 42501 if a policy would refuse the file. '
+  'Definer: requests may not read reservations; it takes only those of the current user.';

@@ -20,4 +20,4 @@ $$;
 
 grant execute on function svc.owns_object(uuid) to svc_anonymous, svc_authenticated, svc_system;
 
-comment on function svc.owns_object(uuid) is 'Whether the stored file exists and is the current user''s own.';
+comment on function svc.owns_object(uuid) is 'Whether the stored file exists and belongs to the current user.';

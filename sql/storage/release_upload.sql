@@ -9,4 +9,4 @@ as $$
   update svc.storage_uploads u set claimed_at = null where u.id = upload
 $$;
 
-comment on function svc_private.release_upload(uuid) is 'Lets the signed URL be used again.';
+comment on function svc_private.release_upload(uuid) is 'Makes the signed URL usable again.';

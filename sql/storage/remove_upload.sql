@@ -17,4 +17,5 @@ as $$
   select exists (select from removed)
 $$;
 
-comment on function svc_private.remove_upload(uuid, text) is 'Whether this user had such an upload, not expired; it is gone now.';
+comment on function svc_private.remove_upload(uuid, text) is
+  'Removes an unexpired upload of this user; whether it existed.';

@@ -63,4 +63,5 @@ $$;
 
 comment on function
   svc_private.reserve_upload(text, boolean, text, text, text, text, bigint, interval, integer, bigint, bigint) is
-  'A new upload with its id and expiry, or why there is none: unfinished (too many), quota, total (no room).';
+  'A new upload with its id and expiry, or the reason for refusal: unfinished (too many), quota, total (storage is '
+  'full).';

@@ -13,4 +13,4 @@ $$;
 grant execute on function svc.set_object_visibility(uuid, text) to svc_anonymous, svc_authenticated;
 
 comment on function svc.set_object_visibility(uuid, text) is
-  'Makes a stored file public or private, where the policies let the caller; returns its id, or null.';
+  'Makes a stored file public or private if the policies allow the caller to; returns its id, or null.';

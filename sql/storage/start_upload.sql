@@ -33,4 +33,5 @@ $$;
 
 comment on function
   svc_private.start_upload(text, text, text, text, bigint, interval, integer, bigint, bigint) is
-  'A new upload in parts of this user, with its id and expiry; 42501 where a policy refuses it, else as reserve_upload.';
+  'A new upload in parts of this user, with its id and expiry; 42501 if a policy refuses it, otherwise as '
+  'reserve_upload.';

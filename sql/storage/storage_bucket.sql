@@ -10,4 +10,4 @@ as $$
 $$;
 
 comment on function svc_private.storage_bucket(text, boolean) is
-  'The bucket of a file in svc_private.storage_usage: its owner''s, the system''s, or that of all who are not signed in.';
+  'The bucket of a file in svc_private.storage_usage: its owner''s, the system''s, or that of all anonymous callers.';

@@ -20,7 +20,7 @@ begin
      and (u.by_system or u.user_id is not distinct from svc.current_user_id())
   returning u.* into reserved;
   if not found then
-    raise exception 'no room was reserved for this file' using errcode = 'SV404';
+    raise exception 'this file has no reservation' using errcode = 'SV404';
   end if;
   perform svc_private.store_upload(reserved, store_object.bytes_id, store_object.size, store_object.sha256);
 end
@@ -29,5 +29,5 @@ $$;
 grant execute on function svc.store_object(uuid, uuid, bigint, text) to svc_request, svc_system;
 
 comment on function svc.store_object(uuid, uuid, bigint, text) is
-  'Turns a reservation of the current user into a stored file; 42501 where a policy refuses it. '
+  'Turns a reservation of the current user into a stored file; 42501 if a policy refuses it. '
   'Definer: requests may not write rows of files; it takes reservations of the current user, and policies decide.';

@@ -25,4 +25,4 @@ end
 $$;
 
 comment on function svc_private.store_upload(svc.storage_uploads, uuid, bigint, text) is
-  'Stores an upload as a file, with the bytes that lie under bytes_id; 42501 where a policy refuses it.';
+  'Stores an upload as a file, with the bytes stored under bytes_id; 42501 if a policy refuses it.';

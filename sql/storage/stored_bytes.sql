@@ -19,4 +19,4 @@ begin
 end
 $$;
 
-comment on function svc_private.stored_bytes(text) is 'What stored files and uploads of a bucket take, in bytes.';
+comment on function svc_private.stored_bytes(text) is 'Size of the stored files and uploads of a bucket, in bytes.';

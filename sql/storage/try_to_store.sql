@@ -16,4 +16,4 @@ end
 $$;
 
 comment on function svc_private.try_to_store(svc.storage_uploads, bigint) is
-  'Stores nothing; 42501 where a policy would refuse the upload.';
+  'Stores nothing; raises 42501 if a policy would refuse the upload.';

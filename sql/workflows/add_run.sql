@@ -36,4 +36,4 @@ $$;
 revoke execute on function svc_private.add_run(text, boolean, text, integer, json, text, interval, integer) from svc_system;
 
 comment on function svc_private.add_run(text, boolean, text, integer, json, text, interval, integer) is
-  'Makes a run and its job, and returns its id; that of an earlier one with the same idempotency key.';
+  'Creates a run and its job, and returns its id, or the id of an earlier run with the same idempotency key.';

@@ -17,4 +17,5 @@ $$;
 
 revoke execute on function svc_private.announce_run(uuid, text) from svc_system;
 
-comment on function svc_private.announce_run(uuid, text) is 'Tells the user''s subscribers on commit that a run changed.';
+comment on function svc_private.announce_run(uuid, text) is
+  'Notifies the user''s subscribers on commit that a run changed.';

@@ -32,5 +32,5 @@ end
 $$;
 
 comment on function svc_private.begin_wait(uuid, bigint, text, text, text, interval) is
-  'Begins a wait or sleep of a held run; answers whether an event that came early has ended it. '
+  'Begins a wait or sleep of a held run; returns whether an earlier event has already ended it. '
   'Definer: svc_system has no rights on the queue''s tables.';

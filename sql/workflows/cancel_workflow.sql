@@ -24,4 +24,5 @@ revoke execute on function svc.cancel_workflow(uuid) from svc_system;
 
 comment on function svc.cancel_workflow(uuid) is
   'Cancels a run of the current user: accepted, ended or unknown. '
-  'Definer: the queue''s tables answer no request; it ends runs of the transaction''s user alone that the policies show.';
+  'Definer: requests have no rights on the queue''s tables; it ends only runs of the transaction''s user that the '
+  'policies show.';

@@ -83,5 +83,5 @@ end
 $$;
 
 comment on function svc_private.claim_run(uuid, bigint, timestamptz, bigint[]) is
-  'Gives a run to the caller, with a new fence and the checkpoints that the caller does not know. '
+  'Claims a run for the caller, with a new fence and the checkpoints that the caller does not know. '
   'Definer: svc_system has no rights on the queue''s tables.';

@@ -42,4 +42,5 @@ $$;
 
 revoke execute on function svc_private.free_slot(svc.workflow_runs) from svc_system;
 
-comment on function svc_private.free_slot(svc.workflow_runs) is 'Wakes the next run that waits for one of its name to stop.';
+comment on function svc_private.free_slot(svc.workflow_runs) is
+  'Wakes the next run that waits until another run of its name stops.';

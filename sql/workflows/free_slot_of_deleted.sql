@@ -25,4 +25,5 @@ create or replace trigger free_slot
   for each row when (old.max_running is not null and old.status in ('pending', 'running'))
   execute function svc_private.free_slot_of_deleted();
 
-comment on trigger free_slot on svc.workflow_runs is 'A run that is deleted, with its user, leaves its place to the next.';
+comment on trigger free_slot on svc.workflow_runs is
+  'A run that is deleted with its user frees its place for the next one.';

@@ -12,4 +12,5 @@ as $$
    where r.error is not null and r.updated_at >= since and (r.status = 'failed' or r.wait_marker = 'retry')
 $$;
 
-comment on function svc_private.list_failed_runs(timestamptz) is 'Runs with a step that failed since a time, and its error.';
+comment on function svc_private.list_failed_runs(timestamptz) is
+  'Runs with a step that has failed since a time, and the step''s error.';

@@ -32,4 +32,4 @@ $$;
 grant execute on function svc.list_workflows(text, text, integer, text) to svc_authenticated;
 
 comment on function svc.list_workflows(text, text, integer, text) is
-  'A page of the runs that the caller may see, newest first, and the cursor of the next.';
+  'A page of the runs that the caller may see, newest first, and the cursor of the next page.';

@@ -17,7 +17,7 @@ begin
      for no key update;
   if not found then
     raise exception 'the run % is no longer held with %', run_id, held
-      using errcode = 'SV409', hint = 'It was cancelled, or given to another worker. What this one did is undone.';
+      using errcode = 'SV409', hint = 'It was cancelled, or given to another worker. The changes of this worker are rolled back.';
   end if;
   return run;
 end

@@ -22,5 +22,5 @@ end
 $$;
 
 comment on function svc_private.pass_on_run(uuid, bigint, interval) is
-  'Lets go of a held run for a worker whose code knows it. '
+  'Releases a held run for a worker whose code knows it. '
   'Definer: svc_system has no rights on the queue''s tables.';

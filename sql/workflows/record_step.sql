@@ -31,5 +31,5 @@ $$;
 grant execute on function svc.record_step(uuid, bigint, text, text, json, json, timestamptz) to svc_request;
 
 comment on function svc.record_step(uuid, bigint, text, text, json, json, timestamptz) is
-  'Writes the checkpoint of a step; raises SV409 when the run is no longer held with this fence. '
-  'Definer: requests may not write steps; it writes for the one run that is held with this fence.';
+  'Writes the checkpoint of a step; raises SV409 if the run is no longer held with this fence. '
+  'Definer: requests may not write steps; it writes only for the run that is held with this fence.';

@@ -45,5 +45,5 @@ end
 $$;
 
 comment on function svc_private.retry_any_workflow(uuid, text) is
-  'Takes up a run that failed or was cancelled: accepted, active, no_step or unknown. '
+  'Retries a run that failed or was cancelled: accepted, active, no_step or unknown. '
   'Definer: svc_system has no rights on the queue''s tables.';

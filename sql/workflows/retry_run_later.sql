@@ -22,5 +22,5 @@ end
 $$;
 
 comment on function svc_private.retry_run_later(uuid, bigint, json, text, interval) is
-  'Lets go of a held run after an error, to be tried again after a delay. '
+  'Releases a held run after an error, to be retried after a delay. '
   'Definer: svc_system has no rights on the queue''s tables.';

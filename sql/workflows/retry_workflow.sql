@@ -23,5 +23,6 @@ grant execute on function svc.retry_workflow(uuid, text) to svc_request;
 revoke execute on function svc.retry_workflow(uuid, text) from svc_system;
 
 comment on function svc.retry_workflow(uuid, text) is
-  'Takes up a run of the current user: accepted, active, no_step or unknown. '
-  'Definer: the queue''s tables answer no request; it takes up runs of the transaction''s user alone that the policies show.';
+  'Retries a run of the current user: accepted, active, no_step or unknown. '
+  'Definer: requests have no rights on the queue''s tables; it retries only runs of the transaction''s user that the '
+  'policies show.';

@@ -15,4 +15,4 @@ $$;
 
 revoke execute on function svc_private.settle_waits(uuid) from svc_system;
 
-comment on function svc_private.settle_waits(uuid) is 'Ends the waits and sleeps of a locked run whose time has come.';
+comment on function svc_private.settle_waits(uuid) is 'Ends the waits and sleeps of a locked run that are due.';

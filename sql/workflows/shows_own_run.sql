@@ -22,4 +22,4 @@ revoke execute on function svc_private.shows_own_run(uuid) from svc_authenticate
 
 comment on function svc_private.shows_own_run(uuid) is
   'Whether a run is the current user''s own and the policies show it. '
-  'Definer: a reader owns it, so that policies for signed-in users apply below functions of the owner of the tables.';
+  'Definer: a reader owns it, so that policies for signed-in users apply also inside functions of the tables'' owner.';

@@ -20,7 +20,7 @@ begin
   elsif run.status not in ('pending', 'running') then
     return 'ended';
   elsif (select count(*) from svc.workflow_events e where e.run_id = run.id and e.taken_by is null) >= 1000 then
-    raise exception 'a run keeps at most 1000 events that nobody waits for' using errcode = 'SV409';
+    raise exception 'a run keeps at most 1000 events that it has not waited for' using errcode = 'SV409';
   end if;
   perform svc_private.settle_waits(run.id);
   update svc.workflow_steps s

@@ -24,4 +24,5 @@ revoke execute on function svc.signal_workflow(uuid, text, json) from svc_system
 
 comment on function svc.signal_workflow(uuid, text, json) is
   'Sends an event to a run of the current user: accepted, ended or unknown. '
-  'Definer: the queue''s tables answer no request; it signals runs of the transaction''s user alone that the policies show.';
+  'Definer: requests have no rights on the queue''s tables; it signals only runs of the transaction''s user that the '
+  'policies show.';

@@ -24,4 +24,4 @@ revoke execute on function svc.start_workflow(text, integer, json, text, interva
 
 comment on function svc.start_workflow(text, integer, json, text, interval, integer) is
   'Starts a workflow as the current user; returns the id of its run. '
-  'Definer: the queue''s tables answer no request; whose run it is, is read from the transaction.';
+  'Definer: requests have no rights on the queue''s tables; the run''s user is read from the transaction.';

@@ -37,5 +37,5 @@ end
 $$;
 
 comment on function svc_private.suspend_run(uuid, bigint, text[]) is
-  'Lets go of a held run until an event ends one of these waits, or time does. '
+  'Releases a held run until an event or a timeout ends one of these waits. '
   'Definer: svc_system has no rights on the queue''s tables.';

@@ -22,4 +22,4 @@ $$;
 
 revoke execute on function svc_private.wake_run(uuid, timestamptz) from svc_system;
 
-comment on function svc_private.wake_run(uuid, timestamptz) is 'Makes or moves the one job of a run.';
+comment on function svc_private.wake_run(uuid, timestamptz) is 'Creates or moves the only job of a run.';

@@ -8,6 +8,7 @@ import type { CrudDefinition } from "../contract/crud.ts";
 import { type HttpRoute, HttpRouteBuilder, type RouteDefinition } from "../contract/http-route.ts";
 import { nameByPlace, type Procedure, ProcedureBuilder, type ProcedureDefinition } from "../contract/procedure.ts";
 import { collectWorkflows } from "../contract/workflow.ts";
+import { linkRelations } from "../crud/relations.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { ingestWorkflow } from "../rag/ingest-workflow.ts";
 import { type WorkflowProcedures, workflowProcedures } from "../workflows/procedures.ts";
@@ -60,6 +61,7 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
     }
   }
   const crud = collectCrud(procedures.values());
+  linkRelations(crud);
   const crons = collectCrons(bags.crons ?? {});
   registerHandlers(crons, procedures);
   const workflows = collectWorkflows({ ...bags.workflows, "the built-in rag.ingest": ingestWorkflow });

@@ -25,10 +25,10 @@ export function createRoles({ roles }: ClusterState, there: readonly string[]): 
 /** Privileges and settings of the target database. */
 export function furnishDatabase({ privileges, settings }: ClusterState, database: string): string[] {
   const here = `database ${name(database)}`;
-  const whom = (role: string) => (role === "public" ? "public" : name(role));
+  const grantee = (role: string) => (role === "public" ? "public" : name(role));
   return [
     `revoke all on ${here} from public`,
-    ...privileges.map(({ to, privilege }) => `grant ${privilege} on ${here} to ${whom(to)}`),
+    ...privileges.map(({ to, privilege }) => `grant ${privilege} on ${here} to ${grantee(to)}`),
     ...settings.map(({ role, setting }) => {
       const [key = "", ...rest] = setting.split("=");
       const value = lists.includes(key) ? rest.join("=") : literal(rest.join("="));

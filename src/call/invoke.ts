@@ -205,6 +205,7 @@ export async function invokeStatement(
 ): Promise<string> {
   requireSession({ caller, anonymous: procedure.anonymous });
   const { statement, crud } = procedure;
+  requireSessionOf(statement, input, caller);
   if (!runtime.production && crud && procedure.name.endsWith(".list")) noteIgnoredFilters(runtime.log, crud, input);
   const { requestPool: pool } = runtime;
   const identity = identityOf(caller.session, caller.holder);
@@ -271,6 +272,15 @@ async function hooked(statement: CrudStatement, input: unknown, context: Context
 
 function requireSession({ caller, anonymous }: { caller: Pick<Caller, "session">; anonymous: boolean }): void {
   if (!anonymous && !caller.session) throw new SvcError("UNAUTHORIZED");
+}
+
+/** What a resource gives to callers with a session, others do not get by including it. */
+function requireSessionOf(statement: CrudStatement, input: unknown, caller: Caller): void {
+  const closed = caller.session ? undefined : statement.closed?.(input);
+  if (closed === undefined) return;
+  throw new SvcError("UNAUTHORIZED", `Rows of the relation "${closed}" are for signed-in callers.`, {
+    hint: "Sign in, or leave the relation out. The author can set allowAnonymous on the createCrud of its table.",
+  });
 }
 
 /**

@@ -51,7 +51,7 @@ const list = defineCommand({
 });
 
 const runNow = defineCommand({
-  meta: { name: "run", description: "Enqueue a cron's procedure now, as the system. Its schedule stays as it is." },
+  meta: { name: "run", description: "Enqueue a cron's procedure now, as the system. Its schedule does not change." },
   args: { ...cwdArgument, name: { type: "positional", description: "The cron's name.", required: true } },
   run: ({ args }) =>
     run(args.cwd, () =>

@@ -59,7 +59,7 @@ export async function makeCommand(
   return command;
 }
 
-/** Words after a group that are none of its commands reach its default command, which takes none. */
+/** Unknown words after a group reach its default command, which takes no arguments. */
 function refuseWords(usual: Command, group: Command): void {
   usual.allowExcessArguments().hook("preAction", ({ args: [word] }) => {
     if (word === undefined) return;

@@ -5,6 +5,6 @@
 export const aiModule = (): string => `// Written by svc codegen. Do not edit.
 import { createAi } from "@svc/core";
 
-/** Chat, embeddings, reranking, vision and speech, for whoever calls: models and caps stand in svc.config.ts. */
+/** Chat, embeddings, reranking, vision and speech, for the caller of the handler. Models and caps: svc.config.ts. */
 export const ai = createAi();
 `;

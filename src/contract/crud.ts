@@ -1,4 +1,5 @@
 /** The definition of one `createCrud` for other folders: its columns, its options, and how it is answered. */
+import type { PgTable } from "drizzle-orm/pg-core";
 import type { Logger } from "pino";
 import type { Context } from "./context.ts";
 
@@ -29,6 +30,46 @@ export interface CrudDefinition {
   owner: ColumnDescription | null;
   /** What subscribers are notified of; null: nothing. */
   realtime: RealtimeDefinition | null;
+  /** Whether callers without a session may read through it. */
+  anonymous: boolean;
+  /** Unique constraints by which `get` finds a row, each as its properties. */
+  getBy: readonly (readonly string[])[];
+  /** The table's declaration, and what its `include` names; src/crud/relations.ts makes relations of it. */
+  source: RelationSource;
+  /** By name: what `include` and `filters` may follow. Filled by defineApi, which knows all resources. */
+  relations: Map<string, CrudRelation>;
+}
+
+/** What `include` of createCrud takes: a relation's name, or a name and the join table that leads to other rows. */
+export type IncludeOption = string | { name: string; through: PgTable; on?: string };
+
+export interface RelationSource {
+  table: PgTable;
+  /** The application's schema, if createCrudFactory got it: where relations() and other tables are. */
+  schema: Record<string, unknown> | undefined;
+  include: readonly IncludeOption[];
+}
+
+/** A relation between the rows of two resources. Columns are named as in the database. */
+export interface CrudRelation {
+  target: CrudDefinition;
+  /** Whether it leads to a list of rows, or to one. */
+  many: boolean;
+  /** Columns of this table, and those of the target (or of the join table) that they equal. */
+  local: readonly string[];
+  foreign: readonly string[];
+  /** The join table between the two; null when the target refers to this table, or this one to the target. */
+  through: JoinTable | null;
+}
+
+export interface JoinTable {
+  schema: string;
+  table: string;
+  /** Equal to `local` of the relation, and to its `foreign`. */
+  local: readonly string[];
+  foreign: readonly string[];
+  /** Its soft deletion, if it has a resource with one. */
+  softDelete: ColumnDescription | undefined;
 }
 
 export interface ColumnDescription {
@@ -129,7 +170,9 @@ export interface CrudStatement {
   /** What an empty result means: an answer (`get`) or a missing row. */
   absent: "null" | "not-found";
   /** Converts a call's input to the function's arguments. @throws SvcError VALIDATION_FAILED */
-  values(input: unknown): (string | number)[];
+  values(input: unknown): (string | number | null)[];
+  /** The path to the first relation of the input whose resource needs a session. (Default: there is none) */
+  closed?(input: unknown): string | undefined;
   /** A hook that computes the input of `values`. The call then needs its own transaction. */
   before?(input: unknown, context: Context): Promise<unknown>;
 }

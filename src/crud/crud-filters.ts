@@ -4,6 +4,7 @@
  * Next hop: `sql/crud/filter_sql.sql`; `docs/reference/filters.md` states the language.
  */
 import type { PgTable } from "drizzle-orm/pg-core";
+import type { CrudDefinition } from "../contract/crud.ts";
 
 type Columns<T extends PgTable> = T["_"]["columns"];
 type Row<T extends PgTable> = T["$inferSelect"];
@@ -72,26 +73,49 @@ const maxDepth = 64;
  * ISO 8601 text, bigints decimal text.
  *
  * @param filters decoded arguments: any shape, any type
+ * @param crud    the resource, whose relations filters may follow. (Default: it has none)
  * @returns undefined when nothing is left
  */
-export function toFilterJson(filters: unknown): unknown {
-  return filterOf(filters, 0);
+export function toFilterJson(filters: unknown, crud?: CrudDefinition): unknown {
+  return filterOf(filters, crud, 0);
 }
 
 /** One object of conditions and groups. */
-function filterOf(input: unknown, depth: number): Record<string, unknown> | undefined {
+function filterOf(
+  input: unknown,
+  crud: CrudDefinition | undefined,
+  depth: number,
+): Record<string, unknown> | undefined {
   if (!isPlain(input) || depth > maxDepth) return undefined;
   const entries = Object.keys(input).flatMap((key): [string, unknown][] => {
     const value = input[key];
     if ((key === "OR" || key === "AND") && Array.isArray(value)) {
       // Per member: an invalid one must not remove the others.
-      return [[key, value.flatMap((member) => filterOf(member, depth + 2) ?? [])]];
+      return [[key, value.flatMap((member) => filterOf(member, crud, depth + 2) ?? [])]];
+    }
+    const relation = crud?.relations.get(key);
+    if (relation) {
+      const followed = relation.many
+        ? quantified(value, relation.target, depth + 1)
+        : filterOf(value, relation.target, depth + 1);
+      return followed ? [[key, followed]] : [];
     }
     const json = isText(key) ? jsonOf(value, depth + 1) : undefined;
     return json === undefined ? [] : [[key, json]];
   });
   // fromEntries defines properties; assigning to `__proto__` would not.
   return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+}
+
+/** `{ some, none, every }` of a relation. An empty filter stays: it asks whether there are rows at all. */
+function quantified(input: unknown, target: CrudDefinition, depth: number): Record<string, unknown> | undefined {
+  if (!isPlain(input)) return undefined;
+  const entries = Object.entries(input).flatMap(([key, value]): [string, unknown][] => {
+    const isEmpty = isPlain(value) && Object.keys(value).length === 0;
+    const json = isEmpty ? {} : filterOf(value, target, depth + 1);
+    return json === undefined ? [] : [[key, json]];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** The value as JSON, or undefined when any part cannot be converted. */

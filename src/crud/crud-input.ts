@@ -4,14 +4,15 @@
  * Next hop: `wire-kinds.ts` for the forms of values, `column-limits.ts` for their limits, `crud-list.ts` for the
  * arguments of lists.
  */
-import type { ColumnDescription, CrudDefinition, CrudOperation } from "../contract/crud.ts";
+import type { ColumnDescription, CrudDefinition, CrudOperation, CrudStatement } from "../contract/crud.ts";
 import { check, type Input, own, toObject } from "../kit/input-checks.ts";
 import type { Issue } from "../kit/svc-error.ts";
 import { writableColumns } from "./crud-definition.ts";
 import { listArguments } from "./crud-list.ts";
+import { relatedArguments } from "./related-arguments.ts";
 import { wireForms } from "./wire-kinds.ts";
 
-type ToValues = (input: unknown) => (string | number)[];
+type ToValues = CrudStatement["values"];
 
 /** Creates the function that turns a call's input into SQL arguments. It throws VALIDATION_FAILED. */
 export function crudValues(crud: CrudDefinition, operation: CrudOperation): ToValues {
@@ -20,6 +21,7 @@ export function crudValues(crud: CrudDefinition, operation: CrudOperation): ToVa
     case "list":
       return (input) => [JSON.stringify(listArguments(crud, input))];
     case "get":
+      return (input) => check((issues) => getArguments(crud, toObject(input, issues), issues));
     case "remove":
       return (input) => check((issues) => [idOf(crud.id, toObject(input, issues), issues)]);
     case "create": {
@@ -53,6 +55,26 @@ export function idOf(id: ColumnDescription, object: Input, issues: Issue[]): str
   issues.push({ path: ["id"], message: `must be ${isTooLarge ? id.limit?.expects : wireForms[id.kind].expects}` });
   return "";
 }
+
+/** The id alone for a plain get, which has a function of its own. */
+function getArguments(crud: CrudDefinition, object: Input, issues: Issue[]): (string | number | null)[] {
+  const related = relatedArguments(crud, object, 1, issues);
+  const key =
+    own(object, "id") === undefined
+      ? crud.getBy.find((names) => names.every((name) => given(object, name)))
+      : undefined;
+  if (!key) {
+    const id = idOf(crud.id, object, issues);
+    return Object.keys(related).length > 0 ? [id, JSON.stringify(related)] : [id];
+  }
+  const columns = crud.columns.filter(({ property }) => key.includes(property));
+  const by = Object.fromEntries(
+    columns.map((column) => [column.property, accept(column, object[column.property], issues)]),
+  );
+  return [null, JSON.stringify({ ...related, by })];
+}
+
+const given = (object: Input, name: string) => (own(object, name) ?? null) !== null;
 
 function ifUnmodifiedSince(object: Input, issues: Issue[]): Input {
   const value = own(object, "ifUnmodifiedSince");

@@ -6,6 +6,7 @@
 import type { CrudDefinition } from "../contract/crud.ts";
 import { check, type Input, own, toObject } from "../kit/input-checks.ts";
 import { toFilterJson } from "./crud-filters.ts";
+import { checkFollowed, relatedArguments } from "./related-arguments.ts";
 
 /** Most characters of `search`, which is a pattern matched against every row. */
 export const maxSearch = 1_000;
@@ -46,10 +47,17 @@ export function listArguments(crud: CrudDefinition, input: unknown): Input {
       if (search !== undefined && isLong(search)) return refuse("search", `must have at most ${maxSearch} characters`);
       return crud.searchFields.length > 0 && search !== "" ? search : undefined;
     });
-    take("filters", (value) => (crud.allowedFilters.length > 0 ? toFilterJson(value) : undefined));
-    return result;
+    take("filters", (value) => {
+      checkFollowed(crud, value, issues);
+      return crud.allowedFilters.length + crud.relations.size > 0 ? toFilterJson(value, crud) : undefined;
+    });
+    return { ...result, ...relatedArguments(crud, object, pageSize(crud, result.limit), issues) };
   });
 }
+
+/** As SQL clamps it. */
+const pageSize = ({ defaultLimit, maxLimit }: CrudDefinition, limit: unknown = defaultLimit) =>
+  Math.min(Math.max(limit as number, 1), maxLimit);
 
 /** An integer small enough for SQL, which clamps it to the resource's limits. JSON has no Infinity. */
 function toPageNumber(value: unknown): number | undefined {

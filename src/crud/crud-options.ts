@@ -2,7 +2,8 @@
  * The options of `createCrud`: their types, and a check when the definition is loaded.
  * Next hop: `crud.ts` builds procedures from them, `src/crud/crud-sql.ts` SQL.
  */
-import type { PgTable } from "drizzle-orm/pg-core";
+import { is } from "drizzle-orm";
+import { PgTable } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { type ColumnDescription, crudOperations } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
@@ -14,12 +15,33 @@ type Hooks = NonNullable<CrudOptions["hooks"]>;
 const columnName = z.string(must("the name of a column"));
 const columnNames = z.array(columnName, must("a list of columns")).readonly();
 
+const includes = z
+  .array(
+    z.union(
+      [
+        z.string(must("the name of a relation")),
+        z.strictObject({
+          name: z.string(must("a text")),
+          through: z.custom<PgTable>((one) => is(one, PgTable)),
+          on: columnName.optional(),
+        }),
+      ],
+      must("the name of a relation, or { name, through: schema.joinTable }"),
+    ),
+    must("a list of relations"),
+  )
+  .readonly();
+
 const optionsSchema = z
   .strictObject({
     allowAnonymous: boolean(),
     prefix: z.string(must("a text")),
     searchFields: columnNames,
     allowedFilters: columnNames,
+    include: includes,
+    getBy: z
+      .array(z.union([columnName, columnNames], must("a column, or a list of columns")), must("a list of columns"))
+      .readonly(),
     defaultLimit: integer(1, 10_000),
     maxLimit: integer(1, 10_000),
     softDelete: z.strictObject({ field: columnName }),

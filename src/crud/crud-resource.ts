@@ -2,9 +2,9 @@
  * The description of a table that a generated list function passes to `svc.find_rows()`, as JSON text with one member a
  * line: names, types, and the columns that callers may filter, search and sort by.
  */
-import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
+import type { ColumnDescription, CrudDefinition, CrudRelation } from "../contract/crud.ts";
 import { quote } from "../postgres/schema-names.ts";
-import { isVisible, item, qualified } from "./crud-text.ts";
+import { isVisible, item, qualified, toWire } from "./crud-text.ts";
 
 /** Types that travel as text and have no sort order. */
 const unordered = /^(point|line|lseg|box|path|polygon|circle|xml)\b/;
@@ -50,7 +50,31 @@ export function resourceJson(crud: CrudDefinition): string {
       values,
     })),
     search: named(crud.searchFields).map(({ name }) => name),
+    fields: crud.columns
+      .filter(({ property }) => crud.visible.has(property))
+      .map((column) => [column.property, column.name, toWire(column)]),
+    limits: [crud.defaultLimit, crud.maxLimit],
+    keys: toObject(named(["id", ...crud.getBy.flat()]), ({ name, castType }) => ({ name, type: castType })),
+    relations: Object.fromEntries([...crud.relations].map(([name, relation]) => [name, relationJson(relation)])),
   });
+}
+
+/** Both sides of a relation, as svc_hidden.related_rows() reads them. */
+function relationJson({ target, many, local, foreign, through }: CrudRelation): object {
+  return {
+    to: target.prefix,
+    many,
+    local,
+    foreign,
+    ...(through && {
+      through: {
+        table: qualified(through),
+        local: through.local,
+        foreign: through.foreign,
+        ...(through.softDelete && { visible: isVisible(through, "") }),
+      },
+    }),
+  };
 }
 
 /** JSON text with one member a line, to a depth of two; deeper values are on the line of their member. */

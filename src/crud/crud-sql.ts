@@ -12,7 +12,7 @@ import { insertion, populate, refuseModified, removal, unmodified, updates } fro
 
 /** A generated function: its signature, and a fingerprint of the text that made it. */
 export interface CrudFunction {
-  operation: CrudOperation;
+  operation: CrudOperation | "resource";
   /** As `regprocedure` takes it, for example `svc_crud.tasks_get(integer)`. */
   signature: string;
   /** First 16 hexadecimal digits of the SHA-256 of the function's text. */
@@ -21,42 +21,73 @@ export interface CrudFunction {
   sql: string;
 }
 
-/** The five functions of a resource. */
+/** The functions of a resource: its description, where rows can be read, and those of its operations. */
 export function crudFunctions(crud: CrudDefinition): CrudFunction[] {
-  return crud.methods.map((operation) => {
-    const { parameters, body, summary, volatility } = writers[operation](crud);
-    const name = `svc_crud.${crud.prefix}_${operation}`;
-    const types = parameters.map((parameter) => parameter.split(" ")[1]).join(", ");
-    const signature = `${name}(${types})`;
-    const delimiter = dollars(body);
-    const text = [
-      `create or replace function ${name}(${parameters.join(", ")})`,
-      "returns json",
-      "language plpgsql",
-      volatility,
-      `set search_path = ${byId(crud).searchPath}`,
-      "set timezone = 'UTC'",
-      "set plan_cache_mode = force_generic_plan",
-      `as ${delimiter}`,
-      "#variable_conflict use_variable", // every column below is qualified; a table may have one named "page"
-      body,
-      `${delimiter};`,
-    ].join("\n");
-    const fingerprint = createHash("sha256").update(text).digest("hex").slice(0, 16);
-    return {
-      operation,
-      signature,
-      fingerprint,
-      sql: [
-        text,
-        "",
-        `comment on function ${signature} is`,
-        `  ${literal(`${summary} svc:${fingerprint}`)};`,
-        "",
-        `grant execute on function ${signature} to ${callers};`,
-      ].join("\n"),
-    };
-  });
+  const reads = crud.methods.some((operation) => operation === "list" || operation === "get");
+  return [
+    ...(reads ? [description(crud)] : []),
+    ...crud.methods.flatMap((operation) => [
+      operationFunction(crud, operation, writers[operation](crud)),
+      ...(operation === "get" ? [operationFunction(crud, operation, related(crud))] : []),
+    ]),
+  ];
+}
+
+function operationFunction(crud: CrudDefinition, operation: CrudOperation, writing: Writing): CrudFunction {
+  const { parameters, body, summary, volatility } = writing;
+  const name = `svc_crud.${crud.prefix}_${operation}`;
+  const types = parameters.map((parameter) => parameter.split(" ")[1]).join(", ");
+  const delimiter = dollars(body);
+  const text = [
+    `create or replace function ${name}(${parameters.join(", ")})`,
+    "returns json",
+    "language plpgsql",
+    volatility,
+    `set search_path = ${byId(crud).searchPath}`,
+    "set timezone = 'UTC'",
+    "set plan_cache_mode = force_generic_plan",
+    `as ${delimiter}`,
+    "#variable_conflict use_variable", // every column below is qualified; a table may have one named "page"
+    body,
+    `${delimiter};`,
+  ].join("\n");
+  return finished(operation, `${name}(${types})`, text, summary);
+}
+
+/** What reads of this resource, and of those that include it, are built from at run time. */
+function description(crud: CrudDefinition): CrudFunction {
+  const body = `  select ${literal(resourceJson(crud))}::jsonb`;
+  const delimiter = dollars(body);
+  const signature = `svc_crud.${crud.prefix}_resource()`;
+  const text = `create or replace function ${signature}
+returns jsonb
+language sql
+immutable
+as ${delimiter}
+${body}
+${delimiter};`;
+  const summary =
+    `How rows of ${crud.table} are listed, filtered and included. ` +
+    "lint:allow function_without_search_path: it is a constant.";
+  return finished("resource", signature, text, summary);
+}
+
+function finished(
+  operation: CrudFunction["operation"],
+  signature: string,
+  text: string,
+  summary: string,
+): CrudFunction {
+  const fingerprint = createHash("sha256").update(text).digest("hex").slice(0, 16);
+  const sql = [
+    text,
+    "",
+    `comment on function ${signature} is`,
+    `  ${literal(`${summary} svc:${fingerprint}`)};`,
+    "",
+    `grant execute on function ${signature} to ${callers};`,
+  ];
+  return { operation, signature, fingerprint, sql: sql.join("\n") };
 }
 
 /** The whole file. */
@@ -97,15 +128,15 @@ const writers: Record<CrudOperation, (crud: CrudDefinition) => Writing> = {
     volatility: "stable",
     summary:
       `A page of ${crud.table} and the number of all rows the caller may see: {data, total}. ` +
-      "Takes {page, limit, search, orderBy, orderDir, filters, cursor}.",
+      "Takes {page, limit, search, orderBy, orderDir, filters, cursor, include, select}.",
     body: `declare
   page_size constant bigint := least(greatest(coalesce((args ->> 'limit')::bigint, ${crud.defaultLimit}), 1), ${crud.maxLimit});
   page constant bigint := greatest(coalesce((args ->> 'page')::bigint, 1), 1);
 begin
   -- Anything but the first page in the default order is put together at run time, with its numbers in the text. The plan
   -- below is made once for all values, and PostgreSQL takes an unknown limit or offset for a tenth of the rows.
-  if page > 1 or ${crud.maxLimit > planned(crud) ? `page_size > ${planned(crud)} or ` : ""}args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
-    return svc.find_rows(${literal(resourceJson(crud).replaceAll("\n", "\n    "))} || jsonb_build_object(
+  if page > 1 or ${crud.maxLimit > planned(crud) ? `page_size > ${planned(crud)} or ` : ""}args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor', 'include', 'select'] then
+    return svc.find_rows(svc_crud.${crud.prefix}_resource() || jsonb_build_object(
       'args', args,
       'pageSize', page_size,
       'page', page
@@ -197,6 +228,19 @@ begin
 end`,
   }),
 };
+
+/** The get of a caller who chooses columns, includes relations, or knows another key than the id. */
+const related = (crud: CrudDefinition): Writing => ({
+  parameters: [byId(crud).parameter, "args jsonb"],
+  volatility: "stable",
+  summary: `As the plain get of ${crud.table}, with {select, include}, or null as id and {by}.`,
+  body: `begin
+  return svc.find_row(
+    svc_crud.${crud.prefix}_resource(),
+    args || case when row_id is null then '{}' else jsonb_build_object('by', jsonb_build_object('id', row_id)) end
+  );
+end`,
+});
 
 /** Rows for which the first page is planned, at least the default. A longer page gets its own plan. */
 const planned = ({ defaultLimit, maxLimit }: CrudDefinition) => Math.min(maxLimit, Math.max(100, defaultLimit));

@@ -4,7 +4,8 @@ import { quote } from "../postgres/schema-names.ts";
 
 export const findColumn = (crud: CrudDefinition, property: string) =>
   crud.columns.find((column) => column.property === property);
-export const qualified = (crud: CrudDefinition) => `${quote(crud.schema)}.${quote(crud.table)}`;
+export const qualified = (crud: Pick<CrudDefinition, "schema" | "table">) =>
+  `${quote(crud.schema)}.${quote(crud.table)}`;
 
 /**
  * JSON numbers are exact up to 53 bits, so wider types travel as text. PostgreSQL formats the other types correctly.
@@ -60,7 +61,7 @@ export function byId({ id }: CrudDefinition): { parameter: string; condition: st
 }
 
 /** The condition that excludes soft-deleted rows, after `before`; empty where rows are really deleted. */
-export function isVisible({ softDelete }: CrudDefinition, before: string): string {
+export function isVisible({ softDelete }: Pick<CrudDefinition, "softDelete">, before: string): string {
   if (!softDelete) return "";
   const column = `t.${quote(softDelete.name)}`;
   return `${before}${softDelete.kind === "boolean" ? `${column} is not true` : `${column} is null`}`;

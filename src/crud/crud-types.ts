@@ -4,7 +4,7 @@
  */
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Context } from "../contract/context.ts";
-import type { CrudOperation, RealtimeScope, RowContext } from "../contract/crud.ts";
+import type { CrudOperation, IncludeOption, RealtimeScope, RowContext } from "../contract/crud.ts";
 import type { Procedure, ProcedureKind } from "../contract/procedure.ts";
 import type { ConditionsOf, FiltersOf } from "./crud-filters.ts";
 
@@ -144,6 +144,14 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   searchFields?: readonly Property<T>[];
   /** Columns that `filters` may name. (Default: none, and `filters` is ignored) */
   allowedFilters?: readonly Property<T>[];
+  /**
+   * Relations that `list` and `get` may include and filter by: of relations() of the schema, or of foreign keys where
+   * these are unambiguous; `{ name, through }` leads through a join table. The related table needs a resource of its
+   * own. (Default: none)
+   */
+  include?: readonly IncludeOption[];
+  /** Unique columns by which `get` finds a row besides `id`; a list for a constraint of several. (Default: none) */
+  getBy?: readonly (Property<T> | readonly Property<T>[])[];
   /** Rows per page when the caller does not say. (Default: 20) */
   defaultLimit?: number;
   /** The most rows per page that a caller gets. (Default: 100) */

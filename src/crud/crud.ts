@@ -19,9 +19,11 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import { describeColumns } from "./columns.ts";
 import { crudHook } from "./crud-hooks.ts";
 import { crudValues } from "./crud-input.ts";
+import { describeKeys } from "./crud-keys.ts";
 import { checkCrudOptions } from "./crud-options.ts";
 import { describeRealtime } from "./crud-realtime.ts";
 import type { CrudOptions, CrudProcedures } from "./crud-types.ts";
+import { closedRelation } from "./related-arguments.ts";
 import { ownerColumn } from "./rls.ts";
 
 const operations: Record<CrudOperation, Pick<CrudStatement, "absent"> & { kind: "query" | "mutation" }> = {
@@ -35,11 +37,12 @@ const operations: Record<CrudOperation, Pick<CrudStatement, "absent"> & { kind: 
 /**
  * Creates the application's `createCrud`. Call it once, in `runtime.ts`.
  *
+ * @param schema the application's tables and relations(); the option `include` finds relations in it
  * @param _procedure the application's procedure builders: they carry the schema's types
  * @example
- * export const createCrud = createCrudFactory(procedure);
+ * export const createCrud = createCrudFactory(procedure, schema);
  */
-export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilders<S>) {
+export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilders<S>, schema?: S) {
   /**
    * Registers `<prefix>.list
    * get
@@ -54,7 +57,7 @@ export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilder
     options?: O & CrudOptions<T>,
   ): CrudProcedures<T, O> {
     const given = (options ?? {}) as CrudOptions;
-    const crud = describeCrud(table, given);
+    const crud = describeCrud(table, given, schema);
     const place = definedAt(given.allowAnonymous ?? false, `createCrud(${crud.prefix})`, createCrud);
     const procedures = Object.fromEntries(
       crud.methods.map((operation) => {
@@ -66,7 +69,7 @@ export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilder
   };
 }
 
-function describeCrud(table: PgTable, options: CrudOptions): CrudDefinition {
+function describeCrud(table: PgTable, options: CrudOptions, application: Schema | undefined): CrudDefinition {
   const name = getTableName(table);
   const { schema = "public", policies } = getTableConfig(table);
   const columns = describeColumns(table);
@@ -104,6 +107,10 @@ function describeCrud(table: PgTable, options: CrudOptions): CrudDefinition {
     graphql: options.graphql ?? true,
     owner: columns.find((column) => column.name === ownerColumn(policies)) ?? null,
     realtime: describeRealtime(name, options.realtime, (options.methods ?? crudOperations).includes("list")),
+    anonymous: options.allowAnonymous ?? false,
+    getBy: describeKeys(table, columns, "getBy", options.getBy ?? []),
+    source: { table, schema: application, include: options.include ?? [] },
+    relations: new Map(),
   };
 }
 
@@ -174,6 +181,7 @@ function toProcedure(crud: CrudDefinition, operation: CrudOperation, options: Cr
       table: crud.schema === "public" ? crud.table : `${crud.schema}.${crud.table}`,
       absent,
       values: crudValues(crud, operation),
+      ...(kind === "query" && { closed: (input) => closedRelation(crud, input) }),
       ...(hook && { before: hook }),
     },
     crud,

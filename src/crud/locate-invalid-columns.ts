@@ -24,7 +24,7 @@ export async function locateInvalidColumns(
   pool: pg.Pool,
   identity: Identity,
   { name, crud }: Pick<ProcedureDefinition, "name" | "crud">,
-  values: () => (string | number)[],
+  values: () => (string | number | null)[],
   error: unknown,
 ): Promise<unknown> {
   if (!crud || name.endsWith(".list") || !isOfValues(sqlState(error))) return error;
@@ -40,9 +40,10 @@ export async function locateInvalidColumns(
   return issues.length > 0 ? new SvcError("VALIDATION_FAILED", undefined, { issues, cause: error }) : error;
 }
 
-/** The row in a generated function's arguments: `create` takes a row, `update` an id and a row, the others an id. */
-function rowOf(name: string, values: (string | number)[]): Input {
+/** The row in a generated function's arguments: `create` takes a row, `update` an id and a row, the others a key. */
+function rowOf(name: string, values: (string | number | null)[]): Input {
   const [first, changes] = values;
   if (name.endsWith(".create")) return JSON.parse(String(first));
+  if (name.endsWith(".get")) return first === null ? JSON.parse(String(changes)).by : { id: first };
   return { ...(changes !== undefined && JSON.parse(String(changes))), id: first };
 }

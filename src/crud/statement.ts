@@ -81,13 +81,15 @@ export async function callStatement(
   pool: pg.Pool,
   identity: Identity,
   statement: CrudStatement,
-  values: (string | number)[],
+  values: (string | number | null)[],
   reads: boolean,
   watched?: (snapshot: string | null) => void,
 ): Promise<string | null> {
   const span = reads ? undefined : activeSpan();
   const trace = span?.sampled ? [span.traceparent] : [];
-  const name = `${statement.function}${watched ? "+snapshot" : ""}${trace.length > 0 ? "+trace" : ""}`;
+  // Functions of one name differ in the number of their arguments.
+  const overload = values.length === 1 ? statement.function : `${statement.function}/${values.length}`;
+  const name = `${overload}${watched ? "+snapshot" : ""}${trace.length > 0 ? "+trace" : ""}`;
   let text = texts.get(name);
   if (!text) {
     text = callText(statement.function, values.length, watched !== undefined, trace.length > 0);
@@ -127,7 +129,7 @@ const slowList =
 export async function callWithin(
   transaction: RequestTransaction,
   statement: CrudStatement,
-  values: (string | number)[],
+  values: (string | number | null)[],
 ): Promise<string | null> {
   const parameters = values.map((_, index) => `$${index + 1}`).join(", ");
   const text = `select svc_crud.${statement.function}(${parameters})::text as result`;

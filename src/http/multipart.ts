@@ -135,7 +135,7 @@ function headOf(header: Record<string, string[]>): PartHead {
   }
   const [encoding = ""] = header["content-transfer-encoding"] ?? [];
   if (!/^(?:\s*|7bit|8bit|binary)$/i.test(encoding)) {
-    throw malformed("A part is sent as it is: leave content-transfer-encoding out (RFC 7578, section 4.7).");
+    throw malformed("Parts must not be encoded: leave content-transfer-encoding out (RFC 7578, section 4.7).");
   }
   const [type = "text/plain"] = header["content-type"] ?? [];
   return { name: unescaped(name), filename: filenameOf(given), type: /^[\x20-\x7e]*$/.test(type) ? type.trim() : "" };

@@ -1,7 +1,7 @@
 /**
- * Lists in buckets, by policy, resourceIdentity and scope: which one a list is, and in which ones a changed row was and
- * is.
- * Next hop: `grants.ts` lets subscribers into a bucket, `transaction-events.ts` tells it.
+ * Buckets of lists, by policy, resourceIdentity and scope: the bucket of a list, and the old and new buckets of a
+ * changed row.
+ * Next hop: `grants.ts` admits subscribers to a bucket, `transaction-events.ts` notifies it.
  */
 import { createHash } from "node:crypto";
 import type { Pgoutput } from "pg-logical-replication";
@@ -10,25 +10,25 @@ import type { CrudDefinition } from "../contract/crud.ts";
 import { scopeText } from "../crud/crud-realtime.ts";
 import type { ScopedRealtime } from "../crud/crud-types.ts";
 
-/** A bucket's name. It tells nothing of the scope, and is the same in every process. */
+/** A bucket's name. It does not reveal the scope, and is the same in every process. */
 export function bucketOf({ policy, resourceIdentity }: ScopedRealtime, scope: unknown, source: string): string {
   const named = JSON.stringify([policy, resourceIdentity, scopeText(scope, source)]);
   return createHash("sha256").update(named).digest("base64url").slice(0, 22);
 }
 
-/** The topic of a bucket; rows that are their owner's alone are told to nobody else there either. */
+/** The topic of a bucket; rows that only their owner may see notify only the owner here too. */
 export const bucketTopic = (bucket: string, crud: CrudDefinition, owner: unknown): string =>
   crud.owner ? `bucket:${bucket}:${owner ?? ""}` : `bucket:${bucket}`;
 
 type Change = Pgoutput.MessageInsert | Pgoutput.MessageUpdate | Pgoutput.MessageDelete;
 
 /**
- * The topics of a change: of the row as it was, and as it is.
+ * The topics of a change: those of the old row and of the new row.
  *
- * @returns null when they cannot be told, and everybody who watches has to ask again
+ * @returns null if they cannot be determined: then all watchers must query again
  */
 export function bucketsOf(crud: CrudDefinition, scoped: ScopedRealtime, change: Change, log: Logger): string[] | null {
-  // As it was, the row is logged whole only once `svc migrate` has said so.
+  // The old row is logged completely only after `svc migrate` has set the replica identity.
   if (change.tag !== "insert" && !change.old) return null;
   const rows = [change.tag === "insert" ? null : change.old, change.tag === "delete" ? null : change.new];
   const source = `scopeFromRow of "${crud.prefix}"`;

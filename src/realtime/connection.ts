@@ -1,6 +1,6 @@
 /**
- * One client's connection: what its frames mean, and how much it may cost. Frames are JSON; docs/reference/realtime.md lists
- * them.
+ * One client's connection: what its frames mean, and how much it may cost. Frames are JSON; docs/reference/realtime.md
+ * lists them.
  * Next hop: `subscription-topics.ts` for what may be watched, `subscription-registry.ts` for what is heard, `outbox.ts` for how it is sent.
  */
 import type { Duplex } from "node:stream";
@@ -30,7 +30,7 @@ export const connectionLimits = {
   keys: 256 * 1024,
   /** Frames from the client within ten seconds. */
   frames: 2_000,
-  /** Bytes that wait to be sent; whoever reads more slowly is dropped, and asks again when it comes back. */
+  /** Bytes that wait to be sent. A slower reader is disconnected, and queries again when it reconnects. */
   waiting: 1024 * 1024,
 } as const;
 

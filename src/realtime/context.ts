@@ -1,6 +1,6 @@
 /**
- * `ctx.realtime`: tells subscribers, as a part of the call's transaction. What is said is sent just before COMMIT, so a
- * handler need not wait for it, and is lost with everything else when the call fails.
+ * `ctx.realtime`: notifies subscribers as a part of the call's transaction. Messages are sent just before COMMIT, so a
+ * handler need not wait for them; if the call fails, they are rolled back with everything else.
  * Next hop: `sql/realtime/emit_message.sql`.
  */
 import type { ContextRealtime } from "../contract/realtime.ts";
@@ -14,16 +14,16 @@ import type { RequestTransaction } from "../postgres/transaction.ts";
 /** Whether anyone may call the query of that name. */
 export type IsPublic = (name: string) => boolean;
 
-/** What `ctx.realtime` knows of queries, by name. */
+/** The queries that `ctx.realtime` knows, by name. */
 interface Queries {
   isPublicQuery: IsPublic;
   takesData: IsPublic;
   queryNames: readonly string[];
-  /** Whether mistakes are said in the log alone. */
+  /** Whether mistakes are only logged. */
   production: boolean;
 }
 
-/** Collects what a call has to say. */
+/** Collects the messages of a call. */
 export class CallRealtime implements ContextRealtime {
   readonly #access: Access;
   readonly #queries: Queries;
@@ -53,11 +53,11 @@ export class CallRealtime implements ContextRealtime {
       );
     }
     const { json, meta } = toParts("What is emitted", data, "Store it, and emit its id.");
-    // What JSON lacks goes as an answer would: a Date is one for whoever watches, too.
+    // Values that JSON does not have are encoded as in answers: watchers get a Date as a Date.
     this.#say(meta.length > 0 ? { emit: key, result: { json, meta } } : { emit: key, data: json });
   }
 
-  /** Sends what was said, unless everything has been undone. Called once, just before COMMIT. */
+  /** Sends the collected messages, unless the call was rolled back. Called once, just before COMMIT. */
   async flush(transaction: RequestTransaction): Promise<void> {
     if (transaction.isOver) return;
     for (const message of this.#messages.splice(0)) {
@@ -65,7 +65,7 @@ export class CallRealtime implements ContextRealtime {
     }
   }
 
-  /** Nobody can watch what is no query: a mistyped name would be lost in silence. */
+  /** Only queries can be watched. Without this check a mistyped name would be ignored silently. */
   #keyOf(call: string, queryKey: string, args?: object): string {
     const key = keyOf(String(queryKey), args);
     const { queryNames } = this.#queries;
@@ -91,7 +91,8 @@ export class CallRealtime implements ContextRealtime {
 const nameOf = (key: string) => key.split("::", 1)[0] ?? key;
 
 /**
- * As clients make it (client/sdk/src/key.ts): members sorted, what JSON lacks encoded, nothing where there are no arguments.
+ * The same as in clients (client/sdk/src/key.ts): members sorted, values that JSON does not have encoded, and only the
+ * name without arguments.
  */
 export function keyOf(queryKey: string, args: unknown): string {
   const { json, meta } = toParts("A query's arguments", args, "Store it, and pass its id.");
@@ -101,6 +102,6 @@ export function keyOf(queryKey: string, args: unknown): string {
 
 const isEmpty = (json: unknown) => typeof json === "object" && json !== null && Object.keys(json).length === 0;
 
-/** What is inside first, since it is restored first; else by text. */
+/** Inner values first, because they are restored first; otherwise by text. */
 const inOrder = (meta: readonly (readonly unknown[])[]) =>
   meta.toSorted((a, b) => b.length - a.length || (String(a) < String(b) ? -1 : 1));

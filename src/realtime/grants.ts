@@ -1,24 +1,24 @@
 /**
- * Grants: signed permissions to watch a query for some minutes. They are not stored, so every process accepts a grant that
- * another one issued.
- * Next hop: `src/server/grant-endpoint.ts` gives them, `socket.ts` takes them.
+ * Grants: signed permissions to watch a query for some minutes. They are not stored, so every process accepts a grant
+ * that another one issued.
+ * Next hop: `src/server/grant-endpoint.ts` issues them, `socket.ts` accepts them.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** What a grant says. Its holder can read it, and learns what it knows already. */
+/** The content of a grant. Its holder can read it, and knows all of it already. */
 export interface Grant {
   /** The query's key, `tasks.list::{…}`. */
   query: string;
-  /** What those have in common who hear the same. */
+  /** The key that all subscribers with the same events share. */
   subscriptionKey: string;
   topics: string[];
-  /** Whose sockets may use it; null for those of nobody in particular. */
+  /** The user whose sockets may use it; null for anonymous sockets. */
   user: string | null;
   /** In milliseconds since 1970. */
   expiresAt: number;
 }
 
-/** In milliseconds: as long as a JWT. Who then goes on watching asks for another, and is asked who they are. */
+/** In milliseconds: as long as a JWT. A client that continues to watch requests another, and is authenticated again. */
 export const grantLifetime = 5 * 60_000;
 
 export class Grants {
@@ -34,7 +34,7 @@ export class Grants {
     return `${text}.${mac(this.#secrets[0] ?? "", text).toString("base64url")}`;
   }
 
-  /** @returns null when it was not signed here, or is over */
+  /** @returns null if the signature is invalid or the grant has expired */
   open(token: unknown): Grant | null {
     if (typeof token !== "string") return null;
     const [text = "", signature = "", ...more] = token.split(".");
@@ -48,6 +48,6 @@ export class Grants {
 
 const macLength = 32;
 
-/** What else the secret signs begins otherwise. */
+/** Other texts that the secret signs have other prefixes. */
 const mac = (secret: string, text: string): Buffer =>
   createHmac("sha256", secret).update(`svc realtime grant\n${text}`).digest();

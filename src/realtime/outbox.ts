@@ -1,12 +1,12 @@
 /**
  * Sends frames. An event goes to many sockets: its frame is built once, with its header, and written to each of them;
- * `ws` would build a header for every one. What a turn of the event loop has for a socket leaves in one system call: a client that
- * watches much, or whose service catches up, costs one for all.
+ * `ws` would build a header for each socket. All frames for a socket in one turn of the event loop are sent with one
+ * system call, also for a client with many subscriptions or a backlog.
  * Next hop: RFC 6455, section 5.2.
  */
 import type { Duplex } from "node:stream";
 
-/** A text message in one frame, as a server sends it. */
+/** A text message as one server frame. */
 export function textFrame(text: string): Buffer {
   const length = Buffer.byteLength(text);
   const head = length < 126 ? 2 : length < 65_536 ? 4 : 10;
@@ -22,7 +22,7 @@ export function textFrame(text: string): Buffer {
   return frame;
 }
 
-/** Of all connections: those that wait for the end of this turn. */
+/** Of all connections: those with frames to send at the end of this turn. */
 let held: Duplex[] = [];
 
 function letGo(): void {

@@ -1,7 +1,7 @@
 /**
- * Reads the write-ahead log: what every committed transaction did to the published tables, and what it said, in commit
- * order, whoever did it. The slot is temporary: a process that dies leaves nothing behind, and one that lost its
- * connection starts anew and says that there was a gap.
+ * Reads the write-ahead log: the changes of published tables and the messages of every committed transaction, in commit
+ * order, from all clients of the database. The slot is temporary: a process that dies leaves nothing behind. A process
+ * that lost its connection starts with a new slot and reports a gap.
  * Next hop: `transaction-events.ts` makes events of it. Format: https://www.postgresql.org/docs/current/protocol-replication.html
  */
 import { randomBytes } from "node:crypto";
@@ -10,7 +10,7 @@ import pg from "pg";
 import { type Pgoutput, PgoutputPlugin } from "pg-logical-replication";
 import type { Logger } from "pino";
 
-/** What the reader tells. `changed`, `said`, `traced` and `ended` come between `begun` and `committed`. */
+/** Events of the reader. `changed`, `said`, `traced` and `ended` come between `begun` and `committed`. */
 export interface ChangeListener {
   /** @param xid the transaction's 64-bit id */
   begun(xid: bigint): void;
@@ -18,15 +18,15 @@ export interface ChangeListener {
   truncated(change: Pgoutput.MessageTruncate): void;
   /** A message of svc.emit_message(). */
   said(message: string): void;
-  /** Of what trace the transaction is a part (sql/realtime/carry_trace.sql). */
+  /** The trace of the transaction (sql/realtime/carry_trace.sql). */
   traced(traceparent: string): void;
-  /** A notice that a session is over, or a user's row another one (sql/auth/notify_session_end.sql). */
+  /** A notice that a session has ended, or a user's row has changed (sql/auth/notify_session_end.sql). */
   ended(notice: string): void;
   /** @param at when the server committed, in milliseconds since 1970 by its clock */
   committed(at: number): void;
-  /** From now on nothing is missed; whatever happened before this moment may have been. */
+  /** From now on no change is missed; earlier changes may have been missed. */
   live(): void;
-  /** Changes are not seen any more, until `live`. */
+  /** Changes may be missed until `live`. */
   lost(): void;
 }
 
@@ -43,8 +43,8 @@ export interface ReaderOptions {
 const firstRetry = 200;
 const longestRetry = 10_000;
 /**
- * How often the server is told how far we are, at least, and asked to answer. It gives up on those it has not heard of
- * for a minute; we on it when three questions went by in silence.
+ * How often, at least, our position is sent to the server and a reply is requested. The server drops a connection after
+ * a minute without a message; this reader drops it after three requests without a reply.
  */
 const defaultBeat = 5_000;
 const beatsOfSilence = 3;
@@ -59,7 +59,7 @@ export class ChangeReader {
     this.#options = options;
   }
 
-  /** Begins to read, and goes on until `stop`, through every loss of the connection. */
+  /** Reads until `stop`, and reconnects after every loss of the connection. */
   start(): void {
     this.#running ??= this.#run();
   }
@@ -92,7 +92,7 @@ export class ChangeReader {
   }
 }
 
-/** One connection's worth of reading. */
+/** Reads over one connection. */
 class Reading {
   readonly client: pg.Client;
   wasLive = false;
@@ -100,22 +100,22 @@ class Reading {
   readonly #beatMs: number;
   readonly #plugin = new PgoutputPlugin({ protoVersion: 1, publicationNames: ["svc"], messages: true });
   #position = 0n;
-  /** High half of the 64-bit transaction ids, and the id that it was known from. */
+  /** High half of the 64-bit transaction ids, and the id from which it was taken. */
   #recent = 0n;
-  /** Questions since something came. */
+  /** Requests for a reply since the last message. */
   #silence = 0;
 
   constructor({ url, listener, beatMs = defaultBeat }: ReaderOptions) {
     this.#listener = listener;
     this.#beatMs = beatMs;
-    // `replication` is an option of the driver that its types do not name.
+    // `replication` is an option of the driver that is missing in its types.
     const options = {
       connectionString: url,
       replication: "database",
       keepAlive: true,
       connectionTimeoutMillis: 10_000,
       application_name: "svc realtime",
-      // Values are logged as text, in this form whatever the server's settings are.
+      // Values are logged as text. These settings fix its form, independent of the server's settings.
       options: "-c TimeZone=UTC -c DateStyle=ISO",
     };
     this.client = new pg.Client(options as pg.ClientConfig);
@@ -129,7 +129,7 @@ class Reading {
       this.client.on("error", reject);
       this.client.on("end", () => reject(new Error("the replication connection ended")));
     });
-    broken.catch(() => {}); // it may come before anybody waits for it
+    broken.catch(() => {}); // it may reject before anything awaits it
     await this.client.connect();
     const slot = `svc_${randomBytes(8).toString("hex")}`;
     // Waits until every transaction that is writing now has ended.
@@ -145,7 +145,7 @@ class Reading {
       try {
         this.#receive(chunk);
       } catch (error) {
-        fail(error); // thrown on, it would end the process
+        fail(error); // if it were thrown here, it would end the process
       }
     });
     connection.once("replicationStart", () => {
@@ -163,7 +163,7 @@ class Reading {
     }
   }
 
-  /** The polite goodbye waits for an end of the stream that never comes; the server lets go of the slot either way. */
+  /** A graceful end would wait for an end of the stream that never comes. The server drops the slot in both cases. */
   close(): void {
     this.#connection.stream.destroy();
   }
@@ -183,7 +183,7 @@ class Reading {
     }
   }
 
-  /** The ends of transactions are read here: the library writes their positions out as text, which costs as much as a row. */
+  /** Parses ends of transactions here: the library formats their positions as text, which costs as much as a row. */
   #read(bytes: Buffer): void {
     if (bytes[0] === begin) this.#listener.begun(this.#fullId(bytes.readUInt32BE(17)));
     else if (bytes[0] === commit) this.#listener.committed(Number(bytes.readBigInt64BE(18) / 1000n) + year2000);
@@ -211,7 +211,7 @@ class Reading {
     }
   }
 
-  /** The log has the lower half of an id. The nearest to a recent one is meant: less than 2^31 run at a time. */
+  /** The log has the lower half of an id: that of the id nearest to a recent one, as fewer than 2^31 are in use. */
   #fullId(lower: number): bigint {
     const low = BigInt(lower);
     const near = (this.#recent & ~0xffff_ffffn) | low;
@@ -227,8 +227,8 @@ class Reading {
   }
 
   /**
-   * Standby status update: written, flushed, applied; then the clock, in microseconds since 2000. A connection that has
-   * died says nothing by itself for hours, so now and then we ask for an answer.
+   * Standby status update: written, flushed, applied; then the clock, in microseconds since 2000. It periodically
+   * requests a reply, because a dead connection may give no error for hours.
    */
   #acknowledge(ask = false): void {
     const message = Buffer.alloc(34);
@@ -241,12 +241,12 @@ class Reading {
 }
 
 /**
- * What Drizzle wants as text, to make of it what the column's mode says: times and dates, intervals, and arrays of these
- * and of numeric.
+ * Types that Drizzle needs as text, to convert them by the column's mode: times and dates, intervals, and arrays of
+ * these and of numeric.
  */
 const asText = new Set([1082, 1114, 1184, 1186, 1115, 1182, 1185, 1187, 1231]);
 
-/** The server's clock begins then, and counts microseconds. */
+/** The epoch of the server's clock, which counts microseconds. */
 const year2000 = Date.UTC(2000, 0, 1);
 
 const data = 0x77;
@@ -256,7 +256,7 @@ const commit = 0x43;
 
 const distance = (a: bigint, b: bigint) => (a > b ? a - b : b - a);
 
-/** The part of the driver's connection that its types leave out. */
+/** The part of the driver's connection that is missing in its types. */
 interface Connection {
   on(event: "copyData", listener: (message: { chunk: Buffer }) => void): void;
   once(event: "replicationStart", listener: () => void): void;

@@ -1,7 +1,7 @@
 /**
- * How many sockets each address holds open. A socket costs a process a file and memory for as long as its client keeps it
- * open: requests are counted by the minute, sockets while they are there.
- * Next hop: `socket.ts` asks, `subscription-registry.ts` shares out what there is for subscriptions by the same addresses.
+ * Limits the open sockets of each address. A socket costs a file descriptor and memory as long as its client keeps it
+ * open. So requests are counted per minute, and sockets while they are open.
+ * Next hop: `socket.ts` calls it; `subscription-registry.ts` limits subscriptions by the same addresses.
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -27,9 +27,9 @@ export class SocketAddresses {
   }
 
   /**
-   * Counts a socket until it is closed, whatever becomes of it.
+   * Counts a socket until it is closed, also if the upgrade fails.
    *
-   * @returns the address, as it is counted; null when nobody's are
+   * @returns the counted address; null without a limit
    * @throws SvcError RATE_LIMITED
    */
   enter(request: IncomingMessage, socket: Duplex): string | null {

@@ -1,5 +1,5 @@
 /**
- * The WebSocket endpoint, `/ws` and `/api/realtime`: who may connect, and until when.
+ * The WebSocket endpoint, `/ws` and `/api/realtime`: admits connections, and closes them when their session ends.
  * Next hop: `connection.ts`.
  */
 import { type IncomingMessage, STATUS_CODES } from "node:http";
@@ -17,28 +17,28 @@ export interface SocketOptions extends Omit<ConnectionOptions, "dropped"> {
   origins: OriginPolicy;
   authenticate: Authenticate;
   checkHost: CheckHost;
-  /** Refuses an address that asks too often. */
+  /** Refuses an address with too many requests. */
   count(request: IncomingMessage): void;
   addresses: SocketAddresses;
-  /** The session of a ticket, once; null when it is none. */
+  /** Redeems a ticket for its session, once; null if the ticket is invalid. */
   redeem(ticket: string): Promise<Session | null>;
-  /** Somebody has connected. */
+  /** Called when a client has connected. */
   opened(): void;
 }
 
-/** In milliseconds: who has not answered a ping by the next one is gone. */
+/** In milliseconds: a client that has not answered a ping by the next one is disconnected. */
 const pingEvery = 30_000;
 
-/** In milliseconds: how long a connection that is closed may take to say that it has read so. */
+/** In milliseconds: how long a client may take to confirm the close of its connection. */
 const closeWithin = 10_000;
 
-/** A variable, since the types of `ws` lack `closeTimeout`. */
+/** A variable, because `closeTimeout` is missing in the types of `ws`. */
 const serverOptions = {
   noServer: true,
   maxPayload: connectionLimits.frame,
   perMessageDeflate: false,
   closeTimeout: closeWithin,
-  // None is spoken here. Left to itself, `ws` agrees to the first one that the client offers.
+  // No subprotocol is supported. By default, `ws` accepts the first one that the client offers.
   handleProtocols: () => false as const,
 };
 
@@ -48,7 +48,7 @@ export class SocketEndpoint {
   readonly #options: SocketOptions & ConnectionOptions;
   readonly #server = new WebSocketServer(serverOptions);
   readonly #connections = new Set<Connection>();
-  /** What ended while somebody was being admitted: they were looked up before it did. */
+  /** Sessions that ended during admissions: an admission may have read its session before the end. */
   readonly #admitting = new Set<Ended[]>();
   readonly #timer: NodeJS.Timeout;
   /** Connections that were dropped because they did not read. */
@@ -64,7 +64,7 @@ export class SocketEndpoint {
 
   /** For the server's `upgrade` event. */
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    socket.on("error", () => {}); // a client that is gone before it is admitted; without a listener we would be too
+    socket.on("error", () => {}); // without a listener, an early disconnect would end the process
     let address: string | null;
     try {
       address = this.#options.addresses.enter(request, socket);
@@ -89,20 +89,20 @@ export class SocketEndpoint {
       );
   };
 
-  /** Ends the connections of a session, of all sessions of a user, or of everybody who has signed in. */
+  /** Ends the connections of a session, of all sessions of a user, or of all signed-in users. */
   revoke(whose: Ended): void {
     for (const missed of this.#admitting) missed.push(whose);
     for (const connection of this.#connections) connection.revokeIf(matching(whose));
   }
 
-  /** Tells everybody to come back later, and elsewhere. */
+  /** Closes all connections with the code for a restart, so that clients reconnect to another process. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     for (const connection of this.#connections) connection.close(1012, "the service is restarting");
     this.#server.close();
   }
 
-  /** Before the upgrade, so that a refused page learns nothing but that. */
+  /** Checked before the upgrade, so that a refused page learns nothing else. */
   async #admit(request: IncomingMessage): Promise<Session | null> {
     const { checkHost, origins, authenticate, redeem } = this.#options;
     requireOneHost(request);
@@ -121,7 +121,7 @@ export class SocketEndpoint {
       });
     }
     const ticket = url.searchParams.get("ticket");
-    if (ticket === null) return authenticate(request.headers); // a cookie, or nobody
+    if (ticket === null) return authenticate(request.headers); // by cookie, or anonymous
     const session = await redeem(ticket);
     if (session) return session;
     throw new SvcError("UNAUTHORIZED", "This ticket is unknown, used or expired. Ask for another.");
@@ -133,7 +133,7 @@ const matching =
   (own: Session): boolean =>
     (user ?? own.user.id) === own.user.id && (session ?? own.id) === own.id;
 
-/** As other errors are told (`src/http/errors.ts`), but for a requestId: no line of the log would have it. */
+/** The same form as other errors (`src/http/errors.ts`), without a requestId, because no log line would have it. */
 function refuse(socket: Duplex, { status, message, code, hint, retryAfter }: SvcError): void {
   const body = JSON.stringify({ error: message, code, ...(hint && { hint }) });
   const head = [
@@ -143,7 +143,7 @@ function refuse(socket: Duplex, { status, message, code, hint, retryAfter }: Svc
     `content-length: ${Buffer.byteLength(body)}`,
     ...(retryAfter === undefined ? [] : [`retry-after: ${retryAfter}`]),
   ];
-  // No server looks after this connection any more: whoever leaves it open would hold its file for ever.
+  // No server manages this connection any more: a client that keeps it open would hold its file descriptor forever.
   socket.once("finish", () => socket.destroy());
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }

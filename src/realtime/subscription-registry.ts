@@ -45,7 +45,7 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
     this.#room = room;
   }
 
-  /** Whether this process can take another subscription, whoever has those that there are. */
+  /** Whether this process can take another subscription, of any address. */
   get hasRoom(): boolean {
     return this.#weight < this.#room;
   }
@@ -149,7 +149,7 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
         heard.set(subscriber, others ? new Set([...others, ...theirs]) : theirs);
       }
     }
-    // A result is of one set of arguments: whoever watches the query with others asks again.
+    // A result belongs to one set of arguments: watchers with other arguments query again.
     for (const query of refresh) {
       for (const [subscriber, theirs] of this.#topics.get(`key:${query}`) ?? []) {
         const others = [...theirs].filter(({ key }) => key !== query);

@@ -1,6 +1,6 @@
 /**
- * Which changes concern which queries. A query that is watched hears topics, and a change is told under topics; who hears
- * what is decided here alone.
+ * Which changes concern which queries. A query that is watched hears topics, and a change is told under topics; who
+ * hears what is decided here alone.
  *
  *   all:tasks              everything about a resource, when single changes are too many to name
  *   list:tasks             its lists, where everybody may hear of every row
@@ -156,7 +156,7 @@ export function split(key: string): { name: string; args: string | null } {
 const ofKey = (name: string, args: string | null): string[] =>
   args === null ? [`key:${name}`] : [`key:${name}`, `key:${name}::${args}`];
 
-/** Runs are told to their user alone, whoever else knows an id. */
+/** A run notifies only its own user, even if other users know its id. */
 function ofRuns(name: string, args: string | null, userId: string): string[] {
   if (name === "workflows.list") return [`runs:${userId}`];
   const { id } = argumentsIn(args);
@@ -176,8 +176,8 @@ function argumentsIn(args: string | null): { id?: unknown } {
 }
 
 /**
- * The id among the arguments of a get, plain or encoded, as the log writes it: a bigint without leading zeros, a UUID in
- * lower case. Null where the get itself would refuse it.
+ * The id among the arguments of a get, plain or encoded, as the log writes it: a bigint without leading zeros, a UUID
+ * in lower case. Null where the get itself would refuse it.
  */
 function idOf({ id: column }: CrudDefinition, args: string | null): string | null {
   const { id } = argumentsIn(args);

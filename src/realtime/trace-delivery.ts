@@ -1,6 +1,6 @@
 /**
- * The span of what a transaction tells subscribers: one for all sockets of this process, in the trace of the call that
- * committed. A delivery that nobody hears leaves none.
+ * The span of a transaction's delivery to subscribers: one for all sockets of this process, in the trace of the
+ * committed call. A delivery without listeners has no span.
  * Next hop: `subscription-registry.ts`.
  */
 import type { Tracing } from "../telemetry/span.ts";
@@ -18,7 +18,7 @@ export function traceDelivery(tracing: Tracing, hub: SubscriptionRegistry, event
   const before = hub.deliveries;
   span.within(() => hub.deliver(events));
   const sent = hub.deliveries - before;
-  // What is asked again for everybody goes out later, by itself; its statements are spans below this one.
+  // Refreshed results are sent later, separately; their statements are spans below this one.
   if (sent === 0 && events.refresh.size === 0) return;
   span.set({ "messaging.batch.message_count": sent });
   span.end();

@@ -45,7 +45,7 @@ if (!chromiumPath) {
     // Its score, and the sentence as a snippet. Its citation opens the section, in which the sentence is marked.
     await passage.getByText(/^\d+% of your words/).waitFor();
     await passage.locator("blockquote", { hasText: "A transaction that rolls back never sends events." }).waitFor();
-    await passage.getByText("Realtime › What is told to whom").click();
+    await passage.getByText("Realtime › Who is notified").click();
     await passage.locator("mark", { hasText: "A transaction that rolls back never sends events." }).waitFor();
     expect(await barriers(page)).toEqual([]);
 

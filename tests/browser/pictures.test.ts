@@ -60,7 +60,7 @@ if (!process.env.PICTURES || !chromiumPath) {
     await ada.getByRole("searchbox").fill("A transaction that rolls back never sends events.");
     await ada.keyboard.press("Enter");
     await ada.getByText("The documents say so.").waitFor();
-    await ada.getByText("Realtime › What is told to whom").first().click();
+    await ada.getByText("Realtime › Who is notified").first().click();
     await ada.locator("mark", { hasText: "A transaction that rolls back" }).first().waitFor();
     await save(ada, "answer");
   });

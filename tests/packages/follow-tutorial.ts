@@ -110,7 +110,7 @@ export function followTutorial({ app, db, env }: Options): void {
   test("tests the application", async () => {
     await take("A test");
     expect(newcomer.output).toContain("pass 3");
-    await newcomer.take({ kind: "run", command: "npx svc doctor" });
+    await newcomer.take({ kind: "run", command: "npx svc doctor --verbose" });
     expect(newcomer.output).toContain("migrations/ and sql/ are applied");
   });
 }

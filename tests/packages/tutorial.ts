@@ -53,6 +53,8 @@ export class Newcomer {
   readonly #cwd: string;
   readonly #env: NodeJS.ProcessEnv;
   readonly #running = new Set<ChildProcess>();
+  /** Files that its steps created: a test that runs a second time creates them again. */
+  readonly #created = new Set<string>();
   /** Output since the last command began. */
   output = "";
 
@@ -77,7 +79,8 @@ export class Newcomer {
     const path = join(this.#cwd, file);
     await mkdir(dirname(path), { recursive: true });
     if (how === "Add to the end of") await appendFile(path, `\n${text}`);
-    else await writeFile(path, text, { flag: how === "Create" ? "wx" : "r+" });
+    else await writeFile(path, text, { flag: how === "Create" && !this.#created.has(path) ? "wx" : "r+" });
+    if (how === "Create") this.#created.add(path);
   }
 
   async #run(command: string): Promise<void> {

@@ -113,7 +113,7 @@ export function uploadConformance(storage: EffectiveConfig["storage"]): void {
       await patch(svc, bob, id, 0, "hello");
       for (const offset of [0, 4, 6]) {
         const { status, body } = await patch(svc, bob, id, offset, "xxxx");
-        expect([status, body.error]).toEqual([409, "The upload goes on at byte 5."]);
+        expect([status, body.error]).toEqual([409, "The upload continues at byte 5."]);
       }
       expect((await patch(svc, bob, id, 5, "world")).status).toBe(204);
       expect((await svc.query(bob, "files.read", { id })).body.json).toBe("helloworld");

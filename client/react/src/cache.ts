@@ -1,15 +1,15 @@
-/** What an optimistic update may touch: the answers that are kept for the present user, and the way back. */
+/** Access of an optimistic update to the cached results of the current user, with undo. */
 import type { InputOf, OutputOf, Query } from "@svc/client";
 import type { QueryClient } from "@tanstack/react-query";
 import { queryKey } from "./query-key.ts";
 
-/** Handed to `optimistic`. */
+/** The first argument of `optimistic`. */
 export interface OptimisticCache {
-  /** The kept answer to a query, if there is one. */
+  /** The cached result of a query, if any. */
   get<Q extends Query>(operation: Q, args: InputOf<Q>): OutputOf<Q> | undefined;
-  /** Changes the kept answer to a query with these arguments, if there is one. */
+  /** Changes the cached result of a query with these arguments, if any. */
   update<Q extends Query>(operation: Q, args: InputOf<Q>, change: (data: OutputOf<Q>) => OutputOf<Q>): void;
-  /** Changes every kept answer to a query, whatever its arguments: all pages of a list, for example. */
+  /** Changes all cached results of a query, with any arguments: all pages of a list, for example. */
   updateAll<Q extends Query>(operation: Q, change: (data: OutputOf<Q>) => OutputOf<Q>): void;
 }
 
@@ -36,7 +36,7 @@ export class RecordedCache implements OptimisticCache {
     for (const [key] of kept) this.#change(key, change as never);
   }
 
-  /** Puts back what was there before. */
+  /** Restores the previous results. */
   restore(): void {
     for (const { key, data } of this.#before.values()) this.#queries.setQueryData(key, data);
   }
@@ -46,7 +46,7 @@ export class RecordedCache implements OptimisticCache {
     if (data === undefined) return;
     const name = JSON.stringify(key);
     if (!this.#before.has(name)) this.#before.set(name, { key, data });
-    // An answer that is on its way knows nothing of this change, and must not undo it.
+    // The result of a running query does not have this change, and must not overwrite it.
     void this.#queries.cancelQueries({ queryKey: key, exact: true });
     this.#queries.setQueryData(key, change(data));
   }

@@ -16,7 +16,7 @@ export interface SvcProviderProps {
 }
 
 /**
- * Stands around everything that uses the hooks.
+ * Wraps all components that use the hooks.
  *
  * @example
  * const App = () => <SvcProvider apiClient={client}><Tasks /></SvcProvider>;
@@ -30,11 +30,11 @@ export function SvcProvider({ apiClient, queryClient, children }: SvcProviderPro
   );
 }
 
-/** The SDK tries again by itself where that is safe; twice three tries would be nine. */
+/** No retries here: the SDK already retries where that is safe, and both together would multiply. */
 const createQueryClient = () =>
   new QueryClient({ defaultOptions: { queries: { retry: false }, mutations: { retry: false } } });
 
-/** What one user has seen is gone when another one signs in, or nobody. */
+/** Removes a user's cached results when another user signs in, or the user signs out. */
 function ForgetOthers({ own }: { own: QueryClient }) {
   const user = useAuthState().user?.id ?? null;
   useEffect(() => {

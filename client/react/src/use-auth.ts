@@ -1,4 +1,4 @@
-/** `useAuth`: who is signed in, and the ways to change that. */
+/** `useAuth`: the signed-in user, and actions to sign in and out. */
 import type { AuthClient, AuthState } from "@svc/client";
 import { useMemo, useSyncExternalStore } from "react";
 import { useSvcClient } from "./client-context.ts";
@@ -6,7 +6,7 @@ import { useSvcClient } from "./client-context.ts";
 const nobody: AuthState = Object.freeze({ token: null, user: null, isAuthenticated: false });
 const never = () => () => {};
 
-/** On a server, and while a page takes over from it, nobody is signed in: who it is stands in the browser alone. */
+/** On a server, and during hydration, nobody is signed in, because only the browser knows the user. */
 export function useAuthState(): AuthState {
   const { auth } = useSvcClient();
   return useSyncExternalStore(auth?.subscribe ?? never, auth?.getState ?? (() => nobody), () => nobody);
@@ -15,9 +15,9 @@ export function useAuthState(): AuthState {
 type Actions = Pick<AuthClient, "signIn" | "signUp" | "signOut" | "signInSocial" | "completeSocialSignIn">;
 
 /**
- * The state of authentication, followed, with the client's actions.
+ * The state of authentication, which updates, with the client's actions.
  *
- * @throws Error when the client has no `auth`, as soon as an action is used
+ * @throws Error if the client has no `auth`, as soon as an action is used
  * @example
  * const { user, isAuthenticated, signOut } = useAuth();
  */

@@ -1,5 +1,5 @@
 /**
- * `useMutation`: calls a mutation, shows its effect before it has one, and takes it back when it fails.
+ * `useMutation`: calls a mutation, optionally shows its effect at once, and undoes that if the mutation fails.
  * Next hop: `cache.ts`.
  */
 import type { InputOf, Mutation, OutputOf, Query } from "@svc/client";
@@ -10,9 +10,9 @@ import { resourceOf } from "./query-key.ts";
 import { useAuthState } from "./use-auth.ts";
 
 export interface UseMutationOptions<M extends Mutation> {
-  /** Changes kept answers at once; undone when the mutation fails. */
+  /** Changes cached results at once; undone if the mutation fails. */
   optimistic?: (cache: OptimisticCache, args: InputOf<M>) => void;
-  /** Queries to ask again when it is over. (Default: those of the same resource, `tasks.*` for `tasks.create`) */
+  /** Queries to fetch again afterwards. (Default: those of the same resource, `tasks.*` for `tasks.create`) */
   invalidates?: readonly Query[];
   onSuccess?: (result: OutputOf<M>, args: InputOf<M>) => void;
   onError?: (error: Error, args: InputOf<M>) => void;

@@ -1,6 +1,6 @@
 /**
- * `useQuery` and `useSuspenseQuery`: a query's result, kept in TanStack Query's cache and followed as long as somebody
- * shows it.
+ * `useQuery` and `useSuspenseQuery`: a query's result, stored in TanStack Query's cache, which updates while it is
+ * mounted.
  * Next hop: `query-key.ts`.
  */
 import type { InputOf, OutputOf, Query } from "@svc/client";
@@ -16,16 +16,16 @@ import { useSvcClient } from "./client-context.ts";
 import { queryKey, type SvcQueryKey } from "./query-key.ts";
 import { useAuthState } from "./use-auth.ts";
 
-/** In place of arguments: not now. */
+/** Instead of arguments: sends no request. */
 export const skip: unique symbol = Symbol.for("svc.skip");
 
-/** What TanStack Query may be told beside. */
+/** Options of TanStack Query. */
 export interface UseQueryOptions<Output> {
-  /** In milliseconds: how long an answer counts as fresh. (Default: 0) */
+  /** In milliseconds: how long a result counts as fresh. (Default: 0) */
   staleTime?: number;
-  /** Shown until the first answer comes. */
+  /** Shown until the first result arrives. */
   placeholderData?: Output | ((previous: Output | undefined) => Output | undefined);
-  /** In milliseconds; asks again that often. (Default: never) */
+  /** In milliseconds: the interval of repeated fetches. (Default: never) */
   refetchInterval?: number | false;
 }
 
@@ -33,7 +33,7 @@ type Arguments<Q extends Query, Input, Options> =
   undefined extends InputOf<Q> ? [args?: Input, options?: Options] : [args: Input, options?: Options];
 
 /**
- * A query's result, asked for anew when what it reads, the arguments or the user change.
+ * A query's result, fetched again when its data, the arguments or the user change.
  *
  * @param rest the arguments, or `skip`; then TanStack's options
  * @example
@@ -48,7 +48,7 @@ export function useQuery<Q extends Query>(
   return useTanStackQuery({ ...options, ...parts, enabled: args !== skip } as never);
 }
 
-/** The same for `<Suspense>`: waits until there is a result, and throws the error to the boundary. */
+/** The same for `<Suspense>`: suspends until there is a result, and throws errors to the boundary. */
 export function useSuspenseQuery<Q extends Query>(
   operation: Q,
   ...rest: Arguments<Q, InputOf<Q>, Pick<UseQueryOptions<OutputOf<Q>>, "staleTime" | "refetchInterval">>
@@ -67,7 +67,7 @@ function useParts(operation: Query, args: unknown, enabled: boolean) {
   useEffect(() => {
     if (!enabled) return;
     return client.watch(operation, args as never, (result) => {
-      // What comes for somebody who has just signed in is none of the one before.
+      // A result for a user who has just signed in does not belong to the previous user.
       if ((client.auth?.getState().user?.id ?? null) === user) queries.setQueryData(key, result);
     });
   }, [client, queries, name, enabled]);

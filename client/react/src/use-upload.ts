@@ -1,5 +1,5 @@
 /**
- * `useUpload`: one file on its way to the service, with its progress; it can be paused and go on later.
+ * `useUpload`: the upload of one file, with its progress; it can be paused and continued.
  * Next hop: `client.upload`.
  */
 import { useCallback, useEffect, useRef, useState } from "react";
@@ -7,7 +7,7 @@ import { useSvcClient } from "./client-context.ts";
 
 export interface UploadState {
   status: "idle" | "uploading" | "paused" | "done" | "failed";
-  /** Of the upload, and of the stored file once it is done; null before the service knows of it. */
+  /** Id of the upload, and later of the stored file; null until the service has created the upload. */
   id: string | null;
   /** From 0 to 1. */
   progress: number;
@@ -18,18 +18,18 @@ export interface UploadState {
 export interface UseUploadOptions {
   /** (Default: "private") */
   visibility?: "private" | "public";
-  /** Told when all has arrived. A promise is waited for, and what it rejects with is the upload's error. */
+  /** Called when the file is stored. A promise is awaited; if it rejects, the upload fails with its reason. */
   onDone?: (id: string, file: File) => unknown;
 }
 
 export interface UseUploadResult extends UploadState {
-  /** Begins with a file; one that is under way is cancelled. */
+  /** Starts uploading a file; a running upload is cancelled. */
   start(file: File): void;
-  /** Stops sending. What has arrived waits a day. */
+  /** Stops sending. The service keeps the received bytes for a day. */
   pause(): void;
-  /** Goes on after `pause`, or after a failure. */
+  /** Continues after `pause`, or after a failure. */
   resume(): void;
-  /** Gives it up, also at the service. What is done stays. */
+  /** Cancels the upload, also at the service. A finished one stays. */
   cancel(): void;
 }
 
@@ -47,7 +47,7 @@ export function useUpload(options: UseUploadOptions = {}): UseUploadResult {
   const [state, setState] = useState(idle);
   const latest = useRef(options);
   latest.current = options;
-  /** What is under way, or paused. */
+  /** The running or paused upload. */
   const current = useRef<{ file: File; id: string | null; sending: AbortController } | null>(null);
 
   const run = useCallback(
@@ -88,7 +88,7 @@ export function useUpload(options: UseUploadOptions = {}): UseUploadResult {
     stop();
     current.current = null;
     setState(idle);
-    // What cannot be told now is swept when it expires.
+    // If the service cannot be reached now, it removes the upload when it expires.
     if (id) client.cancelUpload(id).catch(() => {});
   }, [client, stop]);
 

@@ -1,5 +1,5 @@
 /**
- * `useWorkflow`: one run with its timeline, followed while somebody shows it.
+ * `useWorkflow`: one run with its timeline, which updates while it is mounted.
  * Next hop: `use-query.ts`.
  */
 import type { Query } from "@svc/client";
@@ -11,7 +11,7 @@ export interface WorkflowView {
   id: string;
   name: string;
   status: "pending" | "running" | "completed" | "failed" | "cancelled";
-  /** Says of a pending run what it is pending for. */
+  /** What a pending run waits for. */
   derivedStatus: "queued" | "waiting" | "sleeping" | "running" | "completed" | "failed" | "cancelled";
   args: unknown;
   result: unknown;
@@ -33,9 +33,9 @@ export interface WorkflowView {
 const get: Query<{ id: string }, WorkflowView> = { name: "workflows.get", kind: "query" };
 
 /**
- * A run of the user's, asked for anew with every change of it.
+ * A run of the user, fetched again after each of its changes.
  *
- * @param id null: not now
+ * @param id null: no request
  * @example
  * const { data: run } = useWorkflow(id);
  */

@@ -1,14 +1,14 @@
-/** What travels: a call's arguments as a body, and the result in an answer. Next hop: `wire.ts`. */
+/** Encodes a call's arguments as a body, and decodes the result of an answer. Next hop: `wire.ts`. */
 import { SvcError } from "./error.ts";
 import { nameOf, type Operation } from "./operation.ts";
 import { convertRows } from "./rows.ts";
 import { decode, encode } from "./wire.ts";
 
-/** @param watch asks for the snapshot that the answer was read from */
+/** @param watch requests the snapshot of the answer */
 export function toBody(name: string, args: unknown, watch?: true): string | FormData {
   const { json, meta, maps, files } = encoded(name, args);
   if (files.length === 0) {
-    // Inside a JSON body the encoding is that of args alone: the paths lose their first step.
+    // In a JSON body only args are encoded, so the paths lose their first step.
     const inner = meta.map(([code, , ...path]) => [code, ...path]);
     const { args: plain } = json as { args?: unknown };
     return JSON.stringify({ name, args: needsMeta(plain, inner) ? { json: plain, meta: inner } : plain, watch });
@@ -44,7 +44,7 @@ function encoded(name: string, args: unknown) {
   }
 }
 
-/** Also for arguments that look like an encoding themselves, which the service would otherwise take apart. */
+/** Also for arguments that look like the encoding, which the service would otherwise decode. */
 function needsMeta(args: unknown, meta: unknown[]): boolean {
   return meta.length > 0 || (typeof args === "object" && args !== null && "json" in args && "meta" in args);
 }

@@ -24,17 +24,17 @@ import { pieces } from "./stream.ts";
 import type { UploadOptions } from "./upload.ts";
 
 export interface SvcClientOptions<Api extends Operations = Operations> {
-  /** The generated references; kept as `client.api`. */
+  /** The generated references; available as `client.api`. */
   api: Api;
   /** The service's origin, for example https://api.example.com; "" is the page's own. */
   baseUrl: string;
-  /** Whose credentials calls take along. (Default: nobody's) */
+  /** The credentials of calls. (Default: none) */
   auth?: AuthClient;
   /** In milliseconds, for each call with all its tries. (Default: 30000) */
   timeoutMs?: number;
   /** (Default: the global one) */
   fetch?: typeof globalThis.fetch;
-  /** (Default: the global one; where there is none, watched queries are asked again every four seconds) */
+  /** (Default: the global one; without one, watched queries are called every four seconds) */
   WebSocket?: typeof globalThis.WebSocket;
 }
 
@@ -46,11 +46,11 @@ export interface CallOptions {
 }
 
 export interface QueryOptions extends CallOptions {
-  /** Tries after the first one, when no answer came or the service is busy. (Default: 2) */
+  /** Retries, if there was no answer or the service is busy. (Default: 2) */
   retries?: number;
 }
 
-/** Arguments may be left out where the operation allows it. */
+/** Arguments are optional if the operation allows it. */
 type Arguments<O extends Operation, Options> =
   undefined extends InputOf<O> ? [args?: InputOf<O>, options?: Options] : [args: InputOf<O>, options?: Options];
 
@@ -58,14 +58,14 @@ export interface SvcClient<Api extends Operations = Operations> {
   readonly api: Api;
   readonly auth: AuthClient | undefined;
   /**
-   * Calls a query. Repeated by itself when no answer came.
+   * Calls a query. Retried automatically if there was no answer.
    *
    * @throws SvcError by code; or the signal's reason
    */
   query<Q extends Query>(operation: Q, ...rest: Arguments<Q, QueryOptions>): Promise<OutputOf<Q>>;
   /**
    * Calls a mutation. Never sent twice, except after a 401, which ran nothing: with NETWORK_ERROR, TIMEOUT,
-   * INVALID_ANSWER or OUTCOME_UNKNOWN it may have been carried out. `File` and `Blob` arguments are uploaded.
+   * INVALID_ANSWER or OUTCOME_UNKNOWN it may have been saved. `File` and `Blob` arguments are uploaded.
    *
    * @throws SvcError by code; or the signal's reason
    */
@@ -78,7 +78,8 @@ export interface SvcClient<Api extends Operations = Operations> {
    * @returns the results, in the same order
    * @throws SvcError by code, with the `index` of the call that failed; or the signal's reason
    * @example
-   * const [list, task] = await client.batch([[api.lists.create, { title: "Home" }], [api.tasks.create, { title: "Water" }]]);
+   * const [list, task] = await client.batch([[api.lists.create, { title: "Home" }], [api.tasks.create, { title: "Water"
+   * }]]);
    */
   batch<M extends readonly Mutation[]>(
     calls: readonly [...{ [I in keyof M]: readonly [mutation: M[I], args: InputOf<M[I]>] }],
@@ -87,8 +88,8 @@ export interface SvcClient<Api extends Operations = Operations> {
   /**
    * Calls a query now and after every change of what it reads.
    *
-   * @param onResult gets the result, each time; at once when somebody watches the same already
-   * @param onError  gets what went wrong; watching goes on. (Default: it is not told)
+   * @param onResult gets each result; the first one at once if the same query is already watched
+   * @param onError  gets the error; watching continues. (Default: errors are not reported)
    * @returns a function that ends it
    * @example
    * const stop = client.watch(api.tasks.list, {}, (page) => render(page.data));
@@ -99,11 +100,11 @@ export interface SvcClient<Api extends Operations = Operations> {
     onResult: (result: OutputOf<Q>) => void,
     onError?: (error: unknown) => void,
   ): () => void;
-  /** How events arrive, and who wants to know when that changes. */
+  /** The state of the connection for events, and subscriptions to it. */
   readonly realtime: { getStatus(): RealtimeStatus; subscribe(listener: () => void): () => void };
   /** Ends everything that is watched, and the connection. */
   close(): void;
-  /** For the bindings. Asks a query through whoever watches it, so that there is one fetch for all. */
+  /** For the bindings. Runs a query through its existing watchers, so that there is one fetch for all. */
   readonly "~svc": { refetch(operation: Query, args: unknown): Promise<unknown> };
   /**
    * Fetches one of the application's own routes with the caller's credentials. Resolves for every status.
@@ -113,27 +114,27 @@ export interface SvcClient<Api extends Operations = Operations> {
    */
   fetch(path: string, init?: RouteInit): Promise<Response>;
   /**
-   * The text of one of the application's own routes, piece by piece as it comes, such as what a language model says.
-   * Leaving the loop, or aborting `init.signal`, ends the request, and what the service does for it. `timeoutMs` of the
-   * client is for the beginning of the answer alone.
+   * The text of one of the application's own routes in pieces, as it arrives, such as a language model's output.
+   * Leaving the loop, or aborting `init.signal`, ends the request and its work in the service. The client's `timeoutMs`
+   * applies only until the answer begins.
    *
-   * @throws SvcError by code; NETWORK_ERROR when the answer breaks off; or the signal's reason
+   * @throws SvcError by code; NETWORK_ERROR if the answer is interrupted; or the signal's reason
    * @example
    * for await (const part of client.stream("/api/story")) text += part;
    */
   stream(path: string, init?: RouteInit): AsyncIterable<string>;
   /**
-   * Uploads a file of any size as the signed-in user's, over several requests: a disconnect costs what was on its way,
-   * and what has arrived waits a day.
+   * Uploads a file of any size as the signed-in user's, in several requests. A disconnect loses only the bytes in
+   * transit; the service keeps the received bytes for a day.
    *
    * @returns the storage id
-   * @throws TypeError for what is no File or Blob
-   * @throws SvcError by code, NETWORK_ERROR when nothing arrived for all its tries; or the signal's reason
+   * @throws TypeError for anything but a File or Blob
+   * @throws SvcError by code, NETWORK_ERROR if all retries made no progress; or the signal's reason
    * @example
    * const { id } = await client.upload(file, { onProgress: ({ sent, size }) => show(sent / size) });
    */
   upload(file: Blob, options?: UploadOptions): Promise<{ id: string }>;
-  /** Gives an upload up that is not finished. @param id from its `onStart` */
+  /** Cancels an unfinished upload. @param id from its `onStart` */
   cancelUpload(id: string): Promise<void>;
 }
 
@@ -151,7 +152,7 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
 
   const position = new Position();
 
-  /** Runs with credentials, and once more with fresh ones when these were refused. */
+  /** Runs with credentials, and once more with fresh ones if they were refused. */
   async function authorized<T>(signal: AbortSignal, run: (credentials: Credentials) => Promise<T>): Promise<T> {
     const credentials = (await auth?.["~svc"].credentials(signal)) ?? {};
     try {
@@ -173,7 +174,7 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
     signal: AbortSignal,
     path = `/api/${operation.kind}`,
   ): Promise<unknown> {
-    // The type of a form, with its boundary, is for fetch to say.
+    // fetch sets the content type of a form, with its boundary.
     const type: Record<string, string> = typeof body === "string" ? { "content-type": "application/json" } : {};
     const isQuery = operation.kind === "query";
     const { headers: seen, answered } = position.ask();
@@ -245,7 +246,7 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
         const credentials = (await auth?.["~svc"].credentials(signal)) ?? {};
         try {
           const response = await send(credentials);
-          // A body that streams can be sent but once.
+          // A streamed body can be sent only once.
           const repeatable = !(init.body instanceof ReadableStream);
           if (response.status !== 401 || !repeatable || !auth?.["~svc"].refused(credentials)) return response;
           return await send(await auth["~svc"].credentials(signal));

@@ -1,18 +1,18 @@
-/** The one error class of the SDK: what the service refused, and what kept its answer from arriving. */
+/** The only error class of the SDK: for refusals of the service, and for missing answers. */
 
-/** One thing wrong with an input: where, as a path of keys, and what. */
+/** One mistake in an input: its path of keys, and a message. */
 export interface Issue {
   path: (string | number)[];
   message: string;
 }
 
-/** Codes that the SDK gives by itself; the service's own are listed in its reference of errors. */
+/** Codes of the SDK itself; docs/reference/errors.md lists those of the service. */
 export type ClientErrorCode =
-  /** No answer arrived: offline, refused, cut. */
+  /** No answer arrived: offline, refused or interrupted. */
   | "NETWORK_ERROR"
-  /** No answer within the time that the call allows. With status 504 it was the service's own limit. */
+  /** No answer within the call's timeout. With status 504 it was the service's own timeout. */
   | "TIMEOUT"
-  /** An answer arrived that is none of the service's: a proxy's page, or half of one. */
+  /** The answer is not from the service, or incomplete: a proxy's page, or half an answer. */
   | "INVALID_ANSWER";
 
 /** Codes of the service, and of the SDK. Others may come from newer services. */
@@ -39,7 +39,7 @@ export type SvcErrorCode =
   | "INTERNAL"
   | "OUTPUT_INVALID"
   | "QUERY_WROTE"
-  /** The service lost its database while it saved a mutation: look whether it was carried out before sending it again. */
+  /** The service lost its database while it saved a mutation: check whether it was saved before you send it again. */
   | "OUTCOME_UNKNOWN"
   | "UNAVAILABLE"
   | (string & {});
@@ -49,19 +49,19 @@ export interface SvcErrorDetails {
   status?: number;
   /** What a person can do about it. */
   hint?: string;
-  /** What is wrong with which part of the input. */
+  /** The invalid parts of the input. */
   issues?: Issue[];
   /** The place of the failed call in a batch, from 0. */
   index?: number;
-  /** Leads to the line in the service's log. */
+  /** Finds the line in the service's log. */
   requestId?: string;
-  /** In seconds: when trying again makes sense. */
+  /** In seconds: when to retry. */
   retryAfter?: number;
   cause?: unknown;
 }
 
 /**
- * What a failed call rejects with, except for calls that were aborted: those reject with the signal's reason.
+ * Failed calls reject with this error. Aborted calls reject with the signal's reason instead.
  *
  * @example
  * try { await client.mutate(api.tasks.create, { title }); }

@@ -1,4 +1,4 @@
-/** The name of a call with its arguments: what caches and subscriptions know a query by. */
+/** The key of a query in caches and subscriptions: its name with its arguments. */
 import { nameOf, type Operation } from "./operation.ts";
 import { encode } from "./wire.ts";
 
@@ -9,7 +9,7 @@ export function operationKey(operation: Operation, args?: unknown): string {
   return `${nameOf(operation)}::${stable(meta.length > 0 ? { json, meta: inOrder(meta) } : json)}`;
 }
 
-/** What is inside first, since it is restored first; else by text. As the service does (src/realtime/context.ts). */
+/** Inner values first, because they are restored first; otherwise by text. As in src/realtime/context.ts. */
 const inOrder = (meta: readonly (string | number)[][]) =>
   [...meta].sort((a, b) => b.length - a.length || (String(a) < String(b) ? -1 : 1));
 

@@ -1,6 +1,6 @@
 /**
- * References to the operations of a backend, as the generated `api.ts` declares them: a name for the wire, the types for
- * the compiler, and nothing of the backend's code.
+ * References to the operations of a backend, as the generated `api.ts` declares them: the name, and the types for the
+ * compiler, without any code of the backend.
  * Next hop: `client.ts` calls them.
  */
 import type { Conversions } from "./rows.ts";
@@ -13,9 +13,9 @@ export interface Operation<
 > {
   readonly name: string;
   readonly kind: Kind;
-  /** Of generated CRUD: the columns that are not plain JSON. */
+  /** For generated CRUD: the columns that are not plain JSON. */
   readonly columns?: Conversions | undefined;
-  /** For the type system alone. */
+  /** Only for the type system. */
   readonly "~types"?: { input: Input; output: Output };
 }
 
@@ -26,14 +26,14 @@ export type InputOf<O extends Operation> = O extends Operation<infer _Kind, infe
 export type OutputOf<O extends Operation> =
   O extends Operation<infer _Kind, infer _Input, infer Output> ? Output : never;
 
-/** A nest of references: the generated `api`. Its type is an interface, which no index signature would take. */
+/** Nested references: the generated `api`. `object`, because an interface does not match an index signature. */
 export type Operations = object;
 
 /**
  * The operation's name.
  *
- * @param kind what it has to be, where that matters
- * @throws TypeError for what is none, a misspelt member of `api` or a group of operations, and for one of the other kind
+ * @param kind the required kind, if any
+ * @throws TypeError for a misspelt member of `api`, a group of operations, or an operation of the other kind
  */
 export function nameOf(operation: Operation, kind?: "query" | "mutation"): string {
   if (typeof operation?.name !== "string") {
@@ -47,7 +47,7 @@ export function nameOf(operation: Operation, kind?: "query" | "mutation"): strin
   throw new TypeError(`${operation.name} is a ${operation.kind}: it is for ${call}.`);
 }
 
-/** What the type of a backend's procedure says of itself. */
+/** The type information of a backend's procedure. */
 interface Declared {
   readonly "~svc": { readonly types?: { input: unknown; output: unknown } };
 }

@@ -5,11 +5,11 @@ import { SvcError } from "./error.ts";
 const longest = 2 ** 31 - 1;
 
 /**
- * Runs something that has to end in time.
+ * Runs a function with a timeout.
  *
- * @param timeoutMs in milliseconds; Infinity waits as long as it takes
- * @param signal    the caller's own way to end it
- * @param run       gets a signal for both
+ * @param timeoutMs in milliseconds; Infinity means no timeout
+ * @param signal    the caller's signal
+ * @param run       gets a signal that combines both
  */
 export async function withDeadline<T>(
   timeoutMs: number,
@@ -34,10 +34,10 @@ export async function withDeadline<T>(
   }
 }
 
-/** Ends that a second try may mend: nothing was answered, or that it is too much right now. */
+/** Failures that a retry may resolve: there was no answer, or the service is busy. */
 const passing: ReadonlySet<string> = new Set(["NETWORK_ERROR", "UNAVAILABLE", "RATE_LIMITED", "INVALID_ANSWER"]);
 
-/** Repeats what only reads. @param retries after the first try */
+/** Repeats a read. @param retries after the first try */
 export async function withRetries<T>(retries: number, signal: AbortSignal, run: () => Promise<T>): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     try {

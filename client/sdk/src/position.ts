@@ -1,15 +1,15 @@
 /**
- * What this client has seen, as a place in the database's log: with it a standby may answer a query, and never with less
- * than the client's own changes. `new` until the service has said where it is, and whenever that is not sure any more.
+ * The client's position in the database's log. With it a standby may answer a query if it has the client's own changes.
+ * `new` until the service has sent a position, and whenever the position is uncertain.
  */
 const unknown = "new";
 
 export class Position {
   #seen: string = unknown;
-  /** Counts the times that it became unknown: what was sent before such a time says nothing after it. */
+  /** Counts how often it became unknown: answers to requests from before that are ignored. */
   #era = 0;
 
-  /** The header for a query, and what takes in the answer's. */
+  /** The header for a query, and a function that reads the answer's header. */
   ask(): { headers: Record<string, string>; answered(headers: Headers): void } {
     const era = this.#era;
     return {
@@ -20,14 +20,14 @@ export class Position {
     };
   }
 
-  /** A mutation has ended. @param headers of its answer, or undefined when there was none */
+  /** A mutation has ended. @param headers of its answer, or undefined without an answer */
   changed(headers: Headers | undefined): void {
     const said = headers?.get("svc-position");
     if (said) this.#advance(said);
     else this.forget();
   }
 
-  /** Something was changed, nobody knows where in the log. */
+  /** Something was changed at an unknown position of the log. */
   forget(): void {
     this.#era++;
     this.#seen = unknown;

@@ -1,17 +1,17 @@
 /**
- * One exchange with the service over `fetch`: an answer in JSON, or a typed error; never a hang.
+ * One request to the service with `fetch`: resolves to JSON, or rejects with a typed error within the timeout.
  * Next hop: none, this is the edge.
  */
 import { type Issue, SvcError } from "./error.ts";
 
-/** How calls travel. */
+/** Settings of requests. */
 export interface Transport {
   /** Without a trailing slash; "" is the page's own origin. */
   baseUrl: string;
   fetch: typeof globalThis.fetch;
 }
 
-/** @param origin as an application passes it @throws TypeError for what is no text */
+/** @param origin as an application passes it @throws TypeError for anything but a string */
 export function baseOf(origin: string): string {
   if (typeof origin === "string") return origin.replace(/\/+$/, "");
   throw new TypeError(
@@ -23,7 +23,7 @@ export interface RequestOptions {
   method?: "GET" | "POST";
   headers?: Record<string, string>;
   body?: string | FormData;
-  /** Whether cookies travel. (Default: "omit") */
+  /** Whether cookies are sent. (Default: "omit") */
   credentials?: RequestCredentials;
   signal: AbortSignal;
   /** Gets the headers of a 2xx answer. */
@@ -34,7 +34,7 @@ export interface RequestOptions {
  * Sends a request and reads the answer.
  *
  * @returns the body of a 2xx answer
- * @throws SvcError for every other end, or the signal's reason
+ * @throws SvcError in all other cases, or the signal's reason
  */
 export async function request(transport: Transport, path: string, options: RequestOptions): Promise<unknown> {
   const { method = "POST", headers, body, credentials = "omit", signal } = options;
@@ -53,7 +53,7 @@ export async function request(transport: Transport, path: string, options: Reque
   throw toError(response, text);
 }
 
-/** Why `fetch` rejected: the signal's doing, or the network's. Browsers give no more than that. */
+/** Why `fetch` rejected: the signal or the network. Browsers give no more details. */
 export function failure(signal: AbortSignal, cause: unknown): unknown {
   if (signal.aborted) return signal.reason;
   return new SvcError("NETWORK_ERROR", "The service cannot be reached.", {
@@ -70,7 +70,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** What an answer that is none says, by the service or by something before it. */
+/** The error of a refused call, from the service or from a proxy in front of it. */
 export function toError(response: Response, text: string): SvcError {
   const answer = parse(text);
   const { status } = response;

@@ -1,9 +1,9 @@
 /**
- * Rows of generated CRUD come as PostgreSQL wrote them: plain JSON. The generated `api.ts` says which columns are
- * something else in the application, and this makes them so.
+ * Rows of generated CRUD arrive as PostgreSQL wrote them: plain JSON. The generated `api.ts` lists the columns that
+ * have other types in the application, and this file converts them.
  */
 
-/** By property: what the wire's text becomes. */
+/** By property: the type that the text is converted to. */
 export type Conversions = Readonly<Record<string, "date" | "bigint" | "number" | "bytes">>;
 
 const convert = {

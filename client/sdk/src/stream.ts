@@ -1,4 +1,4 @@
-/** Text that arrives piece by piece, as the body of a route. */
+/** The body of a route as text, in pieces. */
 import { SvcError } from "./error.ts";
 import { toError } from "./request.ts";
 
@@ -11,7 +11,7 @@ export async function* pieces(
   const reader = response.body?.getReader();
   if (!reader) return;
   const decoder = new TextDecoder();
-  // A read that waits ends with it; the service sees that nobody listens any more.
+  // This also ends a waiting read; the service sees the disconnect.
   const leave = () => reader.cancel().catch(() => {});
   signal?.addEventListener("abort", leave);
   try {

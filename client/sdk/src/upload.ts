@@ -1,6 +1,6 @@
 /**
- * Uploads that go on after a disconnect, by the tus protocol: the service says how far it is, and gets the rest in
- * pieces. Loaded with the first upload.
+ * Uploads that continue after a disconnect, with the tus protocol: the service returns the received length, and gets
+ * the rest in pieces. Loaded with the first upload.
  * Next hop: `client.fetch`.
  */
 import { SvcError } from "./error.ts";
@@ -8,24 +8,24 @@ import { withRetries } from "./patience.ts";
 import { type RouteInit, toError } from "./request.ts";
 
 export interface UploadOptions {
-  /** What it is called. (Default: the file's own name, else "file") */
+  /** The file's name. (Default: its own name, else "file") */
   name?: string;
   /** (Default: "private") */
   visibility?: "private" | "public";
-  /** Goes on with an upload that was begun earlier, also by another page. (Default: a new one) */
+  /** Continues an upload that was begun earlier, also by another page. (Default: a new upload) */
   id?: string;
-  /** Told the upload's id as soon as there is one: what `id` takes later. */
+  /** Gets the upload's id as soon as it is known; pass it as `id` later. */
   onStart?: (id: string) => void;
-  /** Told after every piece, in bytes. */
+  /** Called after every piece, in bytes. */
   onProgress?: (progress: UploadProgress) => void;
-  /** Ends sending; what has arrived waits a day for the rest. The upload then rejects with the signal's reason. */
+  /** Stops sending; the service keeps the received bytes for a day. The upload rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Tries after the first one without a byte more, half a minute and longer together. (Default: 8) */
+  /** Retries without progress, half a minute and longer in all. (Default: 8) */
   retries?: number;
 }
 
 export interface UploadProgress {
-  /** What the service has. */
+  /** The bytes that the service has. */
   sent: number;
   size: number;
 }
@@ -35,7 +35,7 @@ type Fetch = (path: string, init: RouteInit) => Promise<Response>;
 const path = "/api/storage/uploads";
 const tus = { "tus-resumable": "1.0.0" };
 
-/** In bytes. A piece should take about a second: then progress is seen, and little is sent twice. */
+/** In bytes. A piece should take about a second, so that progress is visible and little is sent twice. */
 const [smallest, largest] = [256 * 1024, 16 * 1024 * 1024];
 
 export async function upload(fetch: Fetch, file: Blob, options: UploadOptions = {}): Promise<{ id: string }> {
@@ -56,7 +56,7 @@ export async function upload(fetch: Fetch, file: Blob, options: UploadOptions = 
   let piece = smallest;
   while (offset !== file.size) {
     offset = await persist(async () => {
-      // Known from the last answer, or asked for: after a failure nobody knows how much arrived.
+      // From the last answer, or requested: after a failure it is unknown how much arrived.
       const from = offset ?? (await askOffset(send, id, file.size));
       offset = undefined;
       onProgress({ sent: from, size: file.size });
@@ -74,7 +74,7 @@ export async function upload(fetch: Fetch, file: Blob, options: UploadOptions = 
   return { id };
 }
 
-/** By its members: a Blob of another window, or of a library for one, is none of this window's class. */
+/** Checks the members: a Blob of another window or of a library is not an instance of this window's class. */
 function checkFile(file: Partial<Blob> | null | undefined): void {
   if (typeof file?.size === "number" && typeof file.slice === "function") return;
   const what =
@@ -84,7 +84,7 @@ function checkFile(file: Partial<Blob> | null | undefined): void {
   );
 }
 
-/** Gives an upload up, and what has arrived of it. One that is finished, or unknown, is left as it is. */
+/** Cancels an upload and removes its received bytes. A finished or unknown upload does not change. */
 export async function cancelUpload(fetch: Fetch, id: string): Promise<void> {
   const response = await fetch(`${path}/${id}`, { method: "DELETE", headers: tus });
   if (!response.ok && response.status !== 404) await fail(response);
@@ -128,7 +128,7 @@ async function fail(response: Response): Promise<never> {
   throw toError(response, text);
 }
 
-/** What a second look mends: another request came first, or the last answer took too long. */
+/** Failures that a new look at the upload resolves: another request came first, or the last answer took too long. */
 function passing(error: unknown): never {
   const isPassing = error instanceof SvcError && (error.code === "TIMEOUT" || error.code === "CONFLICT");
   throw isPassing ? new SvcError("UNAVAILABLE", error.message, { status: error.status, cause: error }) : error;

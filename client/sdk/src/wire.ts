@@ -1,6 +1,6 @@
 /**
- * What JSON cannot say, it says beside: `{ json, meta }`, where each entry of meta is a type's code and the path to the
- * value. With files, `maps` holds the path of each. Source: https://orpc.dev/docs/advanced/rpc-protocol
+ * Encodes values that JSON does not have: `{ json, meta }`, where each entry of meta is a type's code and the path of
+ * the value. With files, `maps` has the path of each. Source: https://orpc.dev/docs/advanced/rpc-protocol
  */
 
 /** The codes of the protocol, in its order. */
@@ -11,7 +11,7 @@ type Path = (string | number)[];
 export interface Encoded {
   json: unknown;
   meta: [number, ...Path][];
-  /** Where the files were; each is a part of a multipart body. */
+  /** The paths of the files; each file is a part of a multipart body. */
   maps: Path[];
   files: Blob[];
 }
@@ -23,7 +23,7 @@ export function encode(value: unknown): Encoded {
 }
 
 function write(value: unknown, path: Path, out: Encoded): unknown {
-  /** Notes the type after what is inside, so that a reader restores from the inside out. */
+  /** Records the type after those of inner values, so that a reader restores from the inside out. */
   const as = (code: number, json: unknown) => {
     out.meta.push([code, ...path]);
     return json;
@@ -52,14 +52,14 @@ function write(value: unknown, path: Path, out: Encoded): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, write(item, [...path, key], out)]));
 }
 
-/** Bytes have no code of their own: they travel as generated CRUD takes them. */
+/** Bytes have no code in the protocol: they are sent in the form that generated CRUD accepts. */
 function toBase64(bytes: Uint8Array): string {
   let text = "";
   for (const byte of bytes) text += String.fromCharCode(byte);
   return btoa(text);
 }
 
-/** @throws TypeError when meta does not fit the value */
+/** @throws TypeError if meta does not fit the value */
 export function decode({ json, meta = [] }: { json?: unknown; meta?: unknown }): unknown {
   const holder = { json };
   if (!Array.isArray(meta)) throw new TypeError("meta is not a list");
@@ -73,7 +73,7 @@ export function decode({ json, meta = [] }: { json?: unknown; meta?: unknown }):
   return holder.json;
 }
 
-/** Inherited members are none: a path through `__proto__` leads nowhere. */
+/** Only own members count, so a path through `__proto__` is refused. */
 function own(value: unknown, key: string | number): unknown {
   if (typeof value === "object" && value !== null && Object.hasOwn(value, key)) return Reflect.get(value, key);
   throw new TypeError(`meta names "${key}", which is not there`);

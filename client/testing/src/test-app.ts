@@ -34,7 +34,6 @@ export interface TestAppOptions<Api extends Operations> {
   /**
    * Environment variables of the application, such as AUTHLIB_URL. The process's own are ignored, so that a test
    * behaves the same everywhere. (Default: none)
-   * same everywhere. (Default: none)
    */
   env?: Readonly<Record<string, string>>;
   /** Limits under test. Limits on sign-ins and requests are off otherwise. */

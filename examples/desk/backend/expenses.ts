@@ -1,6 +1,6 @@
 /**
  * Expenses: a workflow per expense, which decides on small sums by itself and waits days for a colleague on others. No
- * process is held meanwhile, and its timeline is on the page of whoever filed it.
+ * process is held meanwhile, and its timeline is on the page of the user who filed it.
  */
 import { SvcError, v, type WorkflowContext, workflow } from "@svc/core";
 import { eq } from "drizzle-orm";
@@ -17,7 +17,7 @@ interface Decision {
   by: string;
 }
 
-/** Acts as whoever filed the expense; a colleague's decision comes as an event. */
+/** Acts as the user who filed the expense; a colleague's decision arrives as an event. */
 export const approve = workflow("expenses.approve", {
   args: { id: v.number(), cents: v.number() },
   handler: async (wf, { id, cents }) => {

@@ -46,7 +46,7 @@ export const remind = procedure.mutation
     return { job: await ctx.scheduler.runAfter(input.minutes * 60_000, "tasks.nag", { id: task.id }) };
   });
 
-/** Runs as whoever asked to be reminded: the policies apply, and every window of theirs shows the change. */
+/** Runs as the user who scheduled it: the policies apply, and every window of this user shows the change. */
 export const nag = procedure.internal
   .name("tasks.nag")
   .input(v.object({ id: v.number() }))

@@ -14,7 +14,8 @@ export function App() {
   const main = useRef<HTMLElement>(null);
   const shown = useRef(section);
 
-  // Whoever went elsewhere hears where they are, and reads from the top: the page was not loaded anew, so nobody else says it.
+  // After a navigation, screen readers announce the section and read from the top. The page was not loaded again, so the
+  // browser does not do this.
   useEffect(() => {
     document.title = `${section.name} · Desk`;
     if (shown.current === section) return;

@@ -23,7 +23,7 @@ interface OpenSection extends Entry {
   Panel: ComponentType<{ user: User | null }>;
   isPrivate?: false;
 }
-/** Shown to whoever is signed in; the others are asked to. */
+/** Shown to signed-in users; others are asked to sign in. */
 interface PrivateSection extends Entry {
   Panel: ComponentType<{ user: User }>;
   isPrivate: true;

@@ -1,4 +1,4 @@
-/** The page: signs in, and shows the notes of whoever is signed in. */
+/** The page: signs in, and shows the notes of the signed-in user. */
 import { createAuthClient, createSvcClient, SvcError } from "@svc/client";
 import { api } from "./svc/api.ts";
 
@@ -20,7 +20,7 @@ async function attempt(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Ends what follows the notes of whoever was signed in before. */
+/** Stops watching the notes of the previous user. */
 let stop = () => {};
 
 function show(): void {
@@ -30,7 +30,7 @@ function show(): void {
   element("who").textContent = user ? `Signed in as ${user.email}.` : "";
   stop();
   if (!user) return;
-  // Called now, and after every change, whoever makes it.
+  // Called now, and after every change by any client.
   stop = client.watch(api.notes.list, { limit: 100 }, ({ data }) => {
     element("notes").replaceChildren(
       ...data.map(({ id, text, done }) => {

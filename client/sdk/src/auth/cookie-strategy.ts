@@ -1,5 +1,5 @@
 /**
- * Cookie mode: the browser holds the session where scripts cannot see it, and sends it along by itself.
+ * Cookie mode: the browser stores the session where scripts cannot read it, and sends it with each request.
  * Next hop: none; the server decides about every call.
  */
 import { SvcError } from "../error.ts";
@@ -7,7 +7,7 @@ import { toUser, type User } from "./state.ts";
 import type { Strategy, StrategyParts } from "./strategy.ts";
 
 export function cookieStrategy({ state, request }: StrategyParts, socialUrl: string): Strategy {
-  /** Counts sign-ins and sign-outs: what was asked before one must not change what came after. */
+  /** Counts sign-ins and sign-outs: an answer to an earlier request must not change the later state. */
   let era = 0;
 
   const enter = (answer: unknown): User => {
@@ -22,7 +22,7 @@ export function cookieStrategy({ state, request }: StrategyParts, socialUrl: str
     signUp: async (email, password, name) =>
       enter(await request("/sign-up/email", { json: { email, password, name } })),
     async signOut() {
-      // Only the server can remove the cookie: who is told that this failed is still signed in.
+      // Only the server can remove the cookie: if this fails, the user is still signed in.
       await request("/sign-out");
       era++;
       state.set(null, null);
@@ -47,7 +47,7 @@ export function cookieStrategy({ state, request }: StrategyParts, socialUrl: str
       `${socialUrl}?${new URLSearchParams({ provider, callbackURL, oauthReturnMode: "cookie" })}`,
     credentials: async () => ({ credentials: "include" }),
     refused() {
-      // The cookie is missing or over. What is shown follows; the call itself cannot be saved.
+      // The cookie is missing or expired. The state is cleared; the call itself still fails.
       era++;
       state.set(null, null);
       return false;

@@ -1,5 +1,6 @@
 /**
- * `createAuthClient`: signing in and out, in token mode, in cookie mode, or through a bridge on the frontend's own server.
+ * `createAuthClient`: signing in and out, in token mode, in cookie mode, or through a bridge on the frontend's own
+ * server.
  * Next hop: `token-strategy.ts`, `cookie-strategy.ts`.
  */
 import { SvcError } from "../error.ts";
@@ -17,9 +18,9 @@ export interface AuthClientOptions {
   strategy?: { kind: "token"; sessionTokenStorage?: "local" | "memory" } | { kind: "cookie" };
   /** Token mode: where the session token stays; with `memory` a reload signs out. In `strategy` too. (Default: "local") */
   sessionTokenStorage?: "local" | "memory";
-  /** Token mode: a session that is open already, as for a test or a script. `restore()` fetches whose it is. */
+  /** Token mode: the token of an existing session, for a test or a script. `restore()` fetches its user. */
   sessionToken?: string;
-  /** Token mode by way of the frontend's own server, which keeps the session token in a sealed cookie. */
+  /** Token mode through the frontend's own server, which stores the session token in a sealed cookie. */
   authBridge?: {
     /** Where the bridge's handlers are. (Default: "/api/auth") */
     basePath?: string;
@@ -32,24 +33,24 @@ export interface AuthClientOptions {
   fetch?: typeof globalThis.fetch;
 }
 
-/** Signs in and out, and tells who is signed in. */
+/** Signs in and out, and returns the signed-in user. */
 export interface AuthClient {
   /** @throws SvcError INVALID_CREDENTIALS, VALIDATION_FAILED, RATE_LIMITED, NETWORK_ERROR */
   signIn(email: string, password: string): Promise<User>;
   /** @throws SvcError EMAIL_TAKEN, VALIDATION_FAILED, RATE_LIMITED, NETWORK_ERROR */
   signUp(email: string, password: string, name: string): Promise<User>;
-  /** Token mode forgets the session even when the service cannot be told; cookie mode cannot. */
+  /** Token mode deletes the session locally even if the service cannot be reached; cookie mode cannot. */
   signOut(): Promise<void>;
-  /** Leaves the page for the provider's. @param options.callbackURL where it comes back to, on a listed origin */
+  /** Redirects to the provider. @param options.callbackURL the page to return to, on a listed origin */
   signInSocial(provider: "google", options?: { callbackURL?: string }): Promise<void>;
   /**
-   * Completes a social sign-in on the callback page. Called again on the same page, it gives the same end.
+   * Completes a social sign-in on the callback page. Called again on the same page, it gives the same result.
    *
    * @param code token mode: the query parameter `code` (Default: that of the page's URL)
-   * @throws SvcError FORBIDDEN when the page says that it failed, or the sign-in was not begun in this browser
+   * @throws SvcError FORBIDDEN if the page has an `error`, or the sign-in was not begun in this browser
    */
   completeSocialSignIn(code?: string): Promise<User>;
-  /** Asks the service who is signed in, as after a reload. Resolves to null when nobody is. */
+  /** Asks the service for the signed-in user, for example after a reload. Resolves to null if there is none. */
   restore(): Promise<User | null>;
   getState(): AuthState;
   /** Calls back after every change of the state. @returns a function that ends it */
@@ -64,7 +65,7 @@ export interface AuthClient {
  * Makes the client of the authentication endpoints.
  *
  * @param baseUrl the service's origin, for example https://api.example.com; "" is the page's own
- * @throws TypeError without a baseUrl, or for a strategy that there is not
+ * @throws TypeError without a baseUrl, or for an unknown strategy
  * @example
  * const auth = createAuthClient("http://localhost:4000");
  * await auth.signIn("ann@example.com", "correct horse");
@@ -72,7 +73,7 @@ export interface AuthClient {
 export function createAuthClient(baseUrl: string, options: AuthClientOptions = {}): AuthClient {
   const { authBridge: bridge, timeoutMs = 30_000 } = options;
   const kind = options.strategy ? options.strategy.kind : "token";
-  // A mistyped one must not leave a session token in the page's storage.
+  // A mistyped strategy must not put a session token into the page's storage.
   if (kind !== "token" && kind !== "cookie") throw new TypeError('strategy is { kind: "token" } or { kind: "cookie" }');
   const byCookie = kind === "cookie";
   const base = baseOf(baseUrl);
@@ -106,7 +107,7 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
         endpoints: { ...(bridge ? bridged : direct), social },
         storage,
       });
-  // A page that was reloaded has the cookie but not the user. Failing is no harm: every call asks the server again.
+  // A reloaded page has the cookie but not the user. A failure is harmless, because the server checks every call.
   if (byCookie && typeof document !== "undefined") strategy.restore().catch(() => {});
 
   const here = () => globalThis.location as Location | undefined;
@@ -119,7 +120,7 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
     const query = new URLSearchParams(search);
     if (here() && !byCookie) flow.requireBegun(query);
     const failure = query.get("error");
-    // Whoever was signed in before is not who has just tried to.
+    // A user who was signed in before is not the user of this failed sign-in.
     if (code === undefined && failure !== null) {
       const why = /^[a-z_]{1,40}$/.test(failure) ? failure : "provider_error";
       throw new SvcError("FORBIDDEN", `The sign-in failed: ${why}.`, {
@@ -139,12 +140,12 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
       if (!location) throw new SvcError("BAD_REQUEST", "Social sign-in begins in a browser.");
       const target = callbackURL ?? bridge?.oauthCallbackPath ?? (bridge ? "/auth/callback" : location.href);
       const callback = new URL(target, location.href);
-      // In cookie mode the service itself binds it to this browser.
+      // In cookie mode the service itself binds the sign-in to this browser.
       location.assign(strategy.socialUrl(provider, byCookie ? callback.href : flow.begin(callback)));
     },
     completeSocialSignIn(code) {
       const search = here()?.search ?? "";
-      // React runs effects twice while developing: the code is good for one exchange, and both want its end.
+      // React runs effects twice in development: the code works once, and both calls need the result.
       const key = `${search} ${code}`;
       if (completing?.key === key) return completing.end;
       const end = complete(code, search);
@@ -161,7 +162,7 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
   };
 }
 
-/** Called as a method, a browser's fetch refuses to run. */
+/** A browser's fetch throws if it is called as a method. */
 export function fetchOf({ fetch }: { fetch?: typeof globalThis.fetch | undefined }): typeof globalThis.fetch {
   return fetch ?? ((input, init) => globalThis.fetch(input, init));
 }

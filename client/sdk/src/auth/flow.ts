@@ -1,6 +1,7 @@
 /**
- * Binds a social sign-in to the browser that began it. A code in an address signs in every visitor who opens it: without this,
- * somebody could send a link with a code of theirs, and its visitor would go on working in their account.
+ * Binds a social sign-in to the browser that began it. A code in a URL signs in every visitor who opens the URL.
+ * Without this check, an attacker could send a link with a code of the attacker's account, and the visitor would work
+ * in that account.
  */
 import { SvcError } from "../error.ts";
 import type { SessionStorage } from "./storage.ts";
@@ -15,7 +16,7 @@ export class Flow {
     this.#storage = storage;
   }
 
-  /** @returns the callback URL with a mark that this browser remembers */
+  /** @returns the callback URL with a mark that this browser stores */
   begin(callback: URL): string {
     const mark = crypto.randomUUID();
     this.#storage.setItem(key, mark);
@@ -23,7 +24,7 @@ export class Flow {
     return callback.href;
   }
 
-  /** @throws SvcError FORBIDDEN when the page was not reached by a sign-in that began here */
+  /** @throws SvcError FORBIDDEN if the sign-in was not begun in this browser */
   requireBegun(query: URLSearchParams): void {
     const begun = this.#storage.getItem(key);
     this.#storage.removeItem(key);

@@ -1,4 +1,4 @@
-/** Who is signed in, for everybody who wants to know when that changes. */
+/** The signed-in user, with subscriptions to changes. */
 import { SvcError } from "../error.ts";
 
 export interface User {
@@ -14,7 +14,7 @@ export interface AuthState {
   readonly isAuthenticated: boolean;
 }
 
-/** Holds the state. Its object changes exactly when its content does, as React's `useSyncExternalStore` wants it. */
+/** Holds the state. Its object changes exactly when its content does, as React's `useSyncExternalStore` requires. */
 export class StateStore {
   #state: AuthState = { token: null, user: null, isAuthenticated: false };
   readonly #listeners = new Set<() => void>();
@@ -38,7 +38,7 @@ export class StateStore {
 const sameUser = (a: User | null, b: User | null) =>
   a === b || (a !== null && b !== null && a.id === b.id && a.email === b.email && a.name === b.name);
 
-/** The user of an answer, and nothing else of it. @throws SvcError INVALID_ANSWER when there is none */
+/** Only the user of an answer. @throws SvcError INVALID_ANSWER if it has none */
 export function toUser(value: unknown): User {
   const { id, email, name } = (value ?? {}) as Partial<User>;
   if (typeof id === "string" && typeof email === "string" && typeof name === "string") return { id, email, name };

@@ -1,4 +1,4 @@
-/** Where the session token and the user stay while the page is reloaded. */
+/** Storage for the session token and the user, for reloads of the page. */
 
 /** A part of the browser's `Storage`. */
 export interface SessionStorage {
@@ -10,7 +10,7 @@ export interface SessionStorage {
 export const sessionKey = "svc.session";
 export const userKey = "svc.user";
 
-/** Forgets with the page. */
+/** Lost when the page is closed or reloaded. */
 export function memoryStorage(): SessionStorage {
   const items = new Map<string, string>();
   return {
@@ -20,7 +20,7 @@ export function memoryStorage(): SessionStorage {
   };
 }
 
-/** The browser's localStorage; memory where there is none, or where the browser forbids it. */
+/** The browser's localStorage; memory if there is none, or if the browser forbids it. */
 export function localStorageOrMemory(): SessionStorage {
   try {
     const { localStorage } = globalThis;

@@ -1,8 +1,8 @@
-/** What a way of being signed in has to offer, and what all of them are given. */
+/** The interface of the sign-in strategies, and their common settings. */
 import type { RequestOptions } from "../request.ts";
 import type { StateStore, User } from "./state.ts";
 
-/** What a call takes along. */
+/** Credentials of a call. */
 export type Credentials = Pick<RequestOptions, "headers" | "credentials">;
 
 /** One of `token-strategy.ts`, `cookie-strategy.ts`. */
@@ -10,12 +10,12 @@ export interface Strategy {
   signIn(email: string, password: string): Promise<User>;
   signUp(email: string, password: string, name: string): Promise<User>;
   signOut(): Promise<void>;
-  /** Finds out who is signed in, after a reload. */
+  /** Finds the signed-in user after a reload. */
   restore(): Promise<User | null>;
   completeSocialSignIn(code: string | undefined): Promise<User>;
-  /** Where a browser begins a social sign-in. */
+  /** The URL at which a browser begins a social sign-in. */
   socialUrl(provider: string, callbackURL: string): string;
-  /** What calls take along; refreshes what has expired. */
+  /** Credentials for calls; refreshes expired ones. */
   credentials(signal: AbortSignal): Promise<Credentials>;
   /** A call was answered 401. @returns whether it is worth repeating with fresh credentials */
   refused(used: Credentials): boolean;
@@ -23,7 +23,7 @@ export interface Strategy {
   close(): void;
 }
 
-/** A request to the authentication endpoints, with a deadline of its own. */
+/** A request to the authentication endpoints, with its own timeout. */
 export type AuthRequest = (path: string, options?: Partial<RequestOptions> & { json?: object }) => Promise<unknown>;
 
 export interface StrategyParts {

@@ -1,6 +1,6 @@
 /**
  * Token mode: a JWT in memory, five minutes long, and a session token that fetches the next one. With a bridge, the
- * session token stays in a cookie of the frontend's own server, and this never sees it.
+ * session token stays in a cookie of the frontend's own server, and this code never gets it.
  * Next hop: `token-source.ts`, direct or by bridge.
  */
 import { SvcError } from "../error.ts";
@@ -8,19 +8,19 @@ import { toUser, type User } from "./state.ts";
 import { type SessionStorage, sessionKey, userKey } from "./storage.ts";
 import type { Credentials, Strategy, StrategyParts } from "./strategy.ts";
 
-/** In milliseconds: a JWT is renewed this long before its end, for the way to the service takes time too. */
+/** In milliseconds: a JWT is renewed this long before its end, because requests take time. */
 const margin = 20_000;
 
-/** The endpoints, as the direct and the bridged client reach them. */
+/** The endpoints, for direct and for bridged clients. */
 export interface TokenEndpoints {
   signIn: string;
   signUp: string;
   signOut: string;
   token: string;
   exchange: string;
-  /** Who is signed in. */
+  /** The signed-in user. */
   me: string;
-  /** Whether a session token is ours to keep and send. */
+  /** Whether this client stores and sends the session token. */
   holdsSession: boolean;
   social: string;
 }
@@ -36,7 +36,7 @@ interface Jwt {
   expiresAt: number;
 }
 
-/** What the endpoints answer. */
+/** Answers of the endpoints. */
 interface TokenAnswer {
   user?: unknown;
   sessionToken?: unknown;
@@ -46,9 +46,9 @@ interface TokenAnswer {
 export function tokenStrategy({ state, request, endpoints, storage }: TokenParts): Strategy {
   let jwt: Jwt | null = null;
   let refreshing: { era: number; end: Promise<void> } | undefined;
-  /** Counts sign-ins and sign-outs: what was asked before one must not change what came after. */
+  /** Counts sign-ins and sign-outs: an answer to an earlier request must not change the later state. */
   let era = 0;
-  /** With a bridge nothing here tells whether there is a session; asking once does. */
+  /** With a bridge, only a request can tell whether a session exists; one is enough. */
   let mayHaveSession = !endpoints.holdsSession || storage.getItem(sessionKey) !== null;
 
   const show = (user: User | null) => state.set(user, user ? (jwt?.token ?? null) : null);
@@ -78,7 +78,7 @@ export function tokenStrategy({ state, request, endpoints, storage }: TokenParts
     return session ? { authorization: `Bearer ${session}` } : {};
   };
 
-  /** One refresh at a time, whoever needs it; they share its end, and none of them can stop it for the others. */
+  /** One refresh at a time for all waiting calls. They share its result, and none of them can cancel it for the others. */
   function refresh(): Promise<void> {
     if (refreshing?.era === era) return refreshing.end;
     const end = fetchJwt().finally(() => {
@@ -93,7 +93,7 @@ export function tokenStrategy({ state, request, endpoints, storage }: TokenParts
     try {
       const answer = (await request(endpoints.token, { headers: sessionHeader() })) as TokenAnswer;
       if (begun !== era) return;
-      // The service's secrets have been renewed: the old signature will not be believed for ever.
+      // The service has a new secret: the old signature will become invalid.
       if (endpoints.holdsSession && typeof answer.sessionToken === "string") {
         storage.setItem(sessionKey, answer.sessionToken);
       }
@@ -101,7 +101,7 @@ export function tokenStrategy({ state, request, endpoints, storage }: TokenParts
       show(state.get().user ?? storedUser(storage));
     } catch (error) {
       if (begun !== era) return;
-      // Over for good. Anything else, such as no network, says nothing about the session.
+      // The session has ended. Other failures, such as no network, say nothing about it.
       if (error instanceof SvcError && error.status === 401) return leave();
       throw error;
     }
@@ -111,7 +111,7 @@ export function tokenStrategy({ state, request, endpoints, storage }: TokenParts
   if (restored && mayHaveSession) show(restored);
   const stopListening = endpoints.holdsSession ? followOtherTabs() : () => {};
 
-  /** Signing in or out in one tab does so in all. */
+  /** A sign-in or sign-out in one tab applies to all tabs. */
   function followOtherTabs(): () => void {
     const target = globalThis as Partial<Pick<Window, "addEventListener" | "removeEventListener">>;
     const changed = (event: StorageEvent) => {
@@ -184,7 +184,7 @@ function storedUser(storage: SessionStorage): User | null {
   }
 }
 
-/** By how long it lasts, not by when it ends: clocks of clients are wrong. @throws SvcError INVALID_ANSWER */
+/** Uses the lifetime and not the end time, because clocks of clients are wrong. @throws SvcError INVALID_ANSWER */
 function toJwt(token: unknown): Jwt {
   try {
     const [, payload = ""] = (token as string).split(".");
@@ -196,7 +196,7 @@ function toJwt(token: unknown): Jwt {
   throw new SvcError("INVALID_ANSWER", "The answer holds no token.");
 }
 
-/** Waits for something shared, for as long as this call may wait. */
+/** Waits for a shared promise until this call's own timeout. */
 function orAbort<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

@@ -140,7 +140,7 @@ export class Connection {
     });
   }
 
-  /** Some lists are watched with a grant only. It does not last: whoever goes on watching is asked for another. */
+  /** Some lists can be watched only with a grant. It expires: a client that continues to watch requests another. */
   async #askForGrant(key: string): Promise<void> {
     const era = this.#era;
     const at = key.indexOf("::");

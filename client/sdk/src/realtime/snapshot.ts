@@ -14,7 +14,7 @@ export class Snapshot {
     this.#running = new Set(running ? running.split(",") : []);
   }
 
-  /** Whether what a transaction changed is in it. */
+  /** Whether it includes the changes of a transaction. */
   sees(xid: string): boolean {
     const id = BigInt(xid);
     return id < this.#from || (id < this.#until && !this.#running.has(xid));

@@ -1,5 +1,5 @@
 /**
- * What a client watches: one query for all who watch the same, asked anew when somebody else signs in.
+ * The watched queries of a client: one for all watchers of the same query, fetched again when another user signs in.
  * Next hop: `watched-query.ts`.
  */
 import type { AuthClient } from "../auth/create-auth-client.ts";
@@ -13,7 +13,7 @@ import { type Seen, WatchedQuery } from "./watched-query.ts";
 interface WatchedQueriesOptions {
   connection: Connection;
   auth: AuthClient | undefined;
-  /** For each fetch with all its tries. */
+  /** The timeout of each fetch with all its tries. */
   timeoutMs: number;
   /** Sends a body with the caller's credentials. */
   send: (body: string | FormData, operation: Operation, signal: AbortSignal) => Promise<unknown>;
@@ -36,7 +36,7 @@ export class WatchedQueries {
     });
   }
 
-  /** The one that is watched already, or a new one. */
+  /** The existing watched query, or a new one. */
   of(operation: Query, args: unknown): WatchedQuery {
     const key = operationKey(operation, args);
     const known = this.#queries.get(key);

@@ -4,7 +4,7 @@
  */
 import { SvcError } from "../error.ts";
 
-/** What the backend answered; its refusals are handed on as they are. */
+/** The backend's answer; its refusals are passed on unchanged. */
 export interface BackendAnswer {
   status: number;
   body: Record<string, unknown>;
@@ -19,12 +19,12 @@ export interface BackendCall {
 
 export type Backend = (call: BackendCall) => Promise<BackendAnswer>;
 
-/** In milliseconds. Somebody waits in front of a form. */
+/** In milliseconds. A user waits for a form meanwhile. */
 const patience = 20_000;
 
 /** @param baseUrl the backend's origin, without a slash at the end */
 export function createBackend(baseUrl: string): Backend {
-  /** @throws SvcError UNAVAILABLE when there is no answer, or none of the service's */
+  /** @throws SvcError UNAVAILABLE if there is no answer, or it is not from the service */
   return async ({ path, headers, body }) => {
     let response: Response;
     let text: string;
@@ -34,7 +34,7 @@ export function createBackend(baseUrl: string): Backend {
         headers: { ...headers, ...(body && { "content-type": "application/json" }) },
         ...(body && { body }),
         cache: "no-store",
-        // A session token follows nobody to another address.
+        // Never follow redirects: they could lead the session token to another host.
         redirect: "manual",
         signal: AbortSignal.timeout(patience),
       });

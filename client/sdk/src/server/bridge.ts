@@ -1,7 +1,7 @@
 /**
- * The bridge: authentication endpoints on the frontend's own server, for a backend on another host. The browser gets the
- * JWT; the session token stays in a sealed cookie of the frontend's, which no script and no other host sees.
- * Next hop: `guard.ts` who may ask, `backend.ts` who is asked, `sealed-session.ts` what is kept.
+ * The bridge: authentication endpoints on the frontend's own server, for a backend on another host. The browser gets
+ * the JWT. The session token stays in a sealed cookie of the frontend, which no script and no other host can read.
+ * Next hop: `guard.ts` for allowed requests, `backend.ts` for calls, `sealed-session.ts` for the cookie.
  */
 import { toUser, type User } from "../auth/state.ts";
 import { SvcError } from "../error.ts";
@@ -21,35 +21,35 @@ export interface BridgeOptions {
   /** The backend's origin, as this server reaches it, for example https://api.example.com */
   baseUrl: string;
   session: BridgeSessionOptions;
-  /** The frontend's own origins. Name them when a proxy stands in front. (Default: that of the request's URL) */
+  /** The frontend's own origins. Name them behind a proxy. (Default: the origin of the request's URL) */
   origin?: string | readonly string[];
   /** Where the handlers are mounted. (Default: "/api/auth") */
   basePath?: string;
   /** The page that completes a social sign-in. (Default: "/auth/callback") */
   oauthCallbackPath?: string;
-  /** Tells the backend who asks. (Default: its limits count all visitors together, as this server) */
+  /** Sends the visitor's address to the backend. (Default: its limits count all visitors as this server) */
   clientAddress?: ClientAddressOptions;
 }
 
-/** For a route of everything below `basePath`. Neither needs `this`. */
+/** For a route that matches everything below `basePath`. Neither handler uses `this`. */
 export interface BridgeHandlers {
   GET: (request: Request) => Promise<Response>;
   POST: (request: Request) => Promise<Response>;
 }
 
-/** A request on its way through the bridge. */
+/** A request to the bridge. */
 interface Visit {
   request: Request;
-  /** Of the frontend, as the browser knows it. */
+  /** The frontend's origin, as the browser knows it. */
   origin: string;
-  /** Whether the cookie is that of https. */
+  /** Whether the cookie is the one for https. */
   secure: boolean;
 }
 
 /**
  * Makes the handlers of the bridge.
  *
- * @throws TypeError for options that can only be a mistake
+ * @throws TypeError for invalid options
  * @example
  * export const { GET, POST } = createSvcAuthBridgeHandlers({
  *   baseUrl: "https://api.example.com", session: { password: process.env.BRIDGE_PASSWORD },
@@ -77,17 +77,17 @@ export function createSvcAuthBridgeHandlers(options: BridgeOptions): BridgeHandl
   };
   const clear = ({ secure }: Visit) => setCookie(nameOf(settings, secure), "", 0, secure);
 
-  /** Asks the backend in the name of the browser. */
+  /** Calls the backend on behalf of the browser. */
   const ask = async ({ request }: Visit, { headers, ...call }: BackendCall) => {
     const known = { ...browserOf(request), ...headers };
     const handed = await handAddress(request, { ...call, headers: known });
     return backend({ ...call, headers: { ...known, ...handed } });
   };
 
-  /** Sign-in of any kind: the backend's three become two and a cookie. */
+  /** Any sign-in: the session token of the backend's answer goes into the cookie, user and JWT to the browser. */
   async function enter(path: "/sign-in" | "/sign-up" | "/oauth/exchange", at: Visit): Promise<Response> {
     const body = await readJsonText(at.request);
-    // A one-time code is bound to the page's origin, and that is ours.
+    // A one-time code is bound to the page's origin, which is the frontend's.
     const headers: Record<string, string> = path === "/oauth/exchange" ? { origin: at.origin } : {};
     const given = await ask(at, { path, headers, body });
     if (given.status >= 400) return handOn(given);
@@ -106,7 +106,7 @@ export function createSvcAuthBridgeHandlers(options: BridgeOptions): BridgeHandl
     if (given.status >= 400) return handOn(given, given.status === 401 ? clear(at) : undefined);
     const { sessionToken = session.sessionToken, token } = given.body;
     if (typeof sessionToken !== "string" || typeof token !== "string") throw incomplete();
-    // Sealed again on each refresh, so that whoever keeps coming stays signed in; signed anew after a change of secrets.
+    // Sealed again on each refresh, so that active users stay signed in; signed again after a change of secrets.
     return answer(200, { token }, await keep({ user: latest(session.user, token), sessionToken }, at));
   }
 
@@ -119,7 +119,7 @@ export function createSvcAuthBridgeHandlers(options: BridgeOptions): BridgeHandl
       const given = await refreshes.signOut(session.sessionToken, end, isOver);
       return given.status >= 400 ? handOn(given, clear(at)) : answer(200, { success: true }, clear(at));
     } catch (error) {
-      // Here it is over all the same: whoever shares this browser is not signed in.
+      // The session ends in this browser anyway, so that the next user of the browser is not signed in.
       if (error instanceof SvcError) return refusal(signedOutHereOnly(error), clear(at));
       throw error;
     }
@@ -156,7 +156,7 @@ export function createSvcAuthBridgeHandlers(options: BridgeOptions): BridgeHandl
     "/sign-in/social/redirect": toProvider,
   };
 
-  /** The endpoint of a table that a request means. @throws SvcError NOT_FOUND */
+  /** The endpoint for a request, from a table. @throws SvcError NOT_FOUND */
   function endpoint<T>(table: Record<string, T>, request: Request): T {
     const { pathname } = new URL(request.url);
     const path = pathname.startsWith(`${basePath}/`) ? pathname.slice(basePath.length).replace(/\/$/, "") : "";
@@ -206,7 +206,7 @@ const signedOutHereOnly = (cause: SvcError) =>
 
 const bearer = ({ sessionToken }: SealedSession) => ({ authorization: `Bearer ${sessionToken}` });
 
-/** The backend notes with a session which browser it belongs to. */
+/** The backend stores the user agent with the session. */
 function browserOf(request: Request): Record<string, string> {
   const agent = request.headers.get("user-agent");
   return agent ? { "user-agent": agent } : {};

@@ -1,6 +1,6 @@
 /** The headers `Cookie` and `Set-Cookie` (RFC 6265bis), as far as servers that render pages need them. */
 
-/** In characters, of the whole header. Servers refuse longer ones long before. */
+/** In characters, of the whole header. Servers refuse longer headers anyway. */
 const longest = 65_536;
 
 export interface CookiePair {
@@ -8,7 +8,7 @@ export interface CookiePair {
   value: string;
 }
 
-/** The cookies of a header, in its order, as they are written. */
+/** The cookies of a header, in order, undecoded. */
 export function cookiePairs(header: string | null | undefined): CookiePair[] {
   if (typeof header !== "string" || header.length > longest) return [];
   return header.split(";").flatMap((pair) => {
@@ -19,7 +19,7 @@ export function cookiePairs(header: string | null | undefined): CookiePair[] {
   });
 }
 
-/** Its value, or null. Two different values are none: a neighbouring host has set one of them. */
+/** Its value, or null. Two different values give null, because a neighbouring host has set one of them. */
 export function cookieNamed(header: string | null | undefined, name: string): string | null {
   const values = new Set(cookiePairs(header).flatMap((pair) => (pair.name === name ? [pair.value] : [])));
   const [value = null] = values;

@@ -1,5 +1,5 @@
 /**
- * Which requests the bridge listens to: those of the frontend's own pages, small, and in JSON.
+ * Checks requests to the bridge: only small JSON requests of the frontend's own pages are accepted.
  * Next hop: none.
  */
 import { SvcError } from "../error.ts";
@@ -8,10 +8,10 @@ import { SvcError } from "../error.ts";
 const maxBody = 16 * 1024;
 
 /**
- * Cross-site request forgery: the browser adds the cookie, but it also says whose page is asking.
+ * Prevents cross-site request forgery: the browser adds the cookie, but also names the origin of the page.
  *
  * @param own the frontend's origins
- * @returns the one that asks
+ * @returns the origin of the page
  * @throws SvcError FORBIDDEN for other origins, and for a request without one
  */
 export function requireOwnPage(request: Request, own: readonly string[]): string {
@@ -25,7 +25,7 @@ export function requireOwnPage(request: Request, own: readonly string[]): string
 }
 
 /**
- * Reads a body that is handed on as it is.
+ * Reads a body that is passed on unchanged.
  *
  * @throws SvcError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, BAD_REQUEST
  */
@@ -50,7 +50,7 @@ export async function readJsonText(request: Request): Promise<Uint8Array<ArrayBu
   return join(chunks, size);
 }
 
-/** @param isEmpty whether the endpoint takes no body, and then needs no type */
+/** @param isEmpty whether the endpoint takes no body; then no content type is needed */
 export function requireJson(request: Request, isEmpty = false): void {
   const type = request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   if (type === "application/json" || (type === undefined && isEmpty)) return;

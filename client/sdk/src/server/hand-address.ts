@@ -1,6 +1,6 @@
 /**
- * Tells the backend which visitor asks: the address, signed with a secret that bridge and backend share, for this request
- * and for a minute. Without it the backend's limits count all visitors together.
+ * Sends the visitor's address to the backend. It is signed with a secret that bridge and backend share, for this
+ * request and for a minute. Without it the backend's limits count all visitors together.
  * Next hop: `src/http/signed-client-address.ts` of the backend reads it.
  */
 import type { BackendCall } from "./backend.ts";
@@ -10,7 +10,7 @@ export interface ClientAddressOptions {
   secret: string | undefined;
   /**
    * The visitor's IP address, as this server or the proxy in front of it saw it; never one that the visitor may choose.
-   * Nothing, when it is not known.
+   * Return nothing if it is unknown.
    */
   from: (request: Request) => string | null | undefined;
 }
@@ -18,10 +18,10 @@ export interface ClientAddressOptions {
 /** @returns the header for a call, or none */
 export type HandAddress = (request: Request, call: BackendCall) => Promise<Record<string, string>>;
 
-/** In characters, as the backend asks for. */
+/** In characters; the backend requires the same. */
 const shortest = 32;
 
-/** @throws TypeError for what can only be a mistake in the set-up; the message holds no secret */
+/** @throws TypeError for invalid settings; the message contains no secret */
 export function createHandAddress(options: ClientAddressOptions | undefined): HandAddress {
   if (options === undefined) return async () => ({});
   const { secret, from } = options;
@@ -47,7 +47,7 @@ export function createHandAddress(options: ClientAddressOptions | undefined): Ha
   };
 }
 
-/** Some servers tell the port with it, or the interface of an address of one's own link. */
+/** Some servers add the port, or the interface of a link-local address. */
 function bare(text: string): string {
   const [, bracketed, ipv4] = /^\[([^\]]+)\](?::\d+)?$|^([\d.]+):\d+$/.exec(text.trim()) ?? [];
   return (bracketed ?? ipv4 ?? text.trim()).replace(/%.*$/, "");

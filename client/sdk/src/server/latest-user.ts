@@ -1,9 +1,9 @@
-/** A user as the newest JWT tells: names change while people stay signed in. */
+/** The user according to the newest JWT: names change while users stay signed in. */
 import type { User } from "../auth/state.ts";
 
 /**
  * @param known as sealed at the last refresh
- * @param token straight from the backend, hence read without verifying it
+ * @param token comes directly from the backend, so its signature is not verified
  */
 export function latest(known: User, token: string): User {
   try {
@@ -12,7 +12,7 @@ export function latest(known: User, token: string): User {
     const { sub, email, name } = JSON.parse(new TextDecoder().decode(bytes));
     if (sub === known.id && typeof email === "string" && typeof name === "string") return { id: sub, email, name };
   } catch {
-    // What is known stays.
+    // Keep the known user.
   }
   return known;
 }

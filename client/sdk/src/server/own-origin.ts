@@ -3,7 +3,7 @@
 /** Names of a developer's own machine, where there is no https. */
 const thisMachine = /^http:\/\/(localhost|127\.0\.0\.1)(:\d+)?$/;
 
-/** Whether browsers would drop a cookie that is marked as secure. */
+/** Whether browsers would drop a secure cookie. */
 export const isThisMachine = (origin: string): boolean => thisMachine.test(origin);
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Who is signed in, for code that renders a page: the bridge's cookie, opened. The backend is not asked.
+ * Reads the signed-in user from the bridge's cookie, for code that renders a page. Does not call the backend.
  * Next hop: `sealed-session.ts`.
  */
 import type { User } from "../auth/state.ts";
@@ -9,19 +9,19 @@ import { type BridgeSessionOptions, checkSession, nameOf, type SessionSettings }
 
 export interface BridgeSession {
   user: User;
-  /** Seven days' worth of being this user: for calls from server to server, never for a page. */
+  /** Valid for seven days as this user: only for calls from server to server, never send it to a page. */
   sessionToken: string;
 }
 
-/** What frameworks hand out: a request, its headers (Next's `await headers()`), or the text of `Cookie`. */
+/** A request in the forms of frameworks: a request, its headers (Next's `await headers()`), or the text of `Cookie`. */
 export type IncomingRequest = Request | Headers | string | null | undefined;
 
 /**
  * Opens the bridge's cookie.
  *
  * @param session as given to the bridge
- * @returns null without a cookie, and for one that is tampered with, expired, too long, or sealed by somebody else
- * @throws TypeError when `session` is wrong; never because of the request
+ * @returns null without a cookie, and for a cookie that is altered, expired, too long, or sealed with another password
+ * @throws TypeError for an invalid `session`; never because of the request
  * @example
  * const session = await readBridgeSession(await headers(), { password: process.env.BRIDGE_PASSWORD });
  */
@@ -38,7 +38,7 @@ export async function readBridgeSession(
   return null;
 }
 
-/** @param secure whether it is the cookie of https */
+/** @param secure whether it is the cookie for https */
 export async function openCookie(
   header: string | null,
   settings: SessionSettings,

@@ -1,6 +1,6 @@
 /**
- * One refresh at a time for each session. Tabs, retries and rendering ask at the same moment; the backend is asked once,
- * and everybody gets its answer.
+ * One refresh at a time for each session. If tabs, retries and rendering refresh at the same moment, the backend is
+ * called once, and all of them get its answer.
  * Next hop: none.
  */
 
@@ -9,7 +9,7 @@ export class Refreshes<Answer> {
 
   /**
    * @param token  of the session
-   * @param ask    asks the backend
+   * @param ask    calls the backend
    * @param isOver the answer for a session that was signed out meanwhile
    */
   refresh(token: string, ask: () => Promise<Answer>, isOver: Answer): Promise<Answer> {
@@ -19,7 +19,7 @@ export class Refreshes<Answer> {
     return this.#run(token, asked);
   }
 
-  /** A refresh that is still under way, or begins before this ends, must not bring the cookie back. */
+  /** A refresh that still runs, or begins before this ends, must not set the cookie again. */
   async signOut<T>(token: string, end: () => Promise<T>, isOver: Answer): Promise<T> {
     const ended = end();
     await this.#run(

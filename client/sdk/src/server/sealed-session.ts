@@ -1,6 +1,6 @@
 /**
- * What the bridge's cookie holds, sealed by iron-session (encrypted, and signed with a time limit). Whatever is not, bit
- * by bit, a seal of ours is nothing.
+ * The content of the bridge's cookie, sealed by iron-session (encrypted, and signed with a time limit). A value that
+ * differs from our seal in any bit is ignored.
  * Next hop: none.
  */
 import { sealData, unsealData } from "iron-session";
@@ -14,15 +14,15 @@ export interface SealedSession {
 /** In seconds: as long as a session of the service lasts. */
 export const lifetime = 7 * 24 * 60 * 60;
 
-/** iron-session accepts a seal for another minute, for clocks that differ. Seven days are seven days here. */
+/** iron-session accepts a seal for another minute, for clocks that differ. Here it ends after exactly seven days. */
 const ttl = lifetime - 60;
 
-/** In characters. Browsers drop longer cookies, so that there is none of ours. */
+/** In characters. Browsers drop longer cookies, so a longer one is not ours. */
 const longest = 4096;
 
 /**
- * What `sealData` writes. The version at the end and the spare bits of the last character of the signature are not
- * signed, and iron-session would take any.
+ * The form that `sealData` writes. The version at the end and the spare bits of the signature's last character are not
+ * signed, and iron-session would accept any value there.
  */
 const shape =
   /^Fe26\.2\*1\*[0-9a-f]{64}\*[\w-]{22}\*[\w-]+\*[1-9]\d{0,15}\*[0-9a-f]{64}\*[\w-]{42}[AEIMQUYcgkosw048]~2$/;
@@ -30,22 +30,22 @@ const shape =
 /**
  * Seals a session into the value of a cookie.
  *
- * @param cookie the cookie's name: a seal is good under no other, so that one from development, or from another
- *   application with the same password, opens nothing
+ * @param cookie the cookie's name. A seal is valid only under this name, so a seal from development or from another
+ *   application with the same password is refused
  */
 export function seal(session: SealedSession, cookie: string, passwords: readonly string[]): Promise<string> {
   const { user, sessionToken } = session;
   return sealData({ cookie, user, sessionToken }, { password: passwords[0] as string, ttl });
 }
 
-/** @returns null for whatever is no seal of ours, too old, or made for another cookie */
+/** @returns null for anything but our seal, and for one that is too old or made for another cookie */
 export async function unseal(
   value: string,
   cookie: string,
   passwords: readonly string[],
 ): Promise<SealedSession | null> {
   if (value.length > longest || !shape.test(value)) return null;
-  // One by one: ids of passwords would have to stay the same while the list changes.
+  // Tried one by one: password ids would have to stay the same while the list changes.
   for (const password of passwords) {
     const held = await unsealData<Partial<SealedSession> & { cookie?: string }>(value, { password, ttl });
     if (held.cookie === cookie) return toSession(held);

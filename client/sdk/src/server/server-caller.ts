@@ -1,6 +1,6 @@
 /**
- * Calls the backend while a page is rendered, on behalf of exactly one: the browser that asks (cookie mode), the session
- * of the bridge, or nobody.
+ * Calls the backend while a page is rendered: as the browser that requests the page (cookie mode), as the session of
+ * the bridge, or anonymously.
  * Next hop: `../client.ts`, which knows the wire.
  */
 import { type AuthClient, fetchOf } from "../auth/create-auth-client.ts";
@@ -21,23 +21,23 @@ export interface ServerCallerOptions {
   fetch?: typeof globalThis.fetch;
 }
 
-/** As those of `createSvcClient`. */
+/** The same as in `createSvcClient`. */
 export type ServerCalls = Pick<SvcClient, "query" | "mutate">;
 
 export interface ServerCaller {
   /**
-   * As whoever sent this request, in cookie mode: with the service's own cookies of it and no other.
+   * Calls as the sender of this request, in cookie mode: with the request's cookies of the service and no others.
    * Mutations are refused (FORBIDDEN) unless a page of the same origin has sent the request.
    */
   forRequest(request: Request | Headers): ServerCalls;
-  /** As the user of the bridge's session. */
+  /** Calls as the user of the bridge's session. */
   forSession(session: BridgeSession): ServerCalls;
-  /** As nobody, for pages that are kept for everybody (ISR): without credentials, whatever is around. */
+  /** Calls anonymously, for pages that are cached for all visitors (ISR). Never sends credentials. */
   prefetchPublic: SvcClient["query"];
 }
 
 /**
- * Makes the ways of calling a backend from a server. One is enough for the whole process.
+ * Creates a caller of a backend, for servers. One is enough for the whole process.
  *
  * @example
  * const backend = createServerCaller({ baseUrl: "https://api.example.com" });
@@ -56,7 +56,7 @@ export function createServerCaller(options: ServerCallerOptions): ServerCaller {
     forRequest(request) {
       const headers = headersOf(request);
       const cookie = ownCookies(headers.get("cookie"));
-      // The backend takes cookies from its own pages only; that this page is one, `requireOwnPage` has seen.
+      // The backend accepts cookies only from its own pages; `requireOwnPage` has checked that this page is one.
       const { query, mutate } = callWith(cookie ? { cookie, origin } : {});
       const guarded = async (...call: Parameters<typeof mutate>) => {
         requireOwnPage(headers);
@@ -67,12 +67,12 @@ export function createServerCaller(options: ServerCallerOptions): ServerCaller {
     forSession({ sessionToken }) {
       return callWith({ authorization: `Bearer ${sessionToken}` });
     },
-    // Without `cache`: frameworks take "no-store" as a sign that the page is made for one visitor.
+    // Without `cache`: with "no-store" frameworks would treat the page as made for one visitor.
     prefetchPublic: callWith({}, (input, { cache: _, ...init } = {}) => plainFetch(input, init)).query,
   };
 }
 
-/** Stands where a browser's auth client would: the same headers for every call, nothing to refresh, nothing to follow. */
+/** Replaces a browser's auth client: the same headers for every call, without refreshes and notifications. */
 function fixed(headers: Record<string, string>): AuthClient {
   const parts: Pick<AuthClient, "getState" | "subscribe" | "close" | "~svc"> = {
     getState: () => ({ token: null, user: null, isAuthenticated: false }),
@@ -83,15 +83,15 @@ function fixed(headers: Record<string, string>): AuthClient {
   return parts as AuthClient;
 }
 
-/** The service's cookies; those of the frontend and of third parties are none of its business. */
+/** Only the service's cookies, without those of the frontend and of third parties. */
 function ownCookies(header: string | null): string {
   const own = cookiePairs(header).filter(({ name }) => /^(__Secure-)?authlib\.[\w.-]+$/.test(name));
   return own.map(({ name, value }) => `${name}=${value}`).join("; ");
 }
 
 /**
- * Cross-site request forgery: the browser adds the cookies to whatever page's request, and calling on from here hides
- * from the backend whose it was.
+ * Prevents cross-site request forgery. The browser adds cookies to requests of any page, and the backend cannot see
+ * which page sent the request to this server.
  *
  * @throws SvcError FORBIDDEN
  */

@@ -1,5 +1,5 @@
 /**
- * How the bridge's session cookie is called and what it is sealed with, checked once.
+ * Name and passwords of the bridge's session cookie, checked once.
  * Next hop: `sealed-session.ts`.
  */
 
@@ -8,7 +8,7 @@ export interface BridgeSessionOptions {
   password?: string;
   /** Newest first: the first one seals, all of them unseal. Removing one signs out the users whose cookie it sealed last. */
   passwords?: readonly string[];
-  /** Without a prefix; a secure one is called `__Host-…`. (Default: "svc_bridge_session") */
+  /** Without a prefix; a secure cookie gets the prefix `__Host-`. (Default: "svc_bridge_session") */
   cookieName?: string;
   /** Whether browsers send it over https only. (Default: unless the frontend is http://localhost or 127.0.0.1) */
   secure?: boolean;
@@ -21,10 +21,10 @@ export interface SessionSettings {
   secure: boolean | undefined;
 }
 
-/** In characters, which is what iron-session asks for, too. */
+/** In characters; iron-session has the same minimum. */
 const shortestPassword = 32;
 
-/** @throws TypeError for what can only be a mistake in the set-up; the message holds no password */
+/** @throws TypeError for invalid settings; the message contains no password */
 export function checkSession(options: BridgeSessionOptions): SessionSettings {
   const { password, passwords, cookieName = "svc_bridge_session", secure } = options;
   if (password !== undefined && passwords !== undefined) {
@@ -47,7 +47,7 @@ export function checkSession(options: BridgeSessionOptions): SessionSettings {
   return { passwords: all, cookieName, secure };
 }
 
-/** With `__Host-` browsers take it over https, from this very host and for all of it, and from nobody else. */
+/** With `__Host-` browsers accept the cookie only over https, from this host, and for all its paths. */
 export function nameOf({ cookieName }: SessionSettings, secure: boolean): string {
   return secure ? `__Host-${cookieName.replace(/^__(Host|Secure)-/, "")}` : cookieName;
 }

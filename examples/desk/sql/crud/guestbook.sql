@@ -4,6 +4,39 @@
 -- set the caller's identity and role (src/crud/statement.ts), so the table's policies decide about every row.
 -- `svc_request` needs EXECUTE because PostgreSQL checks it before that statement switches the role.
 
+create or replace function svc_crud.guestbook_resource()
+returns jsonb
+language sql
+immutable
+as $$
+  select '{
+  "name": "guestbook",
+  "table": "public.guestbook",
+  "row": "t.id, t.message, t.created_at",
+  "item": "(select row_to_json(item.*) from (select t.id as \"id\", t.message as \"message\", t.created_at as \"createdAt\") as item)",
+  "orderBy": "createdAt",
+  "count": "exact",
+  "columns": {
+    "id": {"name":"id","type":"integer","notNull":true},
+    "message": {"name":"message","type":"text","notNull":true},
+    "createdAt": {"name":"created_at","type":"timestamp with time zone","notNull":true}
+  },
+  "filters": {},
+  "search": [],
+  "fields": [["id","id","t.id"],["message","message","t.message"],["createdAt","created_at","t.created_at"]],
+  "limits": [20,100],
+  "keys": {
+    "id": {"name":"id","type":"integer"}
+  },
+  "relations": {}
+}'::jsonb
+$$;
+
+comment on function svc_crud.guestbook_resource() is
+  'How rows of guestbook are listed, filtered and included. lint:allow function_without_search_path: it is a constant. svc:abc1ce3a68d5ea0f';
+
+grant execute on function svc_crud.guestbook_resource() to svc_request, svc_anonymous, svc_authenticated;
+
 create or replace function svc_crud.guestbook_list(args jsonb)
 returns json
 language plpgsql
@@ -19,22 +52,8 @@ declare
 begin
   -- Anything but the first page in the default order is put together at run time, with its numbers in the text. The plan
   -- below is made once for all values, and PostgreSQL takes an unknown limit or offset for a tenth of the rows.
-  if page > 1 or args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
-    return svc.find_rows('{
-      "name": "guestbook",
-      "table": "public.guestbook",
-      "row": "t.id, t.message, t.created_at",
-      "item": "(select row_to_json(item.*) from (select t.id as \"id\", t.message as \"message\", t.created_at as \"createdAt\") as item)",
-      "orderBy": "createdAt",
-      "count": "exact",
-      "columns": {
-        "id": {"name":"id","type":"integer","notNull":true},
-        "message": {"name":"message","type":"text","notNull":true},
-        "createdAt": {"name":"created_at","type":"timestamp with time zone","notNull":true}
-      },
-      "filters": {},
-      "search": []
-    }' || jsonb_build_object(
+  if page > 1 or args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor', 'include', 'select'] then
+    return svc.find_rows(svc_crud.guestbook_resource() || jsonb_build_object(
       'args', args,
       'pageSize', page_size,
       'page', page
@@ -64,7 +83,7 @@ end
 $$;
 
 comment on function svc_crud.guestbook_list(jsonb) is
-  'A page of guestbook and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:b93deb7ea2606ab8';
+  'A page of guestbook and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor, include, select}. svc:9ab58bf193f38baf';
 
 grant execute on function svc_crud.guestbook_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -96,6 +115,28 @@ comment on function svc_crud.guestbook_get(integer) is
   'One row of guestbook, or null when there is none that the caller may see. svc:0908ba72a270ed42';
 
 grant execute on function svc_crud.guestbook_get(integer) to svc_request, svc_anonymous, svc_authenticated;
+
+create or replace function svc_crud.guestbook_get(row_id integer, args jsonb)
+returns json
+language plpgsql
+stable
+set search_path = ''
+set timezone = 'UTC'
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_variable
+begin
+  return svc.find_row(
+    svc_crud.guestbook_resource(),
+    args || case when row_id is null then '{}' else jsonb_build_object('by', jsonb_build_object('id', row_id)) end
+  );
+end
+$$;
+
+comment on function svc_crud.guestbook_get(integer, jsonb) is
+  'As the plain get of guestbook, with {select, include}, or null as id and {by}. svc:a32759b5f8c02eef';
+
+grant execute on function svc_crud.guestbook_get(integer, jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
 create or replace function svc_crud.guestbook_create(data jsonb)
 returns json

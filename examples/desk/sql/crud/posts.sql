@@ -4,6 +4,42 @@
 -- set the caller's identity and role (src/crud/statement.ts), so the table's policies decide about every row.
 -- `svc_request` needs EXECUTE because PostgreSQL checks it before that statement switches the role.
 
+create or replace function svc_crud.posts_resource()
+returns jsonb
+language sql
+immutable
+as $$
+  select '{
+  "name": "posts",
+  "table": "public.posts",
+  "row": "t.id, t.user_id, t.title, t.body, t.created_at, t.updated_at",
+  "item": "(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.body as \"body\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)",
+  "orderBy": "createdAt",
+  "count": "exact",
+  "columns": {
+    "id": {"name":"id","type":"uuid","notNull":true},
+    "userId": {"name":"user_id","type":"text","notNull":true},
+    "title": {"name":"title","type":"text","notNull":true},
+    "body": {"name":"body","type":"text","notNull":true},
+    "createdAt": {"name":"created_at","type":"timestamp with time zone","notNull":true},
+    "updatedAt": {"name":"updated_at","type":"timestamp with time zone","notNull":true}
+  },
+  "filters": {},
+  "search": [],
+  "fields": [["id","id","t.id"],["userId","user_id","t.user_id"],["title","title","t.title"],["body","body","t.body"],["createdAt","created_at","t.created_at"],["updatedAt","updated_at","t.updated_at"]],
+  "limits": [20,100],
+  "keys": {
+    "id": {"name":"id","type":"uuid"}
+  },
+  "relations": {}
+}'::jsonb
+$$;
+
+comment on function svc_crud.posts_resource() is
+  'How rows of posts are listed, filtered and included. lint:allow function_without_search_path: it is a constant. svc:7ccbf2c73c21a101';
+
+grant execute on function svc_crud.posts_resource() to svc_request, svc_anonymous, svc_authenticated;
+
 create or replace function svc_crud.posts_list(args jsonb)
 returns json
 language plpgsql
@@ -19,25 +55,8 @@ declare
 begin
   -- Anything but the first page in the default order is put together at run time, with its numbers in the text. The plan
   -- below is made once for all values, and PostgreSQL takes an unknown limit or offset for a tenth of the rows.
-  if page > 1 or args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
-    return svc.find_rows('{
-      "name": "posts",
-      "table": "public.posts",
-      "row": "t.id, t.user_id, t.title, t.body, t.created_at, t.updated_at",
-      "item": "(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.body as \"body\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)",
-      "orderBy": "createdAt",
-      "count": "exact",
-      "columns": {
-        "id": {"name":"id","type":"uuid","notNull":true},
-        "userId": {"name":"user_id","type":"text","notNull":true},
-        "title": {"name":"title","type":"text","notNull":true},
-        "body": {"name":"body","type":"text","notNull":true},
-        "createdAt": {"name":"created_at","type":"timestamp with time zone","notNull":true},
-        "updatedAt": {"name":"updated_at","type":"timestamp with time zone","notNull":true}
-      },
-      "filters": {},
-      "search": []
-    }' || jsonb_build_object(
+  if page > 1 or args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor', 'include', 'select'] then
+    return svc.find_rows(svc_crud.posts_resource() || jsonb_build_object(
       'args', args,
       'pageSize', page_size,
       'page', page
@@ -70,7 +89,7 @@ end
 $$;
 
 comment on function svc_crud.posts_list(jsonb) is
-  'A page of posts and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:c7eba310a9c8b144';
+  'A page of posts and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor, include, select}. svc:5395b6455a68bff1';
 
 grant execute on function svc_crud.posts_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -105,6 +124,28 @@ comment on function svc_crud.posts_get(uuid) is
   'One row of posts, or null when there is none that the caller may see. svc:b51863c452b0d34f';
 
 grant execute on function svc_crud.posts_get(uuid) to svc_request, svc_anonymous, svc_authenticated;
+
+create or replace function svc_crud.posts_get(row_id uuid, args jsonb)
+returns json
+language plpgsql
+stable
+set search_path = ''
+set timezone = 'UTC'
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_variable
+begin
+  return svc.find_row(
+    svc_crud.posts_resource(),
+    args || case when row_id is null then '{}' else jsonb_build_object('by', jsonb_build_object('id', row_id)) end
+  );
+end
+$$;
+
+comment on function svc_crud.posts_get(uuid, jsonb) is
+  'As the plain get of posts, with {select, include}, or null as id and {by}. svc:6bc5f3f624311262';
+
+grant execute on function svc_crud.posts_get(uuid, jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
 create or replace function svc_crud.posts_create(data jsonb)
 returns json

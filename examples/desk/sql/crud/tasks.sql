@@ -4,6 +4,47 @@
 -- set the caller's identity and role (src/crud/statement.ts), so the table's policies decide about every row.
 -- `svc_request` needs EXECUTE because PostgreSQL checks it before that statement switches the role.
 
+create or replace function svc_crud.tasks_resource()
+returns jsonb
+language sql
+immutable
+as $$
+  select '{
+  "name": "tasks",
+  "table": "public.tasks",
+  "row": "t.id, t.user_id, t.title, t.done, t.priority, t.created_at, t.updated_at",
+  "item": "(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.done as \"done\", t.priority as \"priority\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)",
+  "orderBy": "createdAt",
+  "count": "exact",
+  "columns": {
+    "id": {"name":"id","type":"integer","notNull":true},
+    "userId": {"name":"user_id","type":"text","notNull":true},
+    "title": {"name":"title","type":"text","notNull":true},
+    "done": {"name":"done","type":"boolean","notNull":true},
+    "priority": {"name":"priority","type":"integer","notNull":true},
+    "createdAt": {"name":"created_at","type":"timestamp with time zone","notNull":true},
+    "updatedAt": {"name":"updated_at","type":"timestamp with time zone","notNull":true}
+  },
+  "filters": {
+    "title": {"name":"title","type":"text","kind":"text","array":false,"values":null},
+    "done": {"name":"done","type":"boolean","kind":"boolean","array":false,"values":null},
+    "priority": {"name":"priority","type":"integer","kind":"integer","array":false,"values":null}
+  },
+  "search": ["title"],
+  "fields": [["id","id","t.id"],["userId","user_id","t.user_id"],["title","title","t.title"],["done","done","t.done"],["priority","priority","t.priority"],["createdAt","created_at","t.created_at"],["updatedAt","updated_at","t.updated_at"]],
+  "limits": [20,100],
+  "keys": {
+    "id": {"name":"id","type":"integer"}
+  },
+  "relations": {}
+}'::jsonb
+$$;
+
+comment on function svc_crud.tasks_resource() is
+  'How rows of tasks are listed, filtered and included. lint:allow function_without_search_path: it is a constant. svc:4fa33f4027b84c0b';
+
+grant execute on function svc_crud.tasks_resource() to svc_request, svc_anonymous, svc_authenticated;
+
 create or replace function svc_crud.tasks_list(args jsonb)
 returns json
 language plpgsql
@@ -19,30 +60,8 @@ declare
 begin
   -- Anything but the first page in the default order is put together at run time, with its numbers in the text. The plan
   -- below is made once for all values, and PostgreSQL takes an unknown limit or offset for a tenth of the rows.
-  if page > 1 or args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
-    return svc.find_rows('{
-      "name": "tasks",
-      "table": "public.tasks",
-      "row": "t.id, t.user_id, t.title, t.done, t.priority, t.created_at, t.updated_at",
-      "item": "(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.done as \"done\", t.priority as \"priority\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)",
-      "orderBy": "createdAt",
-      "count": "exact",
-      "columns": {
-        "id": {"name":"id","type":"integer","notNull":true},
-        "userId": {"name":"user_id","type":"text","notNull":true},
-        "title": {"name":"title","type":"text","notNull":true},
-        "done": {"name":"done","type":"boolean","notNull":true},
-        "priority": {"name":"priority","type":"integer","notNull":true},
-        "createdAt": {"name":"created_at","type":"timestamp with time zone","notNull":true},
-        "updatedAt": {"name":"updated_at","type":"timestamp with time zone","notNull":true}
-      },
-      "filters": {
-        "title": {"name":"title","type":"text","kind":"text","array":false,"values":null},
-        "done": {"name":"done","type":"boolean","kind":"boolean","array":false,"values":null},
-        "priority": {"name":"priority","type":"integer","kind":"integer","array":false,"values":null}
-      },
-      "search": ["title"]
-    }' || jsonb_build_object(
+  if page > 1 or args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor', 'include', 'select'] then
+    return svc.find_rows(svc_crud.tasks_resource() || jsonb_build_object(
       'args', args,
       'pageSize', page_size,
       'page', page
@@ -76,7 +95,7 @@ end
 $$;
 
 comment on function svc_crud.tasks_list(jsonb) is
-  'A page of tasks and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:0008638d776f3e03';
+  'A page of tasks and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor, include, select}. svc:ecedb491fc19ecde';
 
 grant execute on function svc_crud.tasks_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -112,6 +131,28 @@ comment on function svc_crud.tasks_get(integer) is
   'One row of tasks, or null when there is none that the caller may see. svc:4f63d9ffef17b269';
 
 grant execute on function svc_crud.tasks_get(integer) to svc_request, svc_anonymous, svc_authenticated;
+
+create or replace function svc_crud.tasks_get(row_id integer, args jsonb)
+returns json
+language plpgsql
+stable
+set search_path = ''
+set timezone = 'UTC'
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_variable
+begin
+  return svc.find_row(
+    svc_crud.tasks_resource(),
+    args || case when row_id is null then '{}' else jsonb_build_object('by', jsonb_build_object('id', row_id)) end
+  );
+end
+$$;
+
+comment on function svc_crud.tasks_get(integer, jsonb) is
+  'As the plain get of tasks, with {select, include}, or null as id and {by}. svc:7e7d63008f0d1213';
+
+grant execute on function svc_crud.tasks_get(integer, jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
 create or replace function svc_crud.tasks_create(data jsonb)
 returns json

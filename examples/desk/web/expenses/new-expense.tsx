@@ -21,7 +21,7 @@ export function NewExpense() {
       cents: Math.round(Number(fields.get("amount")) * 100),
     };
     const begin = () => {
-      form.reset(); // only when it is stored: what was refused stays to be mended
+      form.reset(); // only after it is stored: a refused expense stays in the form, to be corrected
       form.querySelector("input")?.focus();
     };
     file.mutate(expense, { onSuccess: begin });

@@ -4,7 +4,7 @@ import { useRealtimeStatus } from "@svc/react";
 const words = {
   idle: ["Idle", "Nothing is being followed."],
   connecting: ["Connecting…", "Changes arrive by themselves in a moment."],
-  live: ["Live", "Changes arrive by themselves, whoever makes them."],
+  live: ["Live", "Changes by all users arrive by themselves."],
   degraded: ["Reconnecting…", "Changes may arrive late."],
 } as const;
 

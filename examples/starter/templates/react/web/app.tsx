@@ -1,4 +1,4 @@
-/** The page: signs in, and shows the notes of whoever is signed in. */
+/** The page: signs in, and shows the notes of the signed-in user. */
 import { createAuthClient, createSvcClient } from "@svc/client";
 import { SvcProvider, useAuth, useMutation, useQuery } from "@svc/react";
 import { type SubmitEvent, useState } from "react";
@@ -71,7 +71,7 @@ function SignIn() {
 }
 
 function Notes() {
-  // Follows every change, whoever makes it.
+  // Follows every change, whether this page, another user or SQL makes it.
   const notes = useQuery(api.notes.list, { limit: 100 });
   const create = useMutation(api.notes.create);
   const update = useMutation(api.notes.update, {

@@ -1,0 +1,39 @@
+-- A row of the alias t as JSON, with the properties that a caller selects and the relations that they include, as SQL;
+-- and the columns of t that it reads. Called by svc.find_rows(), svc.find_row() and svc_hidden.related_rows().
+--
+-- `wanted` comes from the caller: {select, include}. It only chooses among the `fields` and `relations` of the
+-- description, which comes from the code generator; what is not there is left out. src/crud/related-arguments.ts has
+-- refused it before, and has bounded levels, relations and rows.
+
+create or replace function svc_hidden.related_item(resource jsonb, wanted jsonb, out item text, out needed text[])
+language plpgsql
+stable
+as $$
+declare
+  relations constant jsonb := coalesce(resource -> 'relations', '{}');
+  parts text[];
+  name text;
+  options jsonb;
+begin
+  select coalesce(array_agg(format('%s as %I', f.field ->> 2, f.field ->> 0) order by f.position), '{}'),
+         coalesce(array_agg(f.field ->> 1), '{}')
+    into parts, needed
+    from jsonb_array_elements(resource -> 'fields') with ordinality as f (field, position)
+   where not wanted ? 'select' or wanted -> 'select' ? (f.field ->> 0);
+
+  for name, options in select e.key, e.value from jsonb_each(coalesce(wanted -> 'include', '{}')) as e loop
+    if relations ? name and (options = 'true' or jsonb_typeof(options) = 'object') then
+      parts := parts || format('%s as %I', svc_hidden.related_rows(relations -> name, options), name);
+      needed := needed || array(select jsonb_array_elements_text(relations -> name -> 'local'));
+    end if;
+  end loop;
+
+  item := format('(select row_to_json(item.*) from (select %s) as item)', array_to_string(parts, ', '));
+end
+$$;
+
+comment on function svc_hidden.related_item(jsonb, jsonb) is
+  'A row as JSON with selected properties and included relations, as SQL over t. Part of svc.find_rows(). '
+  'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
+
+grant execute on function svc_hidden.related_item(jsonb, jsonb) to svc_anonymous, svc_authenticated;

@@ -1,0 +1,85 @@
+-- The rows behind a relation as JSON, as a SQL expression over the row t that has the relation: an array, or one row or
+-- null. Called by svc_hidden.related_item().
+--
+-- The rows are read under the policies of their own table, with the columns, filters and soft deletion of their own
+-- resource. In the expression t is the related row; the columns of the outer t that it is found by are passed as k. So
+-- every level uses the same fragments, whatever the tables are, and a table may be related to itself.
+--
+--   relation   {to, many, local, foreign, through?} of the code generator
+--   wanted     {limit, orderBy, filters, select, include} of the caller, or true
+
+create or replace function svc_hidden.related_rows(relation jsonb, wanted jsonb)
+returns text
+language plpgsql
+stable
+as $$
+declare
+  target  constant jsonb   := svc_hidden.crud_resource(relation ->> 'to');
+  many    constant boolean := (relation -> 'many')::boolean;
+  through constant jsonb   := relation -> 'through';
+  options constant jsonb   := case when jsonb_typeof(wanted) = 'object' then wanted else '{}' end;
+  chosen  constant record  := svc_hidden.related_item(target, options);
+  keys text;
+  link text;
+  conditions text;
+  order_by text := target ->> 'orderBy';
+  direction text := 'desc';
+  sort jsonb;
+  row_limit bigint := 1;
+begin
+  select string_agg(format('t.%I as k%s', l.name, l.position), ', ') into keys
+    from jsonb_array_elements_text(relation -> 'local') with ordinality as l (name, position);
+
+  -- Step 1: which rows. A join table is read under its own policies; a row that it names twice comes once.
+  select string_agg(format('t.%I = k.k%s', f.name, f.position), ' and ') into link
+    from jsonb_array_elements_text(coalesce(through -> 'local', relation -> 'foreign')) with ordinality as f (name, position);
+  if through is not null then
+    link := format('(%s) in (select %s from %s as t where %s)',
+      svc_hidden.names_sql(relation -> 'foreign'), svc_hidden.names_sql(through -> 'foreign'), through ->> 'table',
+      concat_ws(' and ', through ->> 'visible', link));
+  end if;
+  conditions := concat_ws(' and ', link, target ->> 'visible');
+
+  -- Step 2: of a list, its filters, order and length.
+  if many then
+    conditions := concat_ws(' and ', conditions,
+      svc_hidden.filter_sql((target -> 'filters') || coalesce(target -> 'relations', '{}'), options -> 'filters'));
+    select o.key, case when o.value = 'asc' then 'asc' else 'desc' end into order_by, direction
+      from jsonb_each_text(options -> 'orderBy') as o
+     where target -> 'columns' ? o.key
+     limit 1;
+    if not found then
+      order_by := target ->> 'orderBy';
+      direction := 'desc';
+    end if;
+    row_limit := least(greatest(coalesce((options ->> 'limit')::bigint, (target #> '{limits,0}')::bigint), 1),
+      (target #> '{limits,1}')::bigint);
+  end if;
+  sort := target -> 'columns' -> order_by;
+
+  -- As in svc_hidden.page_sql(), the innermost select sorts and limits plain columns; JSON is made of what is left.
+  return format(
+    '(select %1$s from (select %2$s) as k cross join lateral (
+       select %3$s as item
+         from (select %4$s from %5$s as t where %6$s order by t.%7$I %8$s %9$s, t.%10$I %8$s limit %11$s) as t
+     ) as r)',
+    case when many then 'coalesce(json_agg(r.item), ''[]'')' else 'r.item' end,
+    keys,
+    chosen.item,
+    svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', target #>> '{columns,id,name}']),
+    target ->> 'table',
+    conditions,
+    sort ->> 'name',
+    direction,
+    case when (sort ->> 'notNull')::boolean then '' else 'nulls last' end,
+    target #>> '{columns,id,name}',
+    row_limit
+  );
+end
+$$;
+
+comment on function svc_hidden.related_rows(jsonb, jsonb) is
+  'The rows behind a relation as JSON, as SQL over t. Part of svc_hidden.related_item(). '
+  'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
+
+grant execute on function svc_hidden.related_rows(jsonb, jsonb) to svc_anonymous, svc_authenticated;

@@ -1,0 +1,57 @@
+/** The option `getBy` of `createCrud`: keys that find one row, because a unique constraint of the table covers them. */
+import { getTableColumns, getTableName } from "drizzle-orm";
+import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+import type { ColumnDescription } from "../contract/crud.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+
+/** Kinds whose values compare by equality alone. */
+const keyKinds = new Set(["integer", "bigint", "uuid", "text", "enum"]);
+
+/**
+ * @param option where the keys come from, for errors
+ * @returns each key as its properties
+ * @throws DefinitionError for a column that does not exist, cannot be a key, or is not unique
+ */
+export function describeKeys(
+  table: PgTable,
+  columns: readonly ColumnDescription[],
+  option: string,
+  keys: readonly (string | readonly string[])[],
+): (readonly string[])[] {
+  const unique = uniqueColumns(table);
+  return keys.map((key) => {
+    const properties = [key].flat();
+    const where = `createCrud: ${option} of "${getTableName(table)}" names ${JSON.stringify(key)}, `;
+    for (const property of properties) {
+      const column = columns.find((one) => one.property === property);
+      if (column && keyKinds.has(column.kind) && !column.isArray) continue;
+      throw new DefinitionError(
+        `${where}but "${property}" is no column of a whole number, a text, a uuid or an enum.`,
+        {
+          hint: `The columns are ${columns.map((one) => one.property).join(", ")}.`,
+        },
+      );
+    }
+    if (!unique.some((names) => names.size === properties.length && properties.every((one) => names.has(one)))) {
+      throw new DefinitionError(`${where}but no unique constraint of the table has exactly these columns.`, {
+        hint: "Add one: .unique() for one column, or unique().on(t.orgId, t.slug) in the table's third argument.",
+      });
+    }
+    return properties;
+  });
+}
+
+/** The properties of each unique constraint. A partial unique index does not count: it allows several such rows. */
+function uniqueColumns(table: PgTable): Set<string>[] {
+  const { uniqueConstraints, primaryKeys, indexes } = getTableConfig(table);
+  const properties = new Map(Object.entries(getTableColumns(table)).map(([property, { name }]) => [name, property]));
+  const named = (columns: readonly unknown[]) =>
+    new Set(columns.map((column) => properties.get((column as { name?: string }).name ?? "") ?? ""));
+  return [
+    ...Object.values(getTableColumns(table))
+      .filter(({ primary, isUnique }) => primary || isUnique)
+      .map((column) => named([column])),
+    ...[...uniqueConstraints, ...primaryKeys].map((constraint) => named(constraint.columns)),
+    ...indexes.filter(({ config }) => config.unique && !config.where).map(({ config }) => named(config.columns)),
+  ];
+}

@@ -1,0 +1,140 @@
+/**
+ * Relations that no `relations()` declares, from the foreign keys of the tables: `author` by `authorId`, the rows of
+ * another table by its name, and rows behind a join table.
+ * Next hop: `relations.ts` gives each its resource.
+ */
+import { getTableColumns, getTableName, is } from "drizzle-orm";
+import { type ForeignKey, getTableConfig, PgTable } from "drizzle-orm/pg-core";
+import type { IncludeOption, RelationSource } from "../contract/crud.ts";
+
+/** Two tables and the columns that are equal, by their names in the database. */
+export interface Link {
+  table: PgTable;
+  many: boolean;
+  local: string[];
+  foreign: string[];
+  through: {
+    table: PgTable;
+    schema: string;
+    name: string;
+    hasPolicies: boolean;
+    local: string[];
+    foreign: string[];
+  } | null;
+}
+
+type Fail = (problem: string, hint: string) => never;
+
+const declareIt =
+  "Name a relation that relations() of the schema declares; pass the schema with createCrudFactory(procedure, schema). " +
+  "For rows behind a join table, write { name, through: schema.joinTable }.";
+
+interface Key {
+  from: PgTable;
+  to: PgTable;
+  columns: string[];
+  references: string[];
+}
+
+function keysOf(table: PgTable): Key[] {
+  return getTableConfig(table).foreignKeys.map((key: ForeignKey) => {
+    const { columns, foreignTable, foreignColumns } = key.reference();
+    return {
+      from: table,
+      to: foreignTable as PgTable,
+      columns: columns.map(({ name }) => name),
+      references: foreignColumns.map(({ name }) => name),
+    };
+  });
+}
+
+/** @throws DefinitionError when no foreign key fits the name, or several do */
+export function byForeignKeys({ table, schema = {} }: RelationSource, name: string, fail: Fail): Link {
+  const own = keysOf(table);
+  const column = getTableColumns(table)[`${name}Id`]?.name;
+  const named = own.find(({ columns }) => columns.length === 1 && columns[0] === column);
+  if (named) return toOne(named);
+
+  const tables = [...new Set(Object.values(schema).filter((value): value is PgTable => is(value, PgTable)))];
+  const target = tables.find((one) => schema[name] === one || getTableName(one) === name);
+  if (!target) return fail("which is neither a relation nor a table with a foreign key.", declareIt);
+  const direct = [
+    ...own.filter(({ to }) => to === target).map(toOne),
+    ...keysOf(target)
+      .filter(({ to }) => to === table)
+      .map(toMany),
+  ];
+  const links = direct.length > 0 ? direct : tables.flatMap((join) => joins(join, table, target));
+  const [link] = links;
+  if (!link) return fail(`but no foreign key leads there from "${getTableName(table)}".`, declareIt);
+  return links.length > 1 ? fail("but several foreign keys lead there.", declareIt) : link;
+}
+
+const toOne = ({ to, columns, references }: Key): Link => ({
+  table: to,
+  many: false,
+  local: columns,
+  foreign: references,
+  through: null,
+});
+
+const toMany = ({ from, columns, references }: Key): Link => ({
+  table: from,
+  many: true,
+  local: references,
+  foreign: columns,
+  through: null,
+});
+
+/** Join tables are those with one foreign key to either side. */
+function joins(join: PgTable, table: PgTable, target: PgTable): Link[] {
+  if (join === table || join === target || table === target) return [];
+  const keys = keysOf(join);
+  const near = keys.filter(({ to }) => to === table);
+  const far = keys.filter(({ to }) => to === target);
+  return near.flatMap((one) => far.map((other) => across(one, other)));
+}
+
+const across = (near: Key, far: Key): Link => {
+  const { schema = "public", name, policies } = getTableConfig(near.from);
+  return {
+    table: far.to,
+    many: true,
+    local: near.references,
+    foreign: far.references,
+    through: {
+      table: near.from,
+      schema,
+      name,
+      hasPolicies: policies.length > 0,
+      local: near.columns,
+      foreign: far.columns,
+    },
+  };
+};
+
+/** @throws DefinitionError unless the join table has two foreign keys, of which one is known to lead to this table */
+export function throughTable({ table }: RelationSource, option: Exclude<IncludeOption, string>, fail: Fail): Link {
+  const { through, on } = option;
+  const keys = keysOf(through);
+  const column = on === undefined ? undefined : getTableColumns(through)[on]?.name;
+  const near = keys.filter(
+    ({ to, columns }) => to === table && (on === undefined || (column !== undefined && columns.includes(column))),
+  );
+  const [first] = near;
+  if (!first || near.length > 1) {
+    return fail(
+      `but ${near.length === 0 ? "no foreign key" : "more than one"} of "${getTableName(through)}" leads to "${getTableName(table)}".`,
+      'Name a column of the one that does: { name, through, on: "followedId" }.',
+    );
+  }
+  const far = keys.filter((key) => key !== first);
+  const [second] = far;
+  if (!second || far.length > 1) {
+    return fail(
+      `but "${getTableName(through)}" does not have exactly one other foreign key.`,
+      "A join table has two: one to either table. Include its own rows instead.",
+    );
+  }
+  return across(first, second);
+}

@@ -1,0 +1,195 @@
+/**
+ * Checks `include` and `select` of lists and gets: what they name must exist, and what they ask for is bounded. Filters
+ * through relations are checked in SQL like all filters; here they are only counted.
+ * Next hop: `sql/crud/related_item.sql` builds the statement from the same names.
+ */
+import type { CrudDefinition } from "../contract/crud.ts";
+import { type Input, isPlain, own } from "../kit/input-checks.ts";
+import type { Issue } from "../kit/svc-error.ts";
+import { toFilterJson } from "./crud-filters.ts";
+import { sortableColumns } from "./crud-resource.ts";
+
+/** Relations below each other. */
+export const maxDepth = 3;
+/** Relations that one call includes, at all levels together. */
+export const maxIncluded = 20;
+/** Rows that one call may give at most, at all levels together: the product of the limits. */
+export const maxRows = 10_000;
+/** Relations that the filters of one call follow. */
+const maxFollowed = 20;
+
+const quantifiers = ["some", "none", "every"];
+
+/** What the checks of one call share. */
+interface Reading {
+  issues: Issue[];
+  included: number;
+  rows: number;
+}
+
+/**
+ * @param rows how many rows the call itself gives at most
+ * @returns the arguments `include` and `select` as SQL takes them: only those that were given
+ */
+export function relatedArguments(crud: CrudDefinition, object: Input, rows: number, issues: Issue[]): Input {
+  const reading: Reading = { issues, included: 0, rows };
+  const result = shape(crud, object, rows, [], reading);
+  if (reading.included > maxIncluded) {
+    issues.push({ path: ["include"], message: `must name at most ${maxIncluded} relations at all levels` });
+  } else if (reading.rows > maxRows && reading.included > 0) {
+    const message =
+      `asks for up to ${reading.rows} rows, the limits of all levels multiplied; at most ${maxRows} are given. ` +
+      "Lower limit of the list, or of the relations";
+    issues.push({ path: ["include"], message });
+  }
+  return result;
+}
+
+/** `include` and `select` of one level. */
+function shape(crud: CrudDefinition, object: Input, rows: number, path: string[], reading: Reading): Input {
+  const selected = select(crud, own(object, "select"), path, reading.issues);
+  const included = include(crud, own(object, "include"), rows, path, reading);
+  return { ...(selected && { select: selected }), ...(included && { include: included }) };
+}
+
+function select(crud: CrudDefinition, value: unknown, path: string[], issues: Issue[]): object | undefined {
+  if (value === undefined || value === null) return undefined;
+  const shown = [...crud.visible].join(", ");
+  if (!Array.isArray(value) || value.some((name) => typeof name !== "string")) {
+    issues.push({ path: [...path, "select"], message: `must be a list of properties, of ${shown}` });
+    return undefined;
+  }
+  for (const [index, name] of value.entries()) {
+    if (crud.visible.has(name)) continue;
+    issues.push({ path: [...path, "select", index], message: `must be a property of ${crud.prefix}: ${shown}` });
+  }
+  return value;
+}
+
+function include(
+  crud: CrudDefinition,
+  value: unknown,
+  rows: number,
+  path: string[],
+  reading: Reading,
+): object | undefined {
+  if (value === undefined || value === null) return undefined;
+  const here = [...path, "include"];
+  const refuse = (message: string, ...member: string[]) => {
+    reading.issues.push({ path: [...here, ...member], message });
+  };
+  if (!isPlain(value)) {
+    refuse("must be an object such as { author: true }");
+    return undefined;
+  }
+  const wanted = Object.entries(value).filter(([, one]) => one !== undefined && one !== null && one !== false);
+  if (wanted.length === 0) return undefined;
+  if (here.filter((one) => one === "include").length > maxDepth) {
+    refuse(`must not be deeper than ${maxDepth} relations`);
+    return undefined;
+  }
+  return Object.fromEntries(
+    wanted.map(([name, one]) => {
+      const relation = crud.relations.get(name);
+      if (!relation) {
+        const known = [...crud.relations.keys()].join(", ") || "none: its createCrud has no include";
+        refuse(`is not a relation of ${crud.prefix}, which has ${known}`, name);
+      } else if (one !== true && !isPlain(one)) {
+        refuse("must be true, or an object of options", name);
+      } else {
+        reading.included += 1;
+        const options = one === true ? {} : one;
+        const place = [...here, name];
+        if (!relation.many) {
+          onlyKeys(options, ["select", "include"], place, reading.issues);
+          reading.rows += rows;
+          return [name, shape(relation.target, options, rows, place, reading)];
+        }
+        onlyKeys(options, ["select", "include", "limit", "orderBy", "filters"], place, reading.issues);
+        return [name, rowsOf(relation.target, options, rows, place, reading)];
+      }
+      return [name, {}];
+    }),
+  );
+}
+
+/** A relation that leads to several rows. */
+function rowsOf(target: CrudDefinition, options: Input, rows: number, path: string[], reading: Reading): Input {
+  const given = own(options, "limit") ?? target.defaultLimit;
+  if (typeof given !== "number" || Number.isNaN(given)) {
+    reading.issues.push({ path: [...path, "limit"], message: "must be a number" });
+  }
+  const limit = Math.trunc(Math.min(Math.max(Number(given) || 1, 1), target.maxLimit));
+  reading.rows += rows * limit;
+  const orderBy = own(options, "orderBy");
+  if (orderBy !== undefined) checkOrder(target, orderBy, [...path, "orderBy"], reading.issues);
+  const filters = toFilterJson(own(options, "filters"), target);
+  return {
+    limit,
+    ...(orderBy !== undefined && { orderBy }),
+    ...(filters !== undefined && { filters }),
+    ...shape(target, options, rows * limit, path, reading),
+  };
+}
+
+function checkOrder(target: CrudDefinition, value: unknown, path: string[], issues: Issue[]): void {
+  const names = sortableColumns(target).map(({ property }) => property);
+  const [[name, direction] = [], ...more] = Object.entries(Object(value));
+  if (!isPlain(value) || more.length > 0 || (direction !== "asc" && direction !== "desc")) {
+    issues.push({ path, message: 'must be one property with "asc" or "desc", such as { createdAt: "desc" }' });
+  } else if (!names.includes(String(name))) {
+    issues.push({ path: [...path, String(name)], message: `must be a property to sort by: ${names.join(", ")}` });
+  }
+}
+
+function onlyKeys(options: Input, known: string[], path: string[], issues: Issue[]): void {
+  for (const key of Object.keys(options)) {
+    if (!known.includes(key)) issues.push({ path: [...path, key], message: `is not an option: ${known.join(", ")}` });
+  }
+}
+
+/** A relation that the input of a list or get follows, with the path to it. */
+interface Followed {
+  path: string;
+  relation: NonNullable<ReturnType<CrudDefinition["relations"]["get"]>>;
+}
+
+/** The relations that the arguments include or filter by. @param input of any shape */
+export function followedRelations(crud: CrudDefinition, input: unknown): Followed[] {
+  if (crud.relations.size === 0) return [];
+  const { include: included, filters } = Object(input) as Input;
+  const found = Object.entries(Object(included)).flatMap(([name, one]): Followed[] => {
+    const relation = crud.relations.get(name);
+    if (!relation || !one) return [];
+    const deeper = followedRelations(relation.target, one).map((inner) => ({
+      ...inner,
+      path: `${name}.${inner.path}`,
+    }));
+    return [{ path: name, relation }, ...deeper];
+  });
+  return [...found, ...inFilters(crud, filters)];
+}
+
+function inFilters(crud: CrudDefinition, filters: unknown): Followed[] {
+  if (typeof filters !== "object" || filters === null) return [];
+  return Object.entries(filters).flatMap(([name, value]): Followed[] => {
+    if (name === "OR" || name === "AND") {
+      return Array.isArray(value) ? value.flatMap((one) => inFilters(crud, one)) : [];
+    }
+    const relation = crud.relations.get(name);
+    if (!relation) return [];
+    const members = relation.many ? quantifiers.map((key) => Object(value)[key]) : [value];
+    const deeper = members.flatMap((one) => inFilters(relation.target, one));
+    return [{ path: name, relation }, ...deeper.map((inner) => ({ ...inner, path: `${name}.${inner.path}` }))];
+  });
+}
+
+/** Each relation in filters is a sub-select that PostgreSQL has to plan. */
+export function checkFollowed(crud: CrudDefinition, filters: unknown, issues: Issue[]): void {
+  if (crud.relations.size === 0 || inFilters(crud, filters).length <= maxFollowed) return;
+  issues.push({ path: ["filters"], message: `must follow at most ${maxFollowed} relations` });
+}
+
+/** The path to the first relation of the input whose resource needs a session. */
+export const closedRelation = (crud: CrudDefinition, input: unknown): string | undefined =>
+  followedRelations(crud, input).find(({ relation }) => !relation.target.anonymous)?.path;

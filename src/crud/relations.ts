@@ -1,0 +1,109 @@
+/**
+ * Finds what the option `include` of `createCrud` names: a relation that the schema declares with `relations()`, or
+ * foreign keys where these are unambiguous. Runs in `defineApi`, which knows all resources: a row that is included has
+ * the columns and filters of its own table's resource.
+ * Next hop: `foreign-keys.ts`; `crud-resource.ts` writes relations into the generated SQL.
+ */
+import {
+  createTableRelationsHelpers,
+  extractTablesRelationalConfig,
+  getTableName,
+  is,
+  Many,
+  normalizeRelation,
+} from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import type { CrudDefinition, CrudRelation, IncludeOption, JoinTable, RelationSource } from "../contract/crud.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { byForeignKeys, type Link, throughTable } from "./foreign-keys.ts";
+
+/** @throws DefinitionError for a name that leads nowhere, to several tables, or to a table without a resource */
+export function linkRelations(resources: readonly CrudDefinition[]): void {
+  for (const crud of resources) {
+    crud.relations.clear();
+    for (const option of crud.source.include) {
+      const name = typeof option === "string" ? option : option.name;
+      crud.relations.set(name, relation(crud, name, option, resources));
+    }
+  }
+}
+
+function relation(
+  crud: CrudDefinition,
+  name: string,
+  option: IncludeOption,
+  resources: readonly CrudDefinition[],
+): CrudRelation {
+  const where = `createCrud of "${crud.table}": include names "${name}", `;
+  const fail = (problem: string, hint: string): never => {
+    throw new DefinitionError(where + problem, { hint });
+  };
+  if (!/^[A-Za-z_]\w{0,62}$/.test(name)) fail("which cannot be a name.", "Use letters, digits and _.");
+  if (name === "OR" || name === "AND" || crud.columns.some(({ property }) => property === name)) {
+    fail("which is the name of a column or a group of filters.", "Give the relation another name in relations().");
+  }
+  const { source } = crud;
+  const link =
+    typeof option === "string"
+      ? (declared(source, name, fail) ?? byForeignKeys(source, name, fail))
+      : throughTable(source, option, fail);
+  const target = resources.find((one) => one.source.table === link.table && reads(one, link.many));
+  return {
+    target: target ?? fail(`but ${withoutResource(link)}`, resourceHint(link)),
+    many: link.many,
+    local: link.local,
+    foreign: link.foreign,
+    through: link.through && joinTable(link.through, resources, fail),
+  };
+}
+
+/** The operations that a relation stands for: a caller who may not list rows may not include them either. */
+const reads = ({ methods }: CrudDefinition, many: boolean) => methods.includes(many ? "list" : "get");
+
+const withoutResource = ({ table, many }: Link) =>
+  `no registered resource of "${getTableName(table)}" has ${many ? "list" : "get"}.`;
+
+const resourceHint = ({ table, many }: Link) =>
+  `Register createCrud of "${getTableName(table)}" in defineApi, at least with methods: ["${many ? "list" : "get"}"]: its ` +
+  "columns and allowedFilters are what callers see of the related rows.";
+
+function joinTable(
+  through: NonNullable<Link["through"]>,
+  resources: readonly CrudDefinition[],
+  fail: (problem: string, hint: string) => never,
+): JoinTable {
+  const { schema, name, hasPolicies, table, local, foreign } = through;
+  if (!hasPolicies) {
+    fail(
+      `but the join table "${name}" declares no policy, so nobody could read it.`,
+      "Declare one, such as openRls(…).",
+    );
+  }
+  const softDelete = resources.find((one) => one.source.table === table && one.softDelete)?.softDelete;
+  return { schema, table: name, local, foreign, softDelete };
+}
+
+/** A relation of the schema's `relations()`. */
+function declared(
+  { table, schema }: RelationSource,
+  name: string,
+  fail: (problem: string, hint: string) => never,
+): Link | undefined {
+  if (!schema) return undefined;
+  const { tables, tableNamesMap } = extractTablesRelationalConfig(schema, createTableRelationsHelpers);
+  const key = Object.keys(schema).find((one) => schema[one] === table);
+  const found = key === undefined ? undefined : tables[key]?.relations[name];
+  if (!found) return undefined;
+  try {
+    const { fields, references } = normalizeRelation(tables, tableNamesMap, found);
+    return {
+      table: found.referencedTable as PgTable,
+      many: is(found, Many),
+      local: fields.map((column) => column.name),
+      foreign: references.map((column) => column.name),
+      through: null,
+    };
+  } catch (error) {
+    return fail(`but: ${(error as Error).message}.`, "Complete the two relations() in the schema.");
+  }
+}
