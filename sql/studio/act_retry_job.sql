@@ -17,7 +17,7 @@ end
 $$;
 
 comment on function svc_private.act_retry_job(bigint) is
-  'Makes a job due now and writes the act; false, and no line, when there is none of that id, or it is running. '
+  'Makes a job due now and writes the act; false, and no line, when no job has this id, or it runs. '
   'Definer: no login may write svc.operator_acts.';
 
 grant execute on function svc_private.act_retry_job(bigint) to svc_studio_act;

@@ -1,4 +1,5 @@
 /** The files of Studio's page: modules without a build step. In the repository their types are removed here. */
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire, stripTypeScriptTypes } from "node:module";
 import { dirname, join } from "node:path";
@@ -17,7 +18,9 @@ export function pageFolder(cwd: string): string | null {
       // The next one is asked.
     }
   }
-  return null;
+  // A clone of the repository has it even before npm has linked the workspace.
+  const here = join(import.meta.dirname, "../../client/studio/src");
+  return existsSync(here) ? here : null;
 }
 
 /** @returns null for a path that is no file of the page */
