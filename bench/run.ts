@@ -4,6 +4,7 @@ const all = [
   "lists",
   "graphql",
   "realtime",
+  "live",
   "start",
   "dev",
   "auth",

@@ -911,6 +911,7 @@ column name: text not null
 column relation: oid not null
 column declared_by: text not null
 column definition: jsonb not null
+column splitting: integer not null default 1
 constraint search_tables_name_key: UNIQUE (name)
 constraint search_tables_pkey: PRIMARY KEY (id)
 grant delete, insert, select, update to svc_system
@@ -919,6 +920,7 @@ comment column name: Schema and name, quoted.
 comment column relation: The table when it was indexed: one that was made anew is indexed anew.
 comment column declared_by: platform or application: whose list of tables it stands in.
 comment column definition: {table, id, fields, language, corpus, visibility, owner}: columns by name.
+comment column splitting: The svc_private.search_splitting() with which it was indexed.
 
 -- table svc_private.search_totals: owner svc_owner
 column group_id: integer not null
@@ -2795,12 +2797,12 @@ begin
   return query
   with keyword as materialized (
     select k.id, k.score, row_number() over (order by k.score desc, k.id) as rank,
-           -- If all candidates of a leg have the same score, each of them counts as the best.
-           coalesce(power((k.score - min(k.score) over ()) / nullif(max(k.score) over () - min(k.score) over (), 0), 2), 1) as share
+           power(k.score / max(k.score) over (), 3) as share
       from svc.search_keyword(target, fields, query, scope, filters, (tuning ->> 'keywordCandidateLimit')::integer, 0, prefix) as k
   ), nearest as materialized (
     select v.id, v.score, row_number() over (order by v.score desc, v.id) as rank,
-           coalesce(power((v.score - min(v.score) over ()) / nullif(max(v.score) over () - min(v.score) over (), 0), 2), 1) as share
+           -- If all candidates have the same score, each of them counts as the best.
+           coalesce(power((v.score - min(v.score) over ()) / nullif(max(v.score) over () - min(v.score) over (), 0), 3), 1) as share
       from svc.search_vector(target, vector_field, vector, scope, filters, (tuning ->> 'vectorCandidateLimit')::integer, 0) as v
   ), apart as (
     -- At most ten, those with the lowest keyword scores. They are read by their keys.
@@ -2809,19 +2811,17 @@ begin
              select k.id from keyword k
               where tuning ->> 'mode' is distinct from 'rrf' and not exists (select from nearest v where v.id = k.id)
               order by k.rank desc limit 10)) as a
-  ), trust as (
-    select case when a.score is null then 1
-                else least(2, 0.35 * power(greatest(v.best - a.score, 0)
-                       / nullif(greatest(v.worst - a.score, (v.best - v.worst) / 10), 0)
-                       / nullif(k.best / nullif(k.worst, 0), 0), 2)) end as vector
+  ), emphasis as (
+    -- 0 for a leg without candidates.
+    select case when k.best is null then 0 else (tuning ->> 'keywordWeight')::double precision end as keyword,
+           case when v.best is null then 0 else (tuning ->> 'vectorWeight')::double precision * least(1, 0.15 * case
+             when a.score is null then 1
+             else power(greatest(v.best - a.score, 0)
+                    / nullif(greatest(v.worst - a.score, (v.best - v.worst) / 10), 0) / (k.best / k.worst), 1.5)
+           end) end as vector
       from (select max(score) as best, min(score) as worst from keyword) as k
      cross join (select max(score) as best, min(score) as worst from nearest) as v
      cross join apart a
-  ), emphasis as (
-    select coalesce((select (tuning ->> 'keywordWeight')::double precision / power(greatest(sum(k.share), 3), 1.25)
-                       from keyword k having count(*) > 0), 0) as keyword,
-           coalesce((select (tuning ->> 'vectorWeight')::double precision / power(greatest(sum(v.share), 3), 1.25)
-                       from nearest v having count(*) > 0), 0) * (select t.vector from trust t) as vector
   )
   select id,
          case tuning ->> 'mode'
@@ -3070,6 +3070,52 @@ end
 $function$
 execute: svc_request, svc_system
 comment: Turns a reservation of the current user into a stored file; 42501 if a policy refuses it. Definer: requests may not write rows of files; it takes reservations of the current user, and policies decide.
+
+-- function svc.tables_read(text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.tables_read(statements text[] DEFAULT '{}'::text[], OUT tables text[], OUT unpublished text[], OUT bypassing text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  select coalesce(array_agg(distinct c.name) filter (where c.is_published), '{}'),
+         coalesce(array_agg(distinct c.name) filter (where not c.is_published and c.relkind <> 'v'), '{}'),
+         coalesce(array_agg(distinct c.name) filter (where c.relkind = 'v' and not c.is_invoker), '{}')
+    into tables, unpublished, bypassing
+    from pg_catalog.pg_locks l
+   -- offset 0: a look-up for each of the few locks, instead of a join with all that the catalog has.
+   cross join lateral (
+     select n.nspname || '.' || c.relname as name, c.relkind,
+            'security_invoker=true' = any (coalesce(c.reloptions, '{}')) as is_invoker,
+            exists (
+              select from pg_catalog.pg_publication p
+                join pg_catalog.pg_publication_rel r on r.prpubid = p.oid
+               where p.pubname = 'svc' and r.prrelid = c.oid
+            ) as is_published
+       from pg_catalog.pg_class c
+       join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+      where c.oid = coalesce(pg_catalog.pg_partition_root(l.relation), l.relation)
+        and c.relkind in ('r', 'p', 'f', 'm', 'v')
+        and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')
+     offset 0
+   ) c
+   where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation';
+
+  if cardinality(statements) > 0 then
+    bypassing := bypassing || array(
+      select p.proname || '()'
+        from pg_catalog.pg_proc p
+        join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+       where p.prosecdef and p.prorettype <> 'pg_catalog.trigger'::regtype
+         and n.nspname not in ('pg_catalog', 'svc', 'svc_hidden', 'svc_private', 'svc_crud', 'auth', 'graphile_worker')
+         and array_to_string(statements, ' ') ~ ('\m' || regexp_replace(p.proname, '(\W)', '\\\1', 'g') || '\M')
+       order by 1);
+  end if;
+end
+$function$
+execute: svc_request, svc_system
+comment: The tables that this transaction has read, for the queries that are watched, and what read past the policies. Definer: only svc_owner reads pg_locks; it answers for its own transaction.
 
 -- function svc.transaction_outcome(xid8,text,pg_lsn): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.transaction_outcome(transaction xid8, server text, place pg_lsn)
@@ -5248,8 +5294,10 @@ AS $function$
      where d.row_id = any (explain_match.row_ids)
   )
   select s.row_id, s.term, s.n, s.holding, total.documents, s.idf, s.tf, s.length, total.average,
-         0.9 * (0.6 + 0.4 * s.length / total.average), s.n * s.idf * s.tf / (s.tf + 0.9 * (0.6 + 0.4 * s.length / total.average))
-    from scored s cross join total
+         x.norm, s.n * s.idf * s.tf / (s.tf + x.norm)
+    from scored s cross join total cross join indexed i
+   cross join lateral svc_private.search_constants(i.definition) as c
+   cross join lateral (select c.k1 * (1 - c.b + c.b * s.length / total.average) as norm) as x
    where s.tf > 0
    order by s.row_id, 11 desc, s.term
 $function$
@@ -5261,6 +5309,7 @@ CREATE OR REPLACE FUNCTION svc_private.fill_search(target svc_private.search_tab
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO ''
+ SET gin_pending_list_limit TO '1GB'
 AS $function$
 declare
   blocks constant integer := 500;  -- of 8 kB; what is stored beside the rows is not counted
@@ -5268,13 +5317,16 @@ declare
   final constant bigint := pg_catalog.pg_relation_size(target.relation) / current_setting('block_size')::integer;
   statements text[];
 begin
+  alter index svc_private.search_documents_keys set (fastupdate = on);
   for start in 0 .. final by blocks loop
     -- The last part has no upper bound: partitions may be larger than the table itself.
     statements := svc_private.indexing_sql(target.id, format('%s where t.ctid >= %L', source, format('(%s,0)', start))
       || case when start + blocks <= final then format(' and t.ctid < %L', format('(%s,0)', start + blocks)) else '' end);
     execute statements[1];
     execute statements[2];
+    perform pg_catalog.gin_clean_pending_list('svc_private.search_documents_keys');
   end loop;
+  alter index svc_private.search_documents_keys set (fastupdate = off);
 
   with gone as (
     delete from svc_private.search_counters
@@ -5446,13 +5498,13 @@ begin
   -- Step 3: the terms of the query, with what the index says of them.
   asked := svc_private.read_query(
     searched.id, query, endings, searched.language, searched.places, searched.is_whole, searched.documents,
-    searched.average, most_terms);
+    searched.average, searched.k1, searched.b, most_terms);
   if asked.terms is null then
     return;
   end if;
 
   -- Step 4: the documents.
-  scoring := svc_private.scoring_sql(searched.places, searched.average, wanted);
+  scoring := svc_private.scoring_sql(searched.places, searched.average, searched.k1, searched.b, wanted);
   if among is not null then
     execute format(scoring, format('d.table_id = %s and d.row_id = any ($6)', searched.table_id), 'all')
       into row_ids, scores using asked.lows, asked.highs, asked.terms, asked.weights, asked.group_id, among;
@@ -5946,6 +5998,10 @@ begin
       from jsonb_array_elements(wanted) as w
   loop
     select * into known from svc_private.search_tables t where t.name = each.name;
+    -- The constants of BM25 are no part of the index.
+    if known.definition - 'bm25' = each.definition - 'bm25' and known.definition <> each.definition then
+      update svc_private.search_tables t set definition = each.definition where t.id = known.id returning * into known;
+    end if;
     continue when known.relation = each.relation and known.definition = each.definition
       and svc_private.is_searchable(each.relation, known.id);
 
@@ -5953,10 +6009,11 @@ begin
     execute format('lock table %s in share row exclusive mode', each.name);
 
     if known.id is null or known.relation <> each.relation or known.definition <> each.definition then
-      insert into svc_private.search_tables as t (name, relation, declared_by, definition)
-      values (each.name, each.relation, declarer, each.definition)
+      insert into svc_private.search_tables as t (name, relation, declared_by, definition, splitting)
+      values (each.name, each.relation, declarer, each.definition, svc_private.search_splitting())
       on conflict (name) do update
-        set relation = excluded.relation, declared_by = excluded.declared_by, definition = excluded.definition
+        set relation = excluded.relation, declared_by = excluded.declared_by, definition = excluded.definition,
+            splitting = excluded.splitting
       returning * into known;
       perform svc_private.clear_search(known.id);
       perform svc_private.fill_search(known);
@@ -6488,6 +6545,8 @@ begin
              as identity
       from jsonb_array_elements(wanted) w
       join pg_catalog.pg_class c on c.oid = (w ->> 'table')::regclass
+     -- A foreign or unlogged table has no changes in the log, and cannot be published.
+     where c.relkind in ('r', 'p') and c.relpersistence = 'p'
   loop
     tables := tables || each.id;
     if cardinality(each.identity) > 0 and not each.is_partitioned and not each.is_full and not exists (
@@ -6630,16 +6689,14 @@ $function$
 execute: svc_system
 comment: The result of a cached conversion; null if there is none.
 
--- function svc_private.read_query(integer,text,text[],regconfig,integer[],boolean,double precision,double precision,integer): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.read_query(searched integer, query text, endings text[], language regconfig, places integer[], is_whole boolean, documents double precision, average double precision, most_terms integer)
+-- function svc_private.read_query(integer,text,text[],regconfig,integer[],boolean,double precision,double precision,double precision,double precision,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.read_query(searched integer, query text, endings text[], language regconfig, places integer[], is_whole boolean, documents double precision, average double precision, k1 double precision, b double precision, most_terms integer)
  RETURNS svc_private.search_query
  LANGUAGE plpgsql
  STABLE
 AS $function$
 #variable_conflict use_column
 declare
-  k1 constant double precision := 0.9;
-  b constant double precision := 0.4;
   bits constant integer := (select bit_or(1 << (p - 1)) from unnest(places) as p);
   result svc_private.search_query;
 begin
@@ -6929,6 +6986,32 @@ AS $function$
 $function$
 execute: svc_system
 comment: Renews the claim on a running conversion.
+
+-- function svc_private.renew_search(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.renew_search()
+ RETURNS TABLE(name text)
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  known svc_private.search_tables;
+begin
+  for known in
+    select t.* from svc_private.search_tables t
+     where t.splitting <> svc_private.search_splitting() and to_regclass(t.name) = t.relation
+     order by t.id
+  loop
+    execute format('lock table %s in share row exclusive mode', known.name);
+    perform svc_private.clear_search(known.id);
+    perform svc_private.fill_search(known);
+    update svc_private.search_tables t set splitting = svc_private.search_splitting() where t.id = known.id;
+    name := known.name;
+    return next;
+  end loop;
+end
+$function$
+execute: svc_system
+comment: Indexes tables again whose index was made when words became other terms, and names them. lint:allow executed_text: names of tables that svc migrate has written down.
 
 -- function svc_private.replication_state(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.replication_state()
@@ -7456,15 +7539,12 @@ $procedure$
 execute: svc_system
 comment: Gives a definer function to a reader, so that the policies of the request's role decide what it sees.
 
--- function svc_private.scoring_sql(integer[],double precision,integer): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.scoring_sql(places integer[], average double precision, wanted integer)
+-- function svc_private.scoring_sql(integer[],double precision,double precision,double precision,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.scoring_sql(places integer[], average double precision, k1 double precision, b double precision, wanted integer)
  RETURNS text
  LANGUAGE plpgsql
  STABLE
 AS $function$
-declare
-  k1 constant double precision := 0.9;
-  b constant double precision := 0.4;
 begin
   return (
     select format($sql$
@@ -7548,6 +7628,18 @@ AS $function$
 $function$
 execute: svc_system
 comment: The columns that indexing selects from a searchable table.
+
+-- function svc_private.search_constants(jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_constants(definition jsonb, OUT k1 double precision, OUT b double precision)
+ RETURNS record
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select coalesce((definition #>> '{bm25,k1}')::double precision, 1.2), coalesce((definition #>> '{bm25,b}')::double precision, 0.75)
+$function$
+execute: svc_system
+comment: The constants of BM25 that a searchable table declares, or the default ones.
 
 -- function svc_private.search_cover(integer[],double precision[],bigint[],bigint[],double precision,double precision): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_cover(term_of integer[], tops double precision[], counts bigint[], keys bigint[], bar double precision, documents double precision)
@@ -7707,7 +7799,7 @@ execute: svc_system
 comment: Condition for documents with the postings that add most to a score, as SQL over the index of keys.
 
 -- function svc_private.search_group(text,text[],text,text,text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.search_group(target text, fields text[], corpus text, visibility text, owner_id text, OUT table_id integer, OUT id integer, OUT language regconfig, OUT places integer[], OUT is_whole boolean, OUT documents double precision, OUT average double precision)
+CREATE OR REPLACE FUNCTION svc_private.search_group(target text, fields text[], corpus text, visibility text, owner_id text, OUT table_id integer, OUT id integer, OUT language regconfig, OUT places integer[], OUT is_whole boolean, OUT documents double precision, OUT average double precision, OUT k1 double precision, OUT b double precision)
  RETURNS record
  LANGUAGE plpgsql
  STABLE
@@ -7731,6 +7823,7 @@ begin
   if cardinality(places) = 0 or array_position(places, null) is not null then
     raise exception 'unknown field for a search in %', search_group.target using errcode = '22023';
   end if;
+  select c.k1, c.b into k1, b from svc_private.search_constants(indexed.definition) as c;
   is_whole := cardinality(places) = jsonb_array_length(indexed.definition -> 'fields');
 
   id := (
@@ -7807,6 +7900,18 @@ $function$
 execute: svc_system
 comment: The lowest and the highest frequency of a class, its shortest length, and an exclusive upper bound of its length. lint:allow function_without_search_path: SET would prevent inlining; it calls only built-in functions.
 
+-- function svc_private.search_splitting(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_splitting()
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select 2
+$function$
+execute: svc_system
+comment: The number of the way in which texts become terms.
+
 -- function svc_private.search_tail(integer[],double precision[],bigint[],double precision,double precision): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_tail(term_of integer[], addends double precision[], counts bigint[], documents double precision, step double precision)
  RETURNS double precision[]
@@ -7866,7 +7971,11 @@ AS $function$
        from generate_series(1, greatest(length(run[1]) - 1, 1)) as i
       where run[1] ~ '^[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'
      union all
-     select unnest(tsvector_to_array(to_tsvector(language, run[1])))
+     select case
+              when language = 'pg_catalog.english'::regconfig and stem ~ '^[b-df-hj-np-tv-xz][b-df-hj-np-tv-xz0-9]+[aeo]?s$' and stem !~ '^..s$|ss$' then left(stem, -1)
+              else stem
+            end
+       from unnest(tsvector_to_array(to_tsvector(language, run[1]))) as stem
       where run[1] !~ '^[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'
    ) as terms
 $function$
@@ -7883,7 +7992,9 @@ AS $function$
   select left(word, 200)  -- an index entry has a limit, and longer strings are not words
     from regexp_split_to_table(
       -- NFKC does not change ASCII.
-      lower(case when octet_length(content) = length(content) then content else normalize(content, nfkc) end),
+      lower(regexp_replace(
+        case when octet_length(content) = length(content) then content else normalize(content, nfkc) end,
+        '\m([A-Z][A-Z0-9]+)s\M', '\1', 'g')),
       '[\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]+'
     ) as word
    where word <> ''

@@ -14,6 +14,8 @@ export interface Order {
   token?: string;
   /** The query's key that each watches; with several, in turn. */
   keys?: string[];
+  /** Of a query's answer: what it read. */
+  follows?: string;
   /** Answers when so many events were heard since the last time. */
   expect?: number;
 }
@@ -45,7 +47,7 @@ function ticket(url: string, token: string): Promise<string> {
   });
 }
 
-async function open(url: string, token: string | undefined, key: string | undefined): Promise<void> {
+async function open({ url = "", token, follows }: Order, key: string | undefined): Promise<void> {
   const address = token ? `${url}/ws?ticket=${await ticket(url, token)}` : url;
   const socket = new WebSocket(address, { perMessageDeflate: false });
   sockets.push(socket);
@@ -53,7 +55,9 @@ async function open(url: string, token: string | undefined, key: string | undefi
   await new Promise<void>((resolve, reject) => {
     socket.on("error", reject);
     socket.on("close", (code) => reject(new Error(`closed with ${code}`)));
-    socket.on("open", () => (key ? socket.send(JSON.stringify({ type: "subscribe", query: key })) : resolve()));
+    socket.on("open", () =>
+      key ? socket.send(JSON.stringify({ type: "subscribe", query: key, follows })) : resolve(),
+    );
     socket.on("message", (data: Buffer) => {
       if (isEvent(data)) return hear();
       const text = String(data);
@@ -66,7 +70,8 @@ async function open(url: string, token: string | undefined, key: string | undefi
 const event = Buffer.from('{"type":"invalidate"');
 const isEvent = (data: Buffer) => data.subarray(0, event.length).equals(event);
 
-process.on("message", async ({ open: count = 0, url = "", token, keys = [], expect }: Order) => {
+process.on("message", async (order: Order) => {
+  const { open: count = 0, keys = [], expect } = order;
   if (expect !== undefined) {
     expected = expect;
     if (heard === expected) {
@@ -79,7 +84,7 @@ process.on("message", async ({ open: count = 0, url = "", token, keys = [], expe
   while (sockets.length < before + count) {
     const some = Math.min(50, before + count - sockets.length);
     const from = sockets.length;
-    await Promise.all(Array.from({ length: some }, (_, n) => open(url, token, keys[(from + n) % (keys.length || 1)])));
+    await Promise.all(Array.from({ length: some }, (_, n) => open(order, keys[(from + n) % (keys.length || 1)])));
   }
   process.send?.("open");
 });

@@ -33,6 +33,8 @@ begin
              as identity
       from jsonb_array_elements(wanted) w
       join pg_catalog.pg_class c on c.oid = (w ->> 'table')::regclass
+     -- A foreign or unlogged table has no changes in the log, and cannot be published.
+     where c.relkind in ('r', 'p') and c.relpersistence = 'p'
   loop
     tables := tables || each.id;
     if cardinality(each.identity) > 0 and not each.is_partitioned and not each.is_full and not exists (

@@ -59,8 +59,10 @@ as $$
      where d.row_id = any (explain_match.row_ids)
   )
   select s.row_id, s.term, s.n, s.holding, total.documents, s.idf, s.tf, s.length, total.average,
-         0.9 * (0.6 + 0.4 * s.length / total.average), s.n * s.idf * s.tf / (s.tf + 0.9 * (0.6 + 0.4 * s.length / total.average))
-    from scored s cross join total
+         x.norm, s.n * s.idf * s.tf / (s.tf + x.norm)
+    from scored s cross join total cross join indexed i
+   cross join lateral svc_private.search_constants(i.definition) as c
+   cross join lateral (select c.k1 * (1 - c.b + c.b * s.length / total.average) as norm) as x
    where s.tf > 0
    order by s.row_id, 11 desc, s.term
 $$;

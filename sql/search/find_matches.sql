@@ -1,5 +1,5 @@
--- The rows of a group that match a query best, by BM25 (k1 = 0.9, b = 0.4), best first: candidates of a search. Called
--- by svc_private.select_matches() and `svc search`.
+-- The rows of a group that match a query best, by BM25, best first: candidates of a search. Called by
+-- svc_private.select_matches() and `svc search`.
 --
 -- SECURITY DEFINER, because no request may read the index. It also reads rows that the caller may not read, so no
 -- request may call it: keys, scores and the words that a prefix finds would reveal those rows. Only readers
@@ -8,7 +8,8 @@
 --
 -- A document's score is the sum over the query's terms of
 --   weight * tf / (tf + k1 * (1 - b + b * length / average)),  weight = n * ln(1 + (N - df + 0.5) / (df + 0.5)),
--- where n is the number of times that the query has the term. tf, length, average and df are those of the chosen
+-- where n is the number of times that the query has the term, and k1 and b are the table's constants
+-- (svc_private.search_constants). tf, length, average and df are those of the chosen
 -- fields, which count together as one text. N, df and average are counted over the whole group: one corpus and
 -- visibility, and for private rows one owner. Where an application's policy hides some rows of a group, the scores of
 -- the others still depend on the number of rows, their average length, and how many of them hold a term of the query.
@@ -78,13 +79,13 @@ begin
   -- Step 3: the terms of the query, with what the index says of them.
   asked := svc_private.read_query(
     searched.id, query, endings, searched.language, searched.places, searched.is_whole, searched.documents,
-    searched.average, most_terms);
+    searched.average, searched.k1, searched.b, most_terms);
   if asked.terms is null then
     return;
   end if;
 
   -- Step 4: the documents.
-  scoring := svc_private.scoring_sql(searched.places, searched.average, wanted);
+  scoring := svc_private.scoring_sql(searched.places, searched.average, searched.k1, searched.b, wanted);
   if among is not null then
     execute format(scoring, format('d.table_id = %s and d.row_id = any ($6)', searched.table_id), 'all')
       into row_ids, scores using asked.lows, asked.highs, asked.terms, asked.weights, asked.group_id, among;

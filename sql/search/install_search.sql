@@ -36,6 +36,10 @@ begin
       from jsonb_array_elements(wanted) as w
   loop
     select * into known from svc_private.search_tables t where t.name = each.name;
+    -- The constants of BM25 are no part of the index.
+    if known.definition - 'bm25' = each.definition - 'bm25' and known.definition <> each.definition then
+      update svc_private.search_tables t set definition = each.definition where t.id = known.id returning * into known;
+    end if;
     continue when known.relation = each.relation and known.definition = each.definition
       and svc_private.is_searchable(each.relation, known.id);
 
@@ -43,10 +47,11 @@ begin
     execute format('lock table %s in share row exclusive mode', each.name);
 
     if known.id is null or known.relation <> each.relation or known.definition <> each.definition then
-      insert into svc_private.search_tables as t (name, relation, declared_by, definition)
-      values (each.name, each.relation, declarer, each.definition)
+      insert into svc_private.search_tables as t (name, relation, declared_by, definition, splitting)
+      values (each.name, each.relation, declarer, each.definition, svc_private.search_splitting())
       on conflict (name) do update
-        set relation = excluded.relation, declared_by = excluded.declared_by, definition = excluded.definition
+        set relation = excluded.relation, declared_by = excluded.declared_by, definition = excluded.definition,
+            splitting = excluded.splitting
       returning * into known;
       perform svc_private.clear_search(known.id);
       perform svc_private.fill_search(known);

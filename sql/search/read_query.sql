@@ -12,6 +12,8 @@ create or replace function svc_private.read_query(
   is_whole boolean,            -- all fields are chosen
   documents double precision,
   average double precision,    -- length of a document
+  k1 double precision,
+  b double precision,
   most_terms integer           -- the rarest are returned
 )
 returns svc_private.search_query  -- terms is null where no document has any
@@ -20,8 +22,6 @@ stable
 as $$
 #variable_conflict use_column
 declare
-  k1 constant double precision := 0.9;
-  b constant double precision := 0.4;
   bits constant integer := (select bit_or(1 << (p - 1)) from unnest(places) as p);
   result svc_private.search_query;
 begin
@@ -76,6 +76,6 @@ begin
 end
 $$;
 
-comment on function svc_private.read_query(integer, text, text[], regconfig, integer[], boolean, double precision, double precision, integer) is
+comment on function svc_private.read_query(integer, text, text[], regconfig, integer[], boolean, double precision, double precision, double precision, double precision, integer) is
   'The terms of a query, with what the index says of them. Part of svc_private.find_matches(). '
   'lint:allow function_without_search_path: it runs under that of svc_private.find_matches().';

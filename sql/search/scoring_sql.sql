@@ -4,14 +4,17 @@
 --
 -- Only numbers are put into the text, as floats, because numeric takes many times as long.
 
-create or replace function svc_private.scoring_sql(places integer[], average double precision, wanted integer)
+create or replace function svc_private.scoring_sql(
+  places integer[],
+  average double precision,
+  k1 double precision,
+  b double precision,
+  wanted integer
+)
 returns text
 language plpgsql
 stable
 as $$
-declare
-  k1 constant double precision := 0.9;
-  b constant double precision := 0.4;
 begin
   return (
     select format($sql$
@@ -43,6 +46,6 @@ begin
 end
 $$;
 
-comment on function svc_private.scoring_sql(integer[], double precision, integer) is
+comment on function svc_private.scoring_sql(integer[], double precision, double precision, double precision, integer) is
   'The statement that scores documents. Part of svc_private.find_matches(). '
   'lint:allow function_without_search_path: it runs under that of svc_private.find_matches().';

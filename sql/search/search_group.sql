@@ -14,7 +14,9 @@ create or replace function svc_private.search_group(
   out places integer[],           -- of the fields, in the declaration
   out is_whole boolean,           -- all fields are chosen
   out documents double precision,
-  out average double precision    -- length of a document
+  out average double precision,   -- length of a document
+  out k1 double precision,        -- of BM25
+  out b double precision
 )
 language plpgsql
 stable
@@ -38,6 +40,7 @@ begin
   if cardinality(places) = 0 or array_position(places, null) is not null then
     raise exception 'unknown field for a search in %', search_group.target using errcode = '22023';
   end if;
+  select c.k1, c.b into k1, b from svc_private.search_constants(indexed.definition) as c;
   is_whole := cardinality(places) = jsonb_array_length(indexed.definition -> 'fields');
 
   id := (

@@ -3,17 +3,14 @@
 -- rrf (reciprocal rank fusion) adds weight / (k + rank) over the legs, and uses ranks alone. A leg whose candidates
 -- score nearly the same counts as much as one with clear differences, which makes the better leg's result worse.
 --
--- convex uses the scores. Each leg's scores are scaled to 0 to 1 between its worst and its best candidate, squared, and
--- divided by the power 1.25 of their sum. So each of many candidates near the best gets little, and each of a few that
--- stand out gets much. A leg counts at most as much as one with three equal best candidates, so that a rare but
--- unimportant word does not decide alone.
+-- convex adds the scores. Words are scaled by their best candidate, vectors to 0 to 1 between their worst and their best
+-- candidate. Both are raised to the third power, so that the few candidates near the top decide.
 --
--- Vectors always have a nearest row, whether it is relevant or not. How far a candidate stands out is measured from the
--- zero of the leg. For words that is 0. For vectors, whose cosines may all lie at 0.8, it is the similarity of texts
--- that only the words found. A leg's contrast is its best candidate over its worst, measured from that zero. Vectors
--- count 0.35 times the square of their contrast over that of the words, 2 at most; without such texts they count as
--- much as words. The result is divided by the highest possible value: 1 means best in both legs.
--- docs/explanation/search.md describes the measurements and the limits.
+-- Vectors always have a nearest row, whether it is relevant or not. So words have the weight 1, and vectors a weight of
+-- 0.15 times the power 1.5 of their contrast over that of the words, 1 at most. A leg's contrast is its best candidate over its worst,
+-- measured from its zero. For words that is 0. For vectors, whose cosines may all lie at 0.8, it is the similarity of
+-- texts that only the words found. Without such texts the contrasts count as equal. The result is divided by the highest
+-- possible value: 1 means best in both legs. docs/adr/0026-weights-that-hold-elsewhere.md has the measurements.
 
 create or replace function svc.search_hybrid(
   target jsonb,       -- {table}: the name of a searchable table
@@ -38,12 +35,12 @@ begin
   return query
   with keyword as materialized (
     select k.id, k.score, row_number() over (order by k.score desc, k.id) as rank,
-           -- If all candidates of a leg have the same score, each of them counts as the best.
-           coalesce(power((k.score - min(k.score) over ()) / nullif(max(k.score) over () - min(k.score) over (), 0), 2), 1) as share
+           power(k.score / max(k.score) over (), 3) as share
       from svc.search_keyword(target, fields, query, scope, filters, (tuning ->> 'keywordCandidateLimit')::integer, 0, prefix) as k
   ), nearest as materialized (
     select v.id, v.score, row_number() over (order by v.score desc, v.id) as rank,
-           coalesce(power((v.score - min(v.score) over ()) / nullif(max(v.score) over () - min(v.score) over (), 0), 2), 1) as share
+           -- If all candidates have the same score, each of them counts as the best.
+           coalesce(power((v.score - min(v.score) over ()) / nullif(max(v.score) over () - min(v.score) over (), 0), 3), 1) as share
       from svc.search_vector(target, vector_field, vector, scope, filters, (tuning ->> 'vectorCandidateLimit')::integer, 0) as v
   ), apart as (
     -- At most ten, those with the lowest keyword scores. They are read by their keys.
@@ -52,19 +49,17 @@ begin
              select k.id from keyword k
               where tuning ->> 'mode' is distinct from 'rrf' and not exists (select from nearest v where v.id = k.id)
               order by k.rank desc limit 10)) as a
-  ), trust as (
-    select case when a.score is null then 1
-                else least(2, 0.35 * power(greatest(v.best - a.score, 0)
-                       / nullif(greatest(v.worst - a.score, (v.best - v.worst) / 10), 0)
-                       / nullif(k.best / nullif(k.worst, 0), 0), 2)) end as vector
+  ), emphasis as (
+    -- 0 for a leg without candidates.
+    select case when k.best is null then 0 else (tuning ->> 'keywordWeight')::double precision end as keyword,
+           case when v.best is null then 0 else (tuning ->> 'vectorWeight')::double precision * least(1, 0.15 * case
+             when a.score is null then 1
+             else power(greatest(v.best - a.score, 0)
+                    / nullif(greatest(v.worst - a.score, (v.best - v.worst) / 10), 0) / (k.best / k.worst), 1.5)
+           end) end as vector
       from (select max(score) as best, min(score) as worst from keyword) as k
      cross join (select max(score) as best, min(score) as worst from nearest) as v
      cross join apart a
-  ), emphasis as (
-    select coalesce((select (tuning ->> 'keywordWeight')::double precision / power(greatest(sum(k.share), 3), 1.25)
-                       from keyword k having count(*) > 0), 0) as keyword,
-           coalesce((select (tuning ->> 'vectorWeight')::double precision / power(greatest(sum(v.share), 3), 1.25)
-                       from nearest v having count(*) > 0), 0) * (select t.vector from trust t) as vector
   )
   select id,
          case tuning ->> 'mode'

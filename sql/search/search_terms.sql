@@ -4,6 +4,9 @@
 -- Words are stemmed by a text search configuration; its stop words are not terms. Korean, Japanese and Chinese are
 -- written without spaces between words: their runs become pairs of characters, whatever the configuration, so that a
 -- compound is found by its parts.
+--
+-- The English stemmer keeps the s of words with no other vowel than one before it: "pdfs", "rnas". They are plurals of
+-- acronyms in lower case, and lose it. Words of three letters keep it, because "dns" and "tls" are no plurals.
 
 create or replace function svc_private.search_terms(word text, language regconfig)
 returns setof text
@@ -18,7 +21,11 @@ as $$
        from generate_series(1, greatest(length(run[1]) - 1, 1)) as i
       where run[1] ~ '^[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'
      union all
-     select unnest(tsvector_to_array(to_tsvector(language, run[1])))
+     select case
+              when language = 'pg_catalog.english'::regconfig and stem ~ '^[b-df-hj-np-tv-xz][b-df-hj-np-tv-xz0-9]+[aeo]?s$' and stem !~ '^..s$|ss$' then left(stem, -1)
+              else stem
+            end
+       from unnest(tsvector_to_array(to_tsvector(language, run[1]))) as stem
       where run[1] !~ '^[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'
    ) as terms
 $$;

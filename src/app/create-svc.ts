@@ -19,7 +19,7 @@ export interface Svc<S extends Schema> {
  * @example
  * export const { procedure, httpRoute, createCrud } = createSvc({ schema });
  */
-export function createSvc<S extends Schema>(_options: { schema: S }): Svc<S> {
+export function createSvc<S extends Schema>({ schema }: { schema: S }): Svc<S> {
   const procedure = createSvcProcedureBuilders<S>();
-  return { procedure, httpRoute: createSvcHttpRouteBuilders<S>(), createCrud: createCrudFactory(procedure) };
+  return { procedure, httpRoute: createSvcHttpRouteBuilders<S>(), createCrud: createCrudFactory(procedure, schema) };
 }

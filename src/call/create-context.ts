@@ -103,6 +103,7 @@ export class CallContext implements Context {
     storage?: CallStorage;
     pendingWork?: PendingWork;
     usedSystem?: boolean;
+    texts?: Set<string>;
   };
   /** Set while code of an anonymous definition has the context. */
   readonly [gate]?: AnonymousGate;
@@ -113,7 +114,7 @@ export class CallContext implements Context {
 
   get db(): RequestDatabase {
     const own = this[state];
-    own.db ??= own.services.requestDatabase(own.transaction);
+    own.db ??= own.services.requestDatabase(own.transaction, own.texts);
     return own.db;
   }
 
@@ -259,9 +260,15 @@ export class CallContext implements Context {
     await context[state].storage?.[how]();
   }
 
-  /** Whether a handler used the system database, outside the call's transaction and snapshot. */
-  static usedSystem(context: CallContext): boolean {
-    return context[state].usedSystem === true;
+  /** Of a watched query while developing: has the texts of its statements kept, for `reads`. */
+  static keepTexts(context: CallContext): void {
+    context[state].texts = new Set();
+  }
+
+  /** What is known of a handler's reads beside its transaction. */
+  static reads(context: CallContext): { outside: boolean; texts: string[] } {
+    const { usedSystem, texts } = context[state];
+    return { outside: usedSystem === true, texts: [...(texts ?? [])] };
   }
 }
 

@@ -24,9 +24,11 @@ import { withGate } from "../postgres/anonymous-gate.ts";
 import { sqlState } from "../postgres/errors.ts";
 import { identityOf } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
+import type { Seen } from "../realtime/followed-reads.ts";
 import type { Caller } from "./caller.ts";
 import { CallContext, type ContextServices, transactionFor } from "./create-context.ts";
 import { besides, explanation, missingRow, whereToLook } from "./hints.ts";
+import { nothingRead, seenBy } from "./seen-by.ts";
 
 /** The services that a process needs to run calls. */
 export interface Runtime extends ContextServices {
@@ -45,8 +47,8 @@ export interface Invocation<T> {
   run: ProcedureDefinition["run"];
   /** Checks the result and encodes it for the wire; an error here still rolls the call back. */
   encode(result: unknown): T | Promise<T>;
-  /** Called with the snapshot under which the result was read, or null if it is unknown. */
-  watched?(snapshot: string | null): void;
+  /** Called with what the result was read from. */
+  watched?(seen: Seen): void;
   /** Whether an encoded result means failure, so that the call must be rolled back. (Default: never) */
   undo?(encoded: T): boolean;
 }
@@ -61,8 +63,9 @@ export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Pr
   requireSession(invocation);
   const work = async (transaction: RequestTransaction, context: CallContext) => {
     const call: Call = { context, input, outcome: {}, ...(request && { request }) };
+    if (invocation.watched && !runtime.production) CallContext.keepTexts(context);
     const encoded = await invocation.encode(await runRefusable(invocation, call));
-    invocation.watched?.(await snapshotOf(transaction, context));
+    invocation.watched?.(await seenBy(transaction, context));
     if (invocation.undo?.(encoded)) await transaction.rollback();
     return encoded;
   };
@@ -167,13 +170,6 @@ export function behindGate<T, C extends Context>(
   return withGate(gate, () => work(gate ? CallContext.behind(context, gate) : context));
 }
 
-/** The statements of a query share one snapshot. Those of unsafeDb have their own. */
-async function snapshotOf(transaction: RequestTransaction, context: CallContext): Promise<string | null> {
-  if (!transaction.isOpen || CallContext.usedSystem(context)) return null;
-  const { rows } = await transaction.query({ name: "svc_snapshot", text: "select pg_current_snapshot()::text as it" });
-  return rows[0].it;
-}
-
 /** Invalid input decides the outcome alone: middleware before `.input()` can read the 400 but not replace it. */
 export async function runRefusable(invocation: Pick<Invocation<unknown>, "run">, call: Call): Promise<unknown> {
   try {
@@ -193,7 +189,7 @@ export const isGenerated = (
 /**
  * Answers a generated procedure by its SQL function.
  *
- * @param watched called with the snapshot under which the answer was read
+ * @param watched called with what the answer was read from
  * @returns JSON text, as PostgreSQL wrote it
  */
 export async function invokeStatement(
@@ -209,9 +205,12 @@ export async function invokeStatement(
   if (!runtime.production && crud && procedure.name.endsWith(".list")) noteIgnoredFilters(runtime.log, crud, input);
   const { requestPool: pool } = runtime;
   const identity = identityOf(caller.session, caller.holder);
+  const seen =
+    watched &&
+    ((snapshot: string | null, tables: string[]) => watched({ snapshot, reads: { ...nothingRead, tables } }));
   const called = statement.before
     ? callHooked(runtime, procedure, input, caller)
-    : callStatement(pool, identity, statement, statement.values(input), procedure.kind === "query", watched);
+    : callStatement(pool, identity, statement, statement.values(input), procedure.kind === "query", seen);
   const json = await called.catch(async (error) => {
     const named = await locateInvalidColumns(pool, identity, procedure, () => statement.values(input), error);
     throw runtime.production || statement.before ? named : whereToLook(named, caller);

@@ -93,7 +93,7 @@ export const searchCommand = defineCommand({
         for (const { row_id, score } of found) {
           process.stdout.write(`\n${row_id}: ${score.toFixed(4)}\n${table(head, ofRow(row_id).map(line))}`);
         }
-        say("\nadds = in query × idf × tf / (tf + norm); norm = 0.9 × (0.6 + 0.4 × length / average).");
+        say("\nadds = in query × idf × tf / (tf + norm); norm = k1 × (1 - b + b × length / average).");
       });
     }),
 });

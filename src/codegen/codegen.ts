@@ -8,6 +8,7 @@ import { dirname, join, relative } from "node:path";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import { crudFile } from "../crud/crud-sql.ts";
+import { followedTables } from "../crud/followed-tables.ts";
 import { realtimeFile } from "../crud/realtime-sql.ts";
 import { searchFile } from "../search/search-sql.ts";
 import { aiModule } from "./ai-module.ts";
@@ -20,7 +21,7 @@ export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<
   const { clientOutDir } = config.codegen;
   const files = new Map([
     ...app.api["~svc"].crud.map((crud) => [join(crudFolder, `${crud.prefix}.sql`), crudFile(crud)] as const),
-    [join(config.cwd, "sql", "realtime.sql"), realtimeFile(app.api["~svc"].crud)],
+    [join(config.cwd, "sql", "realtime.sql"), realtimeFile(followedTables(app.api, app.schema))],
     [join(config.cwd, "sql", "search.sql"), searchFile(app.schema)],
     [join(config.rootDir, "generated", "ai.ts"), aiModule()],
     [

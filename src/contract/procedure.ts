@@ -3,7 +3,10 @@
  * Next hop: `src/call/invoke.ts` runs a definition, `src/server/procedures.ts` serves it over HTTP.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { is } from "drizzle-orm";
+import { PgTable } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { kindOf } from "../kit/v.ts";
 import {
   type BuilderState,
   noSteps,
@@ -42,6 +45,8 @@ export interface ProcedureDefinition extends StepState, Pick<BuilderState, "inpu
   run: (call: Call) => Promise<unknown>;
   /** The identity of an internal procedure, if it is not that of the user who scheduled it. */
   runAs?: "system";
+  /** Tables that a watched query follows as a whole, beside those that it is seen to read. Queries only. */
+  follows?: readonly PgTable[];
   /** Generated CRUD: the one statement that answers the call, instead of `run`. */
   statement?: CrudStatement;
   /** Generated CRUD: the resource of this operation. */
@@ -72,7 +77,7 @@ type With<T extends BuilderTypes, Change> = Omit<T, keyof Change> & Change exten
   ? R
   : never;
 
-type State = BuilderState & Pick<ProcedureDefinition, "name" | "kind" | "runAs">;
+type State = BuilderState & Pick<ProcedureDefinition, "name" | "kind" | "runAs" | "follows">;
 
 /**
  * Collects a procedure step by step; each call returns a new builder.
@@ -125,6 +130,26 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     return new ProcedureBuilder({ ...this["~state"], runAs: "system" });
   }
 
+  /**
+   * For those who watch the query: tables that decide its result besides the ones that `context.db` reads, such as what
+   * `unsafeDb` reads. Every change of them reaches every watcher, also of rows that they may not see. Without tables it
+   * says that nothing else decides the result. (Default: what `context.db` reads, of rows with owners the caller's own)
+   */
+  follows(...tables: T["kind"] extends "query" ? PgTable[] : [never]): ProcedureBuilder<S, T> {
+    if (this["~state"].kind !== "query") {
+      throw new DefinitionError(`${this.#whose} cannot .follows(…): only queries are watched.`, {
+        hint: "Leave it out.",
+      });
+    }
+    for (const table of tables) {
+      if (is(table, PgTable)) continue;
+      throw new DefinitionError(`${this.#whose}: .follows() takes tables, and got ${kindOf(table)}.`, {
+        hint: "Name tables of the schema, such as .follows(schema.notes); for a view, the tables beneath it.",
+      });
+    }
+    return new ProcedureBuilder({ ...this["~state"], follows: tables });
+  }
+
   /** Adds a middleware around everything that is declared after it. */
   use<Adds extends object = object>(
     middleware: Middleware<Adds>,
@@ -163,12 +188,13 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     input: T["input"];
     output: unknown extends T["output"] ? R : T["output"];
   }> {
-    const { name, kind, anonymous, input, inputIsFirst, output, layers, runAs } = this["~state"];
+    const { name, kind, anonymous, input, inputIsFirst, output, layers, runAs, follows } = this["~state"];
     requireFunction(this.#whose, "handler", handler);
     const run = compose(layers, async (call) => handler(call as never));
     const optional = {
       ...(inputIsFirst && { inputIsFirst }),
       ...(runAs && { runAs }),
+      ...(follows && { follows }),
       ...definedAt(anonymous, name, this.handler),
     };
     return { "~svc": { procedure: { name, kind, anonymous, input, output, run, ...optional } } };

@@ -67,7 +67,7 @@ export interface HybridSearchOptions extends SearchOptions, VectorSearchOptions 
     vectorCandidateLimit?: number;
     fusion?: {
       /**
-       * `convex` keeps distances, and a search that clearly prefers few candidates counts more; `rrf` adds weight / (k
+       * `convex` adds scores, and words lead unless the nearest vectors clearly stand out; `rrf` adds weight / (k
        * + rank). (Default: convex)
        */
       mode?: "rrf" | "convex";

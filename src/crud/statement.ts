@@ -24,7 +24,8 @@ import { activeSpan } from "../telemetry/span.ts";
 export function callText(name: string, argumentCount: number, withSnapshot = false, traced = false): string {
   const parameters = Array.from({ length: argumentCount }, (_, index) => `$${index + 3}`).join(", ");
   // Reading functions are STABLE: they see the statement's own snapshot.
-  const snapshot = withSnapshot ? ", pg_current_snapshot()::text as snapshot" : "";
+  // The columns of the outer list are evaluated in order too: by then the function holds its locks.
+  const snapshot = withSnapshot ? ", pg_current_snapshot()::text as snapshot, (svc.tables_read()).tables" : "";
   const trace = traced ? `svc.carry_trace($${argumentCount + 3}) as t, ` : "";
   return (
     `select svc_crud.${name}(${parameters})::text as result${snapshot} ${entered(trace)}` +
@@ -72,7 +73,7 @@ export const maxRetries = 2;
  * Calls a generated function with the given identity.
  *
  * @param reads   whether the function only reads; then it is retried once after a lost connection
- * @param watched called with the snapshot of the answer
+ * @param watched called with the snapshot of the answer, and the tables that it was read from
  * @returns the function's JSON as text, or null
  * @throws SvcError through the SQLSTATE map; OUTCOME_UNKNOWN for a write whose connection was lost before its answer: a
  *   statement that is its own transaction cannot report its transaction id in advance
@@ -83,7 +84,7 @@ export async function callStatement(
   statement: CrudStatement,
   values: (string | number | null)[],
   reads: boolean,
-  watched?: (snapshot: string | null) => void,
+  watched?: (snapshot: string | null, tables: string[]) => void,
 ): Promise<string | null> {
   const span = reads ? undefined : activeSpan();
   const trace = span?.sampled ? [span.traceparent] : [];
@@ -100,9 +101,9 @@ export async function callStatement(
   for (let attempt = 0; ; attempt++) {
     const { client, release } = await acquire(pool, identity.holder);
     try {
-      const { rows } = await client.query<{ result: string | null; snapshot?: string }>(query);
+      const { rows } = await client.query<{ result: string | null; snapshot?: string; tables?: string[] }>(query);
       release();
-      watched?.(rows[0]?.snapshot ?? null);
+      watched?.(rows[0]?.snapshot ?? null, rows[0]?.tables ?? []);
       return rows[0]?.result ?? null;
     } catch (error) {
       // PostgreSQL has rolled back, role and identity included. Only a broken connection must be closed.

@@ -85,9 +85,9 @@ export function encodeResult(result: unknown): string {
 /** The same for a result that is already JSON from PostgreSQL. */
 export const encodeJsonText = (json: string) => `{"json":${json}}`;
 
-/** Adds the snapshot of the read (`pg_snapshot` as text), or null, to an encoded body. */
-export const withSnapshot = (body: string, snapshot: string | null) =>
-  `${body.slice(0, -1)},"snapshot":${JSON.stringify(snapshot)}}`;
+/** Adds members to an encoded body: of a watched query, the snapshot of the read (`pg_snapshot` as text), or null. */
+export const withMembers = (body: string, members: object) =>
+  `${body.slice(0, -1)},${JSON.stringify(members).slice(1)}`;
 
 type Path = (string | number)[];
 

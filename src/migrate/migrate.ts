@@ -130,6 +130,7 @@ class Migration {
         `secured ${name}: it had no row-level security, and now denies all access until it has a policy`,
       );
     }
+    if (scope === "platform") await this.#renewSearch();
     const { application } = this.#options;
     if (scope === "application" && application) await this.#dropUnwrittenCrud(application);
     // After the line above, which may have revoked privileges. Only for files applied now, so that drift stays
@@ -140,6 +141,11 @@ class Migration {
         where a.scope = $1 and $1 || '/sql/' || a.path = any ($2)`,
       [scope, policies],
     );
+  }
+
+  async #renewSearch(): Promise<void> {
+    const { rows } = await this.#client.query("select name from svc_private.renew_search()");
+    for (const { name } of rows) this.#options.report?.(`indexed ${name} again: texts become other words than before`);
   }
 
   async #refuseNewer(): Promise<void> {

@@ -12,7 +12,11 @@ import { checkTables, gatedPool } from "./anonymous-gate.ts";
 import type { RequestTransaction } from "./transaction.ts";
 
 /** Creates request databases; the shared setup is computed once. */
-export type CreateRequestDatabase = (transaction: RequestTransaction) => RequestDatabase;
+export type CreateRequestDatabase = (
+  transaction: RequestTransaction,
+  /** Collects the texts of the statements. (Default: nobody does) */
+  texts?: Set<string>,
+) => RequestDatabase;
 
 /**
  * @param schema     the application's tables and relations, for `db.query.…`; may be empty
@@ -33,12 +37,13 @@ export function requestDatabases(schema: Schema, production: boolean): CreateReq
     if (!isQuery.test(text ?? "")) refuseRawSql();
   };
 
-  return (transaction) => {
+  return (transaction, texts) => {
     // Drizzle uses only this method of its client.
     const client = {
       query: async (config: pg.QueryConfig, values?: unknown[]) => {
         requireQuery(config.text);
         checkTables(config.text);
+        texts?.add(config.text);
         return transaction.query(config, values);
       },
     } as unknown as pg.PoolClient;

@@ -8,6 +8,7 @@ import type { WebSocket } from "ws";
 import { toSvcError } from "../http/errors.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
+import type { Follow, FollowedReads } from "./followed-reads.ts";
 import type { Grants } from "./grants.ts";
 import { Outbox, textFrame } from "./outbox.ts";
 import type { Subscriber, SubscriptionRegistry } from "./subscription-registry.ts";
@@ -17,6 +18,7 @@ export interface ConnectionOptions {
   hub: SubscriptionRegistry;
   rules: SubscriptionTopics;
   grants: Grants;
+  reads: FollowedReads;
   /** It did not read what it was sent, and is closed. */
   dropped(): void;
 }
@@ -43,7 +45,7 @@ export class Connection implements Subscriber {
   #answered = true;
   #frames = 0;
   #since = Date.now();
-  /** When grants end, by the query's key. */
+  /** When grants and tokens end, by the query's key. */
   readonly #ends = new Map<string, NodeJS.Timeout>();
 
   /**
@@ -69,6 +71,10 @@ export class Connection implements Subscriber {
     websocket.on("close", () => this.#leave());
     websocket.on("error", () => {}); // a frame that is too large, or a broken one; `ws` closes by itself
     this.#tell({ type: "status", flow: hub.flow });
+  }
+
+  get isAnonymous(): boolean {
+    return this.#session === null;
   }
 
   send(frame: Buffer): void {
@@ -136,9 +142,8 @@ export class Connection implements Subscriber {
   }
 
   #obey(frame: Asked | undefined): void {
-    const { rules } = this.#options;
     if (frame?.type === "subscribe") {
-      this.#subscribe({ query: frame.query }, () => rules.watch(frame.query, this.#session?.user.id ?? null));
+      this.#subscribe({ query: frame.query }, () => this.#watch(frame.query), frame.follows);
     } else if (frame?.type === "subscribeQuery") {
       this.#subscribe({}, () => this.#redeem(frame.token));
     } else if (frame?.type === "unsubscribe") {
@@ -150,9 +155,16 @@ export class Connection implements Subscriber {
     }
   }
 
-  /** @param asked what an error says it is about */
-  #subscribe(asked: { query?: unknown }, watch: () => Watched): void {
-    const { hub } = this.#options;
+  #watch(key: unknown): Watched {
+    return this.#options.rules.watch(key, this.#session?.user.id ?? null);
+  }
+
+  /**
+   * @param asked what an error says it is about
+   * @param token of the query's last answer. One that is over counts as none: the client asks again, and gets another.
+   */
+  #subscribe(asked: { query?: unknown }, watch: () => Watched, token?: unknown): void {
+    const { hub, reads } = this.#options;
     try {
       if (hub.subscriptionsOf(this) >= connectionLimits.subscriptions) {
         throw new SvcError("RATE_LIMITED", `A connection watches at most ${connectionLimits.subscriptions} queries.`);
@@ -164,12 +176,15 @@ export class Connection implements Subscriber {
         );
       }
       if (!hub.hasRoomFor(this)) throw new SvcError("UNAVAILABLE", "Too much is watched here. Try again later.");
-      const watched = watch();
+      const follow = reads.open(token, this.#session?.user.id ?? null);
+      const asking = watch();
+      const watched = follow ? { ...asking, topics: [...asking.topics, ...follow.topics] } : asking;
       const { key: query, subscriptionKey } = watched;
-      hub.subscribe(this, watched);
+      const renewed = hub.subscribe(this, watched) && follow !== null;
+      if (follow) this.#endFollowing(query, follow);
       const done =
         subscriptionKey === undefined ? { type: "subscribed" } : { type: "query:subscribed", subscriptionKey };
-      this.#tell({ ...done, query });
+      this.#tell({ ...done, query, ...(follow && { follows: follow.id }), ...(renewed && { renewed }) });
     } catch (error) {
       const { code, message, hint } = toSvcError(error);
       this.#tell({ type: "error", code, error: message, ...(hint && { hint }), ...asked });
@@ -189,6 +204,22 @@ export class Connection implements Subscriber {
     return { key: query, subscriptionKey, topics };
   }
 
+  /**
+   * Some time before the end the client is told that nothing is followed, as if it had just subscribed. It asks again, and
+   * goes on with the token that it gets. Not all at once: many may have begun together.
+   */
+  #endFollowing(key: string, { expiresAt }: Follow): void {
+    const left = expiresAt - Date.now();
+    const early = left * (0.1 + 0.4 * Math.random());
+    const end = () => void this.#options.hub.subscribe(this, this.#watch(key));
+    const warn = () => {
+      this.#tell({ type: "subscribed", query: key });
+      this.#ends.set(key, setTimeout(end, early).unref());
+    };
+    clearTimeout(this.#ends.get(key));
+    this.#ends.set(key, setTimeout(warn, left - early).unref());
+  }
+
   #expire(query: string, subscriptionKey: string): void {
     this.#unsubscribe(query);
     this.#tell({ type: "revoked", query, subscriptionKey, reason: "expired" });
@@ -205,6 +236,7 @@ export class Connection implements Subscriber {
 interface Asked {
   type?: unknown;
   query?: unknown;
+  follows?: unknown;
   token?: unknown;
   subscriptionKey?: unknown;
 }

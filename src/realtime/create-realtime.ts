@@ -5,10 +5,12 @@
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
 import type { Api } from "../contract/api.ts";
+import type { FollowedTable } from "../crud/followed-tables.ts";
 import type { CheckHost } from "../http/allowed-hosts.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { Authenticate, Session } from "../kit/session.ts";
 import type { Tracing } from "../telemetry/span.ts";
+import { FollowedReads } from "./followed-reads.ts";
 import { Grants } from "./grants.ts";
 import { ChangeReader } from "./replication.ts";
 import { SocketEndpoint } from "./socket.ts";
@@ -20,6 +22,8 @@ import { type EventSink, transactionEvents } from "./transaction-events.ts";
 
 export interface RealtimeOptions {
   api: Api;
+  /** That watched queries may follow. */
+  tables: readonly FollowedTable[];
   /** For replication; see `ChangeReader`. */
   url: string;
   origins: OriginPolicy;
@@ -35,6 +39,7 @@ export interface RealtimeOptions {
   /** Sign grants: newest first. */
   secrets: readonly string[];
   log: Logger;
+  production: boolean;
   /** undefined while it is off. */
   tracing: Tracing | undefined;
 }
@@ -57,22 +62,25 @@ export interface Realtime {
   /** For `POST /api/realtime/query/authorize` (src/server/grant-endpoint.ts). */
   grants: Grants;
   rules: SubscriptionTopics;
+  /** For `POST /api/query`. */
+  reads: FollowedReads;
   /** Whether events arrive, how many listen to how much, and what they were sent so far. */
   state(): RealtimeState;
   close(): Promise<void>;
 }
 
 export function createRealtime(options: RealtimeOptions): Realtime {
-  const { api, url, rerun, secrets, hearEnd, log, tracing, ...rest } = options;
+  const { api, tables, url, rerun, secrets, hearEnd, log, production, tracing, ...rest } = options;
   const { procedures, crud } = api["~svc"];
   const hub = new SubscriptionRegistry(rerun);
   const sink: EventSink = {
     end: hearEnd,
+    hears: (topic) => hub.hears(topic),
     deliver: (events) => (tracing && events.trace ? traceDelivery(tracing, hub, events) : hub.deliver(events)),
     live: () => hub.live(),
     lost: () => hub.lost(),
   };
-  const events = transactionEvents(crud, sink, log);
+  const events = transactionEvents(crud, sink, log, tables);
   let lag = 0;
   const committed = (at: number) => {
     lag = Math.max(0, Date.now() - at);
@@ -81,18 +89,20 @@ export function createRealtime(options: RealtimeOptions): Realtime {
   const reader = new ChangeReader({ url, listener: { ...events, committed }, log });
   const rules = new SubscriptionTopics(procedures, crud);
   const grants = new Grants(secrets);
+  const reads = new FollowedReads({ tables, secrets, log, production });
   let isReading = false;
   // Reading the log costs the server something: it begins when the first socket is there to hear of it.
   const opened = () => {
     isReading = true;
     reader.start();
   };
-  const endpoint = new SocketEndpoint({ ...rest, hub, rules, grants, opened });
+  const endpoint = new SocketEndpoint({ ...rest, hub, rules, grants, reads, opened });
   return {
     upgrade: endpoint.upgrade,
     revoke: (ended) => endpoint.revoke(ended),
     grants,
     rules,
+    reads,
     state: () => ({
       flow: isReading ? hub.flow : "idle",
       connections: hub.connections,

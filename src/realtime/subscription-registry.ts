@@ -9,6 +9,8 @@ import type { EventSink, TransactionEvents } from "./transaction-events.ts";
 
 /** A connection, as the hub sees it. */
 export interface Subscriber {
+  /** Whether nobody is signed in. */
+  readonly isAnonymous: boolean;
   /** Sends a frame, as `textFrame` makes them. */
   send(frame: Buffer): void;
 }
@@ -23,7 +25,10 @@ export type Rerun = (key: string) => Promise<string | null>;
 const perSubscription = 1_500;
 /** Of the room, for one address. */
 const share = 1 / 8;
-const weightOf = ({ key }: Watched) => perSubscription + 2 * key.length;
+/** The same for each topic beyond those of a key. */
+const perTopic = 500;
+const weightOf = ({ key, topics }: Watched) =>
+  perSubscription + 2 * key.length + perTopic * Math.max(0, topics.length - 4);
 
 export class SubscriptionRegistry implements Omit<EventSink, "end"> {
   readonly #rerun: Rerun;
@@ -94,10 +99,19 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
     return count;
   }
 
-  /** From its return on, no event that commits is missed while the flow is live. */
-  subscribe(subscriber: Subscriber, watched: Watched): void {
+  /** Whether anybody listens to a topic. */
+  hears(topic: string): boolean {
+    return this.#topics.has(topic);
+  }
+
+  /**
+   * From its return on, no event that commits is missed while the flow is live.
+   *
+   * @returns whether all of its topics were heard before
+   */
+  subscribe(subscriber: Subscriber, watched: Watched): boolean {
     const own = this.#subscribers.get(subscriber);
-    if (!own) return;
+    if (!own) return false;
     const before = own.get(watched.key);
     if (before) this.#forget(subscriber, before); // a grant may say something else than the one before
     own.set(watched.key, watched);
@@ -107,6 +121,7 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
       this.#topics.set(topic, listeners);
       listeners.set(subscriber, (listeners.get(subscriber) ?? new Set()).add(watched));
     }
+    return before !== undefined && watched.topics.every((topic) => before.topics.includes(topic));
   }
 
   /** @param key of the query, or the subscription key of a grant, which may be that of several */
@@ -166,17 +181,24 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
     for (const query of refresh) void this.#refresh(query, xid);
   }
 
-  /** Once for everybody who listens here, if anybody does. */
+  /**
+   * Once for all who listen here and are not signed in, if anybody does. The others ask again: as somebody they may get
+   * another result.
+   */
   async #refresh(query: string, xid: string): Promise<void> {
-    if (!this.#topics.has(`key:${query}`)) return;
+    const listeners = [...(this.#topics.get(`key:${query}`)?.keys() ?? [])];
+    const changed = JSON.stringify({ type: "invalidate", queries: [query], xid });
+    if (listeners.some(({ isAnonymous }) => !isAnonymous)) this.#tell(query, changed, (one) => !one.isAnonymous);
+    if (!listeners.some(({ isAnonymous }) => isAnonymous)) return;
     const body = await this.#rerun(query).catch(() => null);
-    if (body === null) this.#tell(query, JSON.stringify({ type: "invalidate", queries: [query], xid }));
-    else this.#tell(query, `{"type":"query:updated","query":${JSON.stringify(query)},"result":${body},"xid":"${xid}"}`);
+    const updated = `{"type":"query:updated","query":${JSON.stringify(query)},"result":${body},"xid":"${xid}"}`;
+    this.#tell(query, body === null ? changed : updated, (one) => one.isAnonymous);
   }
 
-  #tell(query: string, frame: string): void {
+  #tell(query: string, frame: string, isMeant: (subscriber: Subscriber) => boolean = () => true): void {
     const bytes = textFrame(frame);
     for (const [subscriber, theirs] of this.#topics.get(`key:${query}`) ?? []) {
+      if (!isMeant(subscriber)) continue;
       // A query that is watched with arguments hears what is said of its name, but this is of the one without.
       for (const { key } of theirs) if (key === query) this.#send(subscriber, bytes);
     }

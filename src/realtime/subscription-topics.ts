@@ -8,6 +8,8 @@
  *   get:tasks:<id>[:<user>]  one row, likewise
  *   bucket:<b>[:<user>]    the lists of a scope, likewise
  *   runs:<user>, run:<id>:<user>  runs of workflows, for workflows.list and workflows.get
+ *   rows:<table>           a table that a watched query reads (followed-reads.ts)
+ *   own:<table>:<user>, many:<table>  the same where rows have owners: this one's, and changes too many to name owners
  *   key:<name>[::<args>]   what ctx.realtime names
  *
  * The log knows nothing of policies, so an event is only a hint: who hears one asks again, under their own identity.

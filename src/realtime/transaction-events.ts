@@ -6,7 +6,9 @@
 import type { Pgoutput } from "pg-logical-replication";
 import type { Logger } from "pino";
 import type { CrudDefinition } from "../contract/crud.ts";
+import { type FollowedTable, tableName } from "../crud/followed-tables.ts";
 import { bucketsOf } from "./buckets.ts";
+import { tableTopics } from "./followed-reads.ts";
 import type { ChangeListener } from "./replication.ts";
 
 /** What one committed transaction tells. */
@@ -29,6 +31,8 @@ export interface EventSink {
    */
   end(notice: string): void;
   deliver(events: TransactionEvents): void;
+  /** Whether anybody listens to a topic. */
+  hears(topic: string): boolean;
   live(): void;
   lost(): void;
 }
@@ -36,12 +40,19 @@ export interface EventSink {
 /** A transaction that changes more rows than that is told by resource. */
 const maxTopics = 2_000;
 
-export function transactionEvents(resources: readonly CrudDefinition[], sink: EventSink, log: Logger): ChangeListener {
+/** @param followed the tables that watched queries may follow. (Default: none) */
+export function transactionEvents(
+  resources: readonly CrudDefinition[],
+  sink: EventSink,
+  log: Logger,
+  followed: readonly FollowedTable[] = [],
+): ChangeListener {
   const byTable = new Map<string, CrudDefinition[]>();
   for (const crud of resources.filter(({ realtime }) => realtime)) {
     const table = `${crud.schema}.${crud.table}`;
     byTable.set(table, [...(byTable.get(table) ?? []), crud]);
   }
+  const tables = new Map(followed.map((table) => [tableName(table), topicsOf(table)]));
   let xid = 0n;
   let topics = new Set<string>();
   let data = new Map<string, { data?: unknown; result?: unknown }>();
@@ -50,6 +61,14 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
   let trace: string | undefined;
 
   const cruds = ({ schema, name }: Pgoutput.MessageRelation) => byTable.get(`${schema}.${name}`) ?? [];
+
+  /** To those who watch a query that reads the table. Most tables have none: then nothing is made. */
+  const tellTable = ({ every, many, own }: TableTopics, rows: (Row | null)[]) => {
+    if (sink.hears(every)) topics.add(every);
+    if (!own || !sink.hears(many)) return;
+    if (topics.size > maxTopics) topics.add(many);
+    else for (const row of rows) if (row) topics.add(own(row));
+  };
 
   return {
     begun(id) {
@@ -63,6 +82,9 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
     changed(change) {
       const before = "old" in change ? (change.old ?? change.key) : null;
       const after = "new" in change ? change.new : null;
+      const { schema, name } = change.relation;
+      const table = tables.get(`${schema}.${name}`);
+      if (table && !topics.has(table.many)) tellTable(table, [before, after]);
       for (const crud of cruds(change.relation)) {
         const all = `all:${crud.prefix}`;
         if (topics.has(all)) continue;
@@ -76,7 +98,11 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
       }
     },
     truncated({ relations }) {
-      for (const relation of relations) for (const crud of cruds(relation)) topics.add(`all:${crud.prefix}`);
+      for (const relation of relations) {
+        for (const crud of cruds(relation)) topics.add(`all:${crud.prefix}`);
+        const table = tables.get(`${relation.schema}.${relation.name}`);
+        if (table) topics.add(table.every).add(table.many);
+      }
     },
     said(text) {
       const { invalidate, refresh: key, emit, data: sent, result, workflow, user } = parse(text, log);
@@ -101,11 +127,27 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
   };
 }
 
+type Row = Record<string, unknown>;
+
+interface TableTopics {
+  every: string;
+  many: string;
+  /** null where rows have no owners. */
+  own: ((row: Row) => string) | null;
+}
+
+function topicsOf(table: FollowedTable): TableTopics {
+  const name = tableName(table);
+  const { owner } = table;
+  const own = owner === null ? null : (row: Row) => tableTopics.own(name, row[owner]);
+  return { every: tableTopics.every(name), many: tableTopics.many(name), own };
+}
+
 /**
  * The lists that a row is or was in where they have no buckets, and the row itself. Rows with owners are told to these
  * alone.
  */
-function tell(crud: CrudDefinition, row: Record<string, unknown>, topics: Set<string>): void {
+function tell(crud: CrudDefinition, row: Row, topics: Set<string>): void {
   const owner = crud.owner ? `:${row[crud.owner.name] ?? ""}` : "";
   if (crud.realtime?.list && !crud.realtime.scoped) topics.add(`list:${crud.prefix}${owner}`);
   topics.add(`get:${crud.prefix}:${row[crud.id.name]}${owner}`);

@@ -20,7 +20,7 @@ import type { RagScope } from "../contract/search.ts";
 import { describeColumns } from "../crud/columns.ts";
 import { isCaller, readsOwn } from "../crud/rls.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { checkOptions, must, type ShapeOf } from "../kit/options.ts";
+import { checkOptions, must, number, type ShapeOf } from "../kit/options.ts";
 import { platformSql } from "../postgres/anonymous-gate.ts";
 
 export interface SearchableOptions {
@@ -33,11 +33,15 @@ export interface SearchableOptions {
   /**
    * Who finds a row: `private` (its owner), `shared` (any signed-in user) or `public` (anyone). A text column, or one
    * value for all rows. (Default: `private`)
-   * so, or one of the three for all rows. (Default: `private`)
    */
   visibility?: AnyPgColumn | Visibility;
   /** Column with the owner's id, as in `ownerRls`; required unless all rows are shared or public. */
   owner?: AnyPgColumn;
+  /**
+   * Constants of the ranking formula BM25: `k1`, how much further occurrences of a word in a row count, and `b`, how
+   * much a row's length does. (Default: 1.2 and 0.75)
+   */
+  bm25?: { k1?: number; b?: number };
 }
 
 type Visibility = RagScope["visibility"];
@@ -58,6 +62,8 @@ export interface SearchTable {
   owner: string | null;
   /** The fixed visibility of all rows; null if a column has it. */
   always: Visibility | null;
+  /** Constants of BM25 that differ from the default. */
+  bm25: { k1?: number | undefined; b?: number | undefined } | null;
   /** Dimensions of the vector columns, by name; null for a column that takes any. */
   vectors: Map<string, number | null>;
 }
@@ -90,6 +96,7 @@ const optionsSchema = z
       ),
     ),
     owner: z.exactOptional(anyColumn),
+    bm25: z.exactOptional(z.strictObject({ k1: number(0, 10).optional(), b: number(0, 1).optional() })),
   } satisfies ShapeOf<SearchableOptions>)
   .transform(({ visibility = "private", ...options }) => ({ visibility, ...options }))
   .refine(({ owner, visibility }) => owner || visibility === "shared" || visibility === "public", {
@@ -99,7 +106,7 @@ const optionsSchema = z
       'Write owner: t.userId; or visibility: "shared" or "public" if that is right for every row',
   });
 
-type Declaration = Pick<SearchTable, "fields" | "language" | "corpus" | "visibility" | "owner" | "always">;
+type Declaration = Pick<SearchTable, "fields" | "language" | "corpus" | "visibility" | "owner" | "always" | "bm25">;
 
 /** Keyed by the first policy of each declaration. */
 const declarations = new WeakMap<PgPolicy, Declaration>();
@@ -111,7 +118,6 @@ export const onlyCorpus = "default";
  * Lets callers find a table's rows by `ctx.search`, `ctx.vectorSearch` and `ctx.hybridSearch`. Its policies let users
  * read: their own private rows, shared rows when signed in, public rows always. Declare who may write beside it,
  * usually with `ownerRls`.
- * writes is declared beside it, by `ownerRls` as a rule.
  *
  * @throws DefinitionError without a field, with too many, or with one that is not text; for private rows without an
  * owner
@@ -120,12 +126,20 @@ export const onlyCorpus = "default";
  *   visibility: t.visibility, owner: t.userId })]
  */
 export function searchable(options: SearchableOptions): PgPolicy[] {
-  const { fields, language, corpus, visibility, owner } = checkOptions("searchable", optionsSchema, options);
+  const {
+    fields,
+    language,
+    corpus,
+    visibility,
+    owner,
+    bm25 = null,
+  } = checkOptions("searchable", optionsSchema, options);
   const always = typeof visibility === "string" ? visibility : null;
   const column = typeof visibility === "string" ? undefined : visibility;
   const policies = policiesOf(column, always, owner);
   const names = { corpus: corpus?.name ?? null, visibility: column?.name ?? null, owner: owner?.name ?? null };
-  declarations.set(policies[0] as PgPolicy, { fields: fields.map(({ name }) => name), language, ...names, always });
+  const declared = { fields: fields.map(({ name }) => name), language, ...names, always, bm25 };
+  declarations.set(policies[0] as PgPolicy, declared);
   return policies;
 }
 

@@ -17,13 +17,14 @@ import {
   encodeResult,
   type ProcedureCall,
   wireLimits,
-  withSnapshot,
+  withMembers,
 } from "../http/wire.ts";
 import { isJson } from "../kit/media-type.ts";
 import { byNearness } from "../kit/nearest.ts";
 import type { Authenticate } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Replicas } from "../postgres/replicas.ts";
+import type { FollowedReads, Seen } from "../realtime/followed-reads.ts";
 import { positionOf, readSomewhere } from "./replica-reads.ts";
 
 export interface ProcedureTransport {
@@ -32,6 +33,8 @@ export interface ProcedureTransport {
   runtime: Runtime;
   requests: Pick<RequestLimits, "addressOf" | "holderOf" | "countCalls">;
   limits: BodyLimits;
+  /** Says what those who watch a query hear of. */
+  reads: Pick<FollowedReads, "describe">;
   /** Standbys for queries. (Default: none) */
   replicas?: Replicas | undefined;
 }
@@ -82,22 +85,22 @@ export function procedureEndpoint(
     if (!watch || kind !== "query") return sendJson(response, 200, await answer(runtime, procedure, args, caller));
 
     // A watched result is compared with events of the primary, so it is read from the primary.
-
-    let snapshot: string | null = null;
-    const body = await answer(runtime, procedure, args, caller, (seen) => {
-      snapshot = seen;
+    let members: object = {};
+    const body = await answer(runtime, procedure, args, caller, ({ snapshot, reads }) => {
+      const user = session?.user.id ?? null;
+      members = { snapshot, ...transport.reads.describe(procedure, reads, user) };
     });
-    sendJson(response, 200, withSnapshot(body, snapshot));
+    sendJson(response, 200, withMembers(body, members));
   };
 }
 
-/** Runs a call and encodes its result. @param watched called with the snapshot under which it was read */
+/** Runs a call and encodes its result. @param watched called with what it was read from */
 export async function answer(
   runtime: Runtime,
   procedure: ProcedureDefinition,
   input: unknown,
   caller: Caller,
-  watched?: (snapshot: string | null) => void,
+  watched?: (seen: Seen) => void,
 ): Promise<string> {
   if (isGenerated(procedure)) return encodeJsonText(await invokeStatement(runtime, procedure, input, caller, watched));
   return invoke(runtime, {

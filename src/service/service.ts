@@ -10,6 +10,7 @@ import type { UserAdmin } from "../auth/user-admin.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import { refuseDrift } from "../crud/fingerprints.ts";
+import { followedTables } from "../crud/followed-tables.ts";
 import { graphqlEndpoint } from "../graphql/endpoint.ts";
 import { createHostCheck } from "../http/allowed-hosts.ts";
 import { BodyBudget } from "../http/body-budget.ts";
@@ -180,6 +181,7 @@ function openRealtime({ options, origins, checkHost, auth, requests, runtime, au
   const { app, config, urls, secrets, log, tracing } = options;
   const realtime = createRealtime({
     api: app.api,
+    tables: followedTables(app.api, app.schema),
     url: urls.replication,
     origins,
     authenticate,
@@ -191,6 +193,7 @@ function openRealtime({ options, origins, checkHost, auth, requests, runtime, au
     rerun: publicRerun(runtime, app.api["~svc"].procedures),
     secrets,
     log,
+    production: config.production,
     tracing,
   });
   auth.onEnd((ended) => realtime.revoke(ended));
@@ -238,6 +241,7 @@ function openApp(
     requests,
     bodies,
     runtime,
+    reads: realtime.reads,
     replicas,
     limits: config.limits,
     log,

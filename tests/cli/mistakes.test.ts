@@ -250,6 +250,13 @@ describe("in the surroundings", () => {
     expect(code).toBe(1);
   });
 
+  test("a group without a subcommand prints its help", async () => {
+    const { code, output } = await svc(["crons"]);
+    expect(output).toMatch(/^Usage: svc crons /);
+    expect(output).toMatch(/^Commands:\n {2}list .*\n {2}run /m);
+    expect(code).toBe(1);
+  });
+
   test("svc init refuses a folder that holds something", async () => {
     expectExplained(await svc(["init", "."]), "is not empty", "Choose another folder");
   });

@@ -36,6 +36,7 @@ const registry: Record<string, { test: string } | { reason: string }> = {
   start_transcription: { test: "tests/doors/storage.test.ts" },
   start_workflow: { reason: "Adds a run for the transaction's user." },
   store_object: { test: "tests/security/storage-writes.test.ts" },
+  tables_read: { reason: "Names the tables that its own transaction has locked, to the login of requests alone." },
   try_lock: { reason: "Locks a name of the application's." },
 };
 

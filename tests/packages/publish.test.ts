@@ -179,6 +179,9 @@ describe("the command on a Node that is too old", () => {
 if (!chromiumPath) test.skip(`the tutorial, followed to the letter: ${whySkipped}`);
 describe.skipIf(!chromiumPath)(
   "the tutorial, followed to the letter",
+  // Each section builds on the folder, database and processes of the one before. A second try would start from what
+  // the first left, and its error would hide the first one.
+  { timeout: 120_000, retry: 0 },
   () => {
     followTutorial({
       app: () => app,
@@ -189,7 +192,6 @@ describe.skipIf(!chromiumPath)(
       },
     });
   },
-  120_000,
 );
 
 describe("an application that svc init made", () => {

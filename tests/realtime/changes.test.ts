@@ -20,6 +20,7 @@ let admin: pg.Client;
 beforeAll(async () => {
   const sink = {
     deliver: (events: TransactionEvents) => void heard.push(events),
+    hears: () => true,
     end: () => {},
     live: () => void lives++,
     lost: () => {},

@@ -42,6 +42,7 @@ beforeAll(async () => {
     let [lives, losses] = [0, 0];
     const sink = {
       deliver: ({ topics }: { topics: ReadonlySet<string> }) => void told.push(...topics),
+      hears: () => true,
       end: () => {},
       live: () => void lives++,
       lost: () => void losses++,

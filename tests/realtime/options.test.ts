@@ -18,6 +18,7 @@ async function watching(prefix: string) {
   await socket.subscribe(`${prefix}.list`);
   await socket.subscribe(row);
   await witness.subscribe("notes.list");
+  for (const one of [socket, witness]) await heard(one, db); // of the insert above
   return { ann, id: note?.id, row, socket, witness };
 }
 

@@ -11,7 +11,7 @@ export function bm25<Key>(texts: ReadonlyMap<Key, string>, query: readonly strin
     for (const [key, text] of words) {
       const tf = text.filter((word) => word === term).length;
       if (tf === 0) continue;
-      const score = (weight * tf) / (tf + 0.9 * (0.6 + (0.4 * text.length) / average));
+      const score = (weight * tf) / (tf + 1.2 * (0.25 + (0.75 * text.length) / average));
       scores.set(key, (scores.get(key) ?? 0) + score);
     }
   }

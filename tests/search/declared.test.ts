@@ -153,6 +153,15 @@ test("the migration holds one policy for each visibility that rows may have", as
   expect(policies("bulletins")).toEqual(["select_public"]);
 });
 
+test("constants of BM25 reach the database where they are declared", async () => {
+  const constants = await db.sql(
+    "select t.name, c.k1, c.b from svc_private.search_tables t, svc_private.search_constants(t.definition) as c",
+  );
+  const of = (table: Table) => constants.find(({ name }) => name === `"public"."${table}"`);
+  expect(of("bulletins")).toMatchObject({ k1: 1.5, b: 0.75 });
+  expect(of("papers")).toMatchObject({ k1: 1.2, b: 0.75 });
+});
+
 test("events about rows that are private without exception go to their owners alone", () => {
   const owner = (table: Table) => ownerColumn(getTableConfig(tables[table]).policies);
   expect([owner("diaries"), owner("papers"), owner("manuals")]).toEqual(["user_id", null, null]);
@@ -197,6 +206,11 @@ describe("a declaration is refused", () => {
       "with a language that is none",
       { fields, owner: t.userId, language: "'; drop" },
       "language: must be a text search configuration",
+    ],
+    [
+      "with a constant out of range",
+      { fields, owner: t.userId, bm25: { b: 2 } },
+      "bm25.b: must be a number from 0 to 1",
     ],
   ] as const)("%s", ([, options, named]) => {
     expect(() => searchable(options as never)).toThrow(named);

@@ -29,7 +29,7 @@ export const manuals = pgTable("manuals", columns, (t) =>
 
 /** Every row is public, without an owner. */
 export const bulletins = pgTable("bulletins", columns, (t) =>
-  searchable({ fields: [t.title], language: "simple", visibility: "public" }),
+  searchable({ fields: [t.title], language: "simple", visibility: "public", bm25: { k1: 1.5 } }),
 );
 
 export const tables = { diaries, papers, manuals, bulletins };

@@ -18,84 +18,89 @@ interface Fused {
 }
 
 const sets = [
-  { set: "cranfield", language: "english", every: 2 },
-  { set: "scifact-train", language: "english", every: 1 },
-  { set: "korquad-dev", language: "simple", every: 1 },
+  { set: "cranfield", language: "english" },
+  { set: "scifact-train", language: "english" },
+  { set: "korquad-dev", language: "simple" },
 ];
 
-describe.skipIf(!folder || !inject("vector"))("hybrid search is at most 0.005 below its better leg on", () => {
-  test.for(isLong ? sets : sets.slice(0, 1))("$set", { timeout: 900_000 }, async ({ set, language, every }) => {
-    const { docs, queries, relevant } = judged(folder ?? "", set);
-    const table = `"public"."${set}"`;
-    await db.sql(`create table ${table} (id text primary key, title text, body text)`);
-    await db.sql(
-      `insert into ${table} select d ->> 'id', d ->> 'title', d ->> 'text' from jsonb_array_elements($1::jsonb) as d`,
-      [JSON.stringify(docs)],
-    );
-    const target = { table, id: "id", corpus: null, visibility: null, owner: null, always: "public" };
-    const declared = [{ ...target, fields: ["title", "body"], language }];
-    await db.sql("select svc_private.install_search($1, $2)", [JSON.stringify(declared), set]);
-
-    const indexed = await indexedTerms(table);
-    const texts = [...indexed.values()];
-    // Vectors of co-occurrence, and vectors that are nearly noise: the former are sometimes better than words.
-    const kinds = { lsa: lsa(texts, 100), hashed: hashed(128) };
-    for (const [kind, vectorOf] of Object.entries(kinds)) {
-      const size = vectorOf(texts[0] as Counts).length;
-      // Without an index, so that the nearest rows are exact. The triggers need not process unchanged texts again.
-      await db.sql(`alter table ${table} disable trigger user, add column ${kind} extensions.vector(${size})`);
+describe.skipIf(!folder || !inject("vector"))(
+  "hybrid search is at most 0.005 below its better leg, 0.01 with many hashed stems, on",
+  () => {
+    test.for(isLong ? sets : sets.slice(0, 1))("$set", { timeout: 900_000 }, async ({ set, language }) => {
+      const { docs, queries, relevant } = judged(folder ?? "", set);
+      const table = `"public"."${set}"`;
+      await db.sql(`create table ${table} (id text primary key, title text, body text)`);
       await db.sql(
-        `update ${table} t set ${kind} = e.vector::extensions.vector
-           from unnest($1::text[], $2::text[]) as e (id, vector) where e.id = t.id`,
-        [[...indexed.keys()], texts.map((terms) => JSON.stringify(vectorOf(terms)))],
+        `insert into ${table} select d ->> 'id', d ->> 'title', d ->> 'text' from jsonb_array_elements($1::jsonb) as d`,
+        [JSON.stringify(docs)],
       );
-    }
+      const target = { table, id: "id", corpus: null, visibility: null, owner: null, always: "public" };
+      const declared = [{ ...target, fields: ["title", "body"], language }];
+      await db.sql("select svc_private.install_search($1, $2)", [JSON.stringify(declared), set]);
 
-    const asked = queries.filter(({ id }, at) => relevant.has(id) && (isLong || at % every === 0));
-    const terms = await termsOf(
-      asked.map(({ text }) => text),
-      language,
-    );
-    for (const [kind, vectorOf] of Object.entries(kinds)) {
-      const sums = { keyword: 0, vector: 0, convex: 0, rrf: 0 };
-      for (const [at, { id, text }] of asked.entries()) {
-        const found = async (mode: string) => {
-          const values = [
-            JSON.stringify({ table }),
-            text,
-            kind,
-            JSON.stringify(vectorOf(terms[at] as Counts)),
-            JSON.stringify({ ...defaults, mode }),
-          ];
-          return db.sql<Fused>(
-            `select id, keyword, vector_score from svc.search_hybrid($1, '{title,body}', $2, $3, $4,
-               '{"corpus":"default","visibility":"public"}', '[]', $5, 200, 0)`,
-            values,
-          );
-        };
-        const grades = relevant.get(id) ?? new Map();
-        const gain = (items: Fused[]) =>
-          ndcg(
-            items.map((item) => item.id),
-            grades,
-          );
-        const convex = await found("convex");
-        const by = (leg: "keyword" | "vector_score") =>
-          convex.filter((item) => item[leg] !== null).toSorted((a, b) => (b[leg] ?? 0) - (a[leg] ?? 0));
-        sums.keyword += gain(by("keyword"));
-        sums.vector += gain(by("vector_score"));
-        sums.convex += gain(convex);
-        if (isLong) sums.rrf += gain(await found("rrf"));
+      const indexed = await indexedTerms(table);
+      const texts = [...indexed.values()];
+      // Vectors of co-occurrence, and vectors that are nearly noise: the former are sometimes better than words.
+      const kinds = { lsa: lsa(texts, 100), hashed: hashed(128), hashed_wide: hashed(1024) };
+      for (const [kind, vectorOf] of Object.entries(kinds)) {
+        const size = vectorOf(texts[0] as Counts).length;
+        // Without an index, so that the nearest rows are exact. The triggers need not process unchanged texts again.
+        await db.sql(`alter table ${table} disable trigger user, add column ${kind} extensions.vector(${size})`);
+        await db.sql(
+          `update ${table} t set ${kind} = e.vector::extensions.vector
+           from unnest($1::text[], $2::text[]) as e (id, vector) where e.id = t.id`,
+          [[...indexed.keys()], texts.map((terms) => JSON.stringify(vectorOf(terms)))],
+        );
       }
-      const [keyword = 0, vector = 0, convex = 0, rrf = 0] = Object.values(sums).map((sum) => sum / asked.length);
-      console.info(
-        `${set}: nDCG@10 keyword ${keyword.toFixed(4)}, ${kind} ${vector.toFixed(4)}, ` +
-          `convex ${convex.toFixed(4)}${isLong ? `, rrf ${rrf.toFixed(4)}` : ""}; ${asked.length} queries`,
+
+      const asked = queries.filter(({ id }) => relevant.has(id));
+      const terms = await termsOf(
+        asked.map(({ text }) => text),
+        language,
       );
-      expect.soft(convex, kind).toBeGreaterThanOrEqual(Math.max(keyword, vector) - 0.005);
-    }
-  });
-});
+      for (const [kind, vectorOf] of Object.entries(kinds)) {
+        const sums = { keyword: 0, vector: 0, convex: 0, rrf: 0 };
+        for (const [at, { id, text }] of asked.entries()) {
+          const found = async (mode: string) => {
+            const values = [
+              JSON.stringify({ table }),
+              text,
+              kind,
+              JSON.stringify(vectorOf(terms[at] as Counts)),
+              JSON.stringify({ ...defaults, mode }),
+            ];
+            return db.sql<Fused>(
+              `select id, keyword, vector_score from svc.search_hybrid($1, '{title,body}', $2, $3, $4,
+               '{"corpus":"default","visibility":"public"}', '[]', $5, 200, 0)`,
+              values,
+            );
+          };
+          const grades = relevant.get(id) ?? new Map();
+          const gain = (items: Fused[]) =>
+            ndcg(
+              items.map((item) => item.id),
+              grades,
+            );
+          const convex = await found("convex");
+          const by = (leg: "keyword" | "vector_score") =>
+            convex.filter((item) => item[leg] !== null).toSorted((a, b) => (b[leg] ?? 0) - (a[leg] ?? 0));
+          sums.keyword += gain(by("keyword"));
+          sums.vector += gain(by("vector_score"));
+          sums.convex += gain(convex);
+          if (isLong) sums.rrf += gain(await found("rrf"));
+        }
+        const [keyword = 0, vector = 0, convex = 0, rrf = 0] = Object.values(sums).map((sum) => sum / asked.length);
+        console.info(
+          `${set}: nDCG@10 keyword ${keyword.toFixed(4)}, ${kind} ${vector.toFixed(4)}, ` +
+            `convex ${convex.toFixed(4)}${isLong ? `, rrf ${rrf.toFixed(4)}` : ""}; ${asked.length} queries`,
+        );
+        expect
+          .soft(convex, kind)
+          .toBeGreaterThanOrEqual(Math.max(keyword, vector) - (kind === "hashed_wide" ? 0.01 : 0.005));
+      }
+    });
+  },
+);
 
 /** The terms of documents, by their ids. */
 async function indexedTerms(table: string): Promise<Map<string, Counts>> {

@@ -1,6 +1,8 @@
 // If this file fails, a table that becomes searchable is indexed only in part, or its words are miscounted.
 import { expect, test } from "vitest";
+import { migrate } from "../../src/migrate/migrate.ts";
 import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
 
 const db = database();
 
@@ -29,4 +31,102 @@ test("a table of many pages is indexed in parts, and counted as a whole", async 
   expect(found.map(({ row_id }) => Number(row_id)).sort((a, b) => a - b)).toEqual(
     Array.from({ length: 550 }, (_, place) => 2 * place + 2),
   );
+});
+
+/** Makes a table of texts searchable, and gives what a query finds in it. */
+async function searched(name: string, language: string, texts: string[]) {
+  const declared = { table: `"public"."${name}"`, id: "id", fields: ["body"], language, always: "public" };
+  const install = (more: object = {}) =>
+    db.sql("select svc_private.install_search($1, $2)", [JSON.stringify([{ ...declared, ...more }]), name]);
+  await db.sql(`create table ${name} (id integer primary key, body text)`);
+  await db.sql(`insert into ${name} select place, body from unnest($1::text[]) with ordinality as t (body, place)`, [
+    texts,
+  ]);
+  await install();
+  const find = async (query: string) => {
+    const rows = await db.sql<{ id: string; score: number }>(
+      `select u.id, u.score from svc_private.find_matches($1, '{body}', $2, 'default', 'public', null, null) as m,
+              unnest(m.row_ids, m.scores) as u (id, score)`,
+      [declared.table, query],
+    );
+    return Object.fromEntries(rows.map(({ id, score }) => [id, score]));
+  };
+  return { install, find };
+}
+
+test.for(["english", "simple"])(
+  "in %s the plural of an acronym finds its singular, and the other way round",
+  async (language) => {
+    const { find } = await searched(`acronyms_${language}`, language, [
+      "an RNA",
+      "two RNAs",
+      "PCs",
+      "a PC",
+      "(MP3s)",
+      "IDS",
+      "ROSes",
+    ]);
+    const found = async (query: string) => Object.keys(await find(query)).map(Number);
+    for (const query of ["RNA", "RNAs", "rna"]) expect((await found(query)).toSorted()).toEqual([1, 2]);
+    for (const query of ["PC", "PCs"]) expect((await found(query)).toSorted()).toEqual([3, 4]);
+    expect(await found("MP3")).toEqual([5]);
+    expect(await found("RO")).toEqual([]);
+  },
+);
+
+test("in English a plural in lower case finds its acronym, and short names that end in s stay whole", async () => {
+  const { find } = await searched("acronyms_lower", "english", [
+    "one PDF",
+    "mRNA",
+    "DNS",
+    "the DN of an entry",
+    "a class",
+    "1990",
+  ]);
+  expect(Object.keys(await find("pdfs"))).toEqual(["1"]);
+  expect(Object.keys(await find("mrnas"))).toEqual(["2"]);
+  expect(Object.keys(await find("dns"))).toEqual(["3"]);
+  expect(Object.keys(await find("clas"))).toEqual([]);
+  expect(Object.keys(await find("1990s"))).toEqual([]);
+});
+
+test("a table declares the constants of BM25, and is not indexed again when they change", async () => {
+  const { install, find } = await searched("constants", "simple", [
+    "crane crane crane",
+    "crane",
+    "crane boat boat boat boat boat",
+  ]);
+  const documents = () => db.sql("select id, row_id from svc_private.search_documents order by id");
+  const indexed = await documents();
+  const idf = Math.log(1 + 0.5 / 3.5);
+  const score = (k1: number, b: number, tf: number, length: number) =>
+    expect.closeTo((idf * tf) / (tf + k1 * (1 - b + (b * length) / (10 / 3))), 9);
+  expect(await find("crane")).toEqual({
+    1: score(1.2, 0.75, 3, 3),
+    2: score(1.2, 0.75, 1, 1),
+    3: score(1.2, 0.75, 1, 6),
+  });
+  await install({ bm25: { k1: 2, b: 0 } });
+  expect(await find("crane")).toEqual({ 1: score(2, 0, 3, 3), 2: score(2, 0, 1, 1), 3: score(2, 0, 1, 6) });
+  await install({ bm25: { k1: 0 } });
+  expect(await find("crane")).toEqual({ 1: score(0, 0.75, 3, 3), 2: score(0, 0.75, 1, 1), 3: score(0, 0.75, 1, 6) });
+  expect(await documents()).toEqual(indexed);
+});
+
+test("svc migrate indexes a table again whose texts were split into other words", async () => {
+  const { find } = await searched("older", "simple", ["two RNAs", "a boat"]);
+  // As an earlier version has indexed it.
+  const older = `update svc_private.search_tables set splitting = 1 where name = '"public"."older"'`;
+  await db.sql(`${older}; update svc_private.search_documents set terms = '{two,rnas}', keys = array(
+    select svc_private.search_key(group_id, term, 1, 1) as key from unnest('{two,rnas}'::text[]) as term order by 1)
+    where terms @> '{rna}' and table_id = (select id from svc_private.search_tables where name = '"public"."older"')`);
+  expect(await find("RNAs")).toEqual({});
+  const lines: string[] = [];
+  const options = { adminUrl: db.url("admin"), platform: root, report: (line: string) => lines.push(line) };
+  await migrate(options);
+  expect(Object.keys(await find("RNAs"))).toEqual(["1"]);
+  expect(Object.keys(await find("boat"))).toEqual(["2"]);
+  expect(lines).toEqual([expect.stringContaining('indexed "public"."older" again')]);
+  await migrate(options);
+  expect(lines).toHaveLength(1);
 });

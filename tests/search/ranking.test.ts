@@ -7,15 +7,15 @@ const db = database();
 const folder = corporaFolder();
 if (!folder) console.warn("skipped: there is no shared/corpora above this project");
 
-describe.skipIf(!folder)("nDCG@10 is at least 0.98 of BM25's on", () => {
+describe.skipIf(!folder)("nDCG@10 is as far above that of BM25 with k1 = 0.9 and b = 0.4 as measured on", () => {
   const sets = [
-    { set: "cranfield", language: "english", bm25: 0.366 },
-    { set: "scifact-train", language: "english", bm25: 0.696 },
-    { set: "korquad-dev", language: "simple", bm25: 0.957 },
+    { set: "cranfield", language: "english", bm25: 0.366, least: 1.05 },
+    { set: "scifact-train", language: "english", bm25: 0.696, least: 1 },
+    { set: "korquad-dev", language: "simple", bm25: 0.957, least: 0.99 },
   ];
   // The largest set takes half a minute; `npm run fuzz` includes it.
   const some = process.env.FUZZ_RUNS ? sets : sets.filter(({ set }) => set !== "scifact-train");
-  test.for(some)("$set", { timeout: 300_000 }, async ({ set, language, bm25 }) => {
+  test.for(some)("$set", { timeout: 300_000 }, async ({ set, language, bm25, least }) => {
     const { docs, queries, relevant } = judged(folder ?? "", set);
     const table = `"public"."${set}"`;
     await db.sql(
@@ -53,6 +53,6 @@ describe.skipIf(!folder)("nDCG@10 is at least 0.98 of BM25's on", () => {
       `${set}: nDCG@10 ${reached.toFixed(4)}, BM25 ${bm25}; ${docs.length} documents indexed in ` +
         `${(indexed - begun).toFixed(0)} ms, ${(searched / asked.length).toFixed(1)} ms a query`,
     );
-    expect(reached).toBeGreaterThanOrEqual(0.98 * bm25);
+    expect(reached).toBeGreaterThanOrEqual(least * bm25);
   });
 });

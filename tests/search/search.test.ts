@@ -201,16 +201,16 @@ describe.skipIf(!hasVectors)("with vectors", () => {
     }
   });
 
-  test("convex keeps the distances, counts the surer leg more, and is the default", async () => {
+  test("convex keeps the distances, counts words more, and is the default", async () => {
     const keyword = await call("search", { query: "boat house" });
     const nearest = await call("vectorSearch", { vector: [0.2, 1, 0.1] });
-    const shares = (items: { id: string; score: number }[]) => {
-      const [best = 0, worst = 0] = [items[0]?.score, items.at(-1)?.score];
-      return new Map(items.map(({ id, score }) => [id, ((score - worst) / (best - worst)) ** 2]));
+    const shares = (items: { id: string; score: number }[], zero: number) => {
+      const best = items[0]?.score ?? 0;
+      return new Map(items.map(({ id, score }) => [id, ((score - zero) / (best - zero)) ** 3]));
     };
-    const legs = [shares(keyword), shares(nearest)] as const;
-    const sum = (leg: Map<string, number>) => [...leg.values()].reduce((a, b) => a + b, 0);
-    const [forKeyword = 0, forVector = 0] = legs.map((leg) => Math.max(3, sum(leg)) ** -1.25);
+    const legs = [shares(keyword, 0), shares(nearest, nearest.at(-1).score)] as const;
+    // The vectors found every row that the words found.
+    const [forKeyword, forVector] = [1, 0.15];
     const fused = await call("hybridSearch", { query: "boat house", vector: [0.2, 1, 0.1] });
     expect(fused).toHaveLength(4);
     for (const { id, score } of fused) {
@@ -233,15 +233,13 @@ describe.skipIf(!hasVectors)("with vectors", () => {
       }, 0) / others.length;
     const [best, worst] = nearest.map(({ score }: { score: number }) => score - zero);
     const contrast = best / Math.max(worst, (best - worst) / 10) / (keyword[0].score / keyword.at(-1).score);
-    const trust = Math.min(2, 0.35 * contrast ** 2);
+    const trust = Math.min(1, 0.15 * contrast ** 1.5);
     expect(trust).toBeLessThan(0.9);
 
-    // The nearest counts 1 of at least 3 there; whether words found it too decides what is added.
+    // Whether words found the nearest too decides what is added.
     const fused = await call("hybridSearch", { query: "boat house", vector, tuning: { vectorCandidateLimit: 2 } });
-    const share =
-      (keyword.find(({ id }: { id: string }) => id === nearest[0].id)?.score ?? keyword.at(-1).score) -
-      keyword.at(-1).score;
-    const words = (share / (keyword[0].score - keyword.at(-1).score)) ** 2;
+    const found = keyword.find(({ id }: { id: string }) => id === nearest[0].id)?.score ?? 0;
+    const words = (found / keyword[0].score) ** 3;
     const score = fused.find(({ id }: { id: string }) => id === nearest[0].id).score;
     expect(score).toBeCloseTo((words + trust) / (1 + trust), 10);
   });

@@ -16,7 +16,8 @@ const filled = (withLengths: boolean) => `
     from generate_series(1, 40) as p;
   insert into pages values (41, '', '', 'default');
   insert into svc_private.search_tables (name, relation, declared_by, definition)
-  values ('"public"."pages"', 'pages'::regclass, 'application', '{}');
+  values ('"public"."pages"', 'pages'::regclass, 'application', '{"table": "\\"public\\".\\"pages\\"", "id": "id",
+    "fields": ["title", "body"], "language": "english", "corpus": "corpus", "always": "public", "other": "once"}');
   insert into svc_private.search_groups (table_id, corpus, visibility) values (1, 'default', 'public'), (1, 'other', 'public');
   insert into svc_private.search_documents (group_id, table_id, row_id, lengths)
   select g.id, 1, p.id, array[cardinality(regexp_split_to_array(nullif(p.title, ''), ' ')), cardinality(string_to_array(nullif(trim(p.body), ''), ' '))]

@@ -21,19 +21,25 @@ export class FlakyProxy {
   /** Called for each connection. */
   fault: () => Fault = () => ({ kind: "none" });
 
-  readonly #port: number;
+  readonly #targets: URL[];
+  #connections = 0;
 
-  private constructor(server: Server, port: number) {
+  private constructor(server: Server, targets: URL[]) {
     this.#server = server;
-    this.#port = port;
+    this.#targets = targets;
   }
 
-  /** @param target the origin to forward to */
-  static async start(target: string): Promise<FlakyProxy> {
-    const { hostname, port } = new URL(target);
+  /** @param targets the origins to forward to, in turn */
+  static async start(...targets: string[]): Promise<FlakyProxy> {
     const server = createServer();
-    const proxy = new FlakyProxy(server, Number(port));
-    server.on("connection", (client) => proxy.#forward(client, hostname, Number(port)));
+    const proxy = new FlakyProxy(
+      server,
+      targets.map((target) => new URL(target)),
+    );
+    server.on("connection", (client) => {
+      const { hostname, port } = proxy.#targets[proxy.#connections++ % targets.length] as URL;
+      proxy.#forward(client, hostname, Number(port));
+    });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     return proxy;
   }
@@ -52,9 +58,9 @@ export class FlakyProxy {
     for (const socket of this.#sockets) if (Math.random() < share) socket.destroy();
   }
 
-  /** The port of the target. */
+  /** The port of the first target. */
   get port(): number {
-    return this.#port;
+    return Number(this.#targets[0]?.port);
   }
 
   async stop(): Promise<void> {

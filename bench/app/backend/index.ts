@@ -1,4 +1,5 @@
 import { createCrudFactory, createSvcProcedureBuilders, defineApi, v } from "@svc/core";
+import { eq } from "drizzle-orm";
 import * as schema from "./schema.ts";
 
 const procedure = createSvcProcedureBuilders<typeof schema>();
@@ -22,6 +23,11 @@ const storeFile = procedure.mutation
   .input(v.object({ file: v.file() }))
   .handler(({ context, input }) => context.storage.store(input.file, { visibility: "public" }));
 
+/** What bench/live.ts watches. */
+const openItems = procedure.query
+  .name("openItems")
+  .handler(({ context }) => context.db.$count(schema.items, eq(schema.items.done, false)));
+
 const found = { searchFields: ["title"], allowedFilters: ["title", "done", "priority", "createdAt"] } as const;
 
 export default defineApi({
@@ -37,5 +43,6 @@ export default defineApi({
     echo,
     echoToAnyone,
     storeFile,
+    openItems,
   },
 });

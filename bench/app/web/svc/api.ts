@@ -89,6 +89,7 @@ const operations = {
   echo: query<Procedures["echo"]>("echo"),
   echoToAnyone: query<Procedures["echoToAnyone"]>("echoToAnyone"),
   storeFile: mutation<Procedures["storeFile"]>("storeFile"),
+  openItems: query<Procedures["openItems"]>("openItems"),
   workflows: {
     list: query<Workflows["list"]>("workflows.list"),
     get: query<Workflows["get"]>("workflows.get"),
@@ -118,6 +119,7 @@ export interface Api {
   readonly echo: (typeof operations)["echo"];
   readonly echoToAnyone: (typeof operations)["echoToAnyone"];
   readonly storeFile: (typeof operations)["storeFile"];
+  readonly openItems: (typeof operations)["openItems"];
   readonly workflows: WorkflowsOperations;
 }
 

@@ -42,6 +42,8 @@ interface Frame {
   code?: string;
   error?: string;
   hint?: string;
+  follows?: string;
+  renewed?: boolean;
 }
 
 /** In milliseconds. */
@@ -57,6 +59,9 @@ export class Connection {
   readonly #watchers = new Set<() => void>();
   /** What the service calls queries that are watched with a grant; several may share a name. */
   readonly #granted = new Map<string, string>();
+  /** Tokens of what the last answers read, by key, and the id of the one that the service has taken. */
+  readonly #tokens = new Map<string, string>();
+  readonly #followed = new Map<string, string>();
   #socket: WebSocket | undefined;
   #status: RealtimeStatus = "idle";
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -72,6 +77,7 @@ export class Connection {
       const user = options.auth?.getState().user?.id ?? null;
       if (user === this.#user) return;
       this.#user = user;
+      this.#tokens.clear();
       // Somebody else: what the socket may hear was decided for the one before.
       if (this.#listeners.size > 0) this.#open();
     });
@@ -86,13 +92,18 @@ export class Connection {
 
   listen(key: string, listener: KeyListener): void {
     this.#listeners.set(key, listener);
-    if (this.#socket?.readyState === 1) this.#send({ type: "subscribe", query: key });
+    if (this.#socket?.readyState === 1) this.#subscribe(key);
     else if (this.#status === "idle") this.#open();
   }
 
+  /** @param token of what the last answer read: the service then tells changes of that too */
+  follow(key: string, token: string): void {
+    this.#tokens.set(key, token);
+    if (this.#socket?.readyState === 1 && idOf(token) !== this.#followed.get(key)) this.#subscribe(key);
+  }
+
   forget(key: string): void {
-    this.#listeners.delete(key);
-    this.#granted.delete(key);
+    for (const map of [this.#listeners, this.#granted, this.#tokens, this.#followed]) map.delete(key);
     if (this.#socket?.readyState === 1) this.#send({ type: "unsubscribe", query: key });
     if (this.#listeners.size > 0) return;
     clearTimeout(this.#timer);
@@ -110,6 +121,7 @@ export class Connection {
     this.#socket?.close();
     this.#socket = undefined;
     this.#granted.clear();
+    this.#followed.clear();
     this.#become("idle");
   }
 
@@ -185,7 +197,7 @@ export class Connection {
     this.#socket = socket;
     socket.onopen = () => {
       if (era !== this.#era) return;
-      for (const key of this.#listeners.keys()) this.#send({ type: "subscribe", query: key });
+      for (const key of this.#listeners.keys()) this.#subscribe(key);
     };
     socket.onmessage = ({ data }) => {
       if (era === this.#era) this.#receive(JSON.parse(String(data)) as Frame);
@@ -209,7 +221,8 @@ export class Connection {
       this.#attempt = 0;
       this.#become(frame.flow ?? "degraded");
     } else if (type === "subscribed" || type === "query:subscribed") {
-      this.#listeners.get(query)?.subscribed();
+      if (this.#listeners.has(query)) this.#followed.set(query, frame.follows ?? "");
+      if (!frame.renewed) this.#listeners.get(query)?.subscribed();
     } else if (type === "invalidate") {
       for (const key of frame.queries ?? []) this.#listeners.get(key)?.changed(xid);
     } else if (type === "query:invalidate") {
@@ -228,6 +241,11 @@ export class Connection {
     }
   }
 
+  #subscribe(query: string): void {
+    const follows = this.#tokens.get(query);
+    this.#send({ type: "subscribe", query, ...(follows !== undefined && { follows }) });
+  }
+
   #send(frame: object): void {
     this.#socket?.send(JSON.stringify(frame));
   }
@@ -238,3 +256,6 @@ export class Connection {
     for (const watcher of [...this.#watchers]) watcher();
   }
 }
+
+/** The part before the dot is the same for tokens that say the same. */
+const idOf = (token: string) => token.split(".", 1)[0];

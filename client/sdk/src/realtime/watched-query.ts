@@ -12,6 +12,8 @@ import { Snapshot } from "./snapshot.ts";
 export interface Seen {
   result: unknown;
   snapshot: string | null;
+  /** For the socket: what it was read from. Null where the service knows that without. */
+  follows: string | null;
 }
 
 export interface WatchedQueryOptions {
@@ -31,6 +33,8 @@ export interface Watcher {
 
 /** In milliseconds: changes that come together are asked for together. */
 const debounce = 25;
+/** The longest such wait for a query that follows tables: it doubles while changes come without a pause. */
+const longestDebounce = 1_000;
 /** How long it is kept when nobody watches. */
 const lingering = 500;
 /** How often is asked while changes may not arrive: what is shown is then never five seconds old. */
@@ -49,6 +53,10 @@ export class WatchedQuery {
   /** What came while an answer was under way; "" stands for something unknown. */
   #meanwhile: string[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #follows = false;
+  #wait = debounce;
+  /** When the last answer came. */
+  #answered = 0;
   #poll: ReturnType<typeof setInterval> | undefined;
   /** Fetches that failed, since one did not, and when the next is tried. */
   #failures = 0;
@@ -112,10 +120,13 @@ export class WatchedQuery {
     this.#timer = undefined;
     const era = this.#era;
     try {
-      const { result, snapshot } = await this.#options.fetch();
+      const { result, snapshot, follows } = await this.#options.fetch();
       if (era !== this.#era) throw new SvcError("UNAUTHORIZED", "Somebody else has signed in meanwhile.");
       this.#snapshot = snapshot === null ? null : new Snapshot(snapshot);
       this.#failures = 0;
+      this.#answered = Date.now();
+      this.#follows = follows !== null;
+      if (follows !== null && !this.#ended) this.#options.connection.follow(this.#options.key, follows);
       this.#show(result);
       return result;
     } catch (error) {
@@ -150,7 +161,10 @@ export class WatchedQuery {
   }
 
   #schedule(): void {
-    this.#timer ??= setTimeout(() => this.#ask(), debounce);
+    if (this.#timer !== undefined) return;
+    const isBusy = this.#follows && Date.now() - this.#answered <= 2 * this.#wait;
+    this.#wait = isBusy ? Math.min(2 * this.#wait, longestDebounce) : debounce;
+    this.#timer = setTimeout(() => this.#ask(), this.#wait);
   }
 
   #tryAgain(): void {

@@ -1,0 +1,67 @@
+/**
+ * The tables whose changes realtime reads from the write-ahead log: those of the schema, and those that a query names by
+ * `.follows()`.
+ * Next hop: `realtime-sql.ts` publishes them, `src/realtime/transaction-events.ts` tells their changes.
+ */
+import { is } from "drizzle-orm";
+import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
+import type { Api } from "../contract/api.ts";
+import { ownerColumn } from "./rls.ts";
+
+export interface FollowedTable {
+  schema: string;
+  name: string;
+  /** The column with the owner's id, if rows are private to their owner. */
+  owner: string | null;
+  /** Columns that identify a changed row in the log; empty for the primary key, "full" for all columns. */
+  identity: string[] | "full";
+}
+
+/** As PostgreSQL's catalog names it, `schema.name`. */
+export const tableName = ({ schema, name }: Pick<FollowedTable, "schema" | "name">) => `${schema}.${name}`;
+
+/** The same of a Drizzle table. */
+export const nameOfTable = (table: PgTable): string => {
+  const { schema = "public", name } = getTableConfig(table);
+  return tableName({ schema, name });
+};
+
+/**
+ * A table all of whose `createCrud` say `realtime: false` is left out, unless a query names it.
+ *
+ * @param schema the exports of the application's schema files
+ */
+export function followedTables(api: Api, schema: Readonly<Record<string, unknown>>): FollowedTable[] {
+  const { crud: resources, procedures } = api["~svc"];
+  const found = new Map<string, FollowedTable>();
+  for (const { schema: space, table: name, realtime, owner, id } of resources.filter(({ realtime }) => realtime)) {
+    const table = { schema: space, name, owner: owner?.name ?? null };
+    const identity = realtime?.scoped ? "full" : owner ? [id.name, owner.name] : [];
+    // If one of several resources needs the whole old row, it is logged for all of them.
+    if (found.get(tableName(table))?.identity !== "full") found.set(tableName(table), { ...table, identity });
+  }
+  const silent = new Set(resources.map(({ schema: space, table }) => tableName({ schema: space, name: table })));
+  const add = (table: PgTable) => {
+    const followed = describe(table);
+    if (!found.has(tableName(followed))) found.set(tableName(followed), followed);
+  };
+  for (const value of Object.values(schema)) {
+    if (!is(value, PgTable) || silent.has(nameOfTable(value))) continue;
+    // The platform's own, such as those of generated/auth-schema.ts, change too often, and hold secrets.
+    if (!isOfPlatform(getTableConfig(value).schema)) add(value);
+  }
+  for (const { follows } of procedures.values()) for (const table of follows ?? []) add(table);
+  return [...found.values()];
+}
+
+const isOfPlatform = (schema: string | undefined) => /^(auth|svc(_\w+)?|graphile_worker)$/.test(schema ?? "");
+
+function describe(table: PgTable): FollowedTable {
+  const { schema = "public", name, columns, primaryKeys, policies } = getTableConfig(table);
+  const owner = ownerColumn(policies);
+  const composite = primaryKeys.flatMap((key) => key.columns.map((column) => column.name));
+  const key = [...columns.filter(({ primary }) => primary).map((column) => column.name), ...composite];
+  // Without any identity PostgreSQL would refuse every update of a published table.
+  const identity = key.length === 0 ? "full" : owner ? [...new Set([...key, owner])] : [];
+  return { schema, name, owner, identity };
+}

@@ -1,0 +1,191 @@
+/**
+ * From what a watched query read to what its watcher hears. The process that answers the query and the one that has the
+ * socket may be two: the answer carries a token, and the client hands it to its socket. The token is encrypted, since
+ * names of tables are nothing that callers know, and for one user.
+ * Next hop: `connection.ts` takes the token, `transaction-events.ts` tells changes under the topics.
+ */
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from "node:crypto";
+import type { Logger } from "pino";
+import type { ProcedureDefinition } from "../contract/procedure.ts";
+import { type FollowedTable, nameOfTable, tableName } from "../crud/followed-tables.ts";
+
+/** What a watched result was read from. */
+export interface Seen {
+  /** The transactions that it saw; null if unknown. */
+  snapshot: string | null;
+  reads: Reads;
+}
+
+/** What a query read, as far as that is known (sql/realtime/tables_read.sql). */
+export interface Reads {
+  tables: readonly string[];
+  /** Tables whose changes are not read from the log. */
+  unpublished: readonly string[];
+  /** While developing: functions and views among them that read with the rights of their owner. */
+  bypassing: readonly string[];
+  /** Whether it read outside of the call's transaction. */
+  outside: boolean;
+}
+
+/** What an opened token says. */
+export interface Follow {
+  /** The same for the same topics of the same user. */
+  id: string;
+  topics: readonly string[];
+  expiresAt: number;
+}
+
+/** Topics of a table: every change, those of an owner's rows, and that there were too many to name the owners. */
+export const tableTopics = {
+  every: (table: string) => `rows:${table}`,
+  own: (table: string, owner: unknown) => `own:${table}:${owner ?? ""}`,
+  many: (table: string) => `many:${table}`,
+};
+
+/** In milliseconds: how long somebody who may no longer call the query can go on hearing that its tables change. */
+export const followLifetime = 30 * 60_000;
+
+/** What one query may follow: the token fits a frame of the socket. */
+export const maxFollowed = 50;
+
+export interface FollowedReadsOptions {
+  tables: readonly FollowedTable[];
+  /** Newest first: the first encrypts, all decrypt. */
+  secrets: readonly string[];
+  log: Logger;
+  /** Whether callers are strangers, who get no notices. */
+  production: boolean;
+}
+
+export class FollowedReads {
+  readonly #tables: ReadonlyMap<string, FollowedTable>;
+  readonly #keys: readonly Buffer[];
+  readonly #log: Logger;
+  readonly #production: boolean;
+  readonly #said = new Set<string>();
+
+  constructor({ tables, secrets, log, production }: FollowedReadsOptions) {
+    this.#tables = new Map(tables.map((table) => [tableName(table), table]));
+    this.#keys = secrets.map((secret) => createHash("sha256").update(`svc realtime follows\n${secret}`).digest());
+    this.#log = log;
+    this.#production = production;
+  }
+
+  /** What the answer of a watched query says besides its snapshot. */
+  describe(procedure: ProcedureDefinition, reads: Reads, userId: string | null): { follows?: string; notice?: string } {
+    const named = procedure.follows?.map(nameOfTable) ?? [];
+    const told = toldOtherwise(procedure);
+    if (told === "all") return {};
+    const read = reads.tables.filter((name) => this.#tables.has(name) && !named.includes(name) && name !== told);
+    const followed = [...named, ...read];
+    const notice = this.#notice(procedure, reads, followed);
+    return {
+      ...(followed.length > 0 && { follows: this.#seal(followed.slice(0, maxFollowed), named.length, userId) }),
+      ...(notice && !this.#production && { notice }),
+    };
+  }
+
+  /** @returns null for a token that was not made here, is over, or is another user's */
+  open(token: unknown, userId: string | null): Follow | null {
+    if (typeof token !== "string") return null;
+    const [id = "", sealed = ""] = token.split(".", 2);
+    const text = this.#keys.map((key) => decrypt(key, Buffer.from(sealed, "base64url"))).find((one) => one !== null);
+    if (!text) return null;
+    const { user, names, whole, expiresAt } = JSON.parse(text) as Contents;
+    if (user !== userId || expiresAt <= Date.now()) return null;
+    return { id, topics: this.#topics(names, whole, userId), expiresAt };
+  }
+
+  /** @param whole how many of the first are followed as a whole */
+  #seal(names: string[], whole: number, user: string | null): string {
+    const key = this.#keys[0] as Buffer;
+    const subject = JSON.stringify([user, whole, names]);
+    const id = createHmac("sha256", key).update(subject).digest("base64url").slice(0, 22);
+    const contents: Contents = { user, names, whole, expiresAt: Date.now() + followLifetime };
+    return `${id}.${encrypt(key, JSON.stringify(contents)).toString("base64url")}`;
+  }
+
+  /** Rows with owners are told to these alone, unless the author follows the table as a whole. */
+  #topics(names: readonly string[], whole: number, userId: string | null): string[] {
+    return names.flatMap((name, index) =>
+      index >= whole && this.#tables.get(name)?.owner
+        ? [tableTopics.many(name), tableTopics.own(name, userId)]
+        : [tableTopics.every(name)],
+    );
+  }
+
+  /** What is not followed, once in the log. */
+  #notice({ name, follows }: ProcedureDefinition, reads: Reads, followed: string[]): string {
+    const said: string[] = [];
+    if (followed.length > maxFollowed) {
+      said.push(`It reads ${followed.length} tables; changes of the first ${maxFollowed} alone are followed.`);
+    }
+    if (!follows) said.push(...this.#unfollowed(name, reads));
+    const text = said.length > 0 ? `Those who watch "${name}" miss changes. ${said.join(" ")}` : "";
+    if (text && (!this.#production || followed.length > maxFollowed) && !this.#said.has(text)) {
+      this.#said.add(text);
+      this.#log.warn({ operation: name }, text);
+    }
+    return text;
+  }
+
+  #unfollowed(name: string, { tables, unpublished, bypassing, outside }: Reads): string[] {
+    const unknown = [...unpublished, ...tables.filter((table) => !this.#tables.has(table))];
+    const own = tables.filter((table) => this.#tables.get(table)?.owner);
+    return [
+      unknown.length > 0 &&
+        `Changes of ${list(unknown)} are not read from the log: not a table of the application's schema, or one whose ` +
+          `createCrud says realtime: false. Call ctx.realtime.invalidate(${JSON.stringify(name)}) where it changes.`,
+      outside &&
+        "It reads outside of its transaction, by ctx.unsafeDb or ctx.read: name those tables by .follows(schema.table).",
+      bypassing.length > 0 &&
+        own.length > 0 &&
+        `${list(bypassing)} reads with the rights of its owner, but of ${list(own)} the caller's own rows alone are ` +
+          "followed: name the tables whose other rows count by .follows(schema.table).",
+      (unknown.length > 0 || outside || (bypassing.length > 0 && own.length > 0)) &&
+        ".follows() without tables says that nothing is missing.",
+    ].filter((one): one is string => typeof one === "string");
+  }
+}
+
+/**
+ * Of a generated operation: its table, whose changes it hears of under topics of the resource (subscription-topics.ts); or
+ * all, where the author wants no events of it, or where a grant decides what is heard.
+ */
+function toldOtherwise({ name, statement, crud }: ProcedureDefinition): string | "all" | null {
+  if (!statement) return null;
+  if (!crud?.realtime) return "all";
+  const operation = name.slice(name.lastIndexOf(".") + 1);
+  if (operation === "list" && (!crud.realtime.list || crud.realtime.scoped)) return "all";
+  return operation === "list" || operation === "get" ? tableName({ schema: crud.schema, name: crud.table }) : null;
+}
+
+interface Contents {
+  user: string | null;
+  names: string[];
+  whole: number;
+  expiresAt: number;
+}
+
+const list = (names: readonly string[]) => names.join(", ");
+
+const algorithm = "aes-256-gcm";
+const [ivLength, tagLength] = [12, 16];
+
+function encrypt(key: Buffer, text: string): Buffer {
+  const iv = randomBytes(ivLength);
+  const cipher = createCipheriv(algorithm, key, iv);
+  const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), sealed]);
+}
+
+function decrypt(key: Buffer, bytes: Buffer): string | null {
+  if (bytes.length <= ivLength + tagLength) return null;
+  const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, ivLength), { authTagLength: tagLength });
+  decipher.setAuthTag(bytes.subarray(ivLength, ivLength + tagLength));
+  try {
+    return Buffer.concat([decipher.update(bytes.subarray(ivLength + tagLength)), decipher.final()]).toString("utf8");
+  } catch {
+    return null;
+  }
+}

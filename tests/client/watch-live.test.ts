@@ -1,0 +1,116 @@
+/** Watching queries of the author's own with the SDK: they follow what they read, at a bounded price. */
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { createAuthClient, createSvcClient, type SvcClient } from "../../client/sdk/src/index.ts";
+import type { Query } from "../../client/sdk/src/operation.ts";
+import { followedTables } from "../../src/crud/followed-tables.ts";
+import { realtimeFile } from "../../src/crud/realtime-sql.ts";
+import { procedures, runs, schema, tables } from "../realtime/live-application.ts";
+import { database } from "../support/database.ts";
+import { apiWith, TestService } from "../support/service.ts";
+import { cutReader } from "../support/sockets.ts";
+
+const db = database();
+const api = apiWith({ procedures });
+const running = new TestService(db, api, {}, schema);
+beforeAll(async () => {
+  await db.sql("set synchronous_commit to on");
+  await db.sql(tables);
+  await db.sql(realtimeFile(followedTables(api, schema)));
+  await running.start();
+});
+afterAll(() => running.stop());
+const open: SvcClient<object>[] = [];
+afterEach(() => {
+  for (const client of open.splice(0)) client.close();
+  vi.restoreAllMocks();
+});
+
+const operation = (name: string) => ({ kind: "query", name }) as unknown as Query;
+
+async function signedUp() {
+  const auth = createAuthClient(running.url, { sessionTokenStorage: "memory" });
+  const client = createSvcClient({ api: {}, baseUrl: running.url, auth });
+  open.push(client);
+  const user = await auth.signUp(`${crypto.randomUUID()}@example.com`, "correct horse", "Ann");
+  return { client, user };
+}
+
+/** @returns what a page would show */
+function show(client: SvcClient<object>, name: string, args: object = {}) {
+  const shown = { result: undefined as unknown, errors: [] as unknown[] };
+  const stop = client.watch(
+    operation(name),
+    args as never,
+    (result) => {
+      shown.result = result;
+    },
+    (error) => shown.errors.push(error),
+  );
+  return { shown, stop };
+}
+const live = (client: SvcClient<object>) => expect.poll(() => client.realtime.getStatus()).toBe("live");
+
+test("a watched query of one's own follows every change of what it reads", async () => {
+  const { client, user } = await signedUp();
+  const { shown } = show(client, "live.mine");
+  await live(client);
+  await expect.poll(() => shown.result).toEqual([]);
+  await db.sql("insert into notes (user_id, title) values ($1, 'a')", [user.id]);
+  await expect.poll(() => shown.result).toEqual([{ title: "a" }]);
+  await cutReader(db);
+  await db.sql("insert into notes (user_id, title) values ($1, 'b')", [user.id]);
+  await expect.poll(() => shown.result, { timeout: 20_000 }).toEqual([{ title: "a" }, { title: "b" }]);
+});
+
+test("changes of other owners' rows do not make it ask again", async () => {
+  const [ann, bob] = [await signedUp(), await signedUp()];
+  const { shown } = show(ann.client, "live.mine");
+  await live(ann.client);
+  await db.sql("insert into notes (user_id, title) values ($1, 'hers')", [ann.user.id]);
+  await expect.poll(() => shown.result).toEqual([{ title: "hers" }]);
+  const before = runs.get("live.mine") ?? 0;
+  for (let n = 0; n < 50; n++) await db.sql("insert into notes (user_id, title) values ($1, 'his')", [bob.user.id]);
+  await db.sql("insert into notes (user_id, title) values ($1, 'also hers')", [ann.user.id]);
+  await expect.poll(() => shown.result).toEqual([{ title: "hers" }, { title: "also hers" }]);
+  expect((runs.get("live.mine") ?? 0) - before).toBeLessThan(5); // for her own, and what was still on its way
+});
+
+test("a query whose tables do not change is not run again", async () => {
+  const { client } = await signedUp();
+  const { shown } = show(client, "live.tally");
+  const { shown: busy } = show(client, "live.closed");
+  await live(client);
+  await expect.poll(() => shown.result).toBe(0);
+  await db.sql("truncate guestbook");
+  await expect.poll(() => busy.result).toBe(0);
+  for (let n = 1; n <= 6; n++) {
+    await db.sql("insert into guestbook (message) values ('x')");
+    await expect.poll(() => busy.result).toBe(n);
+  }
+  // The call, that of the subscription, and that of its token.
+  expect(runs.get("live.tally")).toBeLessThanOrEqual(3);
+});
+
+test("a thousand commits cost few runs, and the last one shows them all", async () => {
+  const { client } = await signedUp();
+  await db.sql("truncate guestbook");
+  const { shown } = show(client, "live.closed");
+  await live(client);
+  await expect.poll(() => shown.result).toBe(0);
+  const before = runs.get("live.closed") ?? 0;
+  for (let n = 0; n < 1_000; n++) await db.sql("insert into guestbook (message) values ('x')");
+  await expect.poll(() => shown.result, { timeout: 20_000 }).toBe(1_000);
+  const more = (runs.get("live.closed") ?? 0) - before;
+  expect(more).toBeGreaterThan(0);
+  expect(more).toBeLessThan(50);
+});
+
+test("what the service cannot follow is said on the console, once", async () => {
+  const said = vi.spyOn(console, "warn").mockImplementation(() => {});
+  const { client } = await signedUp();
+  const { shown } = show(client, "live.untold");
+  await expect.poll(() => shown.result).toBeDefined();
+  await client["~svc"].refetch(operation("live.untold"), {});
+  const told = said.mock.calls.map(([text]) => String(text)).filter((text) => text.startsWith("svc: "));
+  expect(told).toEqual([expect.stringContaining('Those who watch "live.untold" miss changes.')]);
+});
