@@ -4449,7 +4449,7 @@ begin
 end
 $function$
 execute: svc_studio_act, svc_system
-comment: Makes a job due now and writes the act; false, and no line, when there is none of that id, or it is running. Definer: no login may write svc.operator_acts.
+comment: Makes a job due now and writes the act; false, and no line, when no job has this id, or it runs. Definer: no login may write svc.operator_acts.
 
 -- function svc_private.act_retry_workflow(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.act_retry_workflow(run_id uuid, from_step text)
