@@ -6177,6 +6177,18 @@ $function$
 execute: svc_system
 comment: For each table, request role and command: "all", the columns that are granted, or null; and the policies that apply.
 
+-- function svc_private.list_crons(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_crons()
+ RETURNS TABLE(name text, last_slot timestamp with time zone, last_job text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select c.name, c.last_slot, c.last_job::text from svc_private.crons c order by c.name
+$function$
+execute: svc_system
+comment: Registered crons, with the time and the job of their last run.
+
 -- function svc_private.list_facts(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_facts()
  RETURNS TABLE(object text, kind text, part text, definition text, place integer)

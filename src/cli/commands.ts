@@ -1,7 +1,7 @@
 /** All commands, one file per subcommand. Each reports the result and the next step. */
-import { defineCommand } from "./define.ts";
+import { type Definition, defineCommand } from "./define.ts";
 
-export const svc = defineCommand({
+export const svc: Definition = defineCommand({
   meta: { name: "svc", description: "A backend in which PostgreSQL does the work." },
   headings: {
     Development: ["init", "dev", "prepare", "codegen", "openapi", "doctor", "completion"],
@@ -16,7 +16,7 @@ export const svc = defineCommand({
     codegen: () => import("./codegen.ts").then((file) => file.codegenCommand),
     openapi: () => import("./openapi.ts").then((file) => file.openapiCommand),
     doctor: () => import("./doctor.ts").then((file) => file.doctorCommand),
-    completion: () => import("./completion.ts").then((file) => file.completionCommand),
+    completion: () => import("./completion.ts").then((file) => file.makeCompletion(svc)),
     start: () => import("./start.ts").then((file) => file.start),
     worker: () => import("./worker.ts").then((file) => file.workerCommand),
     logs: () => import("./logs.ts").then((file) => file.logsCommand),

@@ -1,6 +1,6 @@
 /** `svc completion`: prints a script that completes commands and options in a shell. */
 import type { Command } from "commander";
-import { defineCommand } from "./define.ts";
+import { type Definition, defineCommand } from "./define.ts";
 import { print } from "./output.ts";
 
 interface Completed {
@@ -11,8 +11,8 @@ interface Completed {
 }
 
 /** Every command, from the same declarations as --help. */
-async function commands(): Promise<Completed[]> {
-  const [{ svc }, { makeCommand }] = await Promise.all([import("./commands.ts"), import("./parser.ts")]);
+async function commands(svc: Definition): Promise<Completed[]> {
+  const { makeCommand } = await import("./parser.ts");
   const walk = (command: Command, path: string): Completed[] => [
     {
       path,
@@ -73,16 +73,18 @@ ${all
   .join("\n")}
 `;
 
-const command = (name: string, write: (all: readonly Completed[]) => string) =>
+const command = (svc: Definition, name: string, write: (all: readonly Completed[]) => string) =>
   defineCommand({
     meta: { name, description: `Print the completion script for ${name}.` },
     run: async () => {
-      const script = write(await commands());
+      const script = write(await commands(svc));
       print({ shell: name, script }, () => script);
     },
   });
 
-export const completionCommand = defineCommand({
-  meta: { name: "completion", description: "Complete svc's commands and options in your shell." },
-  subCommands: { bash: command("bash", bash), zsh: command("zsh", zsh), fish: command("fish", fish) },
-});
+/** @param svc the root command; importing it here would be a circle */
+export const makeCompletion = (svc: Definition) =>
+  defineCommand({
+    meta: { name: "completion", description: "Complete svc's commands and options in your shell." },
+    subCommands: { bash: command(svc, "bash", bash), zsh: command(svc, "zsh", zsh), fish: command(svc, "fish", fish) },
+  });

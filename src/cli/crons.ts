@@ -27,7 +27,7 @@ const list = defineCommand({
     run(args.cwd, () =>
       withSystem(args.cwd, async (pool, config) => {
         const crons = await definitions(config);
-        const { rows } = await pool.query<Registered>("select name, last_slot, last_job from svc_private.crons");
+        const { rows } = await pool.query<Registered>("select name, last_slot, last_job from svc_private.list_crons()");
         const found = crons.map(({ name, schedule, procedure }) => {
           const known = rows.find((row) => row.name === name);
           const lastJob = known?.last_job ?? null;

@@ -65,7 +65,7 @@ const runs: [name: string, words: () => string[], result: unknown][] = [
   ["migrate apply", () => [], { applied: [] }],
   ["migrate status", () => [], expect.arrayContaining([expect.objectContaining({ state: "applied" })])],
   ["migrate generate", () => [], { wrote: [] }],
-  ["openapi", () => [], expect.objectContaining({ openapi: "3.1.0" })],
+  ["openapi", () => [], expect.objectContaining({ openapi: "3.1.1" })],
   ["openapi", () => ["--out", inside("openapi.json")], { changes: [expect.stringContaining("openapi.json")] }],
   ["doctor", () => [], expect.objectContaining({ findings: expect.any(Array) })],
   ["completion bash", () => [], expect.objectContaining({ shell: "bash" })],
