@@ -49,6 +49,9 @@ interface Package {
 }
 
 const engines = join(root, "src/documents/engines");
+/** Files of Studio's page that are not compiled. */
+const studioFiles: Package["files"] = { "src/index.html": "dist/index.html", "src/style.css": "dist/style.css" };
+
 const packages: Package[] = [
   {
     folder: root,
@@ -75,13 +78,14 @@ const packages: Package[] = [
     into: ".",
     keep: ["dependencies", "optionalDependencies"],
   },
-  ...["sdk", "react", "testing", "dev"].map((name) => ({
+  ...["sdk", "react", "testing", "studio", "dev"].map((name) => ({
     folder: join(root, "client", name),
     sources: ["src"],
     base: join(root, "client", name, "src"),
     into: "dist",
     keep: ["sideEffects", "dependencies", "optionalDependencies", "peerDependencies", "peerDependenciesMeta"],
     ...(name === "dev" && { finish: addDrizzleKit }),
+    ...(name === "studio" && { files: studioFiles }),
   })),
 ];
 

@@ -72,7 +72,7 @@ const runs: [name: string, words: () => string[], result: unknown][] = [
   ["completion zsh", () => [], expect.objectContaining({ shell: "zsh" })],
   ["completion fish", () => [], expect.objectContaining({ shell: "fish" })],
   ["init", () => [inside("new"), "--no-install"], expect.objectContaining({ name: "new", template: "plain" })],
-  ["convert", () => [join(root, "LICENSE")], { error: expect.any(String) }],
+  ["convert", () => [join(root, "LICENSE")], expect.objectContaining({ kind: "txt", creditsCharged: 0 })],
   ["crons list", () => [], [expect.objectContaining({ name: "notes.nightly", lastRun: null })]],
   ["crons run", () => ["notes.nightly"], { cron: "notes.nightly", job: "1" }],
   ["jobs list", () => [], [expect.objectContaining({ id: "1", state: "due" })]],
@@ -107,8 +107,8 @@ const runs: [name: string, words: () => string[], result: unknown][] = [
   ["logs", () => [inside("lines.log"), "--level", "warn"], undefined],
   ["migrate reset", () => ["--yes"], { error: expect.stringContaining("Not here") }],
 ];
-/** Programs of their own: the test below runs them. */
-const apart = ["dev", "start", "worker", "jobs tail", "workflows tail", "db psql"];
+/** Programs of their own: the test below runs them, and tests/studio/command.test.ts. */
+const apart = ["dev", "start", "studio", "worker", "jobs tail", "workflows tail", "db psql"];
 
 test("every command has --json, and is run here", () => {
   const leaves = allCommands().filter(({ isGroup }) => !isGroup);
