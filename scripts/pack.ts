@@ -43,6 +43,9 @@ interface Package {
   bin?: Record<string, string>;
 }
 
+/** Files of Studio's page that are not compiled. */
+const studioFiles: Package["files"] = { "src/index.html": "dist/index.html", "src/style.css": "dist/style.css" };
+
 const packages: Package[] = [
   {
     folder: root,
@@ -59,12 +62,12 @@ const packages: Package[] = [
     },
     bin: { svc: "./src/cli/svc.js" },
   },
-  ...["sdk", "react", "testing"].map((name) => ({
+  ...["sdk", "react", "testing", "studio"].map((name) => ({
     folder: join(root, "client", name),
     sources: ["src"],
     into: "dist",
     keep: ["sideEffects", "dependencies", "peerDependencies", "peerDependenciesMeta"],
-    files: {},
+    files: name === "studio" ? studioFiles : {},
   })),
 ];
 

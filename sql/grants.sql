@@ -2,14 +2,14 @@
 -- of the platform. Runs last, as the administrator. Only a superuser may revoke these privileges from PUBLIC. Elsewhere
 -- PostgreSQL only warns and they stay open: SECURITY.md says what that costs.
 
--- set_config() could rewrite svc.user_id, the identity that every policy trusts. Only the login of requests may call
--- it, and it does so before SET ROLE. PostgreSQL checks EXECUTE when the statement starts, so no fragment, function or
+-- set_config() could rewrite svc.user_id, the identity that every policy trusts. Only the logins of requests and of
+-- Studio's views may call it, and they do so before SET ROLE. PostgreSQL checks EXECUTE when the statement starts, so no fragment, function or
 -- view that runs later as svc_authenticated can call it. (SET is a statement of its own and cannot be part of another
 -- one.)
 do $$
 begin
   revoke execute on function pg_catalog.set_config(text, text, boolean) from public;
-  grant execute on function pg_catalog.set_config(text, text, boolean) to svc_request;
+  grant execute on function pg_catalog.set_config(text, text, boolean) to svc_request, svc_studio_read;
 
   -- UPDATE on this view does the same as set_config().
   revoke update on pg_catalog.pg_settings from public;

@@ -21,7 +21,9 @@ begin
       ('svc_request',       'login noinherit'),  -- the pool of requests: may only become svc_anonymous or svc_authenticated
       ('svc_auth',          'login'),    -- the authentication library's pool: schema auth, nothing else
       ('svc_system',        'login'),    -- unsafeDb and jobs: bypasses row-level security by its attribute
-      ('svc_replicator',    'login')     -- the reader of the write-ahead log
+      ('svc_replicator',    'login'),    -- the reader of the write-ahead log
+      ('svc_studio_read',   'login noinherit'),  -- Studio: reads as a user, and calls its named functions (sql/studio/)
+      ('svc_studio_act',    'login')     -- Studio: executes the acts of operators, and reads nothing
     ) as w (name, attributes)
   loop
     if not exists (select from pg_catalog.pg_roles where rolname = wanted.name) then
@@ -39,11 +41,15 @@ begin
   alter role svc_request noinherit nocreatedb nocreaterole;
   alter role svc_auth nocreatedb nocreaterole;
   alter role svc_system nocreatedb nocreaterole;
+  alter role svc_studio_read noinherit nocreatedb nocreaterole;
+  alter role svc_studio_act nocreatedb nocreaterole;
   begin
     alter role svc_request nosuperuser nobypassrls noreplication;
     alter role svc_auth nosuperuser nobypassrls noreplication;
     alter role svc_system nosuperuser bypassrls noreplication;
     alter role svc_replicator nosuperuser nobypassrls replication;
+    alter role svc_studio_read nosuperuser nobypassrls noreplication;
+    alter role svc_studio_act nosuperuser nobypassrls noreplication;
   exception when insufficient_privilege then
     raise warning 'this host reserves SUPERUSER, BYPASSRLS or REPLICATION: svc_system gets its access by policies';
   end;
@@ -58,7 +64,7 @@ declare
   options constant text := case when current_setting('server_version_num')::integer >= 160000
                                 then ' with inherit false, set true' else '' end;
 begin
-  execute 'grant svc_anonymous, svc_authenticated to svc_request' || options;
+  execute 'grant svc_anonymous, svc_authenticated to svc_request, svc_studio_read' || options;
 end
 $$;
 
@@ -107,6 +113,8 @@ alter role svc_request set timezone = 'UTC';
 alter role svc_auth set timezone = 'UTC';
 alter role svc_system set timezone = 'UTC';
 alter role svc_auth set search_path = 'auth';
+alter role svc_studio_read set timezone = 'UTC';
+alter role svc_studio_act set timezone = 'UTC';
 
 -- PostgreSQL compiles (JIT) plans that it estimates as expensive. Statements here are short: compiling one takes up to
 -- 400 ms, running it less than 1 ms. Functions that disable a kind of scan also set jit = off themselves, because a
@@ -114,6 +122,7 @@ alter role svc_auth set search_path = 'auth';
 alter role svc_request set jit = off;
 alter role svc_auth set jit = off;
 alter role svc_system set jit = off;
+alter role svc_studio_read set jit = off;
 
 -- Last resort: limits for a statement, or a pause in a transaction, that would otherwise hold a connection forever. The
 -- processes set their own configured limits (src/postgres/pools.ts, transaction.ts); these apply where a pooler drops
@@ -121,3 +130,9 @@ alter role svc_system set jit = off;
 alter role svc_request set statement_timeout = '60s';
 alter role svc_request set idle_in_transaction_session_timeout = '60s';
 alter role svc_auth set statement_timeout = '60s';
+alter role svc_studio_read set statement_timeout = '10s';
+alter role svc_studio_read set idle_in_transaction_session_timeout = '10s';
+alter role svc_studio_act set statement_timeout = '10s';
+
+-- A transaction of this login reads unless it says otherwise, and src/studio/ says in each that it reads.
+alter role svc_studio_read set default_transaction_read_only = on;

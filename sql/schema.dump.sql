@@ -32,6 +32,19 @@ setting idle_in_transaction_session_timeout: 60s
 setting jit: off
 setting statement_timeout: 60s
 
+-- role svc_studio_act: login
+setting TimeZone: UTC
+setting statement_timeout: 10s
+
+-- role svc_studio_read: login noinherit
+member of svc_anonymous
+member of svc_authenticated
+setting TimeZone: UTC
+setting default_transaction_read_only: on
+setting idle_in_transaction_session_timeout: 10s
+setting jit: off
+setting statement_timeout: 10s
+
 -- role svc_system: login bypassrls
 member of pg_read_all_stats
 setting TimeZone: UTC
@@ -79,6 +92,8 @@ grant usage to svc_system
 -- schema svc_private: owner svc_owner
 grant usage to svc_reader_anonymous
 grant usage to svc_reader_authenticated
+grant usage to svc_studio_act
+grant usage to svc_studio_read
 grant usage to svc_system
 
 -- default privileges of svc_owner
@@ -168,7 +183,7 @@ callers: svc_auth, svc_owner, svc_system
 callers: svc_auth, svc_owner, svc_system
 
 -- PostgreSQL's own set_config
-callers: svc_request
+callers: svc_request, svc_studio_read
 
 -- PostgreSQL's own setseed
 callers: svc_owner, svc_system
@@ -186,6 +201,10 @@ usage: svc_anonymous, svc_authenticated, svc_system
 
 -- sequence svc.ai_ledger_id_seq: owner svc_owner
 range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.ai_ledger.id
+grant select, usage to svc_system
+
+-- sequence svc.operator_acts_id_seq: owner svc_owner
+range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.operator_acts.id
 grant select, usage to svc_system
 
 -- sequence svc.workflow_events_id_seq: owner svc_owner
@@ -389,6 +408,22 @@ grant delete, insert, select, update to svc_system
 comment: Speech to be turned into text, by jobs of the kind transcribe.
 comment column error: Why it failed, in a sentence for its owner.
 comment policy select_owner: Users see their own transcriptions.
+
+-- table svc.operator_acts: owner svc_owner
+column id: bigint not null generated always as identity
+column at: timestamp with time zone not null default clock_timestamp()
+column login: text not null default SESSION_USER
+column via: text not null
+column act: text not null
+column arguments: jsonb not null
+column outcome: text not null
+constraint operator_acts_pkey: PRIMARY KEY (id)
+grant select to svc_system
+comment: One line per act of an operator, in the commit of the act. No login may change or remove one.
+comment column login: The database login that acted.
+comment column via: The program, from application_name: svc command, svc studio, or psql.
+comment column act: The name of the SQL function, such as act_retry_job.
+comment column outcome: What the function answered.
 
 -- table svc.rag_chunks: owner svc_owner
 column id: uuid not null default gen_random_uuid()
@@ -4348,6 +4383,43 @@ AS $function$
 $function$
 comment: A fingerprint of a table's policies and privileges.
 
+-- function svc_private.act_cancel_job(bigint): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.act_cancel_job(job_id bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if not svc_private.cancel_any_job(job_id) then
+    return false;
+  end if;
+  perform svc_private.note_act('act_cancel_job', jsonb_build_object('job', job_id), 'cancelled');
+  return true;
+end
+$function$
+execute: svc_studio_act, svc_system
+comment: Removes a job that is not running and writes the act; false, and no line, when there is none. Definer: no login may write svc.operator_acts.
+
+-- function svc_private.act_cancel_workflow(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.act_cancel_workflow(run_id uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  answer constant text := svc_private.cancel_any_workflow(run_id);
+begin
+  if answer = 'accepted' then
+    perform svc_private.note_act('act_cancel_workflow', jsonb_build_object('run', run_id), answer);
+  end if;
+  return answer;
+end
+$function$
+execute: svc_system
+comment: Ends a run as cancelled and writes the act: accepted, ended or unknown. Definer: no login may write svc.operator_acts.
+
 -- function svc_private.act_for(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.act_for(user_id text)
  RETURNS void
@@ -4360,6 +4432,43 @@ end
 $function$
 execute: svc_system
 comment: Sets the user whose policies apply until the transaction ends; null means anonymous.
+
+-- function svc_private.act_retry_job(bigint): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.act_retry_job(job_id bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if not svc_private.retry_job(job_id) then
+    return false;
+  end if;
+  perform svc_private.note_act('act_retry_job', jsonb_build_object('job', job_id), 'retried');
+  return true;
+end
+$function$
+execute: svc_studio_act, svc_system
+comment: Makes a job due now and writes the act; false, and no line, when no job has this id, or it runs. Definer: no login may write svc.operator_acts.
+
+-- function svc_private.act_retry_workflow(uuid,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.act_retry_workflow(run_id uuid, from_step text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  answer constant text := svc_private.retry_any_workflow(run_id, from_step);
+begin
+  if answer = 'accepted' then
+    perform svc_private.note_act('act_retry_workflow', jsonb_build_object('run', run_id, 'from', from_step), answer);
+  end if;
+  return answer;
+end
+$function$
+execute: svc_system
+comment: Continues a run that failed or was cancelled and writes the act: accepted, active, no_step or unknown. Definer: no login may write svc.operator_acts.
 
 -- function svc_private.add_procedure_job(jsonb,text,json,timestamp with time zone,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.add_procedure_job(caller jsonb, procedure text, args json, due timestamp with time zone, request_id text)
@@ -6376,6 +6485,18 @@ $function$
 execute: svc_system
 comment: The parts after this one, up to a limit, with the expected size and hash of their bytes.
 
+-- function svc_private.note_act(text,jsonb,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.note_act(act text, arguments jsonb, outcome text)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  insert into svc.operator_acts (via, act, arguments, outcome)
+    values (coalesce(nullif(current_setting('application_name'), ''), 'unknown'),
+            note_act.act, note_act.arguments, note_act.outcome)
+$function$
+comment: Writes the line of an operator's act, in the transaction of the act.
+
 -- function svc_private.pass_on_run(uuid,bigint,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.pass_on_run(run_id uuid, held bigint, delay interval)
  RETURNS void
@@ -8373,6 +8494,180 @@ end
 $function$
 execute: svc_system
 comment: Size of the stored files and uploads of a bucket, in bytes.
+
+-- function svc_private.studio_access(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_access(one_table text)
+ RETURNS SETOF json
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select to_json(a)
+    from svc_private.list_access(to_regclass(one_table)) a
+   where one_table is null or to_regclass(one_table) is not null
+$function$
+execute: svc_studio_read, svc_system
+comment: Grants and policies for each table, request role and command; one table, or all. Definer: svc_studio_read may not read the views of svc_private.
+
+-- function svc_private.studio_acts(integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_acts(most integer)
+ RETURNS SETOF svc.operator_acts
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select * from svc.operator_acts a order by a.id desc limit most
+$function$
+execute: svc_studio_read, svc_system
+comment: The latest acts of operators, newest first. Definer: svc_studio_read reads tables only as a user.
+
+-- function svc_private.studio_columns(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_columns(one_table text)
+ RETURNS TABLE(name text, type text, key_place integer, is_null boolean, for_anonymous boolean, for_users boolean, says text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod),
+         array_position(i.indkey::smallint[], a.attnum) - array_lower(i.indkey::smallint[], 1) + 1,
+         not a.attnotnull,
+         has_schema_privilege('svc_anonymous', r.schema, 'usage')
+           and has_column_privilege('svc_anonymous', r.oid, a.attnum, 'select'),
+         has_schema_privilege('svc_authenticated', r.schema, 'usage')
+           and has_column_privilege('svc_authenticated', r.oid, a.attnum, 'select'),
+         pg_catalog.col_description(r.oid, a.attnum)
+    from svc_private.relations r
+    join pg_catalog.pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
+    left join pg_catalog.pg_index i on i.indrelid = r.oid and i.indisprimary
+   where r.name = one_table and r.kind in ('r', 'p')
+   order by a.attnum
+$function$
+execute: svc_studio_read, svc_system
+comment: Columns of one table: type, place in the primary key from 1, and which request roles may select them. Definer: svc_studio_read may not read the views of svc_private.
+
+-- function svc_private.studio_jobs(text,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_jobs(only_state text, most integer)
+ RETURNS TABLE(id bigint, kind text, name text, caller text, attempts integer, max_attempts integer, run_at timestamp with time zone, last_error text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select j.id, t.identifier, coalesce(j.payload ->> 'procedure', j.payload ->> 'name'),
+         coalesce(j.payload #>> '{caller,userId}', j.payload #>> '{caller,kind}'),
+         j.attempts::integer, j.max_attempts::integer, j.run_at, left(j.last_error, 500)
+    from graphile_worker._private_jobs j
+    join graphile_worker._private_tasks t on t.id = j.task_id
+   where case only_state
+           when 'running' then j.locked_by is not null
+           when 'due' then j.is_available and j.run_at <= now()
+           when 'scheduled' then j.is_available and j.run_at > now()
+           when 'failing' then j.is_available and j.locked_at is null and j.attempts > 0
+           when 'dead' then not j.is_available and j.locked_at is null and j.attempts > 0 end
+   order by j.id desc
+   limit most
+$function$
+execute: svc_studio_read, svc_system
+comment: Jobs of one state, newest first, without their payloads. Definer: svc_studio_read has no rights on the queue's tables.
+
+-- function svc_private.studio_keys(text,text[],text[],integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_keys(one_table text, after text[], upto text[], most integer)
+ RETURNS SETOF text[]
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  keys text;
+  texts text;
+  lower_bound text;
+  upper_bound text;
+begin
+  select string_agg(format('t.%I', c.name), ', ' order by c.key_place),
+         string_agg(format('t.%I::text', c.name), ', ' order by c.key_place),
+         string_agg(format('($1)[%s]::%s', c.key_place, c.type), ', ' order by c.key_place),
+         string_agg(format('($2)[%s]::%s', c.key_place, c.type), ', ' order by c.key_place)
+    into keys, texts, lower_bound, upper_bound
+    from svc_private.studio_columns(one_table) c where c.key_place is not null;
+  if keys is null then
+    return;
+  end if;
+  return query execute format(
+    'select array[%s] from %s t where %s and %s order by %s limit $3', texts, one_table,
+    case when after is null then 'true' else format('(%s) > (%s)', keys, lower_bound) end,
+    case when upto is null then 'true' else format('(%s) <= (%s)', keys, upper_bound) end, keys)
+    using after, upto, most;
+end
+$function$
+execute: svc_studio_read, svc_system
+comment: Primary keys of the rows of a range, as text, in their order; none for an unknown table or one without a key. Definer: an operator sees that a row exists which a policy hides from a user.
+
+-- function svc_private.studio_queue(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_queue()
+ RETURNS TABLE(due bigint, running bigint, scheduled bigint, failing bigint, dead bigint, oldest_due_seconds double precision)
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.queue_state()
+$function$
+execute: svc_studio_read, svc_system
+comment: Numbers of jobs by state. Definer: svc_studio_read has no rights on the queue's tables.
+
+-- function svc_private.studio_row(text,text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_row(one_table text, key text[])
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  condition text;
+  found_row text;
+begin
+  select string_agg(format('t.%I = ($1)[%s]::%s', c.name, c.key_place, c.type), ' and ')
+    into condition
+    from svc_private.studio_columns(one_table) c where c.key_place is not null;
+  if condition is null then
+    return null;
+  end if;
+  execute format('select to_jsonb(t)::text from %s t where %s', one_table, condition) into found_row using key;
+  return found_row;
+end
+$function$
+execute: svc_studio_read, svc_system
+comment: One row by its primary key, as JSON; null when there is none. Definer: an operator asks why a policy hides the row from a user.
+
+-- function svc_private.studio_tables(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_tables()
+ RETURNS TABLE(name text, is_platform boolean, has_rls boolean, estimate bigint, says text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select r.name, r.is_platform, r.has_rls, nullif(c.reltuples, -1)::bigint, pg_catalog.obj_description(r.oid, 'pg_class')
+    from svc_private.relations r
+    join pg_catalog.pg_class c on c.oid = r.oid
+   where r.kind in ('r', 'p') and not c.relispartition
+   order by r.is_platform, r.name
+$function$
+execute: svc_studio_read, svc_system
+comment: Tables with the estimated number of their rows; null where the server has no estimate. Definer: svc_studio_read may not read the views of svc_private.
+
+-- function svc_private.studio_users(text,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_users(search text, most integer)
+ RETURNS TABLE(id text, email text, name text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select u.id, u.email, u.name
+    from auth."user" u
+   where u.id = search or u.email >= lower(search) and starts_with(u.email, lower(search))
+   order by u.email
+   limit most
+$function$
+execute: svc_studio_read, svc_system
+comment: Users with this id, or with an e-mail address that begins so. Definer: svc_studio_read may not read the schema auth.
 
 -- function svc_private.suspend_run(uuid,bigint,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.suspend_run(run_id uuid, held bigint, stuck text[])

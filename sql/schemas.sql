@@ -36,7 +36,8 @@ grant usage on schema public to svc_anonymous, svc_authenticated, svc_system;
 grant usage on schema svc, svc_hidden to svc_anonymous, svc_authenticated, svc_system;
 grant usage on schema extensions to svc_owner, svc_anonymous, svc_authenticated, svc_system;
 grant usage on schema auth to svc_auth, svc_system;
-grant usage on schema svc_private to svc_system, svc_reader_anonymous, svc_reader_authenticated;
+grant usage on schema svc_private
+  to svc_system, svc_reader_anonymous, svc_reader_authenticated, svc_studio_read, svc_studio_act;
 grant usage on schema graphile_worker to svc_system;
 
 -- For the login itself, before SET ROLE or between two statements of a request: it may enqueue and settle jobs. SQL

@@ -1,4 +1,4 @@
--- Removes a job that is not running from the queue, of any owner. Called by `svc jobs cancel`, and by
+-- Removes a job that is not running from the queue, of any owner. Called by svc_private.act_cancel_job, and by
 -- ctx.scheduler.cancel in code that runs as the system.
 --
 -- A job whose worker has died does not count as running, even before another worker has returned it to the queue:

@@ -1,5 +1,5 @@
 -- Restores a job's attempts and runs it now: for a job that is dead, or whose next attempt is hours away. Called by
--- `svc jobs retry`. A running job is not changed. SECURITY DEFINER for the notification.
+-- svc_private.act_retry_job. A running job is not changed. SECURITY DEFINER for the notification.
 
 create or replace function svc_private.retry_job(job_id bigint)
 returns boolean

@@ -5,7 +5,7 @@
 -- and composed accents equal to plain ones.
 --
 -- The plural of an acronym loses its s while its capitals still show what it is: RNAs, PCs and MP3s are found by RNA, PC
--- and MP3. Stemmers leave most of them as they are.
+-- and MP3. Stemmers do not change most of them.
 
 create or replace function svc_private.search_words(content text)
 returns setof text

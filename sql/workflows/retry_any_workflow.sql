@@ -1,5 +1,5 @@
 -- Continues a run that failed or was cancelled, from its last checkpoint or from a step, for any user. Called by
--- svc.retry_workflow, and by `svc workflows retry`.
+-- svc.retry_workflow, and by svc_private.act_retry_workflow.
 --
 -- From its last checkpoint: a step that failed for good, and everything recorded after it, is repeated.
 -- From a step, given by name (the first of that name) or position: it and everything recorded after it is deleted and

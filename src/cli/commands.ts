@@ -5,7 +5,7 @@ export const svc: Definition = defineCommand({
   meta: { name: "svc", description: "A backend in which PostgreSQL does the work." },
   headings: {
     Development: ["init", "dev", "prepare", "codegen", "openapi", "doctor", "completion"],
-    Service: ["start", "worker", "logs", "jobs", "crons", "workflows", "secrets", "ai"],
+    Service: ["start", "worker", "logs", "jobs", "crons", "workflows", "secrets", "ai", "studio"],
     Database: ["migrate", "db", "policies", "rls"],
     Data: ["storage", "search", "convert"],
   },
@@ -25,6 +25,7 @@ export const svc: Definition = defineCommand({
     workflows: () => import("./workflows.ts").then((file) => file.workflowsCommand),
     secrets: () => import("./secrets.ts").then((file) => file.secretsCommand),
     ai: () => import("./ai.ts").then((file) => file.aiCommand),
+    studio: () => import("./studio.ts").then((file) => file.studioCommand),
     migrate: () => import("./migrate.ts").then((file) => file.migrateCommand),
     db: () => import("./db/db.ts").then((file) => file.dbCommand),
     policies: () => import("./policies.ts").then((file) => file.policiesCommand),

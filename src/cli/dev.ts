@@ -10,6 +10,7 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import { cwdArgument, developing, logArgument, openDatabase, readConfig, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { nextSignal } from "./signal.ts";
+import { studioBesideDev } from "./studio.ts";
 import { describeTaken, isFree, nextFree } from "./taken-port.ts";
 import { watchApplication } from "./watch.ts";
 
@@ -41,6 +42,7 @@ async function develop(cwd: string, companion: string | undefined, json: boolean
   let turns = Promise.resolve();
   let preparing = false;
   let waiting = 0;
+  let studio: Awaited<ReturnType<typeof studioBesideDev>> | undefined;
 
   const reload = async () => {
     const began = performance.now();
@@ -54,6 +56,7 @@ async function develop(cwd: string, companion: string | undefined, json: boolean
       );
     if (waiting > 0) return; // files were saved meanwhile that this run has not prepared
     await server.replace();
+    studio ??= await studioBesideDev(config, cluster);
     say(`  ${Math.round(performance.now() - began)} ms`);
   };
   const schedule = () => {
@@ -85,6 +88,7 @@ async function develop(cwd: string, companion: string | undefined, json: boolean
   }
   await turns;
   await server.stop();
+  await studio?.stop();
   await cluster.stop();
   if (ended instanceof Error) throw ended;
 }

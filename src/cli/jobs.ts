@@ -1,6 +1,6 @@
 /**
  * `svc jobs`: lists the jobs of the queue, retries and cancels them.
- * Next hop: `sql/jobs/list_jobs.sql`, `retry_job.sql`, `cancel_any_job.sql`.
+ * Next hop: `sql/jobs/list_jobs.sql`, `sql/studio/act_retry_job.sql`.
  */
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
@@ -67,13 +67,13 @@ const show = defineCommand({
 const retry = defineCommand({
   meta: { name: "retry", description: "Run a job now, and give it all its attempts again." },
   args: { ...cwdArgument, ...idArgument },
-  run: ({ args }) => run(args.cwd, () => change(args.cwd, args.id, "retry_job", "due")),
+  run: ({ args }) => run(args.cwd, () => change(args.cwd, args.id, "act_retry_job", "due")),
 });
 
 const cancel = defineCommand({
   meta: { name: "cancel", description: "Remove a job that is not running from the queue." },
   args: { ...cwdArgument, ...idArgument },
-  run: ({ args }) => run(args.cwd, () => change(args.cwd, args.id, "cancel_any_job", "cancelled")),
+  run: ({ args }) => run(args.cwd, () => change(args.cwd, args.id, "act_cancel_job", "cancelled")),
 });
 
 const tail = defineCommand({
@@ -105,7 +105,7 @@ const outcomes = { due: "is due now", cancelled: "is gone" } as const;
 async function change(
   cwd: string,
   text: string,
-  what: "retry_job" | "cancel_any_job",
+  what: "act_retry_job" | "act_cancel_job",
   outcome: keyof typeof outcomes,
 ): Promise<void> {
   const id = idOf(text);

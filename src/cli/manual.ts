@@ -220,6 +220,13 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     exitCodes: { 0: "Nothing is wrong.", 1: "Something is wrong." },
     page: "reference/cli.md",
   },
+  studio: {
+    examples: [
+      ["svc studio", "Prints an address to open in a browser; Ctrl+C ends it."],
+      ["svc studio --port 0", "On any free port, beside another one."],
+    ],
+    page: "how-to/studio.md",
+  },
   "completion bash": {
     examples: [["svc completion bash > ~/.svc-completion", "Then, in ~/.bashrc: source ~/.svc-completion."]],
     page: "reference/cli.md",

@@ -4,32 +4,13 @@
  */
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { type Access, oneLine, wordsOf } from "../postgres/access-rules.ts";
 import { callersOf, type DatabaseFunction, listFunctions } from "../postgres/functions.ts";
 import { cwdArgument, run } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { withSystem } from "./inspect.ts";
 import { print } from "./output.ts";
 import { paint } from "./table.ts";
-
-export interface Access {
-  relation: string;
-  name: string;
-  is_platform: boolean;
-  has_rls: boolean;
-  role: "svc_anonymous" | "svc_authenticated";
-  command: "select" | "insert" | "update" | "delete";
-  /** "all", a list of columns, or null without a grant. */
-  granted: string | null;
-  policies: Policy[];
-}
-
-export interface Policy {
-  name: string;
-  permissive: boolean;
-  using: string | null;
-  check: string | null;
-  says: string | null;
-}
 
 export const policiesCommand = defineCommand({
   meta: { name: "policies", description: "Who may do what to which rows." },
@@ -81,28 +62,10 @@ function describe(name: string, rows: readonly Access[]): string {
   return `${paint(name, 1)}${rls}\n${rows.map(sentence).join("")}`;
 }
 
-const callers = { svc_anonymous: "Without an account", svc_authenticated: "Signed-in users" } as const;
-
-function sentence({ role, command, granted, policies }: Access): string {
-  const permissive = policies.filter((policy) => policy.permissive);
-  if (granted === null) return `  ${callers[role]} may not ${command}.\n`;
-  if (permissive.length === 0) return `  ${callers[role]} may ${command}, but no policy admits a row.\n`;
-  const columns = granted === "all" ? "" : ` (${granted})`;
-  // Permissive policies first, because the printed condition continues after "where".
-  const restrictive = policies.filter((policy) => !policy.permissive);
-  const lines = [...permissive, ...restrictive].map((policy, index) => {
-    const link = index === 0 ? "" : policy.permissive ? "or " : "and ";
-    return `    ${link}${condition(policy, command)}\n`;
-  });
-  return `  ${callers[role]} may ${command}${columns} rows where\n${lines.join("")}`;
+function sentence(rule: Access): string {
+  const { sentence, conditions } = wordsOf(rule);
+  const lines = conditions.map(
+    ({ link, text, policy, says }) => `    ${link}${text}  -- ${says ? `${policy}: ${says}` : policy}\n`,
+  );
+  return `  ${sentence}\n${lines.join("")}`;
 }
-
-/** The condition: of the new row for an insert; both for an update, where they differ. */
-function condition({ name, using, check, says }: Policy, command: Access["command"]): string {
-  const first = command === "insert" ? check : using;
-  const then = command === "update" && check !== using ? `; and afterwards ${check}` : "";
-  const reason = says ? `  -- ${name}: ${says}` : `  -- ${name}`;
-  return `${oneLine(`${first ?? "true"}${then}`)}${reason}`;
-}
-
-const oneLine = (text: string) => text.replaceAll(/\s+/g, " ");

@@ -1,6 +1,6 @@
 /**
  * `svc workflows`: lists workflow runs, retries and cancels them.
- * Next hop: `sql/workflows/list_runs.sql`, `retry_any_workflow.sql`, `cancel_any_workflow.sql`.
+ * Next hop: `sql/workflows/list_runs.sql`, `sql/studio/act_retry_workflow.sql`.
  */
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
@@ -86,13 +86,13 @@ const retry = defineCommand({
     },
   },
   run: ({ args }) =>
-    change(args.cwd, args.id, "select svc_private.retry_any_workflow($1, $2) as it", [args.from ?? null], "resumed"),
+    change(args.cwd, args.id, "select svc_private.act_retry_workflow($1, $2) as it", [args.from ?? null], "resumed"),
 });
 
 const cancel = defineCommand({
   meta: { name: "cancel", description: "End a run." },
   args: { ...cwdArgument, ...idArgument },
-  run: ({ args }) => change(args.cwd, args.id, "select svc_private.cancel_any_workflow($1) as it", [], "cancelled"),
+  run: ({ args }) => change(args.cwd, args.id, "select svc_private.act_cancel_workflow($1) as it", [], "cancelled"),
 });
 
 const tail = defineCommand({

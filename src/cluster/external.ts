@@ -62,6 +62,7 @@ export async function openExternal(url: string, env: NodeJS.ProcessEnv, logins: 
   const { version, vector } = of("admin");
   return {
     urls,
+    studio: null,
     serverVersion: version,
     origin: "external",
     reason: `DATABASE_URL names a PostgreSQL ${version} server.`,

@@ -15,6 +15,8 @@ const logins = {
   svc_auth: "",
   svc_system: "bypassrls",
   svc_replicator: "replication",
+  svc_studio_read: "noinherit",
+  svc_studio_act: "",
 } as const;
 
 type Login = "postgres" | keyof typeof logins;
@@ -36,10 +38,15 @@ export function writeAccess(directory: string, access: Access): void {
   renameSync(`${file}.new`, file);
 }
 
-export function newAccess(): Access {
-  const password = () => randomBytes(24).toString("hex");
-  const names: Login[] = ["postgres", "svc_request", "svc_auth", "svc_system", "svc_replicator"];
-  return { port: 0, passwords: Object.fromEntries(names.map((name) => [name, password()])) as Access["passwords"] };
+export const newAccess = (): Access => withEveryLogin({ port: 0, passwords: {} as Access["passwords"] });
+
+/** Adds passwords of logins that a newer version has. @returns the same object when none is missing */
+export function withEveryLogin(access: Access): Access {
+  const names: Login[] = ["postgres", ...(Object.keys(logins) as (keyof typeof logins)[])];
+  const missing = names.filter((name) => access.passwords[name] === undefined);
+  if (missing.length === 0) return access;
+  const added = Object.fromEntries(missing.map((name) => [name, randomBytes(24).toString("hex")]));
+  return { ...access, passwords: { ...access.passwords, ...added } };
 }
 
 export function loginUrl(access: Access, login: Login, database: string = databaseName): string {

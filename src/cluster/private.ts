@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { resolveTree } from "./binaries.ts";
 import { ClusterError } from "./error.ts";
 import { type Holder, isAlive, myself, withLock } from "./lock.ts";
-import { type Access, ensureLogins, loginUrl, newAccess, readAccess, writeAccess } from "./logins.ts";
+import { type Access, ensureLogins, loginUrl, newAccess, readAccess, withEveryLogin, writeAccess } from "./logins.ts";
 import { clusterDirectory, serverUser } from "./places.ts";
 import type { Postmaster } from "./postmaster.ts";
 import * as server from "./server.ts";
@@ -77,7 +77,8 @@ async function own(
 ): Promise<Cluster> {
   const tree = await treeFor(options, files);
   const settings = { ...tree.settings, ...options.settings };
-  let access = known ?? newAccess();
+  let access = known ? withEveryLogin(known) : newAccess();
+  if (known && access !== known) writeAccess(files.directory, access); // before a login gets its new password
 
   let running = live;
   if (running && (!known || server.readConfiguration(files) !== server.configuration(running.port, settings))) {
@@ -102,7 +103,7 @@ async function own(
     writeAccess(files.directory, access);
   }
   try {
-    await ensureLogins(access, known === null);
+    await ensureLogins(access, known === null || access.passwords !== known.passwords);
   } catch (error) {
     // A server that was killed with its owner may still look alive for a moment.
     if (live && (await hasEnded(files.data))) return own(options, files, null, access, me);
@@ -168,6 +169,10 @@ function opened(
       admin: loginUrl(access, "postgres"),
       replication: loginUrl(access, "svc_replicator"),
     },
+    // Absent in a cluster that an older version runs.
+    studio: access.passwords.svc_studio_read
+      ? { read: loginUrl(access, "svc_studio_read"), act: loginUrl(access, "svc_studio_act") }
+      : null,
     serverVersion: tree.serverVersion,
     origin: tree.cached ? "cached" : tree.origin,
     reason: [tree.reason, tree.vectorNote].filter(Boolean).join(" "),

@@ -54,8 +54,18 @@ export interface DatabaseUrls {
   replication: string;
 }
 
+/** The logins of Studio. */
+export interface StudioUrls {
+  /** Reads as a user: `svc_studio_read`. */
+  read: string;
+  /** The acts of operators: `svc_studio_act`. null: Studio has no acts. */
+  act: string | null;
+}
+
 export interface Cluster {
   urls: DatabaseUrls;
+  /** null for an external server: the configuration has them (`database.studio`). */
+  studio: StudioUrls | null;
   /** For example 15.18. */
   serverVersion: string;
   origin: "external" | "cached" | "installed" | "embedded";

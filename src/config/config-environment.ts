@@ -44,6 +44,8 @@ export const environmentSchema = z.object({
   DATABASE_ADMIN_URL: databaseUrl.optional(),
   DATABASE_REPLICATION_URL: databaseUrl.optional(),
   DATABASE_SCRATCH_URL: databaseUrl.optional(),
+  DATABASE_STUDIO_URL: databaseUrl.optional(),
+  DATABASE_STUDIO_ACT_URL: databaseUrl.optional(),
   DATABASE_REPLICA_URLS: z.string().default("").transform(entries).pipe(z.array(databaseUrl)),
   AUTHLIB_URL: z.string().optional(),
   AUTHLIB_SECRET: secrets(),

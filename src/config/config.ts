@@ -246,6 +246,8 @@ export type EffectiveConfig = Frozen<
           replicas: string[];
           /** For `svc db drift`. */
           scratch: string | null;
+          /** For `svc studio`; without `act` it only reads. */
+          studio: { read: string; act: string | null } | null;
         });
     auth: {
       /** The service's own public origin, AUTHLIB_URL. If null: http://localhost and the bound port. */

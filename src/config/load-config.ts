@@ -131,6 +131,7 @@ function checkEnvironment(set: Environment, problems: string[]): void {
   const { DATABASE_SYSTEM_URL, DATABASE_QUEUE_URL, DATABASE_AUTH_URL, DATABASE_ADMIN_URL } = set;
   const others = [DATABASE_SYSTEM_URL, DATABASE_QUEUE_URL, DATABASE_AUTH_URL, DATABASE_ADMIN_URL];
   others.push(set.DATABASE_REPLICATION_URL, set.DATABASE_SCRATCH_URL, ...set.DATABASE_REPLICA_URLS);
+  others.push(set.DATABASE_STUDIO_URL, set.DATABASE_STUDIO_ACT_URL);
   if (!set.DATABASE_URL && others.some(Boolean)) {
     refuse("DATABASE_URL", "is missing, while another DATABASE_*_URL is set; set it to the URL for requests");
   }
@@ -167,6 +168,9 @@ function merge(written: FileSettings, set: Environment, cwd: string) {
           replication: set.DATABASE_REPLICATION_URL ?? url,
           replicas: set.DATABASE_REPLICA_URLS,
           scratch: set.DATABASE_SCRATCH_URL ?? null,
+          studio: set.DATABASE_STUDIO_URL
+            ? { read: set.DATABASE_STUDIO_URL, act: set.DATABASE_STUDIO_ACT_URL ?? null }
+            : null,
         }
       : null,
     auth: {

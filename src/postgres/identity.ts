@@ -18,9 +18,14 @@ export const systemIdentity: Identity = { userId: "", role: "svc_system" };
  * @param holder  as in `Identity`
  */
 export function identityOf(session: Session | null, holder?: string): Identity {
-  return session
-    ? { userId: session.user.id, role: "svc_authenticated", holder }
-    : { userId: "", role: "svc_anonymous", holder };
+  return identityOfUser(session?.user.id ?? null, holder);
+}
+
+/** @param userId null for a caller who is not signed in */
+export function identityOfUser(userId: string | null, holder?: string): Identity {
+  return userId === null
+    ? { userId: "", role: "svc_anonymous", holder }
+    : { userId, role: "svc_authenticated", holder };
 }
 
 export const isAnonymous = (identity: Identity) => identity.role === "svc_anonymous";

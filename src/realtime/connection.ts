@@ -206,7 +206,7 @@ export class Connection implements Subscriber {
 
   /**
    * Some time before the end the client is told that nothing is followed, as if it had just subscribed. It asks again, and
-   * goes on with the token that it gets. Not all at once: many may have begun together.
+   * continues with the token that it gets. Not all at once: many may have begun together.
    */
   #endFollowing(key: string, { expiresAt }: Follow): void {
     const left = expiresAt - Date.now();

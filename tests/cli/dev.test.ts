@@ -55,8 +55,11 @@ test("dev ends when the command beside it ends, and says how that ended", async 
 test.each(["SIGINT", "SIGTERM"] as const)(
   "dev ends with the command beside it on %s",
   async (signal) => {
-    const command = svc(["dev", "--with", "echo pid=$$; exec sleep 1000"]);
+    const command = svc(["dev", "--with", "echo pid=$$; exec sleep 1000"], {
+      DATABASE_STUDIO_URL: db.url("studioRead"),
+    });
     await ready(command);
+    await expect.poll(() => command.output()).toMatch(/ {2}Studio: http:\/\/127\.0\.0\.1:\d+\/#/);
     const beside = Number(/pid=(\d+)/.exec(command.output())?.[1]);
     expect(process.kill(beside, 0)).toBe(true);
     command.child.kill(signal);

@@ -111,8 +111,8 @@ const runs: [name: string, words: () => string[], result: unknown][] = [
   ["logs", () => [inside("lines.log"), "--level", "warn"], undefined],
   ["migrate reset", () => ["--yes"], { error: expect.stringContaining("The reset is refused") }],
 ];
-/** Programs of their own: the test below runs them. */
-const apart = ["dev", "start", "worker", "jobs tail", "workflows tail", "db psql"];
+/** Programs of their own: the test below runs them, and tests/studio/command.test.ts. */
+const apart = ["dev", "start", "studio", "worker", "jobs tail", "workflows tail", "db psql"];
 
 test("every command has --json, and is run here", () => {
   const leaves = allCommands().filter(({ isGroup }) => !isGroup);

@@ -18,7 +18,12 @@ describe("the environment", () => {
   it("lets DATABASE_URL alone serve everything, and each purpose have its own", async () => {
     const purposes = ["url", "system", "queue", "auth", "admin", "replication"];
     const alone = Object.fromEntries(purposes.map((purpose) => [purpose, database]));
-    expect((await load("{}", { DATABASE_URL: database })).database).toEqual({ ...alone, replicas: [], scratch: null });
+    expect((await load("{}", { DATABASE_URL: database })).database).toEqual({
+      ...alone,
+      replicas: [],
+      scratch: null,
+      studio: null,
+    });
     const env = {
       DATABASE_URL: database,
       DATABASE_SYSTEM_URL: "postgresql://a/1",
@@ -27,6 +32,7 @@ describe("the environment", () => {
       DATABASE_REPLICATION_URL: "postgres://a/4",
       DATABASE_REPLICA_URLS: "postgres://a/5, postgres://a/6",
       DATABASE_SCRATCH_URL: "postgres://a/7",
+      DATABASE_STUDIO_URL: "postgres://a/8",
     };
     expect((await load("{}", env)).database).toEqual({
       url: database,
@@ -37,6 +43,7 @@ describe("the environment", () => {
       replication: "postgres://a/4",
       replicas: ["postgres://a/5", "postgres://a/6"],
       scratch: "postgres://a/7",
+      studio: { read: "postgres://a/8", act: null },
     });
   });
 

@@ -139,7 +139,7 @@ describe("the packages", () => {
     expect(JSON.parse(await readFile(join(app, "package.json"), "utf8"))).not.toHaveProperty("overrides");
   });
 
-  test.each(["core", "client", "react", "testing"])(
+  test.each(["core", "client", "react", "testing", "studio"])(
     "@svc/%s is as npm and its tools expect a package",
     async (name) => {
       const output = await run(tool("publint"), [join(packages(), name), "--strict"], folder, {
@@ -154,7 +154,7 @@ describe("the packages", () => {
     },
   );
 
-  test.each(["core", "client", "react", "testing"])(
+  test.each(["core", "client", "react", "testing", "studio"])(
     "the types of @svc/%s resolve wherever ES modules do",
     async (name) => {
       const archive = join(packages(), `svc-${name}-0.1.0.tgz`);

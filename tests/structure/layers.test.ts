@@ -23,7 +23,7 @@ const levels = [
   ["auth", "graphql"],
   ["migrate", "openapi"],
   ["backup", "server"],
-  ["service"],
+  ["service", "studio"],
   ["workers"],
   ["cli"],
 ];
@@ -47,6 +47,13 @@ test("folders import only from levels below theirs", () => {
     .map(({ from, to }) => `${from} imports ${to}`);
   expect(imports.length).toBeGreaterThan(1_000);
   expect(upwards).toEqual([]);
+});
+
+test("Studio is loaded only when it is opened", () => {
+  const isOf = (path: string) => path.startsWith("src/studio/");
+  const outside = imports.filter(({ from, to }) => isOf(to) && !isOf(from));
+  expect(outside.filter(({ isType, isLazy }) => !isType && !isLazy)).toEqual([]);
+  expect(new Set(outside.map(({ from }) => from))).toEqual(new Set(["src/cli/studio.ts"]));
 });
 
 describe.each([

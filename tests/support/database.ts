@@ -5,7 +5,7 @@ import pg from "pg";
 import { afterAll, afterEach, beforeAll, inject } from "vitest";
 import { clone, execute, inDatabase, platformName, templateName } from "./admin.ts";
 
-export type Login = "request" | "system" | "auth" | "admin" | "replication";
+export type Login = "request" | "system" | "auth" | "admin" | "replication" | "studioRead" | "studioAct";
 
 export class Database {
   readonly name = `svc_test_${randomBytes(6).toString("hex")}`;
@@ -41,7 +41,7 @@ export class Database {
     const { url } = this;
     return Object.fromEntries(
       (["request", "system", "auth", "admin", "replication"] as const).map((login) => [login, url.call(this, login)]),
-    ) as Record<Login, string>;
+    ) as Record<Exclude<Login, `studio${string}`>, string>;
   }
 
   /** A connection as the given login, closed with the database. */

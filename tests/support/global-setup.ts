@@ -12,7 +12,15 @@ import { clone, execute, inDatabase, platformName, templateName } from "./admin.
 declare module "vitest" {
   export interface ProvidedContext {
     /** Connection strings by login role; they name the maintenance database. */
-    urls: { request: string; system: string; auth: string; admin: string; replication: string };
+    urls: {
+      request: string;
+      system: string;
+      auth: string;
+      admin: string;
+      replication: string;
+      studioRead: string;
+      studioAct: string;
+    };
     /** The version of the server under test, for example 15.18. */
     serverVersion: string;
     /** pgvector's version, or null if it is not available. */
@@ -76,7 +84,11 @@ export async function setup(project: TestProject) {
     platform: root,
     application: join(root, "tests/fixture"),
   });
-  project.provide("urls", cluster.urls);
+  project.provide("urls", {
+    ...cluster.urls,
+    studioRead: cluster.studio?.read ?? "",
+    studioAct: cluster.studio?.act ?? "",
+  });
   project.provide("serverVersion", cluster.serverVersion);
   project.provide("vector", cluster.vector);
   return async () => {

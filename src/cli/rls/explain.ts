@@ -1,16 +1,18 @@
 /**
  * `svc rls explain TABLE --as USER [--row ID]`: which policies show or hide a row for a user, and why. The user cannot
  * query a hidden row. So the row is read as the system, and each policy's expression is evaluated on that copy as the
- * user. Policies of other tables that the expression reads still apply.
- * Next hop: `../policies.ts`; `sql/catalog/list_access.sql`.
+ * user.
+ * Next hop: `src/postgres/row-access.ts`; `sql/catalog/list_access.sql`.
  */
 import pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
+import type { Access } from "../../postgres/access-rules.ts";
+import { type AsCaller, type Verdict, verdict } from "../../postgres/row-access.ts";
 import { cwdArgument, openDatabase, readConfig, run } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { commandPool, findUser } from "../inspect.ts";
 import { print } from "../output.ts";
-import { type Access, listAccess, type Policy } from "../policies.ts";
+import { listAccess } from "../policies.ts";
 import { paint } from "../table.ts";
 
 export const rlsExplain = defineCommand({
@@ -53,8 +55,6 @@ export const rlsExplain = defineCommand({
       }
     }),
 });
-
-type AsCaller = (text: string, values: unknown[]) => Promise<Record<string, unknown>>;
 
 /** Runs one statement in a transaction that is rolled back, with the identity of a request. */
 async function ask(pool: pg.Pool, role: string, userId: string | null, text: string, values: unknown[]) {
@@ -110,39 +110,6 @@ async function readRow(pool: pg.Pool, { name, relation }: Access, id: string): P
   if (!rows[0]) throw new DefinitionError(`${name} has no row ${id} at all.`);
   return rows[0].row;
 }
-
-interface Verdict {
-  command: Access["command"];
-  admitted: boolean;
-  /** null where the policies decide. */
-  reason: string | null;
-  policies: { name: string; admits: boolean; condition: string }[];
-}
-
-/** The result for one command: the grant, then each policy's own result for this row. */
-async function verdict(access: Access, row: string, asCaller: AsCaller): Promise<Verdict> {
-  const { name, command, granted, policies, has_rls } = access;
-  const because = (admitted: boolean, reason: string) => ({ command, admitted, reason, policies: [] });
-  if (granted === null) return because(false, "there is no grant");
-  if (!has_rls) return because(true, "row-level security is off");
-  if (policies.length === 0) return because(false, "no policy applies to it");
-  // Under the table's own name, because expressions may use it.
-  const copy = `(select (jsonb_populate_record(null::${name}, $1::jsonb)).*) as ${name.slice(name.lastIndexOf(".") + 1)}`;
-  const passed = { permissive: false, restrictive: true };
-  const results: Verdict["policies"] = [];
-  for (const policy of policies) {
-    const condition = conditionOf(policy, command);
-    const { it } = await asCaller(`select coalesce((${condition}), false) as it from ${copy}`, [row]);
-    if (policy.permissive) passed.permissive ||= it === true;
-    else passed.restrictive &&= it === true;
-    results.push({ name: policy.name, admits: it === true, condition: condition.replaceAll(/\s+/g, " ") });
-  }
-  return { command, admitted: passed.permissive && passed.restrictive, reason: null, policies: results };
-}
-
-/** For an insert, the existing row is treated as a new one. */
-const conditionOf = ({ using, check }: Policy, command: Access["command"]) =>
-  (command === "insert" ? check : using) ?? "true";
 
 function describe({ command, admitted, reason, policies }: Verdict): string {
   const outcome = admitted ? paint("admitted", 32) : paint("hidden", 31);

@@ -1,0 +1,86 @@
+/** Makes elements. Text stays text: nothing here makes markup of it, and the page's policy forbids that. */
+
+export type Child = Node | string | number | null | undefined | false | readonly Child[];
+type Listener = (event: never) => unknown;
+type Attributes = Record<string, string | number | boolean | null | undefined | Listener>;
+
+/** @param attributes `onclick` and the like are listeners; null and false are left out */
+export function h<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[Name] {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(key.slice(2), value as EventListener);
+    else if (value !== null && value !== undefined && value !== false) {
+      element.setAttribute(key, value === true ? "" : String(value));
+    }
+  }
+  append(element, children);
+  return element;
+}
+
+export function append(to: Element, children: readonly Child[]): void {
+  for (const child of children.flat(9) as Child[]) {
+    if (child instanceof Node) to.append(child);
+    else if (typeof child === "string" || typeof child === "number") to.append(String(child));
+  }
+}
+
+/** A table with a caption that is read aloud; `head` names its columns. */
+export const table = (caption: string, head: readonly Child[], rows: readonly (readonly Child[])[]): HTMLElement =>
+  h(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    h(
+      "table",
+      {},
+      h("caption", { class: "quiet-caption" }, caption),
+      h("thead", {}, h("tr", {}, ...head.map((cell) => h("th", { scope: "col" }, cell)))),
+      h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell))))),
+    ),
+  );
+
+/** A button that puts a text into the clipboard, and says so. */
+export function copyButton(label: string, text: string): HTMLButtonElement {
+  const button = h("button", { type: "button", class: "plain" }, label);
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+    setTimeout(() => {
+      button.textContent = label;
+    }, 1_500);
+  });
+  return button;
+}
+
+const times = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+export const time = (text: string | null): string => (text ? times.format(new Date(text)) : "–");
+export const number = (value: number | string): string => new Intl.NumberFormat().format(Number(value));
+
+/** Replaces a waiting text when the answer has come; an error is shown in its place. */
+export function later(what: string, load: () => Promise<Child>): HTMLElement {
+  const place = h("div", { class: "later", "aria-busy": "true" }, h("p", { class: "quiet" }, `Loading ${what} …`));
+  load().then(
+    (child) => fill(place, child),
+    (error) => fill(place, problem(error)),
+  );
+  return place;
+}
+
+function fill(place: HTMLElement, child: Child): void {
+  place.replaceChildren();
+  place.removeAttribute("aria-busy");
+  append(place, [child]);
+}
+
+export function problem(error: unknown): HTMLElement {
+  const { message, hint } = error as { message: string; hint?: string };
+  return h(
+    "div",
+    { role: "alert", class: "problem" },
+    h("p", {}, message),
+    hint ? h("p", { class: "quiet" }, hint) : "",
+  );
+}

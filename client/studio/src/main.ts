@@ -1,0 +1,71 @@
+/**
+ * Studio's page: no framework, no build step, all state in the address.
+ * Next hop: a file for each panel; `dom.ts` makes the elements.
+ */
+import { enter } from "./api.ts";
+import { data } from "./data.ts";
+import { append, type Child, h, problem } from "./dom.ts";
+import { home } from "./home.ts";
+import { openPalette } from "./palette.ts";
+import { policies } from "./policies.ts";
+import { followLinks, fresh, onChange, type State, state } from "./state.ts";
+
+const panels: Record<string, { title: string; show: (state: State) => Child }> = {
+  home: { title: "Home", show: home },
+  data: { title: "Data", show: data },
+  policies: { title: "Policies", show: policies },
+};
+
+const main = h("main", { id: "main" });
+const links = Object.entries(panels).map(([name, { title }]) => h("a", { href: fresh({ panel: name }) }, title));
+let shown = "";
+
+function show(): void {
+  const now = state();
+  const name = now.panel && panels[now.panel] ? now.panel : "home";
+  const panel = panels[name];
+  if (!panel) return;
+  const title = [now.table, panel.title].filter(Boolean).join(" · ");
+  document.title = `${title} · Studio`;
+  for (const [index, link] of links.entries()) {
+    if (Object.keys(panels)[index] === name) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  const focused = document.activeElement?.id;
+  main.replaceChildren();
+  append(main, [panel.show(now)]);
+  const place = `${name} ${now.table ?? ""}`;
+  // A new place is announced; within one the focus stays where it was, if that is still there.
+  if (place !== shown && shown !== "") main.querySelector("h1")?.focus();
+  else if (focused) document.getElementById(focused)?.focus();
+  shown = place;
+}
+
+async function start(): Promise<void> {
+  document.body.replaceChildren(
+    h("a", { href: "#main", class: "skip" }, "Skip to the content"),
+    h(
+      "header",
+      { class: "top" },
+      h("strong", {}, "Studio"),
+      h("nav", { "aria-label": "Panels" }, ...links),
+      h("button", { type: "button", onclick: () => void openPalette() }, "Go to … ", h("kbd", {}, "Ctrl K")),
+    ),
+    main,
+  );
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "k" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    void openPalette();
+  });
+  followLinks();
+  onChange(show);
+  try {
+    await enter();
+    show();
+  } catch (error) {
+    append(main, [h("h1", { tabindex: -1 }, "Studio"), problem(error)]);
+  }
+}
+
+void start();

@@ -1,0 +1,89 @@
+/** The command palette: every place of the page by its name, from the keyboard. */
+import { ask } from "./api.ts";
+import { h } from "./dom.ts";
+import { fresh, go } from "./state.ts";
+import type { Table } from "./types.ts";
+
+interface Command {
+  name: string;
+  address: string;
+}
+
+const fixed: readonly Command[] = [
+  { name: "Home", address: fresh({ panel: "home" }) },
+  { name: "Data", address: fresh({ panel: "data" }) },
+  { name: "Policies", address: fresh({ panel: "policies" }) },
+  { name: "Dead jobs", address: fresh({ panel: "home", jobs: "dead" }) },
+];
+
+const ofTable = ({ name }: Table): Command[] => [
+  { name: `Rows of ${name}`, address: fresh({ panel: "data", table: name }) },
+  { name: `Policies of ${name}`, address: fresh({ panel: "policies", table: name }) },
+];
+
+/** Commands whose names have all the words. */
+const fitting = (commands: readonly Command[], text: string): Command[] => {
+  const words = text.toLowerCase().split(/\s+/);
+  return commands.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word))).slice(0, 12);
+};
+
+export async function openPalette(): Promise<void> {
+  if (document.querySelector("dialog[open]")) return;
+  let commands = fixed;
+  let chosen = 0;
+  const list = h("ul", { role: "listbox", id: "commands", "aria-label": "Commands" });
+  const input = h("input", {
+    type: "text",
+    role: "combobox",
+    "aria-label": "Go to",
+    "aria-controls": "commands",
+    "aria-expanded": "true",
+    "aria-autocomplete": "list",
+    autocomplete: "off",
+    placeholder: "Go to a table, its policies, a panel",
+  });
+  const dialog = h("dialog", { class: "palette", "aria-label": "Command palette" }, input, list);
+  const run = (command: Command | undefined) => {
+    if (!command) return;
+    dialog.close();
+    go(command.address);
+  };
+  const show = () => {
+    const shown = fitting(commands, input.value);
+    chosen = Math.max(0, Math.min(chosen, shown.length - 1));
+    list.replaceChildren(
+      ...shown.map((command, index) =>
+        h(
+          "li",
+          {
+            role: "option",
+            id: `command-${index}`,
+            "aria-selected": String(index === chosen),
+            onclick: () => run(command),
+          },
+          command.name,
+        ),
+      ),
+    );
+    if (shown.length > 0) input.setAttribute("aria-activedescendant", `command-${chosen}`);
+    else input.removeAttribute("aria-activedescendant");
+  };
+  input.addEventListener("input", () => {
+    chosen = 0;
+    show();
+  });
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") return run(fitting(commands, input.value)[chosen]);
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    event.preventDefault();
+    chosen += event.key === "ArrowDown" ? 1 : -1;
+    show();
+  });
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  show();
+  const tables = await ask<Table[]>("tables").catch(() => []);
+  commands = [...fixed, ...tables.flatMap(ofTable)];
+  show();
+}

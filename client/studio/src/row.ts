@@ -1,0 +1,77 @@
+/** One row in a dialog: its cells, whole if wanted, and what the viewer may do with it. */
+import { ask } from "./api.ts";
+import { append, type Child, h, later, problem } from "./dom.ts";
+import { go, href } from "./state.ts";
+import type { Rows, Verdict } from "./types.ts";
+
+/** @param key of a row of the page; another one shows the verdicts alone */
+export function openRow(table: string, as: string | null, key: string[], page: Rows): void {
+  const row = page.rows.find((one) => JSON.stringify(one.key) === JSON.stringify(key));
+  const close = h("button", { type: "button", class: "plain" }, "Close");
+  const dialog = h(
+    "dialog",
+    { "aria-labelledby": "row" },
+    h("header", {}, h("h2", { id: "row" }, `${table} ${key.join(", ")}`), close),
+    row?.cells
+      ? h("dl", {}, ...row.cells.flatMap((cell, index) => field(table, as, key, page, cell, index)))
+      : h("p", {}, "This viewer does not see the row."),
+    h("h3", {}, "What this viewer may do with it"),
+    later("the policies", async () => verdicts(await ask<Verdict[]>("explain", { table, as, key }))),
+  );
+  close.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    // Another row may have been opened meanwhile.
+    if (new URLSearchParams(location.search).get("row") === JSON.stringify(key)) go(href({ row: null }));
+  });
+  document.querySelector("dialog[open]")?.remove();
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+function field(
+  table: string,
+  as: string | null,
+  key: string[],
+  page: Rows,
+  cell: string | null,
+  index: number,
+): Child[] {
+  const { name, type, says } = page.columns[index] ?? { name: "", type: "", says: null };
+  const value = h("dd", {}, cell === null ? h("i", {}, "null") : cell);
+  if (page.rows.find((one) => one.key?.join() === key.join())?.cut.includes(index)) {
+    const more = h("button", { type: "button", class: "plain" }, "Show all of it");
+    more.addEventListener("click", async () => {
+      try {
+        const whole = await ask<{ cell: string; isCut: boolean }>("cell", { table, as, key, column: name });
+        value.textContent = whole.cell + (whole.isCut ? " … (cut after 1 MiB)" : "");
+      } catch (error) {
+        more.replaceWith(problem(error));
+      }
+    });
+    append(value, [" … ", more]);
+  }
+  return [h("dt", { title: says }, name, h("small", {}, ` ${type}`)), value];
+}
+
+const verdicts = (all: readonly Verdict[]): Child =>
+  h(
+    "ul",
+    { class: "verdicts" },
+    ...all.map(({ command, admitted, reason, policies }) =>
+      h(
+        "li",
+        {},
+        h("b", { class: admitted ? "yes" : "no" }, `${command}: ${admitted ? "admitted" : "refused"}`),
+        reason && ` because ${reason}`,
+        policies.length > 0 &&
+          h(
+            "ul",
+            {},
+            ...policies.map(({ name, admits, condition }) =>
+              h("li", {}, `${admits ? "yes" : "no"}: ${name} `, h("code", {}, condition)),
+            ),
+          ),
+      ),
+    ),
+  );

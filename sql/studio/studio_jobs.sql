@@ -1,0 +1,34 @@
+-- Jobs of one state without their payloads, which hold data of users. The states are those that
+-- sql/jobs/queue_state.sql counts, so each number of Studio leads to what it counts: a failing job is due or scheduled
+-- too.
+
+create or replace function svc_private.studio_jobs(only_state text, most integer)
+returns table (
+  id bigint, kind text, name text, caller text, attempts integer, max_attempts integer, run_at timestamptz,
+  last_error text
+)
+language sql
+stable
+security definer
+set search_path = ''
+as $$
+  select j.id, t.identifier, coalesce(j.payload ->> 'procedure', j.payload ->> 'name'),
+         coalesce(j.payload #>> '{caller,userId}', j.payload #>> '{caller,kind}'),
+         j.attempts::integer, j.max_attempts::integer, j.run_at, left(j.last_error, 500)
+    from graphile_worker._private_jobs j
+    join graphile_worker._private_tasks t on t.id = j.task_id
+   where case only_state
+           when 'running' then j.locked_by is not null
+           when 'due' then j.is_available and j.run_at <= now()
+           when 'scheduled' then j.is_available and j.run_at > now()
+           when 'failing' then j.is_available and j.locked_at is null and j.attempts > 0
+           when 'dead' then not j.is_available and j.locked_at is null and j.attempts > 0 end
+   order by j.id desc
+   limit most
+$$;
+
+comment on function svc_private.studio_jobs(text, integer) is
+  'Jobs of one state, newest first, without their payloads. '
+  'Definer: svc_studio_read has no rights on the queue''s tables.';
+
+grant execute on function svc_private.studio_jobs(text, integer) to svc_studio_read;

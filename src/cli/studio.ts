@@ -1,0 +1,121 @@
+/**
+ * `svc studio`: a page for operators, on this machine only. `svc dev` has the same one beside it.
+ * Next hop: `src/studio/open-studio.ts`, imported on demand.
+ */
+import { execFile } from "node:child_process";
+import type { Cluster, StudioUrls } from "../cluster/types.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import type { Studio } from "../studio/open-studio.ts";
+import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
+import { defineCommand } from "./define.ts";
+import { output } from "./output.ts";
+import { nextSignal } from "./signal.ts";
+
+const usualPort = 4001;
+
+export const studioCommand = defineCommand({
+  meta: { name: "studio", description: "Open a page to look at the data, the policies and the queue." },
+  args: {
+    ...cwdArgument,
+    port: { type: "string", description: `TCP port; 0 takes any free one. (Default: ${usualPort})` },
+  },
+  run: ({ args }) => run(args.cwd, () => serve(args.cwd, args.port)),
+});
+
+async function serve(cwd: string, given: string | undefined): Promise<void> {
+  const port = given === undefined ? usualPort : Number(given);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new DefinitionError(`--port ${given} is not a port, a whole number from 0 to 65535.`);
+  }
+  const config = await readConfig(cwd);
+  const cluster = config.database ? undefined : await openDatabase(config, { logins: "serving" });
+  try {
+    const urls = urlsOf(config, cluster);
+    if (!urls) {
+      throw new DefinitionError("DATABASE_STUDIO_URL is not set.", {
+        hint: "Studio reads with a login of its own, svc_studio_read: docs/how-to/studio.md shows how to set it up.",
+      });
+    }
+    const studio = await open(config, urls, port, tellAddress).catch((error) => {
+      if (error.code !== "EADDRINUSE") throw error;
+      throw new DefinitionError(`Port ${port} is taken.`, { hint: "Take another: svc studio --port 0." });
+    });
+    if (!studio) {
+      throw new DefinitionError("Studio's page is not installed.", { hint: "Run npm install --save-dev @svc/studio." });
+    }
+    const ended = await Promise.race([nextSignal(), ...(cluster ? [cluster.failed] : [])]);
+    await studio.stop();
+    if (ended instanceof Error) throw ended;
+  } finally {
+    await cluster?.stop();
+  }
+}
+
+const tellAddress: Tell = (address, label) => {
+  if (output.json) process.stdout.write(`${JSON.stringify({ address })}\n`);
+  else sayAddress(address, label);
+};
+
+/** @returns undefined where the page is not installed, or the login is not named */
+export async function studioBesideDev(config: EffectiveConfig, cluster: Cluster): Promise<Studio | undefined> {
+  const urls = urlsOf(config, cluster);
+  if (!urls) return undefined;
+  try {
+    // Another application's may have the usual port.
+    return await open(config, urls, usualPort).catch(() => open(config, urls, 0));
+  } catch (error) {
+    say(`Studio could not be opened: ${(error as Error).message}`);
+    return undefined;
+  }
+}
+
+const urlsOf = (config: EffectiveConfig, cluster: Cluster | undefined): StudioUrls | null =>
+  config.database ? config.database.studio : (cluster?.studio ?? null);
+
+/** Tells an address for one browser tab. */
+type Tell = (address: string, label: string) => void;
+
+const sayAddress: Tell = (address, label) => say(`  ${label}: ${address}\n`);
+
+async function open(
+  { cwd }: EffectiveConfig,
+  urls: StudioUrls,
+  port: number,
+  tell = sayAddress,
+): Promise<Studio | undefined> {
+  const { openStudio } = await import("../studio/open-studio.ts");
+  const { pageFolder } = await import("../studio/page-files.ts");
+  const page = pageFolder(cwd);
+  if (page === null) return undefined;
+  let isFirst = true;
+  return openStudio({
+    urls,
+    port,
+    page,
+    command: (...words) => runCommand(cwd, words),
+    announce(address) {
+      tell(address, isFirst ? "Studio" : "Studio, for another tab");
+      isFirst = false;
+    },
+    failed: (error) => say(`Studio: ${error instanceof Error ? error.stack : error}`),
+  });
+}
+
+/** In a process of its own, because imported modules of the application cannot be unloaded. */
+function runCommand(cwd: string, words: readonly string[]): Promise<unknown> {
+  const args = [process.argv[1] ?? "", ...words, "--json", "--cwd", cwd];
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, args, { maxBuffer: 1e7 }, (error, out, log) => {
+      try {
+        const result = JSON.parse(out); // also with exit code 1, which means findings
+        if (typeof result.error === "string")
+          reject(new SvcError("INTERNAL", `svc ${words.join(" ")}: ${result.error}`));
+        else resolve(result);
+      } catch {
+        reject(new Error(`svc ${words.join(" ")} failed: ${log || error?.message}`));
+      }
+    });
+  });
+}

@@ -1,0 +1,37 @@
+/** The tokens of Studio's addresses and the secrets they are redeemed for. In memory only, as hashes. */
+import { createHash, randomBytes } from "node:crypto";
+
+const hash = (text: string) => createHash("sha256").update(text).digest("base64url");
+const random = () => randomBytes(32).toString("base64url");
+
+/** Secrets at most; the oldest one ends. */
+const most = 20;
+
+export class Keys {
+  #token = "";
+  readonly #secrets = new Set<string>();
+
+  /** Makes the next token; one that was not redeemed ends. */
+  next(): string {
+    const token = random();
+    this.#token = hash(token);
+    return token;
+  }
+
+  /** @returns a secret, or null for a token that is wrong or was redeemed */
+  redeem(token: string): string | null {
+    if (hash(token) !== this.#token) return null;
+    this.#token = "";
+    const secret = random();
+    const [oldest] = this.#secrets;
+    if (this.#secrets.size >= most && oldest) this.#secrets.delete(oldest);
+    this.#secrets.add(hash(secret));
+    return secret;
+  }
+
+  /** @param authorization the header's value */
+  opens(authorization: string | undefined): boolean {
+    const [scheme, secret = ""] = (authorization ?? "").split(" ");
+    return scheme === "Bearer" && this.#secrets.has(hash(secret));
+  }
+}

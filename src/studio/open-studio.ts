@@ -1,0 +1,60 @@
+/**
+ * Studio: a page for operators, beside the service and not in it. Nothing of the service imports this folder.
+ * Next hop: `listener.ts`, then `panels.ts`.
+ */
+import pg from "pg";
+import type { StudioUrls } from "../cluster/types.ts";
+import { limitShares } from "../postgres/acquire.ts";
+import { type ListenerOptions, openListener } from "./listener.ts";
+import { createPanels, type PanelOptions } from "./panels.ts";
+import { limits } from "./view.ts";
+
+export interface StudioOptions
+  extends Pick<PanelOptions, "command">,
+    Pick<ListenerOptions, "page" | "announce" | "failed"> {
+  urls: StudioUrls;
+  port?: number;
+}
+
+export interface Studio {
+  stop(): Promise<void>;
+}
+
+/** Connections at most, for views and functions together. */
+const most = 4;
+
+/** @throws the system's error when the port is taken */
+export async function openStudio({ urls, command, ...listening }: StudioOptions): Promise<Studio> {
+  const read = openPool(urls.read, most);
+  const act = urls.act === null ? null : openPool(urls.act, 1);
+  limitShares(read, most, limits.statementTimeoutMs);
+  const closePools = () => Promise.all([read.end(), act?.end()]);
+  try {
+    const server = await openListener({ ...listening, answer: createPanels({ read, act, command }) });
+    return {
+      async stop() {
+        server.close();
+        server.closeAllConnections();
+        await closePools();
+      },
+    };
+  } catch (error) {
+    await closePools();
+    throw error;
+  }
+}
+
+function openPool(connectionString: string, max: number): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString,
+    max,
+    application_name: "svc studio",
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 10_000,
+    // As in src/postgres/pools.ts: a transaction's first statements are sent in one round trip.
+    ...({ pipeline: true } as object),
+  });
+  pool.on("error", () => {}); // an idle connection that breaks is replaced on the next use
+  pool.on("connect", (client) => client.on("error", () => {}));
+  return pool;
+}

@@ -1,0 +1,167 @@
+/**
+ * Rows of one table as a user sees them: pages by the primary key, no count, cells cut by the server.
+ * Next hop: `view.ts`; `sql/studio/studio_columns.sql`.
+ */
+import pg from "pg";
+import { SvcError } from "../kit/svc-error.ts";
+import type { RequestTransaction } from "../postgres/transaction.ts";
+import { type Viewer, viewAs } from "./view.ts";
+
+export interface Column {
+  name: string;
+  type: string;
+  /** Its place in the primary key, from 1. */
+  key_place: number | null;
+  is_null: boolean;
+  for_anonymous: boolean;
+  for_users: boolean;
+  says: string | null;
+}
+
+export const operators = ["=", "<>", "<", ">", "contains", "is null", "is not null"] as const;
+
+export interface Filter {
+  column: string;
+  operator: (typeof operators)[number];
+  value: string;
+}
+
+export interface RowsInput {
+  table: string;
+  as: Viewer;
+  /** The key of the last row of the page before. */
+  after: string[] | null;
+  filter: Filter | null;
+  limit: number;
+  /** Whether to add the keys of rows that the viewer does not see; not with a filter. */
+  ghosts: boolean;
+}
+
+export interface Row {
+  /** null where the table has no primary key. */
+  key: string[] | null;
+  /** As PostgreSQL writes it; null where the row is hidden from the viewer. */
+  cells: (string | null)[] | null;
+  /** Columns whose text is longer than what is sent. */
+  cut: number[];
+}
+
+export interface Rows {
+  /** Those that the viewer's role may select. */
+  columns: Column[];
+  /** Names of the others. */
+  withheld: string[];
+  rows: Row[];
+  /** The key after which the next page begins; null on the last one. */
+  next: string[] | null;
+  /** Whether more rows are hidden in this range than are listed. */
+  moreHidden: boolean;
+}
+
+/** Characters of a cell in a page of rows, and of one that is opened. */
+const shortCell = 400;
+const wholeCell = 1_048_576;
+/** Keys that are read for one page, to find the hidden ones. */
+const mostKeys = 500;
+
+const quote = pg.escapeIdentifier;
+
+/** @throws SvcError NOT_FOUND for an unknown table; so its name may stand in a statement */
+export async function columnsOf(transaction: RequestTransaction, table: string): Promise<Column[]> {
+  const { rows } = await transaction.asLogin({ text: "select * from svc_private.studio_columns($1)" }, [table]);
+  if (rows.length === 0) throw new SvcError("NOT_FOUND", `There is no table ${table}.`);
+  return rows;
+}
+
+const seenBy = (viewer: Viewer) => (column: Column) => (viewer === null ? column.for_anonymous : column.for_users);
+
+export const keyOf = (columns: readonly Column[]): Column[] =>
+  columns.filter(({ key_place }) => key_place !== null).sort((a, b) => Number(a.key_place) - Number(b.key_place));
+
+export const readRows = (pool: pg.Pool, input: RowsInput): Promise<Rows> =>
+  viewAs(pool, input.as, async (transaction) => {
+    const all = await columnsOf(transaction, input.table);
+    const columns = all.filter(seenBy(input.as));
+    const key = keyOf(all);
+    const withheld = all.filter((column) => !columns.includes(column)).map(({ name }) => name);
+    const isKeyed = key.length > 0 && key.every((column) => columns.includes(column));
+    const empty = { columns, withheld, rows: [], next: null, moreHidden: false };
+    const seen = columns.length === 0 ? empty.rows : await select(transaction, input, columns, isKeyed ? key : []);
+    const isLast = seen.length <= input.limit;
+    const page = seen.slice(0, input.limit);
+    const last = page.at(-1)?.key ?? null;
+    const wantsGhosts = input.ghosts && key.length > 0 && !input.filter;
+    const { rows, moreHidden } = wantsGhosts
+      ? await addHidden(transaction, input, page, isLast ? null : last)
+      : { rows: page, moreHidden: false };
+    return { columns, withheld, rows, next: isLast ? null : last, moreHidden };
+  });
+
+async function select(transaction: RequestTransaction, input: RowsInput, columns: Column[], key: Column[]) {
+  const values: unknown[] = [];
+  const value = (it: unknown, type: string) => `$${values.push(it)}::text::${type}`;
+  const conditions: string[] = [];
+  if (input.after && key.length > 0) {
+    if (input.after.length !== key.length) throw new SvcError("BAD_REQUEST", "The key has another number of columns.");
+    const bounds = key.map(({ type }, index) => value(input.after?.[index], type));
+    conditions.push(`(${key.map(({ name }) => `t.${quote(name)}`)}) > (${bounds})`);
+  }
+  if (input.filter) conditions.push(condition(input.filter, columns, value));
+  const cells = columns.map(({ name }) => `left(t.${quote(name)}::text, ${shortCell + 1})`);
+  const keys = key.map(({ name }) => `t.${quote(name)}::text`);
+  const text = `select array[${cells}]::text[] as cells, ${keys.length > 0 ? `array[${keys}]` : "null"} as key
+    from ${input.table} t ${conditions.length > 0 ? `where ${conditions.join(" and ")}` : ""}
+    ${key.length > 0 ? `order by ${key.map(({ name }) => `t.${quote(name)}`)}` : ""} limit ${Number(input.limit) + 1}`;
+  const { rows } = await transaction.query({ text }, values);
+  return rows.map(({ cells, key }: { cells: (string | null)[]; key: string[] | null }): Row => {
+    const cut = cells.flatMap((cell, index) => ([...(cell ?? "")].length > shortCell ? [index] : []));
+    return { key, cells: cells.map((cell, index) => (cut.includes(index) ? shorten(cell) : cell)), cut };
+  });
+}
+
+/** By code points, as PostgreSQL's left() counts. */
+const shorten = (cell: string | null) => [...(cell ?? "")].slice(0, shortCell).join("");
+
+function condition(filter: Filter, columns: Column[], value: (it: unknown, type: string) => string): string {
+  const column = columns.find(({ name }) => name === filter.column);
+  if (!column) throw new SvcError("BAD_REQUEST", `The viewer sees no column ${filter.column}.`);
+  const name = `t.${quote(column.name)}`;
+  if (filter.operator.startsWith("is")) return `${name} ${filter.operator}`;
+  if (filter.operator === "contains") return `strpos(lower(${name}::text), lower(${value(filter.value, "text")})) > 0`;
+  return `${name} ${filter.operator} ${value(filter.value, column.type)}`;
+}
+
+/** Puts the keys that the viewer does not see between the rows that the viewer sees. */
+async function addHidden(transaction: RequestTransaction, input: RowsInput, page: Row[], upto: string[] | null) {
+  const { rows } = await transaction.asLogin({ text: "select * from svc_private.studio_keys($1, $2, $3, $4) as key" }, [
+    input.table,
+    input.after,
+    upto,
+    mostKeys,
+  ]);
+  const seen = new Map(page.map((row) => [JSON.stringify(row.key), row]));
+  const merged = rows.map(({ key }: { key: string[] }): Row => {
+    const id = JSON.stringify(key);
+    const row = seen.get(id) ?? { key, cells: null, cut: [] };
+    seen.delete(id);
+    return row;
+  });
+  return { rows: [...merged, ...seen.values()], moreHidden: rows.length === mostKeys };
+}
+
+/** The text of one cell, for a cell that was cut. */
+export const readCell = (pool: pg.Pool, input: { table: string; as: Viewer; key: string[]; column: string }) =>
+  viewAs(pool, input.as, async (transaction) => {
+    const all = await columnsOf(transaction, input.table);
+    const key = keyOf(all);
+    const column = all.filter(seenBy(input.as)).find(({ name }) => name === input.column);
+    if (!column || key.length === 0 || key.length !== input.key.length) throw new SvcError("NOT_FOUND");
+    const same = key.map(({ name, type }, index) => `t.${quote(name)} = $${index + 1}::text::${type}`);
+    const text = `select left(t.${quote(column.name)}::text, ${wholeCell + 1}) as cell
+      from ${input.table} t where ${same.join(" and ")}`;
+    const { rows } = await transaction.query({ text }, input.key);
+    if (!rows[0]) throw new SvcError("NOT_FOUND", "The viewer sees no such row.");
+    const characters = [...(rows[0].cell ?? "")];
+    const isCut = characters.length > wholeCell;
+    return { cell: isCut ? characters.slice(0, wholeCell).join("") : rows[0].cell, isCut };
+  });

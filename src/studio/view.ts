@@ -1,0 +1,47 @@
+/**
+ * What a user sees: every statement runs in a request transaction with the user's role and identity, as a call of the
+ * service does. No session or token is made. Named operator functions (sql/studio/) run in the same transaction, and
+ * its snapshot, as the login.
+ * Next hop: `src/postgres/transaction.ts`.
+ */
+import pg from "pg";
+import { SvcError } from "../kit/svc-error.ts";
+import { identityOfUser } from "../postgres/identity.ts";
+import { RequestTransaction } from "../postgres/transaction.ts";
+
+/** In milliseconds. */
+export const limits = { statementTimeoutMs: 3_000, idleInTransactionMs: 10_000 };
+
+/** A user's id; null is somebody without an account. */
+export type Viewer = string | null;
+
+/** @throws SvcError for the page; PostgreSQL's own message, because the operator chose the statement's parts */
+export async function viewAs<T>(
+  pool: pg.Pool,
+  viewer: Viewer,
+  work: (transaction: RequestTransaction) => Promise<T>,
+): Promise<T> {
+  const transaction = new RequestTransaction(pool, identityOfUser(viewer), "read", limits);
+  try {
+    const result = await work(transaction);
+    await transaction.commit();
+    return result;
+  } catch (error) {
+    await transaction.rollback();
+    throw explained(error);
+  }
+}
+
+export function explained(error: unknown): unknown {
+  if (!(error instanceof pg.DatabaseError)) return error;
+  if (error.code === "57014") {
+    return new SvcError("TIMEOUT", `The statement took longer than ${limits.statementTimeoutMs / 1000} s.`, {
+      hint: "Filter by a column that has an index, or view as a user who sees more of the rows.",
+    });
+  }
+  const denied = error.code === "42501";
+  return new SvcError(denied ? "FORBIDDEN" : "BAD_REQUEST", `PostgreSQL refuses it: ${error.message}.`, {
+    cause: error,
+    ...(error.hint && { hint: error.hint }),
+  });
+}

@@ -1,0 +1,65 @@
+// If this file fails, an operator cannot open Studio, or opens it with logins that were not meant for it.
+import { expect, test } from "vitest";
+import { fixture, svc } from "../support/cli.ts";
+import { database } from "../support/database.ts";
+
+const db = database();
+
+/** Redeems the address and calls Studio's API, as the page does. */
+async function enter(address: string) {
+  const { origin, hash } = new URL(address);
+  const send = async (name: string, body: object, secret = "") => {
+    const headers = { origin, "content-type": "application/json", authorization: `Bearer ${secret}` };
+    const response = await fetch(`${origin}/api/${name}`, { method: "POST", headers, body: JSON.stringify(body) });
+    return response.json();
+  };
+  const { secret } = await send("redeem", { token: hash.slice(1) });
+  return (name: string, body: object = {}) => send(name, body, secret);
+}
+
+const addressIn = (text: string) => /http:\/\/127\.0\.0\.1:\d+\/#[\w-]{43}/.exec(text)?.[0];
+
+test("svc studio prints an address, whose page shows what the commands find, and only reads with one login", async () => {
+  const env = { DATABASE_STUDIO_URL: db.url("studioRead") };
+  const { child, output, ended } = svc(db, fixture, ["studio", "--port", "0"], env);
+  await expect.poll(() => addressIn(output())).toBeDefined();
+  const ask = await enter(addressIn(output()) as string);
+  expect(await ask("status")).toEqual({ mayAct: false, acts: [] });
+  const { findings } = await ask("doctor");
+  expect(findings.map(({ kind }: { kind: string }) => kind)).toContain("ok");
+  const files = await ask("migrations");
+  expect(files).toContainEqual(
+    expect.objectContaining({ path: "platform/migrations/0043_create_operator_acts.sql", state: "applied" }),
+  );
+  expect(output()).toContain("Studio, for another tab: http://127.0.0.1:");
+  child.kill("SIGTERM");
+  expect((await ended).code).toBe(0);
+});
+
+test("with --json the address is a document on standard output", async () => {
+  const env = { DATABASE_STUDIO_URL: db.url("studioRead") };
+  const { child, output, ended } = svc(db, fixture, ["studio", "--port", "0", "--json"], env);
+  await expect.poll(() => addressIn(output())).toBeDefined();
+  child.kill("SIGTERM");
+  const [line = ""] = (await ended).out.split("\n");
+  expect(JSON.parse(line)).toEqual({ address: addressIn(line) });
+});
+
+test("without its login it does not fall back to another one", async () => {
+  const { code, error } = await svc(db, fixture, ["studio", "--port", "0"]).ended;
+  expect(code).toBe(1);
+  expect(error).toContain("DATABASE_STUDIO_URL is not set.");
+  expect(error).toContain("svc_studio_read");
+});
+
+test("a port that is none, or is taken, is told", async () => {
+  const env = { DATABASE_STUDIO_URL: db.url("studioRead") };
+  expect((await svc(db, fixture, ["studio", "--port", "x"], env).ended).error).toContain("--port x is not a port");
+  const first = svc(db, fixture, ["studio", "--port", "0"], env);
+  await expect.poll(() => addressIn(first.output())).toBeDefined();
+  const { port } = new URL(addressIn(first.output()) as string);
+  const second = await svc(db, fixture, ["studio", "--port", port], env).ended;
+  expect([second.code, second.error]).toEqual([1, expect.stringContaining(`Port ${port} is taken.`)]);
+  first.child.kill("SIGTERM");
+  await first.ended;
+});

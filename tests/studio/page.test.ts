@@ -1,0 +1,228 @@
+// If this file fails, an operator's browser does not show Studio, shows more than it should, or runs foreign scripts.
+import { readdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { gzipSync } from "node:zlib";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { pageFile } from "../../src/studio/page-files.ts";
+import { chromiumPath, whySkipped } from "../browser/desk-app.ts";
+import { database } from "../support/database.ts";
+import { page as folder, studio } from "./test-studio.ts";
+
+test("the whole page takes at most 60 kB of the network, and nothing from elsewhere", async () => {
+  const names = (await readdir(folder)).filter((name) => name !== "types.ts");
+  const files = await Promise.all(names.map((name) => pageFile(folder, name === "index.html" ? "/" : `/${name}`)));
+  const texts = files.map((file) => file?.text ?? "");
+  expect(texts.filter((text) => text === "")).toEqual([]);
+  expect(texts.reduce((sum, text) => sum + gzipSync(text).length, 0)).toBeLessThan(60_000);
+  expect(texts.filter((text) => /https?:\/\//.test(text))).toEqual([]);
+});
+
+if (!chromiumPath) {
+  test.skip(`Studio in a browser: ${whySkipped}`);
+} else {
+  const db = database();
+  const opened = studio(db);
+  const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+  const complaints: string[] = [];
+  let browser: Browser;
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: chromiumPath as string, args: ["--no-sandbox"] });
+    await db.sql(`insert into auth."user" (id, name, email) values
+      ('ann', 'Ann', 'ann@example.com'), ('ben', 'Ben', 'ben@example.com')`);
+    await db.sql(`insert into notes (user_id, title) select case when i % 2 = 0 then 'ann' else 'ben' end, 'note ' || i
+      from generate_series(1, 120) i`);
+    await db.sql("insert into notes (id, user_id, title) values (500, 'ann', $1)", [
+      `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`,
+    ]);
+    await db.sql("insert into notes (id, user_id, title) values (501, 'ann', repeat('long ', 200) || 'end')");
+    await db.sql(`select graphile_worker.add_job('procedure', '{"procedure":"notes.sweep"}'::json, max_attempts => 1)`);
+    await db.sql("update graphile_worker._private_jobs set attempts = 1, last_error = 'out of paper'");
+    opened.commands.doctor = {
+      findings: [
+        { kind: "ok", text: "Node 24" },
+        { kind: "wrong", text: "The disk is full.\n  Make room." },
+        { kind: "advice", text: "AUTHLIB_URL is not set." },
+      ],
+    };
+    opened.commands["migrate status"] = [
+      { path: "application/migrations/0002_add.sql", state: "pending", appliedAt: null },
+      { path: "application/migrations/0001_init.sql", state: "applied", appliedAt: "2026-01-01T00:00:00.000Z" },
+    ];
+  });
+  afterAll(() => browser?.close());
+  afterEach(async () => {
+    await Promise.all(browser.contexts().map((context) => context.close()));
+    expect(complaints.splice(0)).toEqual([]);
+  });
+
+  /** A tab that has redeemed the newest address. */
+  async function tab(search = "", scheme: "light" | "dark" = "light"): Promise<Page> {
+    const context = await browser.newContext({
+      locale: "en-GB",
+      colorScheme: scheme,
+      viewport: { width: 1200, height: 800 },
+    });
+    const page = await context.newPage();
+    page.on("pageerror", ({ message }) => complaints.push(message));
+    page.on("console", (message) => {
+      if (/Content Security Policy|TrustedHTML/i.test(message.text())) complaints.push(message.text());
+    });
+    await page.goto(`${opened.origin}/${search}#${opened.token}`);
+    await page.locator("h1").waitFor();
+    return page;
+  }
+
+  /** Waits until nothing is loading. */
+  const settled = (page: Page) => expect.poll(() => page.locator("[aria-busy]").count()).toBe(0);
+  const cells = (page: Page) => page.locator("tbody tr td:nth-child(4)").allTextContents();
+
+  test("the address loses its token, a reload stays signed in, and a second tab needs another address", async () => {
+    const token = opened.token;
+    const page = await tab();
+    expect(page.url()).toBe(`${opened.origin}/`);
+    await page.reload();
+    await page.getByText("The disk is full.").waitFor();
+    const other = await (await browser.newContext()).newPage();
+    await other.goto(`${opened.origin}/#${token}`);
+    await other.getByRole("alert").getByText("This address was used already.").waitFor();
+  });
+
+  test("Home: findings, pending migrations, dead jobs; a retry leaves its line", async () => {
+    const page = await tab();
+    await page.getByText("The disk is full.").waitFor();
+    await page.getByText("0002_add.sql").waitFor();
+    await page.getByText("out of paper").waitFor();
+    await page.getByText("None yet.").waitFor();
+    await page.getByRole("button", { name: "Retry job" }).press("Enter");
+    await page.getByText("No job is dead.").waitFor();
+    await page.getByRole("cell", { name: "act_retry_job" }).waitFor();
+    await page.getByRole("link", { name: "1 due" }).click();
+    await page.getByRole("cell", { name: "notes.sweep" }).waitFor();
+    expect(page.url()).toContain("jobs=due");
+  });
+
+  test("Data: a user's rows by pages, hidden ones as keys, and why; all in the address", async () => {
+    const page = await tab("?panel=data");
+    await page.getByRole("link", { name: "notes", exact: true }).click();
+    await page.getByText("This viewer may not select from public.notes").waitFor();
+
+    await page.getByLabel("View as").fill("ann@example.com");
+    await page.keyboard.press("Enter");
+    await page.getByText("Ann, ann@example.com").waitFor();
+    await settled(page);
+    expect(await page.locator("tbody tr").count()).toBe(50);
+    await page.getByRole("link", { name: "Next page" }).click();
+    await page.getByRole("link", { name: "First page" }).waitFor();
+    await settled(page);
+    expect(await page.locator("tbody tr").count()).toBe(12);
+
+    await page.getByLabel("Show hidden rows").check();
+    await page.locator(".ghost").first().waitFor();
+    const hidden = page.getByRole("link", { name: "Why hidden: row 101", exact: true });
+    await hidden.click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("This viewer does not see the row.").waitFor();
+    await dialog.getByText("select: refused").waitFor();
+    await dialog.getByText("no: select_owner").waitFor();
+    const link = page.url();
+    await page.keyboard.press("Escape");
+    await expect.poll(() => page.url()).not.toContain("row=");
+    expect(await dialog.count()).toBe(0);
+
+    const shared = await tab(link.slice(opened.origin.length + 1));
+    await shared.getByRole("dialog").getByText("select: refused").waitFor();
+  });
+
+  test("Data: a filter, a cell that is cut, and markup that stays text", async () => {
+    const page = await tab("?panel=data&table=public.notes&as=ann&column=id&operator=>&value=499");
+    await page.getByRole("link", { name: "Open row 500" }).waitFor();
+    expect((await cells(page))[0]).toContain("<img src=x onerror=");
+    expect((await cells(page))[1]?.endsWith("…")).toBe(true);
+    await page.getByRole("link", { name: "Open row 501" }).click();
+    await page.getByRole("button", { name: "Show all of it" }).click();
+    await page
+      .getByRole("dialog")
+      .getByText(/long end$/)
+      .waitFor();
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.getByLabel("Value").fill("x");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").getByText("PostgreSQL refuses it").waitFor();
+    expect(await page.title()).toContain("Studio");
+  });
+
+  test("Policies: each role, command and table in words and as SQL", async () => {
+    const page = await tab("?panel=policies");
+    await page.getByRole("link", { name: "public.notes" }).click();
+    await page.getByRole("heading", { name: "Signed-in users: select" }).waitFor();
+    await page.getByText("Signed-in users may select rows where").waitFor();
+    await page.getByText("As SQL").nth(4).click();
+    await page.getByText("create policy select_owner on public.notes").waitFor();
+    await page.getByRole("link", { name: "Look at its rows" }).click();
+    await page.getByLabel("View as").waitFor();
+  });
+
+  test("the keyboard alone reaches a table by the palette, and every panel", async () => {
+    const page = await tab();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("rows notes");
+    await page.getByRole("option", { name: "Rows of public.notes" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "public.notes" }).waitFor();
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe("H1");
+    await page.keyboard.press("Control+k");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Policies", exact: true }).waitFor();
+  });
+
+  const places = [
+    "",
+    "?panel=data",
+    "?panel=data&table=public.notes&as=ann&ghosts=1",
+    '?panel=data&table=public.notes&as=ann&ghosts=1&row=["1"]',
+    "?panel=policies",
+    "?panel=policies&table=public.notes",
+    "palette",
+  ];
+  describe.each(["light", "dark"] as const)("axe finds nothing in the %s scheme", (scheme) => {
+    test.each(places)("at %s", async (place) => {
+      const page = await tab(place === "palette" ? "" : place, scheme);
+      await settled(page);
+      if (place === "palette") {
+        await page.keyboard.press("Control+k");
+        await page.getByRole("option", { name: "Rows of public.articles" }).waitFor();
+      }
+      await page.evaluate(await readFile(axe, "utf8"));
+      const found = await page.evaluate(async () => {
+        // biome-ignore lint/suspicious/noExplicitAny: axe adds itself to the page
+        const { violations } = await (globalThis as any).axe.run();
+        return violations.map(
+          ({ id, nodes }: { id: string; nodes: { html: string; failureSummary: string }[] }) =>
+            `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join("; ")}`,
+        );
+      });
+      expect(found).toEqual([]);
+    });
+  });
+
+  test("no frame shows it", async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.route("http://frame.example/", (route) =>
+      route.fulfill({ contentType: "text/html", body: `<iframe src="${opened.origin}/#${opened.token}"></iframe>` }),
+    );
+    const token = opened.token;
+    await page.goto("http://frame.example/");
+    const frame = page.frames().find((one) => one !== page.mainFrame());
+    expect(frame?.url()).toMatch(/^chrome-error:/);
+    expect(opened.token).toBe(token);
+  });
+
+  test("Studio had no error of its own", () => {
+    expect(opened.failures).toEqual([]);
+  });
+}
