@@ -100,12 +100,16 @@ const runs: [name: string, words: () => string[], result: unknown][] = [
   ["db stats", () => [], expect.objectContaining({ tables: expect.any(Array) })],
   ["db lint", () => [], expect.any(Array)],
   ["db drift", () => [], []],
-  ["db explain", () => ["select * from notes"], expect.objectContaining({ plans: expect.any(Array) })],
+  [
+    "db explain",
+    () => ["select * from notes", "--as", "system"],
+    expect.objectContaining({ plans: expect.any(Array) }),
+  ],
   ["db backup", () => [inside("backup")], expect.objectContaining({ folder: expect.any(String) })],
   ["db verify", () => [inside("backup")], expect.objectContaining({ problems: [] })],
   ["db restore", () => [inside("backup")], { error: expect.stringContaining("not empty") }],
   ["logs", () => [inside("lines.log"), "--level", "warn"], undefined],
-  ["migrate reset", () => ["--yes"], { error: expect.stringContaining("Not here") }],
+  ["migrate reset", () => ["--yes"], { error: expect.stringContaining("The reset is refused") }],
 ];
 /** Programs of their own: the test below runs them, and tests/studio/command.test.ts. */
 const apart = ["dev", "start", "studio", "worker", "jobs tail", "workflows tail", "db psql"];
