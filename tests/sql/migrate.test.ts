@@ -271,9 +271,9 @@ describe("migrate", () => {
     const reports: string[] = [];
     await migrate({ ...target, report: (line) => reports.push(line) });
     const kept = all.filter((name) => !name.startsWith("svc_crud.notes_"));
-    expect(kept).toHaveLength(all.length - 5);
+    expect(kept).toHaveLength(all.length - 7);
     expect(await functions()).toEqual([...kept, "svc_crud.own_get(text)"].sort());
-    expect(reports).toHaveLength(6);
+    expect(reports).toHaveLength(8);
     expect(reports).toContain("dropped svc_crud.posts_get(text): no file of sql/crud defines it any more");
 
     await writeFile(file, text);
