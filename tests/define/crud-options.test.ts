@@ -39,7 +39,7 @@ const mistakes: [what: string, define: () => unknown, message: string, hint?: st
     "an unknown option",
     make({ serachFields: ["title"] }),
     'createCrud of "things": "serachFields" is not a known key. ' +
-      'Did you mean "searchFields"? Known here: allowAnonymous, prefix, searchFields, allowedFilters, defaultLimit, ' +
+      'Did you mean "searchFields"? Known here: allowAnonymous, prefix, searchFields, allowedFilters, include, getBy, defaultLimit, ' +
       "maxLimit, softDelete, count, columns, methods, graphql, realtime, hooks",
   ],
   [

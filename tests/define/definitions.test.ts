@@ -124,8 +124,10 @@ describe("a service whose database has other functions than the definitions", ()
     expect((error as Error).message.split("\n")).toEqual([
       "The database does not have the CRUD functions of these definitions:",
       "  svc_crud.notes_get(integer) is different",
+      "  svc_crud.more_notes_resource() is missing",
       "  svc_crud.more_notes_list(jsonb) is missing",
       "  svc_crud.more_notes_get(integer) is missing",
+      "  svc_crud.more_notes_get(integer, jsonb) is missing",
       "  svc_crud.more_notes_create(jsonb) is missing",
       "  svc_crud.more_notes_update(integer, jsonb) is missing",
       "  svc_crud.more_notes_remove(integer) is missing",
