@@ -67,7 +67,7 @@ test.skipIf(!chromiumPath)(
     const [page, service] = [await freePort(), await freePort()];
     const file = join(app("react"), "svc.config.ts");
     await writeFile(file, (await readFile(file, "utf8")).replace("localhost:5173", `localhost:${page}`));
-    const env = { PORT: String(service), PATH: `${bin}:${process.env.PATH}` };
+    const env = { PORT: String(service), PATH: `${bin}:${process.env.PATH}`, NO_COLOR: "1" };
     const dev = svc(db, app("react"), ["dev", "--with", "vite"], env);
     try {
       await expect.poll(dev.output, { timeout: 60_000 }).toContain(`Ready: http://localhost:${service}`);
