@@ -40,7 +40,7 @@ export const connectionLimits = {
 export class Connection implements Subscriber {
   readonly #websocket: WebSocket;
   readonly #outbox: Outbox;
-  readonly #session: Session | null;
+  readonly session: Session | null;
   readonly #options: ConnectionOptions;
   #answered = true;
   #frames = 0;
@@ -60,7 +60,7 @@ export class Connection implements Subscriber {
   ) {
     this.#websocket = websocket;
     this.#outbox = new Outbox(socket);
-    this.#session = session;
+    this.session = session;
     this.#options = options;
     const { hub } = options;
     hub.join(this, options.address);
@@ -71,10 +71,6 @@ export class Connection implements Subscriber {
     websocket.on("close", () => this.#leave());
     websocket.on("error", () => {}); // a frame that is too large, or a broken one; `ws` closes by itself
     this.#tell({ type: "status", flow: hub.flow });
-  }
-
-  get isAnonymous(): boolean {
-    return this.#session === null;
   }
 
   send(frame: Buffer): void {
@@ -107,7 +103,7 @@ export class Connection implements Subscriber {
   }
 
   revokeIf(isTheirs: (session: Session) => boolean): void {
-    if (!this.#session || !isTheirs(this.#session)) return;
+    if (!this.session || !isTheirs(this.session)) return;
     this.#leave();
     this.close(4401, "the session has ended");
   }
@@ -156,7 +152,7 @@ export class Connection implements Subscriber {
   }
 
   #watch(key: unknown): Watched {
-    return this.#options.rules.watch(key, this.#session?.user.id ?? null);
+    return this.#options.rules.watch(key, this.session?.user.id ?? null);
   }
 
   /**
@@ -176,7 +172,7 @@ export class Connection implements Subscriber {
         );
       }
       if (!hub.hasRoomFor(this)) throw new SvcError("UNAVAILABLE", "Too much is watched here. Try again later.");
-      const follow = reads.open(token, this.#session?.user.id ?? null);
+      const follow = reads.open(token, this.session?.user.id ?? null);
       const asking = watch();
       const watched = follow ? { ...asking, topics: [...asking.topics, ...follow.topics] } : asking;
       const { key: query, subscriptionKey } = watched;
@@ -194,7 +190,7 @@ export class Connection implements Subscriber {
   /** A grant is for the user who got it: another session of the same user may use it, nobody else. */
   #redeem(token: unknown): Watched {
     const grant = this.#options.grants.open(token);
-    if (!grant || grant.user !== (this.#session?.user.id ?? null)) {
+    if (!grant || grant.user !== (this.session?.user.id ?? null)) {
       throw new SvcError("FORBIDDEN", "This grant is not valid, or not for you. Ask for another.");
     }
     const { query, subscriptionKey, topics, expiresAt } = grant;

@@ -3,14 +3,15 @@
  * Next hop: `socket.ts` holds the connections.
  */
 import { getHeapStatistics } from "node:v8";
+import type { Session } from "../kit/session.ts";
 import { textFrame } from "./outbox.ts";
 import type { Watched } from "./subscription-topics.ts";
 import type { EventSink, TransactionEvents } from "./transaction-events.ts";
 
 /** A connection, as the hub sees it. */
 export interface Subscriber {
-  /** Whether nobody is signed in. */
-  readonly isAnonymous: boolean;
+  /** Null: nobody is signed in. */
+  readonly session: Session | null;
   /** Sends a frame, as `textFrame` makes them. */
   send(frame: Buffer): void;
 }
@@ -18,8 +19,15 @@ export interface Subscriber {
 /** What clients are told about the flow of events. */
 export type Flow = "live" | "degraded";
 
-/** Runs a query that anyone may call, as nobody. @returns its result encoded as a body, or null when it fails */
-export type Rerun = (key: string) => Promise<string | null>;
+/**
+ * Runs a query that anyone may call, as the user of a session.
+ *
+ * @returns its result encoded as a body, or null when it fails
+ */
+export type Rerun = (key: string, session: Session | null) => Promise<string | null>;
+
+/** Of one query and one transaction: other calls keep their connections. */
+const rerunsAtOnce = 4;
 
 /** In bytes, measured: what a subscription takes beside its key, which stands in topics too. */
 const perSubscription = 1_500;
@@ -181,18 +189,21 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
     for (const query of refresh) void this.#refresh(query, xid);
   }
 
-  /**
-   * Once for all who listen here and are not signed in, if anybody does. The others ask again: as somebody they may get
-   * another result.
-   */
+  /** Once for each session that listens here, as its user, and once for all who are not signed in. */
   async #refresh(query: string, xid: string): Promise<void> {
     const listeners = [...(this.#topics.get(`key:${query}`)?.keys() ?? [])];
-    const changed = JSON.stringify({ type: "invalidate", queries: [query], xid });
-    if (listeners.some(({ isAnonymous }) => !isAnonymous)) this.#tell(query, changed, (one) => !one.isAnonymous);
-    if (!listeners.some(({ isAnonymous }) => isAnonymous)) return;
-    const body = await this.#rerun(query).catch(() => null);
-    const updated = `{"type":"query:updated","query":${JSON.stringify(query)},"result":${body},"xid":"${xid}"}`;
-    this.#tell(query, body === null ? changed : updated, (one) => one.isAnonymous);
+    const sessions = new Map(listeners.map(({ session }) => [session?.id, session])).values();
+    const refreshNext = async () => {
+      for (const session of sessions) {
+        const body = await this.#rerun(query, session).catch(() => null);
+        const frame =
+          body === null
+            ? JSON.stringify({ type: "invalidate", queries: [query], xid })
+            : `{"type":"query:updated","query":${JSON.stringify(query)},"result":${body},"xid":"${xid}"}`;
+        this.#tell(query, frame, (one) => one.session?.id === session?.id);
+      }
+    };
+    await Promise.all(Array.from({ length: rerunsAtOnce }, refreshNext));
   }
 
   #tell(query: string, frame: string, isMeant: (subscriber: Subscriber) => boolean = () => true): void {

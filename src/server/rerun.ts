@@ -1,8 +1,9 @@
 /**
- * Runs anonymous queries without a session: their results may be sent to every subscriber.
+ * Runs anonymous queries again for those who watch them: without a session, or as the user of one.
  * Next hop: `src/call/invoke.ts`.
  */
 import { randomUUID } from "node:crypto";
+import type { SessionOfUser } from "../auth/sessions/find-user.ts";
 import type { Runtime } from "../call/invoke.ts";
 import type { CrudDefinition } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
@@ -14,16 +15,22 @@ import { answer } from "./procedures.ts";
 export const isPublicQuery = (procedure: ProcedureDefinition | undefined): procedure is ProcedureDefinition =>
   procedure?.kind === "query" && procedure.anonymous;
 
-/** Runs the query of a key; null if it is not an anonymous query, or if it fails. */
-export function publicRerun(runtime: Runtime, procedures: ReadonlyMap<string, ProcedureDefinition>): Rerun {
-  return async (key) => {
+/** Null if it is not an anonymous query, if its user is gone, or if it fails. A user is read anew: fields may have changed. */
+export function publicRerun(
+  runtime: Runtime,
+  procedures: ReadonlyMap<string, ProcedureDefinition>,
+  sessionOf: SessionOfUser,
+): Rerun {
+  return async (key, watching) => {
     const { name, args } = split(key);
     const procedure = procedures.get(name);
     if (!isPublicQuery(procedure)) return null;
     const requestId = randomUUID();
     try {
+      const session = watching && (await sessionOf(watching.user.id, watching.id));
+      if (watching && !session) return null;
       const call = decodeCall({ name, args: args === null ? undefined : JSON.parse(args) });
-      return await answer(runtime, procedure, call.args, { session: null, requestId });
+      return await answer(runtime, procedure, call.args, { session, requestId });
     } catch (err) {
       runtime.log.warn({ err, operation: name, requestId }, "a query could not be run again for its subscribers");
       return null;

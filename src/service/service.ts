@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { createAuth } from "../auth/create-auth.ts";
+import { sessionsOfUsers } from "../auth/sessions/find-user.ts";
 import type { UserAdmin } from "../auth/user-admin.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
@@ -177,7 +178,7 @@ function openAuth(
   });
 }
 
-function openRealtime({ options, origins, checkHost, auth, requests, runtime, authenticate }: Parts) {
+function openRealtime({ options, databases, origins, checkHost, auth, requests, runtime, authenticate }: Parts) {
   const { app, config, urls, secrets, log, tracing } = options;
   const realtime = createRealtime({
     api: app.api,
@@ -190,7 +191,7 @@ function openRealtime({ options, origins, checkHost, auth, requests, runtime, au
     addresses: new SocketAddresses({ ...config.limits, trustProxy: config.trustProxy }),
     redeem: (ticket) => redeemTicket(auth, ticket),
     hearEnd: auth.hearEnd,
-    rerun: publicRerun(runtime, app.api["~svc"].procedures),
+    rerun: publicRerun(runtime, app.api["~svc"].procedures, sessionsOfUsers(databases.pools.system, app.auth)),
     secrets,
     log,
     production: config.production,

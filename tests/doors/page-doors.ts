@@ -2,7 +2,7 @@
 import { afterAll } from "vitest";
 import type { User } from "../support/service.ts";
 import { Socket } from "../support/sockets.ts";
-import { type Caller, type Door, isGiven, isSignedIn, nobody, type Scope, type WritingDoor } from "./door.ts";
+import { type Caller, type Door, isGiven, isSignedIn, type Scope, type WritingDoor } from "./door.ts";
 import type { World } from "./world.ts";
 
 type Row = { id: string };
@@ -97,7 +97,7 @@ export function pageDoors({ running, sql }: World): Door[] {
   ];
 }
 
-/** A query that ctx.realtime.refresh repeats runs as anonymous, whoever gets the result. */
+/** A query that ctx.realtime.refresh repeats runs as each who gets the result. */
 function refreshed({ running }: Pick<World, "running">): Door {
   const open = new Map<User | null, Promise<Socket>>();
   afterAll(async () => {
@@ -111,7 +111,6 @@ function refreshed({ running }: Pick<World, "running">): Door {
   return {
     name: "a socket that watches pages.list",
     rows: all,
-    as: () => nobody,
     async read({ user }) {
       const watching = open.get(user) ?? watch(user);
       open.set(user, watching);

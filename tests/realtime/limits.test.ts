@@ -33,8 +33,8 @@ test("the keys of a connection have a length together, and make room for others 
 test("a process takes subscriptions as long as there is room", () => {
   const hub = new SubscriptionRegistry(async () => null, 10_000);
   const [one, other] = [
-    { isAnonymous: true, send() {} },
-    { isAnonymous: true, send() {} },
+    { session: null, send() {} },
+    { session: null, send() {} },
   ];
   hub.join(one);
   hub.join(other);
@@ -56,10 +56,10 @@ test("a process takes subscriptions as long as there is room", () => {
 test("an address takes an eighth of it, and leaves the rest to others", () => {
   const hub = new SubscriptionRegistry(async () => null, 100_000);
   const [one, same, other, nobodys] = [
-    { isAnonymous: true, send() {} },
-    { isAnonymous: true, send() {} },
-    { isAnonymous: true, send() {} },
-    { isAnonymous: true, send() {} },
+    { session: null, send() {} },
+    { session: null, send() {} },
+    { session: null, send() {} },
+    { session: null, send() {} },
   ];
   hub.join(one, "192.0.2.1");
   hub.join(same, "192.0.2.1");
