@@ -5309,7 +5309,6 @@ CREATE OR REPLACE FUNCTION svc_private.fill_search(target svc_private.search_tab
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO ''
- SET gin_pending_list_limit TO '1GB'
 AS $function$
 declare
   blocks constant integer := 500;  -- of 8 kB; what is stored beside the rows is not counted
@@ -5317,16 +5316,13 @@ declare
   final constant bigint := pg_catalog.pg_relation_size(target.relation) / current_setting('block_size')::integer;
   statements text[];
 begin
-  alter index svc_private.search_documents_keys set (fastupdate = on);
   for start in 0 .. final by blocks loop
     -- The last part has no upper bound: partitions may be larger than the table itself.
     statements := svc_private.indexing_sql(target.id, format('%s where t.ctid >= %L', source, format('(%s,0)', start))
       || case when start + blocks <= final then format(' and t.ctid < %L', format('(%s,0)', start + blocks)) else '' end);
     execute statements[1];
     execute statements[2];
-    perform pg_catalog.gin_clean_pending_list('svc_private.search_documents_keys');
   end loop;
-  alter index svc_private.search_documents_keys set (fastupdate = off);
 
   with gone as (
     delete from svc_private.search_counters

@@ -33,6 +33,28 @@ test("a table of many pages is indexed in parts, and counted as a whole", async 
   );
 });
 
+test("while a table becomes searchable, others are searched and written", async () => {
+  await db.sql("create table quay (id integer primary key, body text); create table pier (like quay including all)");
+  const install = (name: string) => {
+    const declared = { table: `"public"."${name}"`, id: "id", fields: ["body"], language: "english", always: "public" };
+    return ["select svc_private.install_search($1, $2)", [JSON.stringify([declared]), name]] as const;
+  };
+  await db.sql(...install("quay"));
+  const migrating = await db.connect("admin");
+  await migrating.query("begin");
+  await migrating.query("insert into pier values (1, 'crane')");
+  await migrating.query(install("pier")[0], [...install("pier")[1]]);
+  await db.sql("set lock_timeout = '1ms'");
+  await db.sql("insert into quay values (1, 'crane')");
+  expect(
+    await db.sql(
+      `select row_ids from svc_private.find_matches('"public"."quay"', '{body}', 'crane', 'default', 'public', null, 10)`,
+    ),
+  ).toEqual([{ row_ids: ["1"] }]);
+  await db.sql("reset lock_timeout");
+  await migrating.query("commit");
+});
+
 /** Makes a table of texts searchable, and gives what a query finds in it. */
 async function searched(name: string, language: string, texts: string[]) {
   const declared = { table: `"public"."${name}"`, id: "id", fields: ["body"], language, always: "public" };
