@@ -1,12 +1,12 @@
 /**
  * Generates the client's `api.ts`: the procedures' names at run time, and their types by a type-only import of the
  * backend, which adds nothing to a bundle.
- * Next hop: `client/sdk/src/operation.ts` is what the file is written in.
+ * Next hop: `resources.ts` for generated CRUD; `client/sdk/src/operation.ts` is what the file is written in.
  */
 import { relative, sep } from "node:path";
 import type { Api } from "../contract/api.ts";
-import type { CrudDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { Resources } from "./resources.ts";
 
 /** Names by segment; a leaf holds its expression. */
 interface Folder {
@@ -21,24 +21,39 @@ interface Folder {
 export function clientApi(api: Api, folder: string, index: string): string {
   const { procedures, crud, paths } = api["~svc"];
   const root: Folder = {};
-  const kinds = new Set<string>();
+  const imported = new Set<string>();
+  const typeOf = (name: string) => {
+    const path = paths.get(name)?.map((key) => `[${JSON.stringify(key)}]`);
+    return path && `Procedures${path.join("")}`;
+  };
+  const resources = new Resources(crud, typeOf);
   for (const { name, kind } of procedures.values()) {
     if (kind === "internal") continue;
-    kinds.add(kind);
-    const path = paths.get(name)?.map((key) => `[${JSON.stringify(key)}]`);
+    const resource = resources.readBy(name);
+    const maker = resource ? "resourceQuery" : kind;
+    imported.add(maker);
     // The legacy crud bag is not in the backend's type, so its operations are callable but untyped.
-    const type = path ? `Procedures${path.join("")}` : (builtIn(name) ?? "Untyped");
-    const columns = columnsOf(crud, name);
-    place(root, name, `${kind}<${type}>(${[JSON.stringify(name), ...(columns ? [columns] : [])].join(", ")})`);
+    const types = [typeOf(name) ?? builtIn(name) ?? "Untyped", ...(resource ? [resource] : [])];
+    const columns = resources.columnsOf(name);
+    place(
+      root,
+      name,
+      `${maker}<${types.join(", ")}>(${[JSON.stringify(name), ...(columns ? [columns] : [])].join(", ")})`,
+    );
   }
+  const interfacesOfResources = resources.interfaces();
+  for (const type of ["Conversions", "FiltersOf", "Many", "One", "RowIn"])
+    if ([...resources.constants(), ...interfacesOfResources].some((line) => new RegExp(`\\b${type}\\b`).test(line)))
+      imported.add(`type ${type}`);
   const text = [
     "// Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.",
-    kinds.size > 0 ? `import { ${[...kinds].sort().join(", ")} } from "@svc/client";` : "",
+    imported.size > 0 ? `import { ${[...imported].sort(byName).join(", ")} } from "@svc/client";` : "",
     `import type backend from ${JSON.stringify(importPath(folder, index))};`,
     "",
     'type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;',
     'type Workflows = NonNullable<(typeof backend)["~svc"]["workflowTypes"]>;',
-    ...crud.filter(hasConversions).map((resource) => `\n${columnsConstant(resource)}`),
+    ...resources.constants().map((constant) => `\n${constant}`),
+    ...interfacesOfResources.map((one) => `\n${one}`),
     "",
     `const operations = ${print(root, "")} as const;`,
     "",
@@ -59,23 +74,7 @@ function builtIn(name: string): string | undefined {
   return group === "workflows" ? `Workflows["${operation}"]` : undefined;
 }
 
-const hasConversions = (crud: CrudDefinition) => crud.columns.some(({ conversion }) => conversion !== null);
-const constantName = ({ prefix }: CrudDefinition) => `${prefix}Columns`;
-
-/** The columns of a resource whose values are not plain JSON in the application. */
-function columnsConstant(crud: CrudDefinition): string {
-  const entries = crud.columns
-    .filter(({ conversion, property }) => conversion !== null && crud.visible.has(property))
-    .map(({ property, conversion }) => `${keyOf(property)}: "${conversion}"`);
-  return `const ${constantName(crud)} = {\n  ${entries.join(",\n  ")},\n} as const;`;
-}
-
-const keyOf = (property: string) => (/^[A-Za-z_$][\w$]*$/.test(property) ? property : JSON.stringify(property));
-
-function columnsOf(resources: readonly CrudDefinition[], name: string): string | undefined {
-  const crud = resources.find(({ prefix, methods }) => methods.some((method) => name === `${prefix}.${method}`));
-  return crud && hasConversions(crud) ? constantName(crud) : undefined;
-}
+const byName = (a: string, b: string) => (a.replace("type ", "") < b.replace("type ", "") ? -1 : 1);
 
 function place(root: Folder, name: string, expression: string): void {
   const segments = name.split(".");

@@ -83,6 +83,15 @@ type UpdateOf<T extends PgTable, O> = Flat<
     (CrudRow<T> extends { updatedAt: infer At } ? { ifUnmodifiedSince?: At } : object)
 >;
 
+/** The columns by which `get` finds a row besides `id`. */
+type KeyOf<T extends PgTable, O> = O extends { getBy: readonly (infer Key)[] }
+  ? Key extends readonly (infer Property extends keyof CrudRow<T>)[]
+    ? { [P in Property]: NonNullable<CrudRow<T>[P]> }
+    : Key extends keyof CrudRow<T>
+      ? { [P in Key]: NonNullable<CrudRow<T>[P]> }
+      : never
+  : never;
+
 type MethodsOf<O> = O extends { methods: readonly (infer M extends CrudOperation)[] } ? M : CrudOperation;
 
 /** The result of `createCrud`. A type alias, because only aliases are assignable to a record of procedures. */
@@ -94,7 +103,7 @@ export type CrudProcedures<T extends PgTable, O extends CrudOptions<T> = object>
       ListArguments<Visible<T, O> & string, Filterable<T, O>> | undefined,
       CrudList<RowOf<T, O>>
     >;
-    get: Crud<`${PrefixOf<T, O>}.get`, "query", { id: CrudId<T> }, RowOf<T, O> | null>;
+    get: Crud<`${PrefixOf<T, O>}.get`, "query", { id: CrudId<T> } | KeyOf<T, O>, RowOf<T, O> | null>;
     create: Crud<`${PrefixOf<T, O>}.create`, "mutation", CreateOf<T, O>, RowOf<T, O>>;
     update: Crud<`${PrefixOf<T, O>}.update`, "mutation", UpdateOf<T, O>, RowOf<T, O>>;
     remove: Crud<`${PrefixOf<T, O>}.remove`, "mutation", { id: CrudId<T> }, { id: CrudId<T> }>;

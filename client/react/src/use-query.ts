@@ -3,7 +3,17 @@
  * mounted.
  * Next hop: `query-key.ts`.
  */
-import type { InputOf, OutputOf, Query } from "@svc/client";
+import type {
+  IncludeOf,
+  InputOf,
+  OutputOf,
+  Query,
+  Resource,
+  ResourceInput,
+  ResourceOutput,
+  ResourceQuery,
+  SelectOf,
+} from "@svc/client";
 import {
   type UseQueryResult,
   type UseSuspenseQueryResult,
@@ -29,6 +39,13 @@ export interface UseQueryOptions<Output> {
   refetchInterval?: number | false;
 }
 
+type SuspenseOptions = Pick<UseQueryOptions<unknown>, "staleTime" | "refetchInterval">;
+
+/** The arguments of a query that gives whole rows. With `select` or `include` the other signature applies. */
+type Whole<Q extends Query> = Q extends ResourceQuery
+  ? InputOf<Q> & ({ select?: undefined; include?: undefined } | undefined)
+  : InputOf<Q>;
+
 type Arguments<Q extends Query, Input, Options> =
   undefined extends InputOf<Q> ? [args?: Input, options?: Options] : [args: Input, options?: Options];
 
@@ -41,9 +58,20 @@ type Arguments<Q extends Query, Input, Options> =
  */
 export function useQuery<Q extends Query>(
   operation: Q,
-  ...rest: Arguments<Q, InputOf<Q> | typeof skip, UseQueryOptions<OutputOf<Q>>>
-): UseQueryResult<OutputOf<Q>> {
-  const [args, options] = rest;
+  ...rest: Arguments<Q, Whole<Q> | typeof skip, UseQueryOptions<OutputOf<Q>>>
+): UseQueryResult<OutputOf<Q>>;
+export function useQuery<
+  R extends Resource,
+  Input,
+  Output,
+  const I extends IncludeOf<R> = Record<never, never>,
+  const S extends SelectOf<R> = SelectOf<R>,
+>(
+  operation: ResourceQuery<R, Input, Output>,
+  args: ResourceInput<R, Input, I, S> | typeof skip,
+  options?: UseQueryOptions<ResourceOutput<R, Output, I, S>>,
+): UseQueryResult<ResourceOutput<R, Output, I, S>>;
+export function useQuery(operation: Query, args?: unknown, options?: object): unknown {
   const parts = useParts(operation, args === skip ? undefined : args, args !== skip);
   return useTanStackQuery({ ...options, ...parts, enabled: args !== skip } as never);
 }
@@ -51,9 +79,20 @@ export function useQuery<Q extends Query>(
 /** The same for `<Suspense>`: suspends until there is a result, and throws errors to the boundary. */
 export function useSuspenseQuery<Q extends Query>(
   operation: Q,
-  ...rest: Arguments<Q, InputOf<Q>, Pick<UseQueryOptions<OutputOf<Q>>, "staleTime" | "refetchInterval">>
-): UseSuspenseQueryResult<OutputOf<Q>> {
-  const [args, options] = rest;
+  ...rest: Arguments<Q, Whole<Q>, SuspenseOptions>
+): UseSuspenseQueryResult<OutputOf<Q>>;
+export function useSuspenseQuery<
+  R extends Resource,
+  Input,
+  Output,
+  const I extends IncludeOf<R> = Record<never, never>,
+  const S extends SelectOf<R> = SelectOf<R>,
+>(
+  operation: ResourceQuery<R, Input, Output>,
+  args: ResourceInput<R, Input, I, S>,
+  options?: SuspenseOptions,
+): UseSuspenseQueryResult<ResourceOutput<R, Output, I, S>>;
+export function useSuspenseQuery(operation: Query, args?: unknown, options?: object): unknown {
   return useTanStackSuspenseQuery({ ...options, ...useParts(operation, args, true) } as never);
 }
 

@@ -19,6 +19,7 @@ import { withDeadline, withRetries } from "./patience.ts";
 import { Position } from "./position.ts";
 import { Connection, type RealtimeStatus } from "./realtime/connection.ts";
 import { WatchedQueries } from "./realtime/watched-queries.ts";
+import type { IncludeOf, Resource, ResourceInput, ResourceOutput, ResourceQuery, SelectOf } from "./related.ts";
 import { baseOf, failure, type RouteInit, request, type Transport } from "./request.ts";
 import { pieces } from "./stream.ts";
 import type { UploadOptions } from "./upload.ts";
@@ -50,9 +51,14 @@ export interface QueryOptions extends CallOptions {
   retries?: number;
 }
 
+/** The arguments of a call that gives whole rows. With `select` or `include` the other signature applies. */
+type Whole<O extends Operation> = O extends ResourceQuery
+  ? InputOf<O> & ({ select?: undefined; include?: undefined } | undefined)
+  : InputOf<O>;
+
 /** Arguments are optional if the operation allows it. */
 type Arguments<O extends Operation, Options> =
-  undefined extends InputOf<O> ? [args?: InputOf<O>, options?: Options] : [args: InputOf<O>, options?: Options];
+  undefined extends InputOf<O> ? [args?: Whole<O>, options?: Options] : [args: Whole<O>, options?: Options];
 
 export interface SvcClient<Api extends Operations = Operations> {
   readonly api: Api;
@@ -63,6 +69,17 @@ export interface SvcClient<Api extends Operations = Operations> {
    * @throws SvcError by code; or the signal's reason
    */
   query<Q extends Query>(operation: Q, ...rest: Arguments<Q, QueryOptions>): Promise<OutputOf<Q>>;
+  query<
+    R extends Resource,
+    Input,
+    Output,
+    const I extends IncludeOf<R> = Record<never, never>,
+    const S extends SelectOf<R> = SelectOf<R>,
+  >(
+    operation: ResourceQuery<R, Input, Output>,
+    args: ResourceInput<R, Input, I, S>,
+    options?: QueryOptions,
+  ): Promise<ResourceOutput<R, Output, I, S>>;
   /**
    * Calls a mutation. Never sent twice, except after a 401, which ran nothing: with NETWORK_ERROR, TIMEOUT,
    * INVALID_ANSWER or OUTCOME_UNKNOWN it may have been saved. `File` and `Blob` arguments are uploaded.
@@ -96,8 +113,20 @@ export interface SvcClient<Api extends Operations = Operations> {
    */
   watch<Q extends Query>(
     operation: Q,
-    args: InputOf<Q>,
+    args: Whole<Q>,
     onResult: (result: OutputOf<Q>) => void,
+    onError?: (error: unknown) => void,
+  ): () => void;
+  watch<
+    R extends Resource,
+    Input,
+    Output,
+    const I extends IncludeOf<R> = Record<never, never>,
+    const S extends SelectOf<R> = SelectOf<R>,
+  >(
+    operation: ResourceQuery<R, Input, Output>,
+    args: ResourceInput<R, Input, I, S>,
+    onResult: (result: ResourceOutput<R, Output, I, S>) => void,
     onError?: (error: unknown) => void,
   ): () => void;
   /** The state of the connection for events, and subscriptions to it. */
@@ -205,7 +234,7 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
   const client: SvcClient<Api> = {
     api,
     auth,
-    query(operation, ...[args, given]) {
+    query(operation: Query, args?: unknown, given?: QueryOptions) {
       const { signal, timeoutMs: limit = timeoutMs, retries = 2 } = given ?? {};
       return withDeadline(limit, signal, (both) =>
         withRetries(retries, both, () => call("query", operation, args, both)),
@@ -223,7 +252,7 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
         return fromBatch(answer, sent);
       }) as Promise<never>;
     },
-    watch(operation, args, onResult, onError = () => {}) {
+    watch(operation: Query, args: unknown, onResult: unknown, onError: (error: unknown) => void = () => {}) {
       nameOf(operation, "query");
       return watched.of(operation, args).watch({ result: onResult as (result: unknown) => void, error: onError });
     },

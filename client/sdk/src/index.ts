@@ -11,6 +11,7 @@ export {
 export { type ClientErrorCode, type Issue, SvcError, type SvcErrorCode, type SvcErrorDetails } from "./error.ts";
 export { operationKey } from "./key.ts";
 export {
+  type FiltersOf,
   type InputOf,
   type Mutation,
   mutation,
@@ -19,7 +20,19 @@ export {
   type OutputOf,
   type Query,
   query,
+  type RowIn,
+  resourceQuery,
 } from "./operation.ts";
 export type { RealtimeStatus } from "./realtime/connection.ts";
+export type {
+  IncludeOf,
+  Many,
+  One,
+  Resource,
+  ResourceInput,
+  ResourceOutput,
+  ResourceQuery,
+  SelectOf,
+} from "./related.ts";
 export type { Conversions } from "./rows.ts";
 export type { UploadOptions, UploadProgress } from "./upload.ts";

@@ -3,6 +3,7 @@
  * compiler, without any code of the backend.
  * Next hop: `client.ts` calls them.
  */
+import type { FiltersIn, Resource, ResourceQuery, RowOf } from "./related.ts";
 import type { Conversions } from "./rows.ts";
 
 /** A reference to a procedure. */
@@ -60,6 +61,24 @@ export function query<P extends Declared>(
 ): Query<TypesOf<P>["input"], TypesOf<P>["output"]> {
   return { name, kind: "query", columns };
 }
+
+/**
+ * A list or a get of a generated resource.
+ *
+ * @typeParam R its resource, as `api.ts` declares it
+ * @param columns the conversions of the resource
+ */
+export function resourceQuery<P extends Declared, R extends Resource>(
+  name: string,
+  columns?: Conversions,
+): ResourceQuery<R, TypesOf<P>["input"], TypesOf<P>["output"]> {
+  return { name, kind: "query", columns } as ResourceQuery<R, TypesOf<P>["input"], TypesOf<P>["output"]>;
+}
+
+/** A row of a list or get. */
+export type RowIn<P extends Declared> = RowOf<TypesOf<P>["output"]>;
+/** What the filters of a list take. */
+export type FiltersOf<P extends Declared> = FiltersIn<TypesOf<P>["input"]>;
 
 /** A mutation of the backend. @param columns the conversions of a generated resource */
 export function mutation<P extends Declared>(

@@ -3,8 +3,10 @@
  * have other types in the application, and this file converts them.
  */
 
-/** By property: the type that the text is converted to. */
-export type Conversions = Readonly<Record<string, "date" | "bigint" | "number" | "bytes">>;
+/** By property: the type that the text is converted to, or the conversions of related rows. */
+export interface Conversions {
+  readonly [property: string]: "date" | "bigint" | "number" | "bytes" | (() => Conversions);
+}
 
 const convert = {
   date: (value: string) => new Date(value),
@@ -32,5 +34,7 @@ function convertRow(row: Record<string, unknown>, columns: Conversions): object 
 
 function convertValue(value: unknown, kind: Conversions[string]): unknown {
   if (Array.isArray(value)) return value.map((item) => convertValue(item, kind));
+  if (typeof kind === "function")
+    return typeof value === "object" && value !== null ? convertRow(value as Record<string, unknown>, kind()) : value;
   return typeof value === "string" ? convert[kind](value) : value;
 }

@@ -1,5 +1,5 @@
 // Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
-import { mutation, query } from "@svc/client";
+import { type FiltersOf, type RowIn, mutation, query, resourceQuery } from "@svc/client";
 import type backend from "../../backend/index.ts";
 
 type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
@@ -40,51 +40,93 @@ const deep_itemsColumns = {
   updatedAt: "date",
 } as const;
 
+interface ItemsResource {
+  row: RowIn<Procedures["items"]["list"]>;
+  filters: FiltersOf<Procedures["items"]["list"]>;
+  relations: {};
+}
+
+interface Items_1e3Resource {
+  row: RowIn<Procedures["items1e3"]["list"]>;
+  filters: FiltersOf<Procedures["items1e3"]["list"]>;
+  relations: {};
+}
+
+interface Items_1e4Resource {
+  row: RowIn<Procedures["items1e4"]["list"]>;
+  filters: FiltersOf<Procedures["items1e4"]["list"]>;
+  relations: {};
+}
+
+interface Items_1e5Resource {
+  row: RowIn<Procedures["items1e5"]["list"]>;
+  filters: FiltersOf<Procedures["items1e5"]["list"]>;
+  relations: {};
+}
+
+interface Items_1e6Resource {
+  row: RowIn<Procedures["items1e6"]["list"]>;
+  filters: FiltersOf<Procedures["items1e6"]["list"]>;
+  relations: {};
+}
+
+interface Items_1e7Resource {
+  row: RowIn<Procedures["items1e7"]["list"]>;
+  filters: FiltersOf<Procedures["items1e7"]["list"]>;
+  relations: {};
+}
+
+interface Deep_itemsResource {
+  row: RowIn<Procedures["deepItems"]["list"]>;
+  filters: FiltersOf<Procedures["deepItems"]["list"]>;
+  relations: {};
+}
+
 const operations = {
   items: {
-    list: query<Procedures["items"]["list"]>("items.list", itemsColumns),
-    get: query<Procedures["items"]["get"]>("items.get", itemsColumns),
+    list: resourceQuery<Procedures["items"]["list"], ItemsResource>("items.list", itemsColumns),
+    get: resourceQuery<Procedures["items"]["get"], ItemsResource>("items.get", itemsColumns),
     create: mutation<Procedures["items"]["create"]>("items.create", itemsColumns),
     update: mutation<Procedures["items"]["update"]>("items.update", itemsColumns),
     remove: mutation<Procedures["items"]["remove"]>("items.remove", itemsColumns),
   },
   items_1e3: {
-    list: query<Procedures["items1e3"]["list"]>("items_1e3.list", items_1e3Columns),
-    get: query<Procedures["items1e3"]["get"]>("items_1e3.get", items_1e3Columns),
+    list: resourceQuery<Procedures["items1e3"]["list"], Items_1e3Resource>("items_1e3.list", items_1e3Columns),
+    get: resourceQuery<Procedures["items1e3"]["get"], Items_1e3Resource>("items_1e3.get", items_1e3Columns),
     create: mutation<Procedures["items1e3"]["create"]>("items_1e3.create", items_1e3Columns),
     update: mutation<Procedures["items1e3"]["update"]>("items_1e3.update", items_1e3Columns),
     remove: mutation<Procedures["items1e3"]["remove"]>("items_1e3.remove", items_1e3Columns),
   },
   items_1e4: {
-    list: query<Procedures["items1e4"]["list"]>("items_1e4.list", items_1e4Columns),
-    get: query<Procedures["items1e4"]["get"]>("items_1e4.get", items_1e4Columns),
+    list: resourceQuery<Procedures["items1e4"]["list"], Items_1e4Resource>("items_1e4.list", items_1e4Columns),
+    get: resourceQuery<Procedures["items1e4"]["get"], Items_1e4Resource>("items_1e4.get", items_1e4Columns),
     create: mutation<Procedures["items1e4"]["create"]>("items_1e4.create", items_1e4Columns),
     update: mutation<Procedures["items1e4"]["update"]>("items_1e4.update", items_1e4Columns),
     remove: mutation<Procedures["items1e4"]["remove"]>("items_1e4.remove", items_1e4Columns),
   },
   items_1e5: {
-    list: query<Procedures["items1e5"]["list"]>("items_1e5.list", items_1e5Columns),
-    get: query<Procedures["items1e5"]["get"]>("items_1e5.get", items_1e5Columns),
+    list: resourceQuery<Procedures["items1e5"]["list"], Items_1e5Resource>("items_1e5.list", items_1e5Columns),
+    get: resourceQuery<Procedures["items1e5"]["get"], Items_1e5Resource>("items_1e5.get", items_1e5Columns),
     create: mutation<Procedures["items1e5"]["create"]>("items_1e5.create", items_1e5Columns),
     update: mutation<Procedures["items1e5"]["update"]>("items_1e5.update", items_1e5Columns),
     remove: mutation<Procedures["items1e5"]["remove"]>("items_1e5.remove", items_1e5Columns),
   },
   items_1e6: {
-    list: query<Procedures["items1e6"]["list"]>("items_1e6.list", items_1e6Columns),
-    get: query<Procedures["items1e6"]["get"]>("items_1e6.get", items_1e6Columns),
+    list: resourceQuery<Procedures["items1e6"]["list"], Items_1e6Resource>("items_1e6.list", items_1e6Columns),
+    get: resourceQuery<Procedures["items1e6"]["get"], Items_1e6Resource>("items_1e6.get", items_1e6Columns),
     create: mutation<Procedures["items1e6"]["create"]>("items_1e6.create", items_1e6Columns),
     update: mutation<Procedures["items1e6"]["update"]>("items_1e6.update", items_1e6Columns),
     remove: mutation<Procedures["items1e6"]["remove"]>("items_1e6.remove", items_1e6Columns),
   },
   items_1e7: {
-    list: query<Procedures["items1e7"]["list"]>("items_1e7.list", items_1e7Columns),
-    get: query<Procedures["items1e7"]["get"]>("items_1e7.get", items_1e7Columns),
+    list: resourceQuery<Procedures["items1e7"]["list"], Items_1e7Resource>("items_1e7.list", items_1e7Columns),
+    get: resourceQuery<Procedures["items1e7"]["get"], Items_1e7Resource>("items_1e7.get", items_1e7Columns),
     create: mutation<Procedures["items1e7"]["create"]>("items_1e7.create", items_1e7Columns),
     update: mutation<Procedures["items1e7"]["update"]>("items_1e7.update", items_1e7Columns),
     remove: mutation<Procedures["items1e7"]["remove"]>("items_1e7.remove", items_1e7Columns),
   },
   deep_items: {
-    list: query<Procedures["deepItems"]["list"]>("deep_items.list", deep_itemsColumns),
+    list: resourceQuery<Procedures["deepItems"]["list"], Deep_itemsResource>("deep_items.list", deep_itemsColumns),
   },
   echo: query<Procedures["echo"]>("echo"),
   echoToAnyone: query<Procedures["echoToAnyone"]>("echoToAnyone"),

@@ -1,5 +1,5 @@
 // Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
-import { mutation, query } from "@svc/client";
+import { type FiltersOf, type RowIn, mutation, query, resourceQuery } from "@svc/client";
 import type backend from "../../backend/index.ts";
 
 type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
@@ -24,10 +24,34 @@ const expensesColumns = {
   updatedAt: "date",
 } as const;
 
+interface TasksResource {
+  row: RowIn<Procedures["tasks"]["list"]>;
+  filters: FiltersOf<Procedures["tasks"]["list"]>;
+  relations: {};
+}
+
+interface PostsResource {
+  row: RowIn<Procedures["posts"]["list"]>;
+  filters: FiltersOf<Procedures["posts"]["list"]>;
+  relations: {};
+}
+
+interface GuestbookResource {
+  row: RowIn<Procedures["guestbook"]["list"]>;
+  filters: FiltersOf<Procedures["guestbook"]["list"]>;
+  relations: {};
+}
+
+interface ExpensesResource {
+  row: RowIn<Procedures["expenses"]["list"]>;
+  filters: FiltersOf<Procedures["expenses"]["list"]>;
+  relations: {};
+}
+
 const operations = {
   tasks: {
-    list: query<Procedures["tasks"]["list"]>("tasks.list", tasksColumns),
-    get: query<Procedures["tasks"]["get"]>("tasks.get", tasksColumns),
+    list: resourceQuery<Procedures["tasks"]["list"], TasksResource>("tasks.list", tasksColumns),
+    get: resourceQuery<Procedures["tasks"]["get"], TasksResource>("tasks.get", tasksColumns),
     create: mutation<Procedures["tasks"]["create"]>("tasks.create", tasksColumns),
     update: mutation<Procedures["tasks"]["update"]>("tasks.update", tasksColumns),
     remove: mutation<Procedures["tasks"]["remove"]>("tasks.remove", tasksColumns),
@@ -41,15 +65,15 @@ const operations = {
     remove: mutation<Procedures["attachments"]["remove"]>("attachments.remove"),
   },
   posts: {
-    list: query<Procedures["posts"]["list"]>("posts.list", postsColumns),
-    get: query<Procedures["posts"]["get"]>("posts.get", postsColumns),
+    list: resourceQuery<Procedures["posts"]["list"], PostsResource>("posts.list", postsColumns),
+    get: resourceQuery<Procedures["posts"]["get"], PostsResource>("posts.get", postsColumns),
     create: mutation<Procedures["posts"]["create"]>("posts.create", postsColumns),
     update: mutation<Procedures["posts"]["update"]>("posts.update", postsColumns),
     remove: mutation<Procedures["posts"]["remove"]>("posts.remove", postsColumns),
   },
   guestbook: {
-    list: query<Procedures["guestbook"]["list"]>("guestbook.list", guestbookColumns),
-    get: query<Procedures["guestbook"]["get"]>("guestbook.get", guestbookColumns),
+    list: resourceQuery<Procedures["guestbook"]["list"], GuestbookResource>("guestbook.list", guestbookColumns),
+    get: resourceQuery<Procedures["guestbook"]["get"], GuestbookResource>("guestbook.get", guestbookColumns),
     create: mutation<Procedures["guestbook"]["create"]>("guestbook.create", guestbookColumns),
     update: mutation<Procedures["guestbook"]["update"]>("guestbook.update", guestbookColumns),
     remove: mutation<Procedures["guestbook"]["remove"]>("guestbook.remove", guestbookColumns),
@@ -61,7 +85,7 @@ const operations = {
     section: query<Procedures["docs"]["section"]>("docs.section"),
   },
   expenses: {
-    list: query<Procedures["expenses"]["list"]>("expenses.list", expensesColumns),
+    list: resourceQuery<Procedures["expenses"]["list"], ExpensesResource>("expenses.list", expensesColumns),
     file: mutation<Procedures["fileExpense"]>("expenses.file"),
     decide: mutation<Procedures["decideExpense"]>("expenses.decide"),
   },

@@ -1,0 +1,143 @@
+/**
+ * The types of `include`, `select` and filters through relations. The generated `api.ts` declares an interface for each
+ * resource; these types follow it from the arguments of a call to its result.
+ * Next hop: `client.ts` and the React hooks use them.
+ */
+import type { Query } from "./operation.ts";
+
+/** What the compiler knows of a generated resource. */
+export interface Resource {
+  /** A whole row. */
+  row: object;
+  /** What `filters` takes. */
+  filters: unknown;
+  /** By name, each a `One` or a `Many`. */
+  relations: object;
+}
+
+/** A relation to at most one row. */
+export interface One<Target> {
+  many: false;
+  target: Target;
+}
+
+/** A relation to any number of rows. */
+export interface Many<Target> {
+  many: true;
+  target: Target;
+}
+
+/** A list or a get of a generated resource. */
+export interface ResourceQuery<R extends Resource = Resource, Input = unknown, Output = unknown>
+  extends Query<Input, Output> {
+  /** Only for the type system. */
+  readonly "~resource": R;
+}
+
+/** How many relations may follow below a level; a call may include 3 below each other. */
+type Depth = 0 | 1 | 2 | 3;
+type Below<D extends Depth> = [0, 0, 1, 2][D];
+
+type TargetOf<Relation> = Relation extends { target: infer Target extends Resource } ? Target : never;
+
+export type SelectOf<R extends Resource> = readonly (keyof R["row"] & string)[];
+
+export type IncludeOf<R extends Resource, D extends Depth = 3> = D extends 0
+  ? { readonly [name: string]: never }
+  : { readonly [K in keyof R["relations"]]?: true | RelationArguments<R["relations"][K], Below<D>> };
+
+type RelationArguments<Relation, D extends Depth> =
+  Relation extends Many<infer Target extends Resource> ? ManyArguments<Target, D> : OneArguments<TargetOf<Relation>, D>;
+
+interface OneArguments<R extends Resource, D extends Depth> {
+  /** (Default: all properties that the resource shows) */
+  readonly select?: SelectOf<R>;
+  readonly include?: IncludeOf<R, D>;
+}
+
+interface ManyArguments<R extends Resource, D extends Depth> extends OneArguments<R, D> {
+  /** (Default: the resource's own) */
+  readonly limit?: number;
+  /** One property. (Default: newest first, as in a list) */
+  readonly orderBy?: { readonly [K in keyof R["row"]]?: "asc" | "desc" };
+  readonly filters?: FiltersThrough<R>;
+}
+
+/** A resource's filters, and those of its relations. */
+export type FiltersThrough<R extends Resource, D extends Depth = 3> = keyof R["relations"] extends never
+  ? R["filters"]
+  : Omit<R["filters"], "OR" | "AND"> & RelationFilters<R, D> & FilterGroups<R, D>;
+
+interface FilterGroups<R extends Resource, D extends Depth> {
+  OR?: readonly FiltersThrough<R, D>[];
+  AND?: readonly FiltersThrough<R, D>[];
+}
+
+type RelationFilters<R extends Resource, D extends Depth> = D extends 0
+  ? unknown
+  : {
+      [K in keyof R["relations"]]?: R["relations"][K] extends Many<infer Target extends Resource>
+        ? Quantified<Target, Below<D>>
+        : FiltersThrough<TargetOf<R["relations"][K]>, Below<D>>;
+    };
+
+interface Quantified<R extends Resource, D extends Depth> {
+  some?: FiltersThrough<R, D>;
+  none?: FiltersThrough<R, D>;
+  every?: FiltersThrough<R, D>;
+}
+
+/** Refuses members of an include that the constraint lets pass: names that are no relations or arguments. */
+type Known<R extends Resource, I> = {
+  readonly [K in keyof I]: K extends keyof R["relations"]
+    ? I[K] extends object
+      ? KnownArguments<R["relations"][K], I[K]>
+      : I[K]
+    : never;
+};
+
+type KnownArguments<Relation, A> = {
+  readonly [K in keyof A]: K extends "include"
+    ? Known<TargetOf<Relation>, A[K]>
+    : K extends keyof ManyArguments<Resource, 0>
+      ? Relation extends Many<unknown>
+        ? A[K]
+        : K extends "select"
+          ? A[K]
+          : never
+      : never;
+};
+
+type OmitEach<T, K extends string> = T extends unknown ? Omit<T, K> : never;
+
+/** The arguments of a list or get that includes `I` and selects `S`. */
+export type ResourceInput<R extends Resource, Input, I, S> = OmitEach<NonNullable<Input>, "filters"> &
+  ("filters" extends keyof NonNullable<Input> ? { filters?: FiltersThrough<R> } : unknown) & {
+    /** Properties of each row. (Default: all that the resource shows) */
+    select?: S;
+    /** Relations by name: `true`, or what is wanted of them. (Default: none) */
+    include?: I & Known<R, I>;
+  };
+
+/** The result of such a call. */
+export type ResourceOutput<R extends Resource, Output, I, S> = Output extends { data: unknown[] }
+  ? Flat<Omit<Output, "data"> & { data: RelatedRow<R, I, S>[] }>
+  : RelatedRow<R, I, S> | null;
+
+type Flat<T> = { [K in keyof T]: T[K] } & {};
+
+type RelatedRow<R extends Resource, I, S> = Flat<
+  Pick<R["row"], (S extends readonly (infer K)[] ? K : keyof R["row"]) & keyof R["row"]> & {
+    [K in keyof I & keyof R["relations"]]: R["relations"][K] extends Many<infer Target extends Resource>
+      ? RelatedRow<Target, Member<I[K], "include">, Member<I[K], "select">>[]
+      : RelatedRow<TargetOf<R["relations"][K]>, Member<I[K], "include">, Member<I[K], "select">> | null;
+  }
+>;
+
+/** undefined where it is not given: then nothing is included, and all is selected. */
+type Member<T, K extends string> = K extends keyof T ? T[K] : undefined;
+
+/** The row of a list or get. */
+export type RowOf<Output> = Output extends { data: (infer Row extends object)[] } ? Row : NonNullable<Output> & object;
+/** The filters of a list. */
+export type FiltersIn<Input> = NonNullable<Input> extends { filters?: infer Filters } ? Filters : object;

@@ -1,0 +1,97 @@
+/**
+ * What `api.ts` says of generated CRUD: which columns are not plain JSON, and an interface for each resource, from which
+ * the types of `include`, `select` and filters through relations follow.
+ * Next hop: `client/sdk/src/related.ts`.
+ */
+import type { CrudDefinition } from "../contract/crud.ts";
+
+const reading = ["list", "get"] as const;
+
+export class Resources {
+  readonly #resources: readonly CrudDefinition[];
+  readonly #typeOf: (name: string) => string | undefined;
+  readonly #names = new Map<CrudDefinition, string>();
+
+  /** @param typeOf the type of a procedure of the backend; undefined for one that its type does not have */
+  constructor(resources: readonly CrudDefinition[], typeOf: (name: string) => string | undefined) {
+    this.#resources = resources;
+    this.#typeOf = typeOf;
+    const used = new Set<string>();
+    for (const crud of resources) {
+      if (this.#source(crud) === undefined) continue;
+      const name = `${crud.prefix.charAt(0).toUpperCase()}${crud.prefix.slice(1).replaceAll(/\W/g, "_")}Resource`;
+      let free = name;
+      for (let count = 2; used.has(free); count++) free = `${name}${count}`;
+      used.add(free);
+      this.#names.set(crud, free);
+    }
+  }
+
+  /** The interface of the resource that a list or get reads. */
+  readBy(name: string): string | undefined {
+    const crud = this.#of(name);
+    return crud && reading.some((method) => name === `${crud.prefix}.${method}`) ? this.#names.get(crud) : undefined;
+  }
+
+  /** The constant with the columns of a resource, for its operations; undefined where there is none. */
+  columnsOf(name: string): string | undefined {
+    const crud = this.#of(name);
+    return crud && needsConversions(crud) ? constantName(crud) : undefined;
+  }
+
+  /** Declarations of the columns whose values are not plain JSON in the application. */
+  constants(): string[] {
+    return this.#resources.filter((crud) => needsConversions(crud)).map(columnsConstant);
+  }
+
+  interfaces(): string[] {
+    return [...this.#names].map(([crud, name]) => {
+      const source = this.#source(crud);
+      const relations = [...crud.relations].flatMap(([relation, { many, target }]) => {
+        const targetName = this.#names.get(target);
+        return targetName ? [`    ${relation}: ${many ? "Many" : "One"}<${targetName}>;`] : [];
+      });
+      return [
+        `interface ${name} {`,
+        `  row: RowIn<${source}>;`,
+        `  filters: ${crud.methods.includes("list") ? `FiltersOf<${source}>` : "object"};`,
+        ...(relations.length > 0 ? ["  relations: {", ...relations, "  };"] : ["  relations: {};"]),
+        "}",
+      ].join("\n");
+    });
+  }
+
+  /** The type of the procedure that shows a resource's rows. */
+  #source(crud: CrudDefinition): string | undefined {
+    const method = reading.find((one) => crud.methods.includes(one));
+    return method && this.#typeOf(`${crud.prefix}.${method}`);
+  }
+
+  #of(name: string): CrudDefinition | undefined {
+    return this.#resources.find(({ prefix, methods }) => methods.some((method) => name === `${prefix}.${method}`));
+  }
+}
+
+const constantName = ({ prefix }: CrudDefinition) => `${prefix}Columns`;
+
+/** Whether rows have values that are not plain JSON, or may include such rows. */
+function needsConversions(crud: CrudDefinition, seen = new Set<CrudDefinition>()): boolean {
+  if (seen.has(crud)) return false;
+  seen.add(crud);
+  const own = crud.columns.some(({ conversion, property }) => conversion !== null && crud.visible.has(property));
+  return own || [...crud.relations.values()].some(({ target }) => needsConversions(target, seen));
+}
+
+function columnsConstant(crud: CrudDefinition): string {
+  const columns = crud.columns
+    .filter(({ conversion, property }) => conversion !== null && crud.visible.has(property))
+    .map(({ property, conversion }) => `${keyOf(property)}: "${conversion}"`);
+  // Functions, because relations may lead back.
+  const relations = [...crud.relations]
+    .filter(([, { target }]) => needsConversions(target))
+    .map(([name, { target }]) => `${name}: () => ${constantName(target)}`);
+  const [type, end] = relations.length > 0 ? [": Conversions", ""] : ["", " as const"];
+  return `const ${constantName(crud)}${type} = {\n  ${[...columns, ...relations].join(",\n  ")},\n}${end};`;
+}
+
+const keyOf = (property: string) => (/^[A-Za-z_$][\w$]*$/.test(property) ? property : JSON.stringify(property));

@@ -1,0 +1,44 @@
+// If this file fails, related rows reach the application with other types than api.ts says, or api.ts is stale.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts";
+import { clientApi } from "../../src/codegen/client-api.ts";
+import { blogSql, procedures } from "../crud/blog.ts";
+import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+import { apiWith, service } from "../support/service.ts";
+import { api } from "../types/blog/api.ts";
+import backend from "../types/blog/index.ts";
+
+const db = database();
+beforeAll(() => db.sql(blogSql));
+const running = service(db, apiWith({ procedures }));
+
+test("the file that the types are tested with is what codegen writes", async () => {
+  const folder = join(root, "tests/types/blog");
+  expect(clientApi(backend, folder, join(folder, "index.ts"))).toBe(await readFile(join(folder, "api.ts"), "utf8"));
+});
+
+test("dates of related rows are Dates, at every depth", async () => {
+  await db.sql(`
+    insert into authors (handle, born_at) values ('ann', '1990-01-01'), ('bob', null);
+    insert into blog_posts (slug, title, author_id) values ('one', 'The first', 1), ('two', 'The second', null);
+    insert into follows values (2, 1)`);
+  const auth = createAuthClient(running.url, { sessionTokenStorage: "memory" });
+  const client = createSvcClient({ api, baseUrl: running.url, auth });
+  const bornAt = new Date("1990-01-01T00:00:00Z");
+  const { data } = await client.query(api.blog_posts.list, {
+    orderBy: "id",
+    orderDir: "asc",
+    select: ["slug"],
+    include: { author: { select: ["bornAt"], include: { followers: { include: { following: true } } } } },
+  });
+  expect(data).toMatchObject([
+    { slug: "one", author: { bornAt, followers: [{ handle: "bob", bornAt: null, following: [{ bornAt }] }] } },
+    { slug: "two", author: null },
+  ]);
+  const ann = await client.query(api.authors.get, { handle: "ann", include: { posts: { select: ["title"] } } });
+  expect(ann).toEqual({ id: 1, handle: "ann", bornAt, posts: [{ title: "The first" }] });
+  client.close();
+});

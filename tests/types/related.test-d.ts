@@ -1,0 +1,105 @@
+/** Types of related rows: from the arguments of a call to its result, through the generated api.ts. */
+import { expectTypeOf, test } from "vitest";
+import { skip, useQuery, useSuspenseQuery } from "../../client/react/src/index.ts";
+import { createSvcClient } from "../../client/sdk/src/index.ts";
+import { api } from "./blog/api.ts";
+
+const client = createSvcClient({ api, baseUrl: "" });
+
+interface Author {
+  id: number;
+  handle: string;
+  bornAt: Date | null;
+}
+
+test("without select and include a row is whole, and has no relations", async () => {
+  const { data, total } = await client.query(api.blog_posts.list, { limit: 5 });
+  expectTypeOf(data).toEqualTypeOf<{ id: number; slug: string; title: string; authorId: number | null }[]>();
+  expectTypeOf(total).toEqualTypeOf<number>();
+  expectTypeOf((await client.query(api.blog_posts.list)).data).toEqualTypeOf<typeof data>();
+});
+
+test("select and include decide what a row has", async () => {
+  const { data } = await client.query(api.blog_posts.list, {
+    select: ["slug", "title"],
+    include: { author: true, tags: { select: ["name"] }, comments: { limit: 3, orderBy: { deletedAt: "desc" } } },
+  });
+  const [post] = data;
+  if (!post) return;
+  expectTypeOf<keyof typeof post>().toEqualTypeOf<"slug" | "title" | "author" | "tags" | "comments">();
+  expectTypeOf(post.author).toEqualTypeOf<Author | null>();
+  expectTypeOf(post.tags).toEqualTypeOf<{ name: string }[]>();
+  expectTypeOf(post.comments[0]?.body).toEqualTypeOf<string | undefined>();
+});
+
+test("at every depth", async () => {
+  const post = await client.query(api.blog_posts.get, {
+    slug: "one",
+    include: { comments: { select: ["body"], include: { replies: { include: { post: { select: ["title"] } } } } } },
+  });
+  expectTypeOf(post?.comments[0]?.replies[0]?.post).toEqualTypeOf<{ title: string } | null | undefined>();
+});
+
+test("filters follow relations", () => {
+  client.query(api.blog_posts.list, {
+    filters: { title: "x", author: { handle: "ann" }, tags: { some: { name: { op: "like", value: "r%" } } } },
+  });
+  client.query(api.comments.list, { filters: { OR: [{ body: "x" }, { post: { author: { handle: "ann" } } }] } });
+  client.query(api.authors.list, { include: { posts: { filters: { tags: { none: { name: "red" } } } } } });
+  // @ts-expect-error allowedFilters of authors does not name the id
+  client.query(api.blog_posts.list, { filters: { author: { id: 1 } } });
+  // @ts-expect-error many rows need some, none or every
+  client.query(api.blog_posts.list, { filters: { tags: { name: "red" } } });
+  // @ts-expect-error a get has no filters
+  client.query(api.blog_posts.get, { id: 1, filters: { title: "x" } });
+});
+
+test("get takes the keys that getBy declares", () => {
+  client.query(api.editions.get, { book: "a", number: 1 });
+  client.query(api.authors.get, { handle: "ann" });
+  // @ts-expect-error both columns of the constraint
+  client.query(api.editions.get, { book: "a" });
+  // @ts-expect-error not a unique column
+  client.query(api.blog_posts.get, { title: "x" });
+});
+
+test("what the resource does not have is refused", async () => {
+  // @ts-expect-error no such relation
+  client.query(api.blog_posts.list, { include: { writer: true } });
+  // @ts-expect-error no such relation, beside one that there is
+  client.query(api.blog_posts.list, { include: { author: true, writer: true } });
+  // @ts-expect-error callers do not see this column
+  client.query(api.blog_posts.list, { select: ["slug", "editorId"] });
+  // @ts-expect-error nor of a related row
+  client.query(api.blog_posts.list, { include: { author: { select: ["email"] } } });
+  // @ts-expect-error a single row has no limit
+  client.query(api.blog_posts.list, { include: { author: { limit: 1 } } });
+  const three = { posts: { include: { author: { include: { posts: { select: ["title"] } } } } } } as const;
+  client.query(api.authors.list, { include: three });
+  const four = { posts: { include: { author: { include: { posts: { include: { tags: true } } } } } } } as const;
+  // @ts-expect-error four relations below each other
+  client.query(api.authors.list, { include: four });
+  const args = { limit: 5, include: { author: { select: ["handle"] } } } as const;
+  expectTypeOf((await client.query(api.blog_posts.list, args)).data[0]?.author).toEqualTypeOf<
+    { handle: string } | null | undefined
+  >();
+  // @ts-expect-error prints has no include of its own that is named so
+  client.query(api.prints.list, { include: { edition: true } });
+});
+
+test("what is watched has the same types", () => {
+  client.watch(api.authors.list, { include: { posts: { select: ["title"] } } }, ({ data }) => {
+    expectTypeOf(data[0]?.posts).toEqualTypeOf<{ title: string }[] | undefined>();
+  });
+});
+
+test("so have the hooks", () => {
+  const { data } = useQuery(api.blog_posts.list, { select: ["slug"], include: { author: { select: ["handle"] } } });
+  expectTypeOf(data?.data).toEqualTypeOf<{ slug: string; author: { handle: string } | null }[] | undefined>();
+  expectTypeOf(useQuery(api.blog_posts.list).data?.data[0]?.title).toEqualTypeOf<string | undefined>();
+  const { data: one } = useSuspenseQuery(api.authors.get, { handle: "ann", include: { posts: true } });
+  expectTypeOf(one?.posts[0]?.slug).toEqualTypeOf<string | undefined>();
+  useQuery(api.authors.get, skip);
+  // @ts-expect-error no such relation
+  useQuery(api.blog_posts.list, { include: { writer: true } });
+});
