@@ -5,7 +5,11 @@ import type { Context } from "./context.ts";
 
 export const crudOperations = ["list", "get", "create", "update", "remove"] as const;
 
-export type CrudOperation = (typeof crudOperations)[number];
+/** What the option `methods` chooses from. */
+export type CrudMethod = (typeof crudOperations)[number];
+
+/** With those that have options of their own: `upsertBy` and `many`. */
+export type CrudOperation = CrudMethod | "upsert" | "createMany";
 
 /** The definition of one `createCrud`, for the code generator and the server. */
 export interface CrudDefinition {
@@ -34,6 +38,8 @@ export interface CrudDefinition {
   anonymous: boolean;
   /** Unique constraints by which `get` finds a row, each as its properties. */
   getBy: readonly (readonly string[])[];
+  /** Unique constraints by which `upsert` finds the row that it changes, each as its properties. */
+  upsertBy: readonly (readonly string[])[];
   /** The table's declaration, and what its `include` names; src/crud/relations.ts makes relations of it. */
   source: RelationSource;
   /** By name: what `include` and `filters` may follow. Filled by defineApi, which knows all resources. */

@@ -1,13 +1,14 @@
 /**
- * Writes the five SQL functions of a `createCrud` into the application's `sql/crud/<prefix>.sql`. The text depends on
+ * Writes the SQL functions of a `createCrud` into the application's `sql/crud/<prefix>.sql`. The text depends on
  * the definition alone, so it can be written, reviewed and compared without a database.
  * Next hop: the written file; `svc migrate` applies it, `src/crud/fingerprints.ts` compares it at start-up.
  */
 import { createHash } from "node:crypto";
 import type { CrudDefinition, CrudOperation } from "../contract/crud.ts";
 import { literal, quote } from "../postgres/schema-names.ts";
+import { creationOfMany, upsertion } from "./crud-many.ts";
 import { resourceJson } from "./crud-resource.ts";
-import { byId, findColumn, isVisible, item, qualified, selectList, toWire } from "./crud-text.ts";
+import { byId, findColumn, functionName, isVisible, item, qualified, selectList, toWire } from "./crud-text.ts";
 import { insertion, populate, refuseModified, removal, unmodified, updates } from "./crud-writes.ts";
 
 /** A generated function: its signature, and a fingerprint of the text that made it. */
@@ -35,7 +36,7 @@ export function crudFunctions(crud: CrudDefinition): CrudFunction[] {
 
 function operationFunction(crud: CrudDefinition, operation: CrudOperation, writing: Writing): CrudFunction {
   const { parameters, body, summary, volatility } = writing;
-  const name = `svc_crud.${crud.prefix}_${operation}`;
+  const name = `svc_crud.${functionName(crud, operation)}`;
   const types = parameters.map((parameter) => parameter.split(" ")[1]).join(", ");
   const delimiter = dollars(body);
   const text = [
@@ -114,7 +115,7 @@ function dollars(body: string): string {
 
 const callers = "svc_request, svc_anonymous, svc_authenticated";
 
-interface Writing {
+export interface Writing {
   /** `name type`, in order. */
   parameters: string[];
   volatility: "stable" | "volatile";
@@ -227,6 +228,9 @@ begin
   return result;
 end`,
   }),
+
+  upsert: upsertion,
+  createMany: creationOfMany,
 };
 
 /** The get of a caller who chooses columns, includes relations, or knows another key than the id. */

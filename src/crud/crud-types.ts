@@ -4,7 +4,7 @@
  */
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Context } from "../contract/context.ts";
-import type { CrudOperation, IncludeOption, RealtimeScope, RowContext } from "../contract/crud.ts";
+import type { CrudMethod, IncludeOption, RealtimeScope, RowContext } from "../contract/crud.ts";
 import type { Procedure, ProcedureKind } from "../contract/procedure.ts";
 import type { ConditionsOf, FiltersOf } from "./crud-filters.ts";
 
@@ -83,7 +83,18 @@ type UpdateOf<T extends PgTable, O> = Flat<
     (CrudRow<T> extends { updatedAt: infer At } ? { ifUnmodifiedSince?: At } : object)
 >;
 
-type MethodsOf<O> = O extends { methods: readonly (infer M extends CrudOperation)[] } ? M : CrudOperation;
+type MethodsOf<O> =
+  | (O extends { methods: readonly (infer M extends CrudMethod)[] } ? M : CrudMethod)
+  | (O extends { upsertBy: readonly [unknown, ...unknown[]] } ? "upsert" : never)
+  | (O extends { many: true } ? "createMany" : never);
+
+type UpsertKey<O> = O extends { upsertBy: readonly (infer K)[] } ? K : never;
+
+/** The result of an operation on many rows that returns them, in the order of the arguments. */
+export interface CrudMany<Row> {
+  count: number;
+  data: Row[];
+}
 
 /** The result of `createCrud`. A type alias, because only aliases are assignable to a record of procedures. */
 export type CrudProcedures<T extends PgTable, O extends CrudOptions<T> = object> = Pick<
@@ -98,11 +109,18 @@ export type CrudProcedures<T extends PgTable, O extends CrudOptions<T> = object>
     create: Crud<`${PrefixOf<T, O>}.create`, "mutation", CreateOf<T, O>, RowOf<T, O>>;
     update: Crud<`${PrefixOf<T, O>}.update`, "mutation", UpdateOf<T, O>, RowOf<T, O>>;
     remove: Crud<`${PrefixOf<T, O>}.remove`, "mutation", { id: CrudId<T> }, { id: CrudId<T> }>;
+    upsert: Crud<`${PrefixOf<T, O>}.upsert`, "mutation", { by: UpsertKey<O>; row: CreateOf<T, O> }, RowOf<T, O>>;
+    createMany: Crud<
+      `${PrefixOf<T, O>}.createMany`,
+      "mutation",
+      { rows: readonly CreateOf<T, O>[] },
+      CrudMany<RowOf<T, O>>
+    >;
   },
   MethodsOf<O>
 >;
 
-/** One of the five procedures. Four type parameters keep the compiler's messages short. */
+/** One of the procedures. Four type parameters keep the compiler's messages short. */
 interface Crud<Name extends string, Kind extends ProcedureKind, Input, Output>
   extends Procedure<{ name: Name; kind: Kind; input: Input; output: Output }> {}
 
@@ -152,6 +170,10 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   include?: readonly IncludeOption[];
   /** Unique columns by which `get` finds a row besides `id`; a list for a constraint of several. (Default: none) */
   getBy?: readonly (Property<T> | readonly Property<T>[])[];
+  /** Unique columns by which `upsert` finds the row that it changes, as in `getBy`. (Default: there is no `upsert`) */
+  upsertBy?: readonly (Property<T> | readonly Property<T>[])[];
+  /** Whether there is `createMany`. (Default: false) */
+  many?: boolean;
   /** Rows per page when the caller does not say. (Default: 20) */
   defaultLimit?: number;
   /** The most rows per page that a caller gets. (Default: 100) */
@@ -163,7 +185,7 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   /** The columns that callers see and write; `id` is always among them. (Default: all) */
   columns?: { pick: readonly Property<T>[] } | { omit: readonly Property<T>[] };
   /** Which of the five operations exist. (Default: all) */
-  methods?: readonly CrudOperation[];
+  methods?: readonly CrudMethod[];
   /** Whether GraphQL shows the table as this resource does. (Default: true for the first resource of a table) */
   graphql?: boolean;
   /**
@@ -174,6 +196,7 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   realtime?: RealtimeOption<T>;
   /** Run inside the call's transaction, on checked input. Their results are checked again. */
   hooks?: {
+    /** Runs for each row of `createMany`, too. */
     beforeCreate?(data: CrudCreate<T>, call: CrudHookCall): CrudCreate<T> | Promise<CrudCreate<T>>;
     /** `id` is the row's. The hook runs before we know whether the row exists and the caller may change it. */
     beforeUpdate?(
@@ -182,5 +205,7 @@ export interface CrudOptions<T extends PgTable = PgTable> {
     ): Partial<CrudCreate<T>> | Promise<Partial<CrudCreate<T>>>;
     /** Throwing prevents the deletion. The result is awaited and ignored. Also runs before the row is looked up. */
     beforeRemove?(id: CrudId<T>, call: CrudHookCall): unknown;
+    /** Returns the row that `upsert` inserts, whose columns are also its changes to a row that is there. */
+    beforeUpsert?(data: CrudCreate<T>, call: CrudHookCall): CrudCreate<T> | Promise<CrudCreate<T>>;
   };
 }

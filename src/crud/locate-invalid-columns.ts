@@ -8,7 +8,7 @@ import type pg from "pg";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import type { Input } from "../kit/input-checks.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import { sqlState } from "../postgres/errors.ts";
+import { failedRow, sqlState } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { callAs } from "./statement.ts";
 
@@ -28,7 +28,9 @@ export async function locateInvalidColumns(
   error: unknown,
 ): Promise<unknown> {
   if (!crud || name.endsWith(".list") || !isOfValues(sqlState(error))) return error;
-  const row = rowOf(name, values());
+  const failed = failedRow(error);
+  const row = rowOf(name, values(), failed);
+  const place = name.endsWith(".upsert") ? ["row"] : failed === undefined ? [] : ["rows", failed];
   const given = crud.columns.filter(({ property }) => Object.hasOwn(row, property));
   const data = Object.fromEntries(given.map((column) => [column.name, row[column.property]]));
   const parameters = [crud.schema, crud.table, JSON.stringify(data)];
@@ -36,14 +38,16 @@ export async function locateInvalidColumns(
   const names = new Set<string>(JSON.parse((await asking.catch(() => null)) ?? "[]")); // the first error says more
   const issues = given
     .filter((column) => names.has(column.name))
-    .map(({ property, type }) => ({ path: [property], message: `must be a value of the type ${type}` }));
+    .map(({ property, type }) => ({ path: [...place, property], message: `must be a value of the type ${type}` }));
   return issues.length > 0 ? new SvcError("VALIDATION_FAILED", undefined, { issues, cause: error }) : error;
 }
 
 /** The row in a generated function's arguments: `create` takes a row, `update` an id and a row, the others a key. */
-function rowOf(name: string, values: (string | number | null)[]): Input {
+function rowOf(name: string, values: (string | number | null)[], failed = 0): Input {
   const [first, changes] = values;
   if (name.endsWith(".create")) return JSON.parse(String(first));
+  if (name.endsWith(".createMany")) return JSON.parse(String(first))[failed] ?? {};
+  if (name.endsWith(".upsert")) return JSON.parse(String(changes));
   if (name.endsWith(".get")) return first === null ? JSON.parse(String(changes)).by : { id: first };
   return { ...(changes !== undefined && JSON.parse(String(changes))), id: first };
 }

@@ -6,6 +6,7 @@ import type { ColumnDescription, CrudDefinition, CrudOperation } from "../contra
 import type { JsonSchema } from "../kit/json-schema.ts";
 import type { Schemas } from "../kit/schemas.ts";
 import { writableColumns } from "./crud-definition.ts";
+import { maxRows } from "./crud-input.ts";
 import { maxSearch } from "./crud-list.ts";
 import { sortableColumns } from "./crud-resource.ts";
 import { filterSchema, idSchema, inputSchema, orNull, rowSchema } from "./openapi-columns.ts";
@@ -37,6 +38,7 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
     optional,
   });
   const { table } = crud;
+  const made = object(writable, inputSchema, required);
   return {
     list: call(
       listArguments(crud, schemas),
@@ -45,7 +47,7 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
       true,
     ),
     get: call(byId, orNull(row), `One of ${table}, or null`),
-    create: call(object(writable, inputSchema, required), row, `Make one of ${table}`),
+    create: call(made, row, `Make one of ${table}`),
     update: call(
       {
         ...changes,
@@ -59,6 +61,24 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
       byId,
       { type: "object", properties: { id: rowSchema(crud.id) }, required: ["id"] },
       `Remove one of ${table}`,
+    ),
+    upsert: call(
+      {
+        type: "object",
+        properties: { by: { enum: crud.upsertBy.map((key) => (key.length === 1 ? key[0] : key)) }, row: made },
+        required: ["by", "row"],
+      },
+      row,
+      `Make one of ${table}, or change the one that has the same key`,
+    ),
+    createMany: call(
+      { type: "object", properties: { rows: { type: "array", items: made, maxItems: maxRows } }, required: ["rows"] },
+      {
+        type: "object",
+        properties: { count: { type: "integer" }, data: { type: "array", items: row } },
+        required: ["count", "data"],
+      },
+      `Make several of ${table}, or none`,
     ),
   };
 }

@@ -3,7 +3,7 @@
  * and values of rows, which are only logged. Source: https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 import pg from "pg";
-import type { ErrorCode } from "../kit/error-codes.ts";
+import { type ErrorCode, errorCodes } from "../kit/error-codes.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { type Identity, isAnonymous } from "./identity.ts";
 
@@ -91,10 +91,13 @@ export function databaseError(error: unknown, identity: Identity): SvcError {
       ? new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause: error })
       : new SvcError("INTERNAL", undefined, { cause: error });
   }
-  if (state === "42501" && isAnonymous(identity)) return new SvcError("UNAUTHORIZED", undefined, { cause: error });
-
-  const { code, message, hint }: Mapping = sqlStates[state] ?? classes[state.slice(0, 2)] ?? { code: "INTERNAL" };
+  const { code, message, hint }: Mapping =
+    state === "42501" && isAnonymous(identity)
+      ? { code: "UNAUTHORIZED" }
+      : (sqlStates[state] ?? classes[state.slice(0, 2)] ?? { code: "INTERNAL" });
+  const row = failedRow(error);
   return new SvcError(code, message, {
+    ...(row !== undefined && { issues: [{ path: ["rows", row], message: message ?? errorCodes[code].message }] }),
     ...(hint && { hint }),
     ...(code === "UNAVAILABLE" && { retryAfter: 1 }),
     cause: error,
@@ -128,6 +131,12 @@ export function fromDatabase(error: unknown): pg.DatabaseError | undefined {
     if (current instanceof pg.DatabaseError && current.code !== undefined) return current;
   }
   return undefined;
+}
+
+/** Which of several rows a generated function could not insert (src/crud/crud-many.ts). */
+export function failedRow(error: unknown): number | undefined {
+  const [, row] = /^svc:row=(\d+)/.exec(fromDatabase(error)?.detail ?? "") ?? [];
+  return row === undefined ? undefined : Number(row);
 }
 
 /** Deadlock and serialization failure: the same statement may succeed on a retry. */

@@ -122,7 +122,7 @@ function refreshed({ running }: Pick<World, "running">): Door {
   };
 }
 
-export function pageWrites({ running }: World): WritingDoor[] {
+export function pageWrites({ running, sql }: World): WritingDoor[] {
   const mutate =
     (name: string, args: object) =>
     async ({ user }: Caller, id: string) =>
@@ -139,6 +139,11 @@ export function pageWrites({ running }: World): WritingDoor[] {
     isGiven(
       await running.post("/api/batch", { calls: [{ name: "pages.update", args: { title: "changed", id } }] }, user),
     );
+  const upsert = async ({ user }: Caller, id: string) => {
+    const [row] = await sql.all<{ label: string }>("select label from pages where id = $1", [id]);
+    const args = { by: "label", row: { label: row?.label, title: "changed" } };
+    return isGiven(await running.mutate(user, "labelled.upsert", args));
+  };
   const updates = {
     table: "pages",
     may: "with u as (update pages set title = title returning id) select id::text from u",
@@ -146,6 +151,7 @@ export function pageWrites({ running }: World): WritingDoor[] {
   const removals = { table: "pages", may: "with d as (delete from pages returning id) select id::text from d" };
   return [
     { name: "pages.update", ...updates, write: mutate("pages.update", { title: "changed" }) },
+    { name: "labelled.upsert", ...updates, write: upsert },
     { name: "pages.remove", ...removals, write: mutate("pages.remove", {}) },
     { name: "pages.update in a batch", ...updates, write: batch },
     {

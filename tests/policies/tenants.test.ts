@@ -19,9 +19,9 @@ const createCrud = createCrudFactory(procedure);
 // The fixture's private tables have neither filters nor search; a count could disclose hidden rows by both.
 // biome-ignore format: a table
 const wide = {
-  wideNotes: createCrud(schema.notes, { prefix: "wide_notes", searchFields: ["title"], allowedFilters: ["title", "done", "priority", "userId", "createdAt"] }),
-  wideFlags: createCrud(schema.flags, { prefix: "wide_flags", searchFields: ["label"], allowedFilters: ["label", "gone", "userId"], softDelete: { field: "gone" } }),
-  wideBoards: createCrud(schema.boards, { prefix: "wide_boards", searchFields: ["name"], allowedFilters: ["name", "teamId"] }),
+  wideNotes: createCrud(schema.notes, { prefix: "wide_notes", many: true, searchFields: ["title"], allowedFilters: ["title", "done", "priority", "userId", "createdAt"] }),
+  wideFlags: createCrud(schema.flags, { prefix: "wide_flags", many: true, searchFields: ["label"], allowedFilters: ["label", "gone", "userId"], softDelete: { field: "gone" } }),
+  wideBoards: createCrud(schema.boards, { prefix: "wide_boards", many: true, searchFields: ["name"], allowedFilters: ["name", "teamId"] }),
 };
 const { notes, flags, articles, plainArticles, boards, memberships } = crud;
 const procedures = { notes, flags, articles, plainArticles, boards, memberships, ...wide };
@@ -115,7 +115,7 @@ beforeAll(async () => {
 interface Call {
   caller: Caller;
   resource: CrudDefinition;
-  operation: "list" | "get" | "create" | "update" | "remove";
+  operation: "list" | "get" | "create" | "update" | "remove" | "createMany";
   args: Row;
 }
 /** A list that can be continued: the next call, and the last row of the previous page. */
@@ -144,8 +144,20 @@ function randomFilters(resource: CrudDefinition, depth = 0): Row {
 function randomCall(): Call {
   const caller = random() < 0.8 ? pick(callers.slice(0, 6)) : pick(callers.slice(6));
   const resource = pick(resources);
-  const { table, columns, softDelete } = resource;
-  const operation = pick(["list", "list", "list", "get", "get", "create", "update", "update", "remove"] as const);
+  const { table, columns } = resource;
+  const many = resource.methods.includes("createMany") ? (["createMany"] as const) : [];
+  const operation = pick([
+    "list",
+    "list",
+    "list",
+    "get",
+    "get",
+    "create",
+    "update",
+    "update",
+    "remove",
+    ...many,
+  ] as const);
   if (operation === "list") {
     const args: Row = { page: pick([undefined, 1, 2, 5, 99, -1]), limit: pick([undefined, 1, 7, 100, 0, 1000]) };
     if (random() < 0.5) args.filters = randomFilters(resource);
@@ -159,15 +171,24 @@ function randomCall(): Call {
   const { id } = own.length > 0 && random() < 0.5 ? pick(own) : pick(rowsOf(table));
   const args: Row = { id: random() < 0.1 ? absentId(id) : id };
   if (operation === "get" || operation === "remove") return { caller, resource, operation, args };
+  if (operation === "createMany") {
+    const rows = Array.from({ length: below(4) }, () => randomRow(resource, caller));
+    return { caller, resource, operation, args: { rows } };
+  }
+  Object.assign(args, randomRow(resource, caller));
+  if (operation === "update") args.ifUnmodifiedSince = pick([undefined, undefined, past, "2199-01-01T00:00:00Z"]);
+  return { caller, resource, operation, args };
+}
+
+/** The values of a row, with some that a caller cannot set. */
+function randomRow({ table, softDelete }: CrudDefinition, caller: Caller): Row {
+  const args: Row = {};
   const team = `team${two(below(11))}`;
   const mark = { boards: team, articles: "public" }[table] ?? `own${two(owners.indexOf(caller.id ?? ""))}`;
   if (textOf[table]) args[textOf[table]] = `${mark}new${below(100)}`;
   if (table === "boards" || table === "memberships") args.teamId = team;
   if (table === "notes") args.priority = below(5);
-  // Values that a caller cannot set.
-  Object.assign(args, { userId: pick(owners), createdAt: at(0) }, softDelete && { [softDelete.property]: true });
-  if (operation === "update") args.ifUnmodifiedSince = pick([undefined, undefined, past, "2199-01-01T00:00:00Z"]);
-  return { caller, resource, operation, args };
+  return Object.assign(args, { userId: pick(owners), createdAt: at(0) }, softDelete && { [softDelete.property]: true });
 }
 
 /** The expected answer, and the effect of the call on the model. */
@@ -188,6 +209,16 @@ function expected({ caller: { id }, resource, operation, args }: Call, walk: Wal
     const start = "cursor" in args ? 0 : (Math.max((args.page as number) ?? 1, 1) - 1) * limit;
     const next = "cursor" in args && { nextCursor: rest.length > limit ? expect.any(String) : null };
     return { status: 200, json: { data: rest.slice(start, start + limit), total: all.length, ...next } };
+  }
+  if (operation === "createMany") {
+    const rows = args.rows as Row[];
+    const each = rows.map((row) =>
+      expected({ caller: { id } as Caller, resource, operation: "create", args: row }, undefined),
+    );
+    const refused = each.find(({ status }) => status !== 200);
+    if (refused) return refused;
+    const change = (answered: Row) => rowsOf(table).push(...(answered.data as Row[]));
+    return { status: 200, json: { count: rows.length, data: each.map(({ json }) => json) }, change };
   }
   const { id: rowId, teamId, priority, [textOf[table] ?? ""]: text } = args;
   const values = JSON.parse(JSON.stringify({ teamId, priority, [textOf[table] ?? ""]: text }));

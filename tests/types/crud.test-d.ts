@@ -45,6 +45,20 @@ describe("generated CRUD", () => {
     expectTypeOf<Create>().not.toHaveProperty("createdAt");
   });
 
+  it("has the operations that its options add, and no others", () => {
+    const labelled = createCrud(schema.notes, { upsertBy: ["title", ["userId", "done"]], many: true });
+    type Create = TypesOf<typeof labelled.create>["input"];
+    type Upsert = TypesOf<typeof labelled.upsert>;
+    expectTypeOf<Upsert["input"]>().toEqualTypeOf<{ by: "title" | readonly ["userId", "done"]; row: Create }>();
+    expectTypeOf<Upsert["output"]>().toEqualTypeOf<Note>();
+    type CreateMany = TypesOf<typeof labelled.createMany>;
+    expectTypeOf<CreateMany["input"]>().toEqualTypeOf<{ rows: readonly Create[] }>();
+    expectTypeOf<CreateMany["output"]["data"]>().toEqualTypeOf<Note[]>();
+    expectTypeOf(notes).not.toHaveProperty("upsert");
+    expectTypeOf(notes).not.toHaveProperty("createMany");
+    expectTypeOf(createCrud(schema.notes, { many: false })).not.toHaveProperty("createMany");
+  });
+
   it("leaves out what the options leave out", () => {
     const titles = createCrud(schema.articles, {
       prefix: "titles",

@@ -1,0 +1,110 @@
+/** Resources with every option of upsert and of operations on many rows. */
+import {
+  bigint,
+  boolean,
+  date,
+  inet,
+  integer,
+  numeric,
+  pgTable,
+  serial,
+  text,
+  timestamp,
+  unique,
+  uuid,
+} from "drizzle-orm/pg-core";
+import { crudFile } from "../../src/crud/crud-sql.ts";
+import {
+  createCrudFactory,
+  createSvcProcedureBuilders,
+  defineApi,
+  openRls,
+  ownerRls,
+  SvcError,
+} from "../../src/index.ts";
+
+/** Everybody reads them; their owner changes them. */
+export const books = pgTable(
+  "books",
+  {
+    id: serial("id").primaryKey(),
+    userId: text("user_id").notNull(),
+    slug: text("slug").notNull().unique(),
+    title: text("title").notNull(),
+    note: text("note").default("none"),
+    pages: integer("pages"),
+    token: uuid("token").$defaultFn(() => crypto.randomUUID()),
+    deletedAt: timestamp("deleted_at", { withTimezone: true }),
+    createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
+    updatedAt: timestamp("updated_at", { withTimezone: true }).notNull().defaultNow(),
+  },
+  (t) => ownerRls(t.userId, { read: "public" }),
+);
+/** Only their owner sees them. A name is unique for each owner, a code for all. */
+export const shelves = pgTable(
+  "shelves",
+  {
+    id: bigint("id", { mode: "bigint" }).primaryKey().generatedAlwaysAsIdentity(),
+    userId: text("user_id").notNull(),
+    name: text("name").notNull(),
+    code: text("code").unique(),
+    place: inet("place"),
+    bought: date("bought", { mode: "date" }),
+    price: numeric("price", { precision: 10, scale: 2 }),
+    isFull: boolean("is_full").notNull().default(false),
+    gone: boolean("gone").notNull().default(false),
+  },
+  (t) => [unique().on(t.userId, t.name), ...ownerRls(t.userId)],
+);
+/** Rows that a column numbers, unless the caller does. */
+export const tickets = pgTable(
+  "tickets",
+  { id: serial("id").primaryKey(), number: serial("number").unique(), title: text("title") },
+  () => openRls({ read: "anyone", write: "anyone" }),
+);
+
+const createCrud = createCrudFactory(createSvcProcedureBuilders());
+
+/** The hooks of `hooked` refuse this title. */
+export const refused = "nobody";
+const trimmed = <T extends { title?: string }>(data: T): T => {
+  if (data.title === refused) throw new SvcError("FORBIDDEN", "Nobody may have this title.");
+  return { ...data, ...(data.title !== undefined && { title: data.title.trim() }) };
+};
+
+export const procedures = {
+  books: createCrud(books, { allowAnonymous: true, upsertBy: ["slug"], many: true, columns: { omit: ["deletedAt"] } }),
+  /** With soft deletion. */
+  kept: createCrud(books, { prefix: "kept", upsertBy: ["slug"], many: true, softDelete: { field: "deletedAt" } }),
+  hooked: createCrud(books, {
+    prefix: "hooked",
+    upsertBy: ["slug"],
+    many: true,
+    hooks: { beforeCreate: trimmed, beforeUpsert: trimmed },
+  }),
+  shelves: createCrud(shelves, { upsertBy: [["userId", "name"], "code"], many: true, softDelete: { field: "gone" } }),
+  tickets: createCrud(tickets, { allowAnonymous: true, upsertBy: ["number"], many: true }),
+};
+
+export const shelfSql = `
+  create table books (id serial primary key, user_id text not null, slug text not null unique, title text not null check (title <> ''),
+    note text default 'none', pages integer, token uuid, deleted_at timestamptz,
+    created_at timestamptz not null default now(), updated_at timestamptz not null default now());
+  alter table books enable row level security;
+  create policy read on books for select to svc_anonymous, svc_authenticated using (true);
+  create policy add on books for insert to svc_authenticated with check (user_id = (select svc.current_user_id()) and slug not like 'forbidden%');
+  create policy change on books for update to svc_authenticated using (user_id = (select svc.current_user_id()))
+    with check (title <> 'unwanted');
+  create policy remove on books for delete to svc_authenticated using (user_id = (select svc.current_user_id()));
+  create table shelves (id bigint primary key generated always as identity, user_id text not null, name text not null, code text unique,
+    place inet, bought date, price numeric(10, 2), is_full boolean not null default false, gone boolean not null default false,
+    unique (user_id, name));
+  alter table shelves enable row level security;
+  create policy own on shelves to svc_authenticated using (user_id = (select svc.current_user_id()));
+  create table tickets (id serial primary key, number serial unique, title text);
+  alter table tickets enable row level security;
+  create policy anyone on tickets to svc_anonymous, svc_authenticated using (true);
+  grant select, insert, update, delete on books, shelves, tickets to svc_authenticated;
+  grant select, insert, update on tickets, books to svc_anonymous;
+  grant usage on all sequences in schema public to svc_anonymous, svc_authenticated;
+  ${defineApi({ procedures })["~svc"].crud.map(crudFile).join("\n")}`;
