@@ -9,7 +9,7 @@ export const crudOperations = ["list", "get", "create", "update", "remove"] as c
 export type CrudMethod = (typeof crudOperations)[number];
 
 /** With those that have options of their own: `upsertBy` and `many`. */
-export type CrudOperation = CrudMethod | "upsert" | "createMany";
+export type CrudOperation = CrudMethod | "upsert" | "createMany" | "updateMany" | "removeMany";
 
 /** The definition of one `createCrud`, for the code generator and the server. */
 export interface CrudDefinition {
@@ -167,6 +167,9 @@ export interface RealtimeDefinition {
   scoped: RealtimeBuckets | null;
 }
 
+/** Calls a generated function inside the transaction of its hook. */
+export type StatementCall = (values: (string | number | null)[]) => Promise<string | null>;
+
 /** How a generated procedure is answered. */
 export interface CrudStatement {
   /** Name of the function in schema svc_crud. */
@@ -180,5 +183,5 @@ export interface CrudStatement {
   /** The path to the first relation of the input whose resource needs a session. (Default: there is none) */
   closed?(input: unknown): string | undefined;
   /** A hook that computes the input of `values`. The call then needs its own transaction. */
-  before?(input: unknown, context: Context): Promise<unknown>;
+  before?(input: unknown, context: Context, call: StatementCall): Promise<unknown>;
 }

@@ -10,6 +10,7 @@ import { kindOf } from "../kit/v.ts";
 import { writableColumns } from "./crud-definition.ts";
 import { crudValues, idOf, newRows, rowOf } from "./crud-input.ts";
 import type { CrudOptions } from "./crud-types.ts";
+import { dry, eachRow } from "./many-arguments.ts";
 
 /** A hook returned a value that cannot be stored: a bug of the application, for the log. */
 export class HookMistake extends Error {
@@ -104,6 +105,28 @@ export function crudHook(
       const { id, ifUnmodifiedSince } = input as Input;
       const returned = await beforeUpdate(typed(input, "update") as never, call);
       return { ...storable(returned, "update"), id, ifUnmodifiedSince };
+    };
+  }
+  if (operation === "updateMany" && hooks?.beforeUpdate) {
+    const { beforeUpdate } = hooks;
+    return async (input, context, call) => {
+      const [args] = crudValues(crud, operation)(input);
+      const { set } = input as Input;
+      return eachRow(input, await call(dry(args, "{}")), async (id) => {
+        const returned = await beforeUpdate(typed(set, "update") as never, { context, id: typedId({ id }) });
+        const { json } = check((issues) => ({ json: rowOf(writable, storable(returned, "update"), issues, "update") }));
+        return { id, set: json };
+      });
+    };
+  }
+  if (operation === "removeMany" && hooks?.beforeRemove) {
+    const { beforeRemove } = hooks;
+    return async (input, context, call) => {
+      const [args] = crudValues(crud, operation)(input);
+      return eachRow(input, await call(dry(args)), async (id) => {
+        await beforeRemove(typedId({ id }), { context });
+        return { id };
+      });
     };
   }
   if (operation === "remove" && hooks?.beforeRemove) {

@@ -9,6 +9,7 @@ import { check, type Input, own, toObject } from "../kit/input-checks.ts";
 import type { Issue } from "../kit/svc-error.ts";
 import { writableColumns } from "./crud-definition.ts";
 import { listArguments } from "./crud-list.ts";
+import { manyArguments } from "./many-arguments.ts";
 import { relatedArguments } from "./related-arguments.ts";
 import { wireForms } from "./wire-kinds.ts";
 
@@ -39,6 +40,17 @@ export function crudValues(crud: CrudDefinition, operation: CrudOperation): ToVa
       return (input) => check((issues) => upsertArguments(crud, toObject(input, issues), issues));
     case "createMany":
       return (input) => [JSON.stringify(newRows(crud, input).map((row) => withGenerated(crud, row)))];
+    case "updateMany":
+      return (input) =>
+        check((issues) => {
+          const object = toObject(input, issues);
+          const inner: Issue[] = [];
+          const set = rowOf(writable, toObject(own(object, "set"), inner), inner, "update");
+          issues.push(...inner.map(({ path, message }) => ({ path: ["set", ...path], message })));
+          return [manyArguments(crud, object, issues), JSON.stringify(set)];
+        });
+    case "removeMany":
+      return (input) => check((issues) => [manyArguments(crud, toObject(input, issues), issues)]);
     case "update": {
       const canCompare = crud.columns.some(({ property }) => property === "updatedAt");
       return (input) =>

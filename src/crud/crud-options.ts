@@ -158,10 +158,16 @@ export function operationsOf(table: string, options: CrudOptions): CrudOperation
       });
     }
   }
-  if (many) require("many", ["create"]);
-  return [
-    ...methods,
-    ...(upsertBy.length > 0 ? (["upsert"] as const) : []),
-    ...(many ? (["createMany"] as const) : []),
+  const allows = (...needed: CrudMethod[]) => many && needed.every((one) => methods.includes(one));
+  const onMany: CrudOperation[] = [
+    ...(allows("create") ? (["createMany"] as const) : []),
+    ...(allows("update", "list") ? (["updateMany"] as const) : []),
+    ...(allows("remove", "list") ? (["removeMany"] as const) : []),
   ];
+  if (many && onMany.length === 0) {
+    throw new DefinitionError(`createCrud: many of "${table}" is for none of its methods.`, {
+      hint: "It needs create, or list with update or remove. Add them to methods, or leave many out.",
+    });
+  }
+  return [...methods, ...(upsertBy.length > 0 ? (["upsert"] as const) : []), ...onMany];
 }

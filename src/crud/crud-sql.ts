@@ -6,9 +6,19 @@
 import { createHash } from "node:crypto";
 import type { CrudDefinition, CrudOperation } from "../contract/crud.ts";
 import { literal, quote } from "../postgres/schema-names.ts";
-import { creationOfMany, upsertion } from "./crud-many.ts";
+import { creationOfMany, removalOfMany, updateOfMany, upsertion } from "./crud-many.ts";
 import { resourceJson } from "./crud-resource.ts";
-import { byId, findColumn, functionName, isVisible, item, qualified, selectList, toWire } from "./crud-text.ts";
+import {
+  byId,
+  findColumn,
+  functionName,
+  isVisible,
+  item,
+  qualified,
+  selectList,
+  toWire,
+  type Writing,
+} from "./crud-text.ts";
 import { insertion, populate, refuseModified, removal, unmodified, updates } from "./crud-writes.ts";
 
 /** A generated function: its signature, and a fingerprint of the text that made it. */
@@ -35,7 +45,7 @@ export function crudFunctions(crud: CrudDefinition): CrudFunction[] {
 }
 
 function operationFunction(crud: CrudDefinition, operation: CrudOperation, writing: Writing): CrudFunction {
-  const { parameters, body, summary, volatility } = writing;
+  const { parameters, body, summary, volatility, searchPath = byId(crud).searchPath } = writing;
   const name = `svc_crud.${functionName(crud, operation)}`;
   const types = parameters.map((parameter) => parameter.split(" ")[1]).join(", ");
   const delimiter = dollars(body);
@@ -44,7 +54,7 @@ function operationFunction(crud: CrudDefinition, operation: CrudOperation, writi
     "returns json",
     "language plpgsql",
     volatility,
-    `set search_path = ${byId(crud).searchPath}`,
+    `set search_path = ${searchPath}`,
     "set timezone = 'UTC'",
     "set plan_cache_mode = force_generic_plan",
     `as ${delimiter}`,
@@ -114,14 +124,6 @@ function dollars(body: string): string {
 }
 
 const callers = "svc_request, svc_anonymous, svc_authenticated";
-
-export interface Writing {
-  /** `name type`, in order. */
-  parameters: string[];
-  volatility: "stable" | "volatile";
-  body: string;
-  summary: string;
-}
 
 const writers: Record<CrudOperation, (crud: CrudDefinition) => Writing> = {
   list: (crud) => ({
@@ -231,6 +233,8 @@ end`,
 
   upsert: upsertion,
   createMany: creationOfMany,
+  updateMany: updateOfMany,
+  removeMany: removalOfMany,
 };
 
 /** The get of a caller who chooses columns, includes relations, or knows another key than the id. */

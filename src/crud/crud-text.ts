@@ -2,6 +2,17 @@
 import type { ColumnDescription, CrudDefinition, CrudOperation } from "../contract/crud.ts";
 import { quote } from "../postgres/schema-names.ts";
 
+/** A generated function without its frame. */
+export interface Writing {
+  /** `name type`, in order. */
+  parameters: string[];
+  volatility: "stable" | "volatile";
+  body: string;
+  summary: string;
+  /** (Default: what the type of the id needs) */
+  searchPath?: string;
+}
+
 export const findColumn = (crud: CrudDefinition, property: string) =>
   crud.columns.find((column) => column.property === property);
 export const qualified = (crud: Pick<CrudDefinition, "schema" | "table">) =>

@@ -83,10 +83,18 @@ type UpdateOf<T extends PgTable, O> = Flat<
     (CrudRow<T> extends { updatedAt: infer At } ? { ifUnmodifiedSince?: At } : object)
 >;
 
-type MethodsOf<O> =
-  | (O extends { methods: readonly (infer M extends CrudMethod)[] } ? M : CrudMethod)
+type MethodsOf<O> = O extends { methods: readonly (infer M extends CrudMethod)[] } ? M : CrudMethod;
+
+type OperationsOf<O, M = MethodsOf<O>> =
+  | MethodsOf<O>
   | (O extends { upsertBy: readonly [unknown, ...unknown[]] } ? "upsert" : never)
-  | (O extends { many: true } ? "createMany" : never);
+  | (O extends { many: true } ? ManyOf<M> : never);
+
+type ManyOf<M> =
+  | ("create" extends M ? "createMany" : never)
+  | ("list" extends M
+      ? ("update" extends M ? "updateMany" : never) | ("remove" extends M ? "removeMany" : never)
+      : never);
 
 type UpsertKey<O> = O extends { upsertBy: readonly (infer K)[] } ? K : never;
 
@@ -116,8 +124,20 @@ export type CrudProcedures<T extends PgTable, O extends CrudOptions<T> = object>
       { rows: readonly CreateOf<T, O>[] },
       CrudMany<RowOf<T, O>>
     >;
+    updateMany: Crud<
+      `${PrefixOf<T, O>}.updateMany`,
+      "mutation",
+      { filters: FiltersOf<Filterable<T, O>>; set: Partial<CreateOf<T, O>>; max: number },
+      { count: number }
+    >;
+    removeMany: Crud<
+      `${PrefixOf<T, O>}.removeMany`,
+      "mutation",
+      { filters: FiltersOf<Filterable<T, O>>; max: number },
+      { count: number }
+    >;
   },
-  MethodsOf<O>
+  OperationsOf<O>
 >;
 
 /** One of the procedures. Four type parameters keep the compiler's messages short. */
@@ -172,7 +192,7 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   getBy?: readonly (Property<T> | readonly Property<T>[])[];
   /** Unique columns by which `upsert` finds the row that it changes, as in `getBy`. (Default: there is no `upsert`) */
   upsertBy?: readonly (Property<T> | readonly Property<T>[])[];
-  /** Whether there is `createMany`. (Default: false) */
+  /** Whether there are `createMany`, `updateMany` and `removeMany`, as far as `methods` allows. (Default: false) */
   many?: boolean;
   /** Rows per page when the caller does not say. (Default: 20) */
   defaultLimit?: number;
@@ -198,12 +218,12 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   hooks?: {
     /** Runs for each row of `createMany`, too. */
     beforeCreate?(data: CrudCreate<T>, call: CrudHookCall): CrudCreate<T> | Promise<CrudCreate<T>>;
-    /** `id` is the row's. The hook runs before we know whether the row exists and the caller may change it. */
+    /** `id` is the row's; for `updateMany` it runs for each. The hook runs before we know whether the row exists and the caller may change it. */
     beforeUpdate?(
       data: Partial<CrudCreate<T>>,
       call: CrudHookCall & { id: CrudId<T> },
     ): Partial<CrudCreate<T>> | Promise<Partial<CrudCreate<T>>>;
-    /** Throwing prevents the deletion. The result is awaited and ignored. Also runs before the row is looked up. */
+    /** Throwing prevents the deletion. The result is awaited and ignored. Also runs before the row is looked up, and for each row of `removeMany`. */
     beforeRemove?(id: CrudId<T>, call: CrudHookCall): unknown;
     /** Returns the row that `upsert` inserts, whose columns are also its changes to a row that is there. */
     beforeUpsert?(data: CrudCreate<T>, call: CrudHookCall): CrudCreate<T> | Promise<CrudCreate<T>>;

@@ -159,11 +159,12 @@ function callerId(column: ColumnDescription): string {
   return `(select svc.current_user_id())${column.kind === "text" ? "" : `::${column.castType}`}`;
 }
 
-export function updates(crud: CrudDefinition): string[] {
+/** @param given the record of the new values, and `changes` the JSON with their properties */
+export function updates(crud: CrudDefinition, given = "input", changes = "changes"): string[] {
   const updatedAt = findColumn(crud, "updatedAt");
   const assignments = writableColumns(crud).map((column) => {
     const name = quote(column.name);
-    return `    ${name} = case when changes ? ${literal(column.property)} then input.${name} else t.${name} end`;
+    return `    ${name} = case when ${changes} ? ${literal(column.property)} then ${given}.${name} else t.${name} end`;
   });
   if (updatedAt) assignments.push(`    ${quote(updatedAt.name)} = now()`);
   // A table with only an id has nothing to change; the statement still tells whether the row exists.

@@ -35,6 +35,8 @@ const operations: Record<CrudOperation, Pick<CrudStatement, "absent"> & { kind: 
   remove: { kind: "mutation", absent: "not-found" },
   upsert: { kind: "mutation", absent: "not-found" },
   createMany: { kind: "mutation", absent: "not-found" },
+  updateMany: { kind: "mutation", absent: "not-found" },
+  removeMany: { kind: "mutation", absent: "not-found" },
 };
 
 /**
@@ -51,7 +53,8 @@ export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilder
    * get
    * create
    * update
-   * remove` for a table with an `id` and declared policies; with `upsertBy` and `many` also `upsert` and `createMany`.
+   * remove` for a table with an `id` and declared policies; with `upsertBy` also `upsert`, with `many` `createMany`,
+   * `updateMany` and `removeMany`.
    *
    * @throws DefinitionError when the table has no usable `id` or no policy, or an option is invalid
    */
@@ -188,7 +191,7 @@ function toProcedure(crud: CrudDefinition, operation: CrudOperation, options: Cr
       table: crud.schema === "public" ? crud.table : `${crud.schema}.${crud.table}`,
       absent,
       values: crudValues(crud, operation),
-      ...(kind === "query" && { closed: (input) => closedRelation(crud, input) }),
+      ...((kind === "query" || operation.endsWith("Many")) && { closed: (input) => closedRelation(crud, input) }),
       ...(hook && { before: hook }),
     },
     crud,

@@ -9,6 +9,7 @@ import { writableColumns } from "./crud-definition.ts";
 import { maxRows } from "./crud-input.ts";
 import { maxSearch } from "./crud-list.ts";
 import { sortableColumns } from "./crud-resource.ts";
+import { maxChanged } from "./many-arguments.ts";
 import { filterSchema, idSchema, inputSchema, orNull, rowSchema } from "./openapi-columns.ts";
 
 /** A call in JSON Schema. */
@@ -38,6 +39,9 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
     optional,
   });
   const { table } = crud;
+  const exact = crud.allowedFilters.length > 0 ? filters(crud, schemas) : { type: "object", maxProperties: 0 };
+  const max = { type: "integer", minimum: 1, maximum: maxChanged };
+  const counted = { type: "object", properties: { count: { type: "integer" } }, required: ["count"] };
   const made = object(writable, inputSchema, required);
   return {
     list: call(
@@ -79,6 +83,16 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
         required: ["count", "data"],
       },
       `Make several of ${table}, or none`,
+    ),
+    updateMany: call(
+      { type: "object", properties: { filters: exact, set: changes, max }, required: ["filters", "set", "max"] },
+      counted,
+      `Change those of ${table} that match, or none if they are more than max`,
+    ),
+    removeMany: call(
+      { type: "object", properties: { filters: exact, max }, required: ["filters", "max"] },
+      counted,
+      `Remove those of ${table} that match, or none if they are more than max`,
     ),
   };
 }

@@ -95,9 +95,14 @@ export function databaseError(error: unknown, identity: Identity): SvcError {
     state === "42501" && isAnonymous(identity)
       ? { code: "UNAUTHORIZED" }
       : (sqlStates[state] ?? classes[state.slice(0, 2)] ?? { code: "INTERNAL" });
-  const row = failedRow(error);
+  const invalid = pathIn(error, "invalid");
+  if (invalid) {
+    const issues = [{ path: invalid, message: fromDatabase(error)?.message ?? "" }];
+    return new SvcError("VALIDATION_FAILED", undefined, { issues, cause: error });
+  }
+  const path = failedPlace(error);
   return new SvcError(code, message, {
-    ...(row !== undefined && { issues: [{ path: ["rows", row], message: message ?? errorCodes[code].message }] }),
+    ...(path && { issues: [{ path, message: message ?? errorCodes[code].message }] }),
     ...(hint && { hint }),
     ...(code === "UNAVAILABLE" && { retryAfter: 1 }),
     cause: error,
@@ -133,10 +138,16 @@ export function fromDatabase(error: unknown): pg.DatabaseError | undefined {
   return undefined;
 }
 
-/** Which of several rows a generated function could not insert (src/crud/crud-many.ts). */
-export function failedRow(error: unknown): number | undefined {
-  const [, row] = /^svc:row=(\d+)/.exec(fromDatabase(error)?.detail ?? "") ?? [];
-  return row === undefined ? undefined : Number(row);
+/** The part of the input for which a generated function has failed (src/crud/crud-many.ts). */
+export const failedPlace = (error: unknown) => pathIn(error, "at");
+
+/**
+ * A path in the detail of an error of our own functions: `at` a failed part of the input, or `invalid`, whose message is
+ * for the caller.
+ */
+function pathIn(error: unknown, kind: "at" | "invalid"): (string | number)[] | undefined {
+  const [, path] = new RegExp(`^svc:${kind}=(\\[.*\\])$`, "m").exec(fromDatabase(error)?.detail ?? "") ?? [];
+  return path === undefined ? undefined : JSON.parse(path);
 }
 
 /** Deadlock and serialization failure: the same statement may succeed on a retry. */

@@ -33,6 +33,7 @@ export const books = pgTable(
     title: text("title").notNull(),
     note: text("note").default("none"),
     pages: integer("pages"),
+    shelfId: bigint("shelf_id", { mode: "bigint" }).references(() => shelves.id),
     token: uuid("token").$defaultFn(() => crypto.randomUUID()),
     deletedAt: timestamp("deleted_at", { withTimezone: true }),
     createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
@@ -63,9 +64,11 @@ export const tickets = pgTable(
   () => openRls({ read: "anyone", write: "anyone" }),
 );
 
-const createCrud = createCrudFactory(createSvcProcedureBuilders());
+const schema = { books, shelves, tickets };
+const createCrud = createCrudFactory(createSvcProcedureBuilders<typeof schema>(), schema);
 
-/** The hooks of `hooked` refuse this title. */
+/** The hooks of `hooked` refuse to remove the row with this id, and this title. */
+export const kept = 3;
 export const refused = "nobody";
 const trimmed = <T extends { title?: string }>(data: T): T => {
   if (data.title === refused) throw new SvcError("FORBIDDEN", "Nobody may have this title.");
@@ -73,22 +76,48 @@ const trimmed = <T extends { title?: string }>(data: T): T => {
 };
 
 export const procedures = {
-  books: createCrud(books, { allowAnonymous: true, upsertBy: ["slug"], many: true, columns: { omit: ["deletedAt"] } }),
+  books: createCrud(books, {
+    allowAnonymous: true,
+    upsertBy: ["slug"],
+    many: true,
+    columns: { omit: ["deletedAt"] },
+    allowedFilters: ["slug", "title", "pages"],
+    include: ["shelves"],
+  }),
   /** With soft deletion. */
-  kept: createCrud(books, { prefix: "kept", upsertBy: ["slug"], many: true, softDelete: { field: "deletedAt" } }),
+  kept: createCrud(books, {
+    prefix: "kept",
+    upsertBy: ["slug"],
+    many: true,
+    allowedFilters: ["slug"],
+    softDelete: { field: "deletedAt" },
+  }),
   hooked: createCrud(books, {
     prefix: "hooked",
     upsertBy: ["slug"],
     many: true,
-    hooks: { beforeCreate: trimmed, beforeUpsert: trimmed },
+    allowedFilters: ["slug", "title"],
+    hooks: {
+      beforeCreate: trimmed,
+      beforeUpsert: trimmed,
+      beforeUpdate: (data, { id }) => ({ ...trimmed(data), note: `changed ${id}` }),
+      beforeRemove(id) {
+        if (id === kept) throw new SvcError("FORBIDDEN", "This row must stay.");
+      },
+    },
   }),
-  shelves: createCrud(shelves, { upsertBy: [["userId", "name"], "code"], many: true, softDelete: { field: "gone" } }),
+  shelves: createCrud(shelves, {
+    upsertBy: [["userId", "name"], "code"],
+    many: true,
+    allowedFilters: ["name"],
+    softDelete: { field: "gone" },
+  }),
   tickets: createCrud(tickets, { allowAnonymous: true, upsertBy: ["number"], many: true }),
 };
 
 export const shelfSql = `
   create table books (id serial primary key, user_id text not null, slug text not null unique, title text not null check (title <> ''),
-    note text default 'none', pages integer, token uuid, deleted_at timestamptz,
+    note text default 'none', pages integer, shelf_id bigint, token uuid, deleted_at timestamptz,
     created_at timestamptz not null default now(), updated_at timestamptz not null default now());
   alter table books enable row level security;
   create policy read on books for select to svc_anonymous, svc_authenticated using (true);
@@ -104,6 +133,7 @@ export const shelfSql = `
   create table tickets (id serial primary key, number serial unique, title text);
   alter table tickets enable row level security;
   create policy anyone on tickets to svc_anonymous, svc_authenticated using (true);
+  alter table books add foreign key (shelf_id) references shelves on delete set null;
   grant select, insert, update, delete on books, shelves, tickets to svc_authenticated;
   grant select, insert, update on tickets, books to svc_anonymous;
   grant usage on all sequences in schema public to svc_anonymous, svc_authenticated;

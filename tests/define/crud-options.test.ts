@@ -142,10 +142,10 @@ const mistakes: [what: string, define: () => unknown, message: string, hint?: st
       "Write beforeUpsert: (row) => row with what both do.",
   ],
   [
-    "many rows where one cannot be created",
+    "many rows where not even one can be changed",
     make({ many: true, methods: ["list", "get"] }),
-    'createCrud: many of "things" needs methods with create.',
-    "Add what is missing to methods, or leave many out.",
+    'createCrud: many of "things" is for none of its methods.',
+    "It needs create, or list with update or remove. Add them to methods, or leave many out.",
   ],
   [
     "a team that the memberships do not know",

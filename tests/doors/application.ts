@@ -40,6 +40,8 @@ const labelled = createCrudFactory(procedure)(labels, {
   prefix: "labelled",
   allowAnonymous: true,
   upsertBy: ["label"],
+  many: true,
+  allowedFilters: ["label"],
 });
 
 const rows = query

@@ -144,6 +144,14 @@ export function pageWrites({ running, sql }: World): WritingDoor[] {
     const args = { by: "label", row: { label: row?.label, title: "changed" } };
     return isGiven(await running.mutate(user, "labelled.upsert", args));
   };
+  /** The row by a column of its own; nothing is refused, but the row is not counted. */
+  const many =
+    (name: string, args: object) =>
+    async ({ user }: Caller, id: string) => {
+      const [row] = await sql.all<{ label: string }>("select label from pages where id = $1", [id]);
+      const answer = await running.mutate(user, name, { ...args, filters: { label: row?.label }, max: 1 });
+      return isGiven(answer) && answer.body.json.count === 1;
+    };
   const updates = {
     table: "pages",
     may: "with u as (update pages set title = title returning id) select id::text from u",
@@ -152,6 +160,12 @@ export function pageWrites({ running, sql }: World): WritingDoor[] {
   return [
     { name: "pages.update", ...updates, write: mutate("pages.update", { title: "changed" }) },
     { name: "labelled.upsert", ...updates, write: upsert },
+    {
+      name: "labelled.updateMany",
+      ...updates,
+      write: many("labelled.updateMany", { set: { title: "changed" } }),
+    },
+    { name: "labelled.removeMany", ...removals, write: many("labelled.removeMany", {}) },
     { name: "pages.remove", ...removals, write: mutate("pages.remove", {}) },
     { name: "pages.update in a batch", ...updates, write: batch },
     {

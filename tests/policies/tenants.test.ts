@@ -112,10 +112,12 @@ beforeAll(async () => {
   callers.push({ who: "signed out", id: null, user: { ...first, token: other.sessionToken } });
 });
 
+type Many = "createMany" | "updateMany" | "removeMany";
+
 interface Call {
   caller: Caller;
   resource: CrudDefinition;
-  operation: "list" | "get" | "create" | "update" | "remove" | "createMany";
+  operation: "list" | "get" | "create" | "update" | "remove" | Many;
   args: Row;
 }
 /** A list that can be continued: the next call, and the last row of the previous page. */
@@ -145,7 +147,7 @@ function randomCall(): Call {
   const caller = random() < 0.8 ? pick(callers.slice(0, 6)) : pick(callers.slice(6));
   const resource = pick(resources);
   const { table, columns } = resource;
-  const many = resource.methods.includes("createMany") ? (["createMany"] as const) : [];
+  const many: Many[] = resource.methods.includes("createMany") ? ["createMany", "updateMany", "removeMany"] : [];
   const operation = pick([
     "list",
     "list",
@@ -174,6 +176,19 @@ function randomCall(): Call {
   if (operation === "createMany") {
     const rows = Array.from({ length: below(4) }, () => randomRow(resource, caller));
     return { caller, resource, operation, args: { rows } };
+  }
+  if (operation === "updateMany" || operation === "removeMany") {
+    const text = textOf[table] ?? "";
+    const value = String(pick(own.length > 0 && random() < 0.5 ? own : rowsOf(table))[text]);
+    const filters = pick<Row>([
+      { [text]: value },
+      { [text]: { op: "like", value: `${value.slice(0, 8)}%` } },
+      { nonsense: 1 },
+    ]);
+    const made = randomRow(resource, caller);
+    const set = { [text]: made[text], ...(table === "boards" && { teamId: made.teamId }) };
+    const max = pick([1, 3, 10_000]);
+    return { caller, resource, operation, args: { filters, max, ...(operation === "updateMany" && { set }) } };
   }
   Object.assign(args, randomRow(resource, caller));
   if (operation === "update") args.ifUnmodifiedSince = pick([undefined, undefined, past, "2199-01-01T00:00:00Z"]);
@@ -219,6 +234,27 @@ function expected({ caller: { id }, resource, operation, args }: Call, walk: Wal
     if (refused) return refused;
     const change = (answered: Row) => rowsOf(table).push(...(answered.data as Row[]));
     return { status: 200, json: { count: rows.length, data: each.map(({ json }) => json) }, change };
+  }
+  if (operation === "updateMany" || operation === "removeMany") {
+    const { filters, max, set } = args as { filters: Row; max: number; set: Row };
+    const changed = found(resource, id, { filters }).filter((row) => owns(table, row, id));
+    if ("nonsense" in filters) return { status: 400 };
+    if (set?.teamId && changed.length > 0 && !teamsOf(id).includes(set.teamId)) return { status: 403 };
+    if (changed.length > max) return { status: 400 };
+    const each = changed.map((row) =>
+      operation === "updateMany"
+        ? () => Object.assign(row, set)
+        : expected({ caller: { id } as Caller, resource, operation: "remove", args: row }, undefined).change,
+    );
+    const change = async () => {
+      for (const one of each) await one?.({});
+      if (operation !== "updateMany" || changed.length === 0 || !("updatedAt" in (changed[0] as Row))) return;
+      // Sets the time of the call, which the model does not know, to a known one.
+      const ids = changed.map((row) => row.id);
+      await db.sql(`update ${table} set updated_at = $2 where id = any ($1)`, [ids, at(4)]);
+      for (const row of changed) row.updatedAt = at(4);
+    };
+    return { status: 200, json: { count: changed.length }, change };
   }
   const { id: rowId, teamId, priority, [textOf[table] ?? ""]: text } = args;
   const values = JSON.parse(JSON.stringify({ teamId, priority, [textOf[table] ?? ""]: text }));

@@ -54,6 +54,13 @@ describe("generated CRUD", () => {
     type CreateMany = TypesOf<typeof labelled.createMany>;
     expectTypeOf<CreateMany["input"]>().toEqualTypeOf<{ rows: readonly Create[] }>();
     expectTypeOf<CreateMany["output"]["data"]>().toEqualTypeOf<Note[]>();
+    const filtered = createCrud(schema.notes, { many: true, allowedFilters: ["done"], methods: ["list", "remove"] });
+    type RemoveMany = TypesOf<typeof filtered.removeMany>;
+    expectTypeOf<keyof RemoveMany["input"]["filters"]>().toEqualTypeOf<"done" | "OR" | "AND">();
+    expectTypeOf<RemoveMany["output"]>().toEqualTypeOf<{ count: number }>();
+    expectTypeOf<TypesOf<typeof labelled.updateMany>["input"]["set"]>().toEqualTypeOf<Partial<Create>>();
+    expectTypeOf(filtered).not.toHaveProperty("updateMany");
+    expectTypeOf(filtered).not.toHaveProperty("createMany");
     expectTypeOf(notes).not.toHaveProperty("upsert");
     expectTypeOf(notes).not.toHaveProperty("createMany");
     expectTypeOf(createCrud(schema.notes, { many: false })).not.toHaveProperty("createMany");
