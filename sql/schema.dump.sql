@@ -2062,6 +2062,55 @@ $function$
 execute: svc_authenticated, svc_system
 comment: Adds chunks to the sections of a document of the caller.
 
+-- function svc.aggregate_rows(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.aggregate_rows(resource jsonb, args jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+AS $function$
+declare
+  known constant jsonb := (resource #> '{aggregate,groups}') || (resource #> '{aggregate,measures}');
+  page_size constant integer := (args -> 'limit')::integer;
+  chosen text;
+  shown text;
+  keys text;
+  sorted text;
+  found json;
+  total bigint;
+begin
+  begin
+    perform now() at time zone (args ->> 'timeZone');
+  exception when invalid_parameter_value then
+    raise exception 'must be the name of a time zone; "%" is none', args ->> 'timeZone'
+      using errcode = '22023', detail = 'svc:invalid=["timeZone"]';
+  end;
+
+  select string_agg(format('%s as c%s', known -> a.name ->> 'sql', a.number), ', ' order by a.number),
+         string_agg(format(case when (known -> a.name -> 'text')::boolean then 'g.c%s::text as %I' else 'g.c%s as %I' end,
+           a.number, a.name), ', ' order by a.number),
+         string_agg(a.number::text, ', ' order by a.number) filter (where a.number <= jsonb_array_length(args -> 'groupBy')),
+         string_agg(format('%s %s nulls last', a.number, case when a.name = args ->> 'orderBy' then args ->> 'orderDir' else 'asc' end),
+           ', ' order by a.name is distinct from args ->> 'orderBy', a.number)
+           filter (where a.name = args ->> 'orderBy' or a.number <= jsonb_array_length(args -> 'groupBy'))
+    into chosen, shown, keys, sorted
+    from jsonb_array_elements_text((args -> 'groupBy') || (args -> 'measures')) with ordinality as a (name, number);
+
+  execute format(
+    'select coalesce(json_agg(item.it) filter (where item.n <= %1$s), ''[]''), count(*)
+       from (
+         select (select row_to_json(one.*) from (select %2$s) as one) as it, row_number() over () as n
+           from (select %3$s from %4$s as t where %5$s%6$s%7$s%8$s limit %1$s + 1) as g
+       ) as item',
+    page_size, shown, chosen, resource ->> 'table', coalesce(resource ->> 'visible', 'true'),
+    svc_hidden.exact_filter(resource, args -> 'filters'), ' group by ' || keys, ' order by ' || sorted)
+    into found, total using args ->> 'timeZone';
+  return json_build_object('data', found, 'hasMore', total > page_size);
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Groups of rows with their measures: {data, hasMore}. Called by generated aggregate functions.
+
 -- function svc.cancel_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.cancel_job(job_id bigint)
  RETURNS boolean

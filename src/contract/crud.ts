@@ -8,8 +8,8 @@ export const crudOperations = ["list", "get", "create", "update", "remove"] as c
 /** What the option `methods` chooses from. */
 export type CrudMethod = (typeof crudOperations)[number];
 
-/** With those that have options of their own: `upsertBy` and `many`. */
-export type CrudOperation = CrudMethod | "upsert" | "createMany" | "updateMany" | "removeMany";
+/** With those that have options of their own: `upsertBy`, `many` and `aggregate`. */
+export type CrudOperation = CrudMethod | "upsert" | "createMany" | "updateMany" | "removeMany" | "aggregate";
 
 /** The definition of one `createCrud`, for the code generator and the server. */
 export interface CrudDefinition {
@@ -40,10 +40,20 @@ export interface CrudDefinition {
   getBy: readonly (readonly string[])[];
   /** Unique constraints by which `upsert` finds the row that it changes, each as its properties. */
   upsertBy: readonly (readonly string[])[];
+  /** What `aggregate` may group by and measure, by name; null: it does not exist. */
+  aggregate: { groups: Record<string, AggregatePart>; measures: Record<string, AggregatePart> } | null;
   /** The table's declaration, and what its `include` names; src/crud/relations.ts makes relations of it. */
   source: RelationSource;
   /** By name: what `include` and `filters` may follow. Filled by defineApi, which knows all resources. */
   relations: Map<string, CrudRelation>;
+}
+
+/** A group or measure of `aggregate`. */
+export interface AggregatePart {
+  /** Over the alias t; $1 is the time zone. */
+  sql: string;
+  /** Whether its numbers are wider than JSON's, so that they travel as text. */
+  text: boolean;
 }
 
 /** What `include` of createCrud takes: a relation's name, or a name and the join table that leads to other rows. */

@@ -7,6 +7,7 @@
 import type { ColumnDescription, CrudDefinition, CrudOperation, CrudStatement } from "../contract/crud.ts";
 import { check, type Input, own, toObject } from "../kit/input-checks.ts";
 import type { Issue } from "../kit/svc-error.ts";
+import { aggregateArguments } from "./aggregate.ts";
 import { writableColumns } from "./crud-definition.ts";
 import { listArguments } from "./crud-list.ts";
 import { manyArguments } from "./many-arguments.ts";
@@ -40,6 +41,8 @@ export function crudValues(crud: CrudDefinition, operation: CrudOperation): ToVa
       return (input) => check((issues) => upsertArguments(crud, toObject(input, issues), issues));
     case "createMany":
       return (input) => [JSON.stringify(newRows(crud, input).map((row) => withGenerated(crud, row)))];
+    case "aggregate":
+      return (input) => [JSON.stringify(aggregateArguments(crud, input))];
     case "updateMany":
       return (input) =>
         check((issues) => {

@@ -46,6 +46,10 @@ const optionsSchema = z
     getBy: keys,
     upsertBy: keys,
     many: boolean(),
+    aggregate: z.strictObject({
+      groupBy: columnNames.optional(),
+      measures: z.array(z.string(must("a measure")), must("a list of measures")).readonly(),
+    }) as never,
     defaultLimit: integer(1, 10_000),
     maxLimit: integer(1, 10_000),
     softDelete: z.strictObject({ field: columnName }),
@@ -169,5 +173,11 @@ export function operationsOf(table: string, options: CrudOptions): CrudOperation
       hint: "It needs create, or list with update or remove. Add them to methods, or leave many out.",
     });
   }
-  return [...methods, ...(upsertBy.length > 0 ? (["upsert"] as const) : []), ...onMany];
+  if (options.aggregate) require("aggregate", ["list"]);
+  return [
+    ...methods,
+    ...(options.aggregate ? (["aggregate"] as const) : []),
+    ...(upsertBy.length > 0 ? (["upsert"] as const) : []),
+    ...onMany,
+  ];
 }

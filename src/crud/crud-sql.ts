@@ -235,6 +235,17 @@ end`,
   createMany: creationOfMany,
   updateMany: updateOfMany,
   removeMany: removalOfMany,
+
+  aggregate: (crud) => ({
+    parameters: ["args jsonb"],
+    volatility: "stable",
+    summary:
+      `Measures of the rows of ${crud.table} that the caller may see, by groups: {data, hasMore}. ` +
+      "Takes {groupBy, measures, filters, orderBy, orderDir, limit, timeZone}.",
+    body: `begin
+  return svc.aggregate_rows(svc_crud.${crud.prefix}_resource(), args);
+end`,
+  }),
 };
 
 /** The get of a caller who chooses columns, includes relations, or knows another key than the id. */

@@ -88,6 +88,7 @@ type MethodsOf<O> = O extends { methods: readonly (infer M extends CrudMethod)[]
 type OperationsOf<O, M = MethodsOf<O>> =
   | MethodsOf<O>
   | (O extends { upsertBy: readonly [unknown, ...unknown[]] } ? "upsert" : never)
+  | (O extends { aggregate: object } ? "aggregate" : never)
   | (O extends { many: true } ? ManyOf<M> : never);
 
 type ManyOf<M> =
@@ -97,6 +98,35 @@ type ManyOf<M> =
       : never);
 
 type UpsertKey<O> = O extends { upsertBy: readonly (infer K)[] } ? K : never;
+
+/** A date or timestamp is grouped by a unit of time, such as `createdAt:day`. */
+type GroupOf<T extends PgTable, O> = O extends { aggregate: { groupBy: readonly (infer K extends Property<T>)[] } }
+  ? K extends K
+    ? T["_"]["columns"][K] extends { _: { columnType: `PgTimestamp${string}` | `PgDate${string}` } }
+      ? `${K}:${"hour" | "day" | "week" | "month" | "year"}`
+      : K
+    : never
+  : never;
+type MeasureOf<O> = O extends { aggregate: { measures: readonly (infer M extends string)[] } } ? M : never;
+
+interface AggregateArguments<Group extends string, Measure extends string, Conditions> {
+  groupBy?: readonly Group[];
+  measures: readonly Measure[];
+  filters?: FiltersOf<Conditions>;
+  /** One of `groupBy` or `measures`. (Default: the groups, ascending) */
+  orderBy?: { [K in Group | Measure]?: "asc" | "desc" };
+  /** Clamped to 1 and 1,000. (Default: 100) */
+  limit?: number;
+  /** In which days begin, such as Europe/Berlin. (Default: UTC) */
+  timeZone?: string;
+}
+
+/** Groups with what was asked of them. Wide numbers, dates and times are texts. */
+export interface CrudGroups<Group extends string, Measure extends string> {
+  data: ({ [K in Group | Exclude<Measure, "count">]?: string | number | boolean | null } & { count?: number })[];
+  /** Whether the limit has left out groups. */
+  hasMore: boolean;
+}
 
 /** The result of an operation on many rows that returns them, in the order of the arguments. */
 export interface CrudMany<Row> {
@@ -123,6 +153,12 @@ export type CrudProcedures<T extends PgTable, O extends CrudOptions<T> = object>
       "mutation",
       { rows: readonly CreateOf<T, O>[] },
       CrudMany<RowOf<T, O>>
+    >;
+    aggregate: Crud<
+      `${PrefixOf<T, O>}.aggregate`,
+      "query",
+      AggregateArguments<GroupOf<T, O>, MeasureOf<O>, Filterable<T, O>>,
+      CrudGroups<GroupOf<T, O>, MeasureOf<O>>
     >;
     updateMany: Crud<
       `${PrefixOf<T, O>}.updateMany`,
@@ -194,6 +230,11 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   upsertBy?: readonly (Property<T> | readonly Property<T>[])[];
   /** Whether there are `createMany`, `updateMany` and `removeMany`, as far as `methods` allows. (Default: false) */
   many?: boolean;
+  /** The columns by which `aggregate` may group, and what it may measure. (Default: there is no `aggregate`) */
+  aggregate?: {
+    groupBy?: readonly Property<T>[];
+    measures: readonly ("count" | `${"sum" | "avg" | "min" | "max"}:${Property<T>}`)[];
+  };
   /** Rows per page when the caller does not say. (Default: 20) */
   defaultLimit?: number;
   /** The most rows per page that a caller gets. (Default: 100) */

@@ -16,6 +16,7 @@ import type { Schema } from "../contract/database.ts";
 import { definedAt } from "../contract/defined-at.ts";
 import type { ProcedureBuilders, ProcedureDefinition } from "../contract/procedure.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { describeAggregate } from "./aggregate.ts";
 import { describeColumns } from "./columns.ts";
 import { crudHook } from "./crud-hooks.ts";
 import { crudValues } from "./crud-input.ts";
@@ -37,6 +38,7 @@ const operations: Record<CrudOperation, Pick<CrudStatement, "absent"> & { kind: 
   createMany: { kind: "mutation", absent: "not-found" },
   updateMany: { kind: "mutation", absent: "not-found" },
   removeMany: { kind: "mutation", absent: "not-found" },
+  aggregate: { kind: "query", absent: "null" },
 };
 
 /**
@@ -117,6 +119,7 @@ function describeCrud(table: PgTable, options: CrudOptions, application: Schema 
     anonymous: options.allowAnonymous ?? false,
     getBy: describeKeys(table, columns, "getBy", options.getBy ?? []),
     upsertBy: describeKeys(table, columns, "upsertBy", options.upsertBy ?? []),
+    aggregate: describeAggregate(name, columns, visible, options.aggregate),
     source: { table, schema: application, include: options.include ?? [] },
     relations: new Map(),
   };

@@ -27,7 +27,7 @@ export async function locateInvalidColumns(
   values: () => (string | number | null)[],
   error: unknown,
 ): Promise<unknown> {
-  if (!crud || name.endsWith(".list") || !isOfValues(sqlState(error))) return error;
+  if (!crud || name.endsWith(".list") || name.endsWith(".aggregate") || !isOfValues(sqlState(error))) return error;
   const failed = failedPlace(error);
   const row = rowOf(name, values(), Number(failed?.[1] ?? 0));
   const place = failed ?? (name.endsWith(".upsert") ? ["row"] : name.endsWith(".updateMany") ? ["set"] : []);

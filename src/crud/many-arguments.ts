@@ -1,5 +1,5 @@
 /**
- * Checks the arguments of `updateMany` and `removeMany`. What a list would ignore in `filters` is an error here, for
+ * Checks the arguments of `updateMany` and `removeMany`, and the filters of `aggregate`. What a list would ignore in `filters` is an error here, for
  * less conditions match more rows.
  * Next hop: `sql/crud/exact_filter.sql` for what only SQL knows about filters.
  */
@@ -20,18 +20,23 @@ export function manyArguments(crud: CrudDefinition, object: Input, issues: Issue
   if (hooked in object) return JSON.stringify({ rows: object[hooked as never] });
   const filters = own(object, "filters");
   const max = own(object, "max");
-  if (!isPlain(filters)) {
-    issues.push({ path: ["filters"], message: "must be an object; {} means all rows" });
-  } else {
-    checkFollowed(crud, filters, issues);
-    if (sizeOf(toFilterJson(filters, crud) ?? {}) !== sizeOf(filters)) {
-      issues.push({ path: ["filters"], message: "must not hold empty conditions, or values that JSON cannot hold" });
-    }
-  }
+  checkExact(crud, filters, issues);
   if (!Number.isInteger(max) || (max as number) < 1 || (max as number) > maxChanged) {
     issues.push({ path: ["max"], message: `must be a whole number from 1 to ${maxChanged}` });
   }
   return JSON.stringify({ filters: toFilterJson(filters, crud) ?? {}, max });
+}
+
+/** Refuses filters of which a part would be left out. */
+export function checkExact(crud: CrudDefinition, filters: unknown, issues: Issue[]): void {
+  if (!isPlain(filters)) {
+    issues.push({ path: ["filters"], message: "must be an object; {} means all rows" });
+    return;
+  }
+  checkFollowed(crud, filters, issues);
+  if (sizeOf(toFilterJson(filters, crud) ?? {}) !== sizeOf(filters)) {
+    issues.push({ path: ["filters"], message: "must not hold empty conditions, or values that JSON cannot hold" });
+  }
 }
 
 /** The number of values, to notice that toFilterJson has left one out. */

@@ -5,6 +5,7 @@
 import type { ColumnDescription, CrudDefinition, CrudOperation } from "../contract/crud.ts";
 import type { JsonSchema } from "../kit/json-schema.ts";
 import type { Schemas } from "../kit/schemas.ts";
+import { aggregateLimits } from "./aggregate.ts";
 import { writableColumns } from "./crud-definition.ts";
 import { maxRows } from "./crud-input.ts";
 import { maxSearch } from "./crud-list.ts";
@@ -83,6 +84,26 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
         required: ["count", "data"],
       },
       `Make several of ${table}, or none`,
+    ),
+    aggregate: call(
+      {
+        type: "object",
+        properties: {
+          groupBy: { type: "array", items: { enum: Object.keys(crud.aggregate?.groups ?? {}) } },
+          measures: { type: "array", minItems: 1, items: { enum: Object.keys(crud.aggregate?.measures ?? {}) } },
+          filters: exact,
+          orderBy: { type: "object", maxProperties: 1, additionalProperties: { enum: ["asc", "desc"] } },
+          limit: { type: "integer", minimum: 1, maximum: aggregateLimits.max, default: aggregateLimits.default },
+          timeZone: { type: "string", default: "UTC" },
+        },
+        required: ["measures"],
+      },
+      {
+        type: "object",
+        properties: { data: { type: "array", items: { type: "object" } }, hasMore: { type: "boolean" } },
+        required: ["data", "hasMore"],
+      },
+      `Measures of ${table}, as far as the caller may see them, by groups`,
     ),
     updateMany: call(
       { type: "object", properties: { filters: exact, set: changes, max }, required: ["filters", "set", "max"] },

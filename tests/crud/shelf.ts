@@ -3,6 +3,7 @@ import {
   bigint,
   boolean,
   date,
+  doublePrecision,
   inet,
   integer,
   numeric,
@@ -64,7 +65,28 @@ export const tickets = pgTable(
   () => openRls({ read: "anyone", write: "anyone" }),
 );
 
-const schema = { books, shelves, tickets };
+/** Rows to measure, of every kind that has measures. Only their owner sees them. */
+export const sales = pgTable(
+  "sales",
+  {
+    id: serial("id").primaryKey(),
+    userId: text("user_id").notNull(),
+    status: text("status"),
+    isPaid: boolean("is_paid").notNull(),
+    amount: numeric("amount", { precision: 10, scale: 2 }),
+    pieces: integer("pieces"),
+    total: bigint("total", { mode: "bigint" }),
+    weight: doublePrecision("weight"),
+    soldAt: timestamp("sold_at", { withTimezone: true }),
+    seenAt: timestamp("seen_at"),
+    day: date("day"),
+    secret: text("secret"),
+    gone: boolean("gone").notNull().default(false),
+  },
+  (t) => ownerRls(t.userId),
+);
+
+const schema = { books, shelves, tickets, sales };
 const createCrud = createCrudFactory(createSvcProcedureBuilders<typeof schema>(), schema);
 
 /** The hooks of `hooked` refuse to remove the row with this id, and this title. */
@@ -112,6 +134,19 @@ export const procedures = {
     allowedFilters: ["name"],
     softDelete: { field: "gone" },
   }),
+  sales: createCrud(sales, {
+    columns: { omit: ["secret"] },
+    allowedFilters: ["status", "isPaid", "pieces"],
+    softDelete: { field: "gone" },
+    aggregate: {
+      groupBy: ["status", "isPaid", "pieces", "total", "soldAt", "seenAt", "day"],
+      // biome-ignore format: a table
+      measures: [
+        "count", "sum:amount", "avg:amount", "min:amount", "max:amount", "sum:pieces", "avg:pieces", "min:pieces",
+        "max:total", "sum:total", "sum:weight", "avg:weight", "min:soldAt", "max:seenAt", "min:day",
+      ],
+    },
+  }),
   tickets: createCrud(tickets, { allowAnonymous: true, upsertBy: ["number"], many: true }),
 };
 
@@ -130,6 +165,12 @@ export const shelfSql = `
     unique (user_id, name));
   alter table shelves enable row level security;
   create policy own on shelves to svc_authenticated using (user_id = (select svc.current_user_id()));
+  create table sales (id serial primary key, user_id text not null, status text, is_paid boolean not null, amount numeric(10, 2),
+    pieces integer, total bigint, weight double precision, sold_at timestamptz, seen_at timestamp, day date, secret text,
+    gone boolean not null default false);
+  alter table sales enable row level security;
+  create policy own on sales to svc_authenticated using (user_id = (select svc.current_user_id()));
+  grant select on sales to svc_authenticated;
   create table tickets (id serial primary key, number serial unique, title text);
   alter table tickets enable row level security;
   create policy anyone on tickets to svc_anonymous, svc_authenticated using (true);

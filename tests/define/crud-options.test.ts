@@ -41,7 +41,7 @@ const mistakes: [what: string, define: () => unknown, message: string, hint?: st
     "an unknown option",
     make({ serachFields: ["title"] }),
     'createCrud of "things": "serachFields" is not a known key. ' +
-      'Did you mean "searchFields"? Known here: allowAnonymous, prefix, searchFields, allowedFilters, include, getBy, upsertBy, many, defaultLimit, ' +
+      'Did you mean "searchFields"? Known here: allowAnonymous, prefix, searchFields, allowedFilters, include, getBy, upsertBy, many, aggregate, defaultLimit, ' +
       "maxLimit, softDelete, count, columns, methods, graphql, realtime, hooks",
   ],
   [
@@ -146,6 +146,48 @@ const mistakes: [what: string, define: () => unknown, message: string, hint?: st
     make({ many: true, methods: ["list", "get"] }),
     'createCrud: many of "things" is for none of its methods.',
     "It needs create, or list with update or remove. Add them to methods, or leave many out.",
+  ],
+  [
+    "an aggregate of a column that does not exist",
+    make({ aggregate: { measures: ["sum:price"] } }),
+    'createCrud: aggregate.measures of "things" names "sum:price", but callers see no column "price".',
+    "The columns are id, title, tags, data, gone, bornAt.",
+  ],
+  [
+    "an aggregate of a column that callers do not see",
+    make({ columns: { omit: ["bornAt"] }, aggregate: { groupBy: ["bornAt"], measures: ["count"] } }),
+    'createCrud: aggregate.groupBy of "things" names "bornAt", but callers see no column "bornAt".',
+    "The columns are id, title, tags, data, gone.",
+  ],
+  [
+    "a sum of what is no number",
+    make({ aggregate: { measures: ["sum:bornAt"] } }),
+    'createCrud: aggregate.measures of "things" names "sum:bornAt", but "bornAt" is no number.',
+    "Name a column that is one, or leave it out.",
+  ],
+  [
+    "a measure that does not exist",
+    make({ aggregate: { measures: ["median:id"] } }),
+    'createCrud: aggregate.measures of "things" names "median:id".',
+    "Write count, or sum, avg, min or max with a column: sum:amount.",
+  ],
+  [
+    "an aggregate without a measure",
+    make({ aggregate: { measures: [] } }),
+    'createCrud: aggregate.measures of "things" is empty.',
+    'Name at least one, such as "count".',
+  ],
+  [
+    "groups of values that are no key",
+    make({ aggregate: { groupBy: ["data"], measures: ["count"] } }),
+    'createCrud: aggregate.groupBy of "things" names "data", whose values form no groups.',
+    "Name numbers, texts, enums, uuids or times.",
+  ],
+  [
+    "an aggregate of rows that cannot be listed",
+    make({ methods: ["get"], aggregate: { measures: ["count"] } }),
+    'createCrud: aggregate of "things" needs methods with list.',
+    "Add what is missing to methods, or leave aggregate out.",
   ],
   [
     "a team that the memberships do not know",

@@ -23,6 +23,7 @@ const pages = createCrudFactory(procedure)(schema.pages, {
   allowedFilters: ["userId", "corpus", "visibility"],
   defaultLimit: 100,
   many: true,
+  aggregate: { groupBy: ["corpus"], measures: ["count"] },
 });
 
 /** The same table, with a column by which rows are upserted. */

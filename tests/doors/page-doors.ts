@@ -59,6 +59,21 @@ export function pageDoors({ running, sql }: World): Door[] {
       },
     },
     {
+      name: "pages.aggregate, its counts by corpus",
+      functions: ["aggregate_rows"],
+      rows: "select corpus || ' ' || count(*) as id from pages where visibility = $2 and $1 <> '' and user_id = coalesce($3, user_id) group by corpus",
+      async read({ user }, { visibility, owner }) {
+        const filters = { visibility, ...(owner !== null && { userId: owner }) };
+        const answer = await running.query(user, "pages.aggregate", {
+          groupBy: ["corpus"],
+          measures: ["count"],
+          filters,
+        });
+        if (!isGiven(answer)) return [];
+        return answer.body.json.data.map((one: { corpus: string; count: number }) => `${one.corpus} ${one.count}`);
+      },
+    },
+    {
       name: "pages.get",
       rows: all,
       async read({ user }) {

@@ -16,12 +16,13 @@ const runs = Math.min(Number(process.env.FUZZ_RUNS ?? 1500), 20_000);
 const seed = Number(process.env.FUZZ_SEED ?? 20260101);
 
 const createCrud = createCrudFactory(procedure);
+const counts = { measures: ["count"] } as const;
 // The fixture's private tables have neither filters nor search; a count could disclose hidden rows by both.
 // biome-ignore format: a table
 const wide = {
-  wideNotes: createCrud(schema.notes, { prefix: "wide_notes", many: true, searchFields: ["title"], allowedFilters: ["title", "done", "priority", "userId", "createdAt"] }),
-  wideFlags: createCrud(schema.flags, { prefix: "wide_flags", many: true, searchFields: ["label"], allowedFilters: ["label", "gone", "userId"], softDelete: { field: "gone" } }),
-  wideBoards: createCrud(schema.boards, { prefix: "wide_boards", many: true, searchFields: ["name"], allowedFilters: ["name", "teamId"] }),
+  wideNotes: createCrud(schema.notes, { prefix: "wide_notes", many: true, aggregate: counts, searchFields: ["title"], allowedFilters: ["title", "done", "priority", "userId", "createdAt"] }),
+  wideFlags: createCrud(schema.flags, { prefix: "wide_flags", many: true, aggregate: counts, searchFields: ["label"], allowedFilters: ["label", "gone", "userId"], softDelete: { field: "gone" } }),
+  wideBoards: createCrud(schema.boards, { prefix: "wide_boards", many: true, aggregate: counts, searchFields: ["name"], allowedFilters: ["name", "teamId"] }),
 };
 const { notes, flags, articles, plainArticles, boards, memberships } = crud;
 const procedures = { notes, flags, articles, plainArticles, boards, memberships, ...wide };
@@ -112,7 +113,7 @@ beforeAll(async () => {
   callers.push({ who: "signed out", id: null, user: { ...first, token: other.sessionToken } });
 });
 
-type Many = "createMany" | "updateMany" | "removeMany";
+type Many = "createMany" | "updateMany" | "removeMany" | "aggregate";
 
 interface Call {
   caller: Caller;
@@ -147,7 +148,9 @@ function randomCall(): Call {
   const caller = random() < 0.8 ? pick(callers.slice(0, 6)) : pick(callers.slice(6));
   const resource = pick(resources);
   const { table, columns } = resource;
-  const many: Many[] = resource.methods.includes("createMany") ? ["createMany", "updateMany", "removeMany"] : [];
+  const many: Many[] = resource.methods.includes("createMany")
+    ? ["createMany", "updateMany", "removeMany", "aggregate"]
+    : [];
   const operation = pick([
     "list",
     "list",
@@ -177,7 +180,7 @@ function randomCall(): Call {
     const rows = Array.from({ length: below(4) }, () => randomRow(resource, caller));
     return { caller, resource, operation, args: { rows } };
   }
-  if (operation === "updateMany" || operation === "removeMany") {
+  if (operation === "updateMany" || operation === "removeMany" || operation === "aggregate") {
     const text = textOf[table] ?? "";
     const value = String(pick(own.length > 0 && random() < 0.5 ? own : rowsOf(table))[text]);
     const filters = pick<Row>([
@@ -185,6 +188,7 @@ function randomCall(): Call {
       { [text]: { op: "like", value: `${value.slice(0, 8)}%` } },
       { nonsense: 1 },
     ]);
+    if (operation === "aggregate") return { caller, resource, operation, args: { ...counts, filters } };
     const made = randomRow(resource, caller);
     const set = { [text]: made[text], ...(table === "boards" && { teamId: made.teamId }) };
     const max = pick([1, 3, 10_000]);
@@ -234,6 +238,10 @@ function expected({ caller: { id }, resource, operation, args }: Call, walk: Wal
     if (refused) return refused;
     const change = (answered: Row) => rowsOf(table).push(...(answered.data as Row[]));
     return { status: 200, json: { count: rows.length, data: each.map(({ json }) => json) }, change };
+  }
+  if (operation === "aggregate") {
+    if ("nonsense" in (args.filters as Row)) return { status: 400 };
+    return { status: 200, json: { data: [{ count: found(resource, id, args).length }], hasMore: false } };
   }
   if (operation === "updateMany" || operation === "removeMany") {
     const { filters, max, set } = args as { filters: Row; max: number; set: Row };
@@ -285,7 +293,7 @@ function expected({ caller: { id }, resource, operation, args }: Call, walk: Wal
 }
 
 const send = ({ caller: { user }, resource: { prefix }, operation, args }: Call): Promise<Answer> =>
-  ["list", "get"].includes(operation)
+  ["list", "get", "aggregate"].includes(operation)
     ? svc.query(user, `${prefix}.${operation}`, args)
     : svc.mutate(user, `${prefix}.${operation}`, args);
 /** An answer without its request's id, and without the requested row in a hint. */

@@ -54,6 +54,15 @@ describe("generated CRUD", () => {
     type CreateMany = TypesOf<typeof labelled.createMany>;
     expectTypeOf<CreateMany["input"]>().toEqualTypeOf<{ rows: readonly Create[] }>();
     expectTypeOf<CreateMany["output"]["data"]>().toEqualTypeOf<Note[]>();
+    const totals = createCrud(schema.notes, {
+      aggregate: { groupBy: ["done", "createdAt"], measures: ["count", "sum:priority"] },
+    });
+    type Aggregate = TypesOf<typeof totals.aggregate>;
+    type Group = NonNullable<Aggregate["input"]["groupBy"]>[number];
+    expectTypeOf<Group>().toEqualTypeOf<"done" | `createdAt:${"hour" | "day" | "week" | "month" | "year"}`>();
+    expectTypeOf<Aggregate["input"]["measures"]>().toEqualTypeOf<readonly ("count" | "sum:priority")[]>();
+    expectTypeOf<Aggregate["output"]["data"][number]["count"]>().toEqualTypeOf<number | undefined>();
+    expectTypeOf(notes).not.toHaveProperty("aggregate");
     const filtered = createCrud(schema.notes, { many: true, allowedFilters: ["done"], methods: ["list", "remove"] });
     type RemoveMany = TypesOf<typeof filtered.removeMany>;
     expectTypeOf<keyof RemoveMany["input"]["filters"]>().toEqualTypeOf<"done" | "OR" | "AND">();
