@@ -40,13 +40,14 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
     optional,
   });
   const { table } = crud;
-  const exact = crud.allowedFilters.length > 0 ? filters(crud, schemas) : { type: "object", maxProperties: 0 };
+  const filtered = crud.allowedFilters.length > 0 ? filters(crud, schemas) : undefined;
+  const exact = filtered ?? { type: "object", maxProperties: 0 };
   const max = { type: "integer", minimum: 1, maximum: maxChanged };
   const counted = { type: "object", properties: { count: { type: "integer" } }, required: ["count"] };
   const made = object(writable, inputSchema, required);
   return {
     list: call(
-      listArguments(crud, schemas),
+      listArguments(crud, filtered),
       page(crud, row),
       `A page of ${table}, as far as the caller may see them`,
       true,
@@ -150,8 +151,8 @@ function page({ count }: CrudDefinition, row: JsonSchema): JsonSchema {
   };
 }
 
-function listArguments(crud: CrudDefinition, schemas: Schemas): JsonSchema {
-  const { maxLimit, defaultLimit, searchFields, allowedFilters } = crud;
+function listArguments(crud: CrudDefinition, filters: JsonSchema | undefined): JsonSchema {
+  const { maxLimit, defaultLimit, searchFields } = crud;
   return {
     type: "object",
     properties: {
@@ -163,7 +164,7 @@ function listArguments(crud: CrudDefinition, schemas: Schemas): JsonSchema {
       ...(searchFields.length > 0 && {
         search: { type: "string", maxLength: maxSearch, description: `Looks in ${searchFields.join(", ")}.` },
       }),
-      ...(allowedFilters.length > 0 && { filters: filters(crud, schemas) }),
+      ...(filters && { filters }),
     },
   };
 }
