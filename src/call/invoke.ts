@@ -28,6 +28,7 @@ import type { Seen } from "../realtime/followed-reads.ts";
 import type { Caller } from "./caller.ts";
 import { CallContext, type ContextServices, transactionFor } from "./create-context.ts";
 import { besides, explanation, missingRow, whereToLook } from "./hints.ts";
+import { requireSession, requireSessionOf } from "./require-session.ts";
 import { nothingRead, seenBy } from "./seen-by.ts";
 
 /** The services that a process needs to run calls. */
@@ -233,10 +234,12 @@ export async function invokeWithin(
   input: unknown,
   runtime: Pick<Runtime, "root" | "production">,
 ): Promise<string> {
-  requireSession({ caller: { session: context.auth.getSession() }, anonymous: procedure.anonymous });
+  const caller = { session: context.auth.getSession() };
+  requireSession({ caller, anonymous: procedure.anonymous });
   const { statement, definedAt } = procedure;
+  requireSessionOf(statement, input, caller);
   const changed = await behindGate(runtime, definedAt, context, (seen) =>
-    hooked(statement, input, seen, runtime.production),
+    hooked(transaction, statement, input, seen, runtime.production),
   );
   const json = await callWithin(transaction, statement, statement.values(changed));
   if (json === null) throw missingRow();
@@ -251,7 +254,7 @@ function callHooked(
   caller: Caller,
 ): Promise<string | null> {
   const work = async (transaction: RequestTransaction, context: CallContext) => {
-    const changed = await hooked(statement, input, context, runtime.production);
+    const changed = await hooked(transaction, statement, input, context, runtime.production);
     const json = await callWithin(transaction, statement, statement.values(changed));
     if (json === null) await transaction.rollback();
     return json;
@@ -260,26 +263,19 @@ function callHooked(
 }
 
 /** The input as the application's hook returns it. @throws SvcError INTERNAL for an invalid return value */
-async function hooked(statement: CrudStatement, input: unknown, context: Context, production: boolean) {
+async function hooked(
+  transaction: RequestTransaction,
+  statement: CrudStatement,
+  input: unknown,
+  context: Context,
+  production: boolean,
+) {
   if (!statement.before) return input;
   try {
-    return await statement.before(input, context);
+    return await statement.before(input, context, (values) => callWithin(transaction, statement, values));
   } catch (error) {
     throw error instanceof HookMistake ? misuseError(error.hook, error.message, production) : error;
   }
-}
-
-function requireSession({ caller, anonymous }: { caller: Pick<Caller, "session">; anonymous: boolean }): void {
-  if (!anonymous && !caller.session) throw new SvcError("UNAUTHORIZED");
-}
-
-/** What a resource gives to callers with a session, others do not get by including it. */
-function requireSessionOf(statement: CrudStatement, input: unknown, caller: Caller): void {
-  const closed = caller.session ? undefined : statement.closed?.(input);
-  if (closed === undefined) return;
-  throw new SvcError("UNAUTHORIZED", `Rows of the relation "${closed}" are for signed-in callers.`, {
-    hint: "Sign in, or leave the relation out. The author can set allowAnonymous on the createCrud of its table.",
-  });
 }
 
 /**

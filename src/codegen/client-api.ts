@@ -47,7 +47,7 @@ export function clientApi(api: Api, folder: string, index: string): string {
       imported.add(`type ${type}`);
   const text = [
     "// Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.",
-    imported.size > 0 ? `import { ${[...imported].sort(byName).join(", ")} } from "@svc/client";` : "",
+    imported.size > 0 ? importOf([...imported]) : "",
     `import type backend from ${JSON.stringify(importPath(folder, index))};`,
     "",
     'type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;',
@@ -74,7 +74,13 @@ function builtIn(name: string): string | undefined {
   return group === "workflows" ? `Workflows["${operation}"]` : undefined;
 }
 
-const byName = (a: string, b: string) => (a.replace("type ", "") < b.replace("type ", "") ? -1 : 1);
+/** In the order and layout of formatters. */
+function importOf(names: string[]): string {
+  const key = (name: string) => name.replace("type ", "").toLowerCase();
+  const sorted = names.sort((a, b) => (key(a) < key(b) ? -1 : 1));
+  const line = `import { ${sorted.join(", ")} } from "@svc/client";`;
+  return line.length <= 120 ? line : `import {\n${sorted.map((name) => `  ${name},\n`).join("")}} from "@svc/client";`;
+}
 
 function place(root: Folder, name: string, expression: string): void {
   const segments = name.split(".");

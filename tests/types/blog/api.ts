@@ -1,5 +1,14 @@
 // Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
-import { type Conversions, type FiltersOf, type Many, type One, type RowIn, mutation, query, resourceQuery } from "@svc/client";
+import {
+  type Conversions,
+  type FiltersOf,
+  type Many,
+  mutation,
+  type One,
+  query,
+  resourceQuery,
+  type RowIn,
+} from "@svc/client";
 import type backend from "./index.ts";
 
 type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
