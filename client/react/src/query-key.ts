@@ -9,5 +9,11 @@ export const queryKey = (user: string | null, operation: Operation, args: unknow
   return ["svc", user, operation.name, key];
 };
 
+/** Of the pages of a list. The beginning is that of other queries, so that it is refetched and forgotten as they are. */
+export const infiniteQueryKey = (user: string | null, operation: Operation, args: unknown) =>
+  [...queryKey(user, operation, args), "pages"] as const;
+
+export const hasPages = (key: readonly unknown[]): boolean => key[4] === "pages";
+
 /** The part of a name before its last dot: the resource. */
 export const resourceOf = ({ name }: Pick<Operation, "name">): string => name.slice(0, name.lastIndexOf(".") + 1);
