@@ -11,8 +11,10 @@ const limits = {
   retry: process.env.CI ? 1 : 0,
 };
 const installed = (path: string) => join(import.meta.dirname, path);
-// Each file has a process of its own: what it leaves open, such as a transaction, ends with it, or no slot is made for the next.
 const shared = { execArgv: ["--import", installed("tests/support/warnings.ts")] };
+const bindings = ["tests/client/react.test.ts", "tests/client/use-upload.test.ts", "tests/client/use-workflow.test.ts"];
+/** With a document, which comes before React is loaded; and one that counts which functions run. */
+const alone = [...bindings, "tests/docs/readme.test.ts", "tests/structure/request.test.ts"];
 
 export default defineConfig({
   test: {
@@ -27,6 +29,11 @@ export default defineConfig({
         test: {
           name: "svc",
           include: ["tests/**/*.test.ts"],
+          exclude: ["**/node_modules/**", ...alone],
+          // Node runs TypeScript by itself. The files of a worker share its process and modules: loading them for each
+          // file took as long as half of the tests.
+          isolate: false,
+          experimental: { viteModuleRunner: false, nodeLoader: false },
           ...shared,
           typecheck: {
             enabled: true,
@@ -35,6 +42,9 @@ export default defineConfig({
           },
           ...limits,
         },
+      },
+      {
+        test: { name: "alone", include: alone, ...shared, ...limits },
       },
       {
         // The same tests of the bindings once more, on the older React that they promise to work with.
@@ -50,11 +60,7 @@ export default defineConfig({
         },
         test: {
           name: "react-18",
-          include: [
-            "tests/client/react.test.ts",
-            "tests/client/use-upload.test.ts",
-            "tests/client/use-workflow.test.ts",
-          ],
+          include: bindings,
           server: { deps: { inline: [/@tanstack\/react-query/, /@testing-library\/react/] } },
           ...shared,
           ...limits,

@@ -11,8 +11,8 @@ const root = join(import.meta.dirname, "..");
 const budget = 10_000;
 /** In milliseconds, for a file that has not run here yet. */
 const unknownDuration = 1_000;
-/** In milliseconds: a process and the modules that it loads. vitest does not count them. */
-const startOfFile = 1_500;
+/** In milliseconds: a database and modules that no file before has loaded. vitest does not count them. */
+const startOfFile = 300;
 
 const git = (...words: string[]) =>
   execFileSync("git", words, { cwd: root, encoding: "utf8" }).split("\n").filter(Boolean);

@@ -2757,13 +2757,13 @@ CREATE OR REPLACE FUNCTION svc.remove_source(id uuid)
 AS $function$
   with removed as (
     delete from svc.rag_sources s
-     where s.id = remove_source.id and s.owner_id is not distinct from (select svc.current_user_id())
+     where s.id = remove_source.id and (s.owner_id is null or (select svc.current_user_id()) is not null)
     returning s.id
   )
   select exists (select from removed)
 $function$
 execute: svc_authenticated, svc_system
-comment: Removes a document of the caller; false if there is none.
+comment: Removes a document that the caller may remove; false if there is none.
 
 -- function svc.retry_workflow(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.retry_workflow(run_id uuid, from_step text)

@@ -1,5 +1,6 @@
--- Removes one of the caller's documents with its sections and chunks. Called by ctx.rag.remove (src/rag/context.ts). A
--- document of somebody else gives the same answer as a missing one.
+-- Removes a document with its sections and chunks. Called by ctx.rag.remove (src/rag/context.ts). The policies decide
+-- who may: its owner, unless the application has others. A document that the caller may not remove gives the same answer
+-- as a missing one. The system, which no policy restricts, removes documents without an owner.
 
 create or replace function svc.remove_source(id uuid)
 returns boolean  -- whether there was one
@@ -9,12 +10,12 @@ set search_path = ''
 as $$
   with removed as (
     delete from svc.rag_sources s
-     where s.id = remove_source.id and s.owner_id is not distinct from (select svc.current_user_id())
+     where s.id = remove_source.id and (s.owner_id is null or (select svc.current_user_id()) is not null)
     returning s.id
   )
   select exists (select from removed)
 $$;
 
-comment on function svc.remove_source(uuid) is 'Removes a document of the caller; false if there is none.';
+comment on function svc.remove_source(uuid) is 'Removes a document that the caller may remove; false if there is none.';
 
 grant execute on function svc.remove_source(uuid) to svc_authenticated;

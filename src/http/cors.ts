@@ -18,15 +18,14 @@ const exposed = [
 /** In seconds: how long a browser caches a preflight. Chromium's maximum. */
 const preflightLifetime = 7200;
 
-/** Adds the CORS headers for a listed origin. @returns true if the request was a preflight */
+/** For a request with an origin: adds the CORS headers if it is listed. @returns true if the request was a preflight */
 export type Cors = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** @param log logs unlisted origins, in development. (Default: no log) */
 export function createCors(policy: OriginPolicy, log?: Logger): Cors {
   const announce = log ? announcer(log) : () => {};
   return (request, response) => {
-    const { origin } = request.headers;
-    if (origin === undefined) return false;
+    const { origin = "" } = request.headers;
     const isPreflight = request.method === "OPTIONS" && "access-control-request-method" in request.headers;
     const exchange = exchangeOf(response);
     if (policy.allows(origin)) {

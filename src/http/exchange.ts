@@ -113,8 +113,9 @@ export function observer(
     const span = tracing && startRequestSpan(tracing, request, requestId);
     if (span) exchange.span = span;
 
-    metrics.begin();
+    metrics.inFlight.add(response);
     response.on("close", () => {
+      metrics.inFlight.delete(response);
       const ms = performance.now() - started;
       const { operation, error, userId } = exchange;
       // If the client disconnected before the answer, log 499, as proxies do.

@@ -86,7 +86,7 @@ export function createPool(
   log: Logger,
   prepare = name === "system" ? undefined : limitStatements(timeoutOf(name, settings)),
 ): OnePool {
-  const held = new Set<pg.PoolClient>();
+  const open = new Set<pg.PoolClient>();
   const pool = new pg.Pool({
     connectionString: url,
     max: settings[name],
@@ -104,6 +104,7 @@ export function createPool(
   // An idle connection that breaks (a restart, a failover) is replaced on the next use.
   pool.on("error", (error) => log.warn({ pool: name, reason: error.message }, "idle database connection lost"));
   pool.on("connect", (client) => {
+    open.add(client);
     if (name !== "request") serializeQueries(client);
     // Without a listener, an error between two statements of a transaction would end the process. The first error is
     // the reason; "connection terminated" only follows from it.
@@ -111,15 +112,14 @@ export function createPool(
       if (!connectionErrors.has(client)) connectionErrors.set(client, error);
     });
   });
-  pool.on("acquire", (client) => held.add(client));
-  pool.on("release", (_error, client) => held.delete(client));
+  pool.on("remove", (client) => open.delete(client));
   return {
     pool,
     async close() {
       const ended = pool.end();
       // Running statements fail with their connection, and their holders release it. Releasing it here too would do so
       // twice. Even if a holder is late, no connection stays open.
-      for (const client of held) destroySocket(client);
+      for (const client of open) destroySocket(client);
       await Promise.race([ended, sleep(givesBackWithin, undefined, { ref: false })]);
     },
   };

@@ -180,7 +180,14 @@ export class Connection implements Subscriber {
       if (follow) this.#endFollowing(query, follow);
       const done =
         subscriptionKey === undefined ? { type: "subscribed" } : { type: "query:subscribed", subscriptionKey };
-      this.#tell({ ...done, query, ...(follow && { follows: follow.id }), ...(renewed && { renewed }) });
+      this.#tell({
+        ...done,
+        query,
+        ...(follow && { follows: follow.id }),
+        ...(renewed && { renewed }),
+        // With a token that does not count the client has to ask again, to get another.
+        ...((follow || token === undefined) && hub.before !== null && { before: hub.before }),
+      });
     } catch (error) {
       const { code, message, hint } = toSvcError(error);
       this.#tell({ type: "error", code, error: message, ...(hint && { hint }), ...asked });

@@ -75,9 +75,10 @@ export function createRealtime(options: RealtimeOptions): Realtime {
   const hub = new SubscriptionRegistry(rerun);
   const sink: EventSink = {
     end: hearEnd,
+    begun: (xid) => hub.begun(xid),
     hears: (topic) => hub.hears(topic),
     deliver: (events) => (tracing && events.trace ? traceDelivery(tracing, hub, events) : hub.deliver(events)),
-    live: () => hub.live(),
+    live: (before) => hub.live(before),
     lost: () => hub.lost(),
   };
   const events = transactionEvents(crud, sink, log, tables);

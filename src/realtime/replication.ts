@@ -24,8 +24,12 @@ export interface ChangeListener {
   ended(notice: string): void;
   /** @param at when the server committed, in milliseconds since 1970 by its clock */
   committed(at: number): void;
-  /** From now on no change is missed; earlier changes may have been missed. */
-  live(): void;
+  /**
+   * From now on no change is missed; earlier changes may have been missed.
+   *
+   * @param before all transactions that committed earlier have ids below this one
+   */
+  live(before: bigint): void;
   /** Changes may be missed until `live`. */
   lost(): void;
 }
@@ -150,7 +154,7 @@ class Reading {
     });
     connection.once("replicationStart", () => {
       this.wasLive = true;
-      this.#listener.live();
+      this.#listener.live(this.#recent);
     });
     const timer = setInterval(() => {
       if (this.#silence++ < beatsOfSilence) this.#acknowledge(true);

@@ -48,7 +48,8 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
   readonly #addresses = new Map<Subscriber, string>();
   /** What the subscriptions of an address take. */
   readonly #weights = new Map<string, number>();
-  #flow: Flow = "degraded";
+  /** Transactions with ids from here on are still told. Null: nothing is. */
+  #before: bigint | null = null;
   /** Frames with events that were sent so far. */
   deliveries = 0;
 
@@ -71,7 +72,17 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
   }
 
   get flow(): Flow {
-    return this.#flow;
+    return this.#before === null ? "degraded" : "live";
+  }
+
+  /** For a new subscriber: an answer that saw all transactions below this id has missed nothing. Null while unknown. */
+  get before(): string | null {
+    return this.#before?.toString() ?? null;
+  }
+
+  /** From here on, new subscribers may not hear of the transaction. */
+  begun(xid: bigint): void {
+    if (this.#before !== null && xid >= this.#before) this.#before = xid + 1n;
   }
 
   get connections(): number {
@@ -220,15 +231,15 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
     subscriber.send(frame);
   }
 
-  /** Whatever happened since changes were last seen is unknown: everybody asks again. */
-  live(): void {
-    this.#flow = "live";
+  /** What happened since changes were last seen is unknown: everybody asks again whose answer is older. */
+  live(before: bigint): void {
+    this.#before = before;
     this.#broadcast({ type: "status", flow: "live" });
-    this.#broadcast({ type: "resync" });
+    this.#broadcast({ type: "resync", before: String(before) });
   }
 
   lost(): void {
-    this.#flow = "degraded";
+    this.#before = null;
     this.#broadcast({ type: "status", flow: "degraded" });
   }
 

@@ -25,6 +25,8 @@ export interface TransactionEvents {
 }
 
 export interface EventSink {
+  /** A transaction begins in the log; what it tells comes later, or is nothing. */
+  begun(xid: bigint): void;
   /**
    * Sessions have ended (sql/auth/notify_session_end.sql). Comes before what the same transaction tells, and before all
    * that commits later.
@@ -33,7 +35,8 @@ export interface EventSink {
   deliver(events: TransactionEvents): void;
   /** Whether anybody listens to a topic. */
   hears(topic: string): boolean;
-  live(): void;
+  /** @param before as in `ChangeListener` */
+  live(before: bigint): void;
   lost(): void;
 }
 
@@ -78,6 +81,7 @@ export function transactionEvents(
       refresh = new Set();
       ended = [];
       trace = undefined;
+      sink.begun(id);
     },
     changed(change) {
       const before = "old" in change ? (change.old ?? change.key) : null;
@@ -122,7 +126,7 @@ export function transactionEvents(
       if (topics.size + data.size + refresh.size > 0)
         sink.deliver({ xid: xid.toString(), topics, data, refresh, trace });
     },
-    live: () => sink.live(),
+    live: (before) => sink.live(before),
     lost: () => sink.lost(),
   };
 }

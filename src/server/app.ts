@@ -97,7 +97,7 @@ export function createApp(options: AppOptions): RequestListener {
     try {
       requireOneHost(request);
       options.checkHost(request);
-      if (cors(request, response)) return;
+      if (request.headers.origin !== undefined && cors(request, response)) return;
       if (!probes.has(pathOf(request.url ?? ""))) options.requests.countAddress(request);
       refuseEncodedBody(request);
     } catch (error) {

@@ -4,6 +4,7 @@
  * Next hop: `metrics-database.ts`, `src/realtime/metrics.ts`, `src/postgres/metrics.ts`;
  * `src/telemetry/metrics-access.ts` for access control.
  */
+import type { ServerResponse } from "node:http";
 import type pg from "pg";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { addStandbyMetrics } from "../postgres/metrics.ts";
@@ -16,12 +17,14 @@ import { addDatabaseMetrics } from "./metrics-database.ts";
 
 /**
  * @param pools by name; their connections are counted on each read
+ * @param inFlight as in `Metrics`
  * @param realtime read on each request. (Default: no such metrics)
  * @param jobs     of a worker in this process. (Default: none)
  * @param replicas the standbys that queries are sent to. (Default: none)
  */
 export function createMetrics(
   pools: Record<string, pg.Pool>,
+  inFlight: Set<ServerResponse>,
   realtime?: () => RealtimeState,
   jobs?: JobMetrics,
   replicas?: Replicas,
@@ -43,13 +46,12 @@ export function createMetrics(
     labelNames: ["code"],
     registers,
   });
-  let inFlight = 0;
   new Gauge({
     name: "svc_http_requests_in_flight",
     help: "Requests that have begun and not ended.",
     registers,
     collect() {
-      this.set(inFlight);
+      this.set(inFlight.size);
     },
   });
   addPools(registry, pools);
@@ -59,11 +61,8 @@ export function createMetrics(
   jobs?.addTo(registry);
   return {
     registry,
-    begin() {
-      inFlight++;
-    },
+    inFlight,
     observe(operation, method, status, seconds, code) {
-      inFlight--;
       duration.labels(operation, method, String(status)).observe(seconds);
       if (code !== undefined) errors.labels(code).inc();
     },

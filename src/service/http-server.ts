@@ -14,8 +14,8 @@ import { SvcError } from "../kit/svc-error.ts";
 
 export interface HttpServer {
   server: Server;
-  /** Answers that have not been sent completely. */
-  inFlight: ReadonlySet<ServerResponse>;
+  /** Answers that have not been sent completely. The listener keeps it. */
+  inFlight: Set<ServerResponse>;
   /** Sets the listener. Until then, requests are answered with 503. */
   answerBy(listener: RequestListener): void;
 }
@@ -27,9 +27,7 @@ export function openServer(): HttpServer {
     // count.
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
   });
-  const inFlight = trackResponses(server);
-  let answer: RequestListener = refuseForNow;
-  server.on("request", (request, response) => answer(request, response));
+  server.on("request", refuseForNow);
   // Node would send "100 Continue" before the body's length is checked.
   server.on("checkContinue", (request, response) => {
     delayContinue(request, response);
@@ -37,9 +35,9 @@ export function openServer(): HttpServer {
   });
   return {
     server,
-    inFlight,
+    inFlight: new Set(),
     answerBy(listener) {
-      answer = listener;
+      server.off("request", refuseForNow).on("request", listener);
     },
   };
 }
@@ -82,13 +80,4 @@ export async function drain({ server, inFlight }: HttpServer, lingerMs: number, 
   const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
   await closed;
   clearTimeout(deadline);
-}
-
-function trackResponses(server: Server): ReadonlySet<ServerResponse> {
-  const inFlight = new Set<ServerResponse>();
-  server.on("request", (_request, response) => {
-    inFlight.add(response);
-    response.on("close", () => inFlight.delete(response));
-  });
-  return inFlight;
 }

@@ -34,7 +34,7 @@ import { fileEndpoint } from "../storage/route.ts";
 import { uploadEndpoint } from "../storage/upload-route.ts";
 import type { JobMetrics } from "../telemetry/job-metrics.ts";
 import type { Tracing } from "../telemetry/span.ts";
-import { drain, listen, openServer } from "./http-server.ts";
+import { drain, type HttpServer, listen, openServer } from "./http-server.ts";
 import { createRuntime } from "./runtime.ts";
 
 export interface ServiceOptions {
@@ -103,7 +103,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const opened = openRealtime(parts);
     realtime = opened;
     let stopping: Promise<void> | undefined;
-    const application = openApp(parts, opened, () => stopping !== undefined);
+    const application = openApp(parts, opened, http.inFlight, () => stopping !== undefined);
     http.server.on("upgrade", opened.upgrade);
     http.answerBy(application);
 
@@ -212,6 +212,7 @@ function openBodies({ storage, limits }: EffectiveConfig, requests: RequestLimit
 function openApp(
   { options, databases, origins, checkHost, auth, requests, bodies, runtime, authenticate }: Parts,
   realtime: ReturnType<typeof createRealtime>,
+  inFlight: HttpServer["inFlight"],
   isStopping: () => boolean,
 ) {
   const { app, config, log, tracing } = options;
@@ -250,6 +251,7 @@ function openApp(
     showCause: options.showCause,
     metrics: createMetrics(
       { request: pools.request, system: pools.system, auth: pools.auth },
+      inFlight,
       realtime.state,
       options.jobMetrics,
       replicas,

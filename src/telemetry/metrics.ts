@@ -1,10 +1,11 @@
 /** The interface that records an exchange. `src/server/metrics.ts` implements it. */
+import type { ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
 
 export interface Metrics {
   registry: Registry;
-  /** Records the start of an exchange. */
-  begin(): void;
+  /** Answers of exchanges that have begun and not ended. */
+  inFlight: Set<ServerResponse>;
   /** Records the end of an exchange. @param seconds its whole duration @param code of the error in the answer */
   observe(operation: string, method: string, status: number, seconds: number, code?: string): void;
 }

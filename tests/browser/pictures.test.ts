@@ -23,10 +23,66 @@ const save = async (page: Page, name: string) => {
     .toFile(join(root, `docs/pictures/${name}.png`));
 };
 
+const pane = { width: 560, height: 460 };
+const terminal = 96;
+
+/** One frame: both pages, and psql beneath. */
+async function frame(pages: Page[], lines: string[]): Promise<Buffer> {
+  for (const page of pages) {
+    await page.locator(".toast").evaluateAll((toasts) => {
+      for (const toast of toasts as HTMLElement[]) toast.style.visibility = "hidden";
+    });
+    await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+  }
+  const shots = await Promise.all(pages.map((page) => page.screenshot({ animations: "disabled", scale: "css" })));
+  const text = lines.map(
+    (line, at) => `<text x="16" y="${30 + 24 * at}">${line.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</text>`,
+  );
+  const psql = `<svg xmlns="http://www.w3.org/2000/svg" width="${2 * pane.width}" height="${terminal}">
+    <rect width="100%" height="100%" fill="#10141c"/>
+    <g font-family="monospace" font-size="15" fill="#d7e0ee" xml:space="preserve">${text.join("")}</g></svg>`;
+  const canvas = { width: 2 * pane.width, height: pane.height + terminal, channels: 3 as const, background: "#10141c" };
+  return sharp({ create: canvas })
+    .composite([
+      ...shots.map((input, at) => ({ input, left: at * (pane.width + 1), top: 0 })),
+      { input: Buffer.from(psql), left: 0, top: pane.height },
+    ])
+    .png()
+    .toBuffer();
+}
+
+/** Two people and psql on one table. */
+async function moving(ada: Page, bob: Page): Promise<void> {
+  const pages = [ada, bob];
+  for (const page of pages) {
+    await page.setViewportSize({ ...pane, width: pane.width - 1 });
+    await goTo(page, "Board");
+  }
+  const shown = (title: string) => Promise.all(pages.map((page) => page.getByText(title, { exact: true }).waitFor()));
+  const write = async (page: Page, title: string) => {
+    await page.getByText("Write a post").click();
+    await page.getByLabel("Title").fill(title);
+    await page.keyboard.press("Enter");
+    await shown(title);
+  };
+  const prompt = "desk=# ";
+  const update = "update posts set title = 'Lunch at one' where title = 'Lunch at noon';";
+  await write(bob, "The printer works again");
+  const frames = [await frame(pages, [prompt])];
+  await write(ada, "Lunch at noon");
+  frames.push(await frame(pages, [prompt]), await frame(pages, [prompt + update]));
+  await db.sql(update);
+  await shown("Lunch at one");
+  frames.push(await frame(pages, [prompt + update, "UPDATE 1"]));
+  const picture = sharp(frames, { join: { animated: true } }).webp({ quality: 60, effort: 6, loop: 0 });
+  await picture.webp({ delay: [1500, 2000, 1500, 3000] }).toFile(join(root, "docs/pictures/live.webp"));
+}
+
+const db = database("platform");
 if (!process.env.PICTURES || !chromiumPath) {
   test.skip("the pictures of the documentation: `npm run pictures`, with Chromium");
 } else {
-  const app = deskApp(database("platform"));
+  const app = deskApp(db);
 
   test("the pictures of the documentation", { timeout: 300_000 }, async () => {
     await app.startWorker();
@@ -36,7 +92,6 @@ if (!process.env.PICTURES || !chromiumPath) {
     await task(ada, "Answer the customer").getByLabel("Priority").selectOption("Urgent");
     await task(ada, "Order paper").getByRole("checkbox").click();
     await ada.getByText("2 open").waitFor();
-    await save(ada, "tasks");
 
     const onPhone = await app.page(phone);
     await signIn(onPhone, email);
@@ -63,5 +118,7 @@ if (!process.env.PICTURES || !chromiumPath) {
     await ada.getByText("Realtime › Who is notified").first().click();
     await ada.locator("mark", { hasText: "A transaction that rolls back" }).first().waitFor();
     await save(ada, "answer");
+
+    await moving(ada, bob);
   });
 }

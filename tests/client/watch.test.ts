@@ -268,3 +268,14 @@ test.each([
 ])("the snapshot %s sees transaction %s: %s", (snapshot, xid, expected) => {
   expect(new Snapshot(snapshot).sees(xid)).toBe(expected);
 });
+
+test.each(["10:10:", "10:20:", "10:20:10,15", "12:20:12", "10:20:19"])(
+  "the snapshot %s sees all transactions below an id when it sees each of them",
+  (text) => {
+    const snapshot = new Snapshot(text);
+    for (let id = 1; id <= 25; id++) {
+      const below = Array.from({ length: id }, (_, one) => String(one));
+      expect([id, snapshot.seesAllBelow(String(id))]).toEqual([id, below.every((one) => snapshot.sees(one))]);
+    }
+  },
+);

@@ -50,6 +50,7 @@ export function documented(page: string) {
 
   return {
     db,
+    folder,
     url: () => service.url,
     post,
     /** Signs a user up. */

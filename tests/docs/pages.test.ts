@@ -38,8 +38,8 @@ test("every picture is shown somewhere", () => {
   expect(unused).toEqual([]);
 });
 
-test("the map in README.md has every folder of the repository, and no other", () => {
-  const map = /## Map\n(.*?)\n## /s.exec(readFileSync(join(root, "README.md"), "utf8"))?.[1] ?? "";
+test("the map in CONTRIBUTING.md has every folder of the repository, and no other", () => {
+  const map = /## Map\n(.*?)\n## /s.exec(readFileSync(join(root, "CONTRIBUTING.md"), "utf8"))?.[1] ?? "";
   const named = [...map.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = ""]) =>
     [...cell.matchAll(/`([\w/.-]+)\/`/g)].map(([, name]) => name),
   );

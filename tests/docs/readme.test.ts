@@ -1,9 +1,17 @@
-// If this file fails, following the README's five minutes ends in an error.
+// @vitest-environment jsdom
+// If this file fails, following the README ends in an error.
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { render, screen } from "@testing-library/react";
+import { createElement as h } from "react";
 import { beforeAll, expect, test } from "vitest";
+import WebSocket from "ws"; // the document's own WebSocket sends another origin
+import { SvcProvider } from "../../client/react/src/index.ts";
+import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts";
 import { documented } from "./documented.ts";
 import { type Snippet, snippets } from "./markdown.ts";
 
-const { person, call, post } = documented("README.md");
+const { db, folder, url, person, call, post } = documented("README.md");
 let readme: Snippet[];
 
 beforeAll(async () => {
@@ -14,6 +22,7 @@ test("the README names the files of a whole application", () => {
   expect(readme.flatMap(({ file }) => file ?? [])).toEqual([
     "backend/schema.ts",
     "backend/index.ts",
+    "web/tasks.tsx",
     "migrations/0001_create_tasks.sql",
   ]);
 });
@@ -45,6 +54,20 @@ test("its own procedure counts one's own rows and nobody else's", async () => {
     (await call("query", token, "tasks.openCount")).body.json.open;
   expect([await counted(cleo), await counted(dan)]).toEqual([1, 0]);
   expect((await post("/api/query", { name: "tasks.openCount" })).status).toBe(401);
+});
+
+test("its page shows what psql writes", async () => {
+  const auth = createAuthClient(url(), { sessionTokenStorage: "memory" });
+  const { api } = await import(/* @vite-ignore */ pathToFileURL(join(folder, "web/svc/api.ts")).href);
+  const { Tasks } = await import(/* @vite-ignore */ pathToFileURL(join(folder, "web/tasks.tsx")).href);
+  const apiClient = createSvcClient({ api, baseUrl: url(), auth, WebSocket: WebSocket as never });
+  const { id } = await auth.signUp("eve@example.com", "correct horse", "Eve");
+  render(h(SvcProvider, { apiClient }, h(Tasks)));
+  (await screen.findByText("0 open", {}, { timeout: 20_000 })).click();
+  await screen.findByText("1 open", {}, { timeout: 20_000 });
+  await db.sql("insert into tasks (user_id, title) values ($1, 'from psql')", [id]);
+  await screen.findByText("2 open", {}, { timeout: 20_000 });
+  apiClient.close();
 });
 
 /** Names and types: ids and times differ from run to run. */

@@ -70,7 +70,8 @@ async function upload(url: string, name: string, size: number) {
     block.writeUInt32BE(n++, 0);
     const chunk = Buffer.from(block.subarray(0, Math.min(left, block.length)));
     hash.update(chunk);
-    if (!sending.write(chunk)) await once(sending, "drain");
+    // A refusal comes before the end, and nobody reads the rest.
+    if (!sending.write(chunk)) await Promise.race([once(sending, "drain"), answered]);
   }
   sending.end("\r\n--b--\r\n");
   const [response] = await answered;

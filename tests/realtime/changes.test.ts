@@ -21,6 +21,7 @@ beforeAll(async () => {
   const sink = {
     deliver: (events: TransactionEvents) => void heard.push(events),
     hears: () => true,
+    begun: () => {},
     end: () => {},
     live: () => void lives++,
     lost: () => {},

@@ -43,6 +43,7 @@ beforeAll(async () => {
     const sink = {
       deliver: ({ topics }: { topics: ReadonlySet<string> }) => void told.push(...topics),
       hears: () => true,
+      begun: () => {},
       end: () => {},
       live: () => void lives++,
       lost: () => void losses++,

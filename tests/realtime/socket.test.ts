@@ -267,9 +267,23 @@ test("a reader that was lost is told: degraded, then live and resync", async () 
   await cutReader(db);
   await visitor.wait({ type: "status", flow: "degraded" });
   await visitor.wait({ type: "status", flow: "live" });
-  await visitor.wait({ type: "resync" });
+  expect(await visitor.wait({ type: "resync" })).toMatchObject({ before: expect.stringMatching(/^\d+$/) });
   await db.sql('select svc.emit_message(\'{"invalidate":"test.board"}\')');
   await visitor.wait(boardChanged);
+});
+
+test("a subscription says which transactions an answer must have seen to miss nothing", async () => {
+  const visitor = await connect(null);
+  const subscribed = async () => {
+    visitor.send({ type: "subscribe", query: "test.board" });
+    const { before } = await visitor.wait({ type: "subscribed" });
+    return BigInt(before);
+  };
+  const first = await subscribed();
+  await db.sql('select svc.emit_message(\'{"invalidate":"test.board"}\')');
+  const told = BigInt((await visitor.wait(boardChanged)).xid);
+  expect(told >= first).toBe(true);
+  expect(await subscribed()).toBe(told + 1n);
 });
 
 test("a watched query says which transactions it saw", async () => {

@@ -37,13 +37,14 @@ test("while a table becomes searchable, others are searched and written", async 
   await db.sql("create table quay (id integer primary key, body text); create table pier (like quay including all)");
   const install = (name: string) => {
     const declared = { table: `"public"."${name}"`, id: "id", fields: ["body"], language: "english", always: "public" };
-    return ["select svc_private.install_search($1, $2)", [JSON.stringify([declared]), name]] as const;
+    const values: unknown[] = [JSON.stringify([declared]), name];
+    return ["select svc_private.install_search($1, $2)", values] as const;
   };
   await db.sql(...install("quay"));
   const migrating = await db.connect("admin");
   await migrating.query("begin");
   await migrating.query("insert into pier values (1, 'crane')");
-  await migrating.query(install("pier")[0], [...install("pier")[1]]);
+  await migrating.query(...install("pier"));
   await db.sql("set lock_timeout = '1ms'");
   await db.sql("insert into quay values (1, 'crane')");
   expect(

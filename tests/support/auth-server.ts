@@ -132,7 +132,7 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
 
   const app = express();
   app.set("trust proxy", options.trustProxy ?? false);
-  const observe = observer(log, createMetrics({ auth: pool }), defaultHeaders(origins));
+  const observe = observer(log, createMetrics({ auth: pool }, new Set()), defaultHeaders(origins));
   app.use((request, response, next) => {
     observe(request, response);
     next();

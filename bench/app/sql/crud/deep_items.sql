@@ -4,6 +4,48 @@
 -- set the caller's identity and role (src/crud/statement.ts), so the table's policies decide about every row.
 -- `svc_request` needs EXECUTE because PostgreSQL checks it before that statement switches the role.
 
+create or replace function svc_crud.deep_items_resource()
+returns jsonb
+language sql
+immutable
+as $$
+  select '{
+  "name": "deep_items",
+  "table": "public.deep_items",
+  "row": "t.id, t.user_id, t.title, t.done, t.priority, t.created_at, t.updated_at",
+  "item": "(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.done as \"done\", t.priority as \"priority\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)",
+  "orderBy": "createdAt",
+  "count": "none",
+  "columns": {
+    "id": {"name":"id","type":"integer","notNull":true},
+    "userId": {"name":"user_id","type":"text","notNull":true},
+    "title": {"name":"title","type":"text","notNull":true},
+    "done": {"name":"done","type":"boolean","notNull":true},
+    "priority": {"name":"priority","type":"integer","notNull":true},
+    "createdAt": {"name":"created_at","type":"timestamp with time zone","notNull":true},
+    "updatedAt": {"name":"updated_at","type":"timestamp with time zone","notNull":true}
+  },
+  "filters": {
+    "title": {"name":"title","type":"text","kind":"text","array":false,"values":null},
+    "done": {"name":"done","type":"boolean","kind":"boolean","array":false,"values":null},
+    "priority": {"name":"priority","type":"integer","kind":"integer","array":false,"values":null},
+    "createdAt": {"name":"created_at","type":"timestamp with time zone","kind":"timestamp","array":false,"values":null}
+  },
+  "search": ["title"],
+  "fields": [["id","id","t.id"],["userId","user_id","t.user_id"],["title","title","t.title"],["done","done","t.done"],["priority","priority","t.priority"],["createdAt","created_at","t.created_at"],["updatedAt","updated_at","t.updated_at"]],
+  "limits": [20,100],
+  "keys": {
+    "id": {"name":"id","type":"integer"}
+  },
+  "relations": {}
+}'::jsonb
+$$;
+
+comment on function svc_crud.deep_items_resource() is
+  'How rows of deep_items are listed, filtered and included. lint:allow function_without_search_path: it is a constant. svc:30b30cb785a7dbde';
+
+grant execute on function svc_crud.deep_items_resource() to svc_request, svc_anonymous, svc_authenticated;
+
 create or replace function svc_crud.deep_items_list(args jsonb)
 returns json
 language plpgsql
@@ -19,31 +61,8 @@ declare
 begin
   -- Anything but the first page in the default order is put together at run time, with its numbers in the text. The plan
   -- below is made once for all values, and PostgreSQL takes an unknown limit or offset for a tenth of the rows.
-  if page > 1 or args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
-    return svc.find_rows('{
-      "name": "deep_items",
-      "table": "public.deep_items",
-      "row": "t.id, t.user_id, t.title, t.done, t.priority, t.created_at, t.updated_at",
-      "item": "(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.done as \"done\", t.priority as \"priority\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)",
-      "orderBy": "createdAt",
-      "count": "none",
-      "columns": {
-        "id": {"name":"id","type":"integer","notNull":true},
-        "userId": {"name":"user_id","type":"text","notNull":true},
-        "title": {"name":"title","type":"text","notNull":true},
-        "done": {"name":"done","type":"boolean","notNull":true},
-        "priority": {"name":"priority","type":"integer","notNull":true},
-        "createdAt": {"name":"created_at","type":"timestamp with time zone","notNull":true},
-        "updatedAt": {"name":"updated_at","type":"timestamp with time zone","notNull":true}
-      },
-      "filters": {
-        "title": {"name":"title","type":"text","kind":"text","array":false,"values":null},
-        "done": {"name":"done","type":"boolean","kind":"boolean","array":false,"values":null},
-        "priority": {"name":"priority","type":"integer","kind":"integer","array":false,"values":null},
-        "createdAt": {"name":"created_at","type":"timestamp with time zone","kind":"timestamp","array":false,"values":null}
-      },
-      "search": ["title"]
-    }' || jsonb_build_object(
+  if page > 1 or args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor', 'include', 'select'] then
+    return svc.find_rows(svc_crud.deep_items_resource() || jsonb_build_object(
       'args', args,
       'pageSize', page_size,
       'page', page
@@ -77,6 +96,6 @@ end
 $$;
 
 comment on function svc_crud.deep_items_list(jsonb) is
-  'A page of deep_items and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:08db3a4831a005b0';
+  'A page of deep_items and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor, include, select}. svc:9395f704238eba6e';
 
 grant execute on function svc_crud.deep_items_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;

@@ -14,8 +14,12 @@ export type RealtimeStatus = "idle" | "connecting" | "live" | "degraded";
 
 /** Who listens to a key. */
 export interface KeyListener {
-  /** From now on no change is missed; what changed before may have been. */
-  subscribed(): void;
+  /**
+   * From now on no change is missed; what changed before may have been.
+   *
+   * @param before an answer that saw all transactions below this id has missed nothing. (Default: ask again)
+   */
+  subscribed(before?: string): void;
   /** @param xid the transaction that changed something */
   changed(xid: string): void;
   /** The service sent a result by itself. @param body encoded, or plain data */
@@ -44,6 +48,7 @@ interface Frame {
   hint?: string;
   follows?: string;
   renewed?: boolean;
+  before?: string;
 }
 
 /** In milliseconds. */
@@ -222,7 +227,8 @@ export class Connection {
       this.#become(frame.flow ?? "degraded");
     } else if (type === "subscribed" || type === "query:subscribed") {
       if (this.#listeners.has(query)) this.#followed.set(query, frame.follows ?? "");
-      if (!frame.renewed) this.#listeners.get(query)?.subscribed();
+      // Until changes arrive the query is asked again now and then, and once more when they do.
+      if (!frame.renewed && this.#status === "live") this.#listeners.get(query)?.subscribed(frame.before);
     } else if (type === "invalidate") {
       for (const key of frame.queries ?? []) this.#listeners.get(key)?.changed(xid);
     } else if (type === "query:invalidate") {
@@ -234,7 +240,7 @@ export class Connection {
     } else if (type === "query:updated") {
       this.#listeners.get(query)?.updated(frame, xid);
     } else if (type === "resync") {
-      for (const listener of this.#listeners.values()) listener.subscribed();
+      for (const listener of this.#listeners.values()) listener.subscribed(frame.before);
     } else if (type === "error" && frame.query !== undefined) {
       const { code = "INTERNAL", error = "The query cannot be watched.", hint } = frame;
       this.#listeners.get(query)?.refused({ code, error, ...(hint !== undefined && { hint }) });

@@ -19,4 +19,10 @@ export class Snapshot {
     const id = BigInt(xid);
     return id < this.#from || (id < this.#until && !this.#running.has(xid));
   }
+
+  /** Whether it includes the changes of all transactions below an id. */
+  seesAllBelow(xid: string): boolean {
+    const id = BigInt(xid);
+    return id <= this.#from || (id <= this.#until && ![...this.#running].some((running) => BigInt(running) < id));
+  }
 }

@@ -31,6 +31,9 @@ export interface Watcher {
   error(error: unknown): void;
 }
 
+/** Whether a snapshot has what came. */
+type Included = (seen: Snapshot) => boolean;
+
 /** In milliseconds: changes that come together are asked for together. */
 const debounce = 25;
 /** The longest such wait for a query that follows tables: it doubles while changes come without a pause. */
@@ -50,8 +53,8 @@ export class WatchedQuery {
   #last: { result: unknown } | undefined;
   #snapshot: Snapshot | null = null;
   #fetching: Promise<unknown> | undefined;
-  /** What came while an answer was under way; "" stands for something unknown. */
-  #meanwhile: string[] = [];
+  /** Asked of the answer that was under way when something came: whether it has that. */
+  #meanwhile: Included[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #follows = false;
   #wait = debounce;
@@ -69,8 +72,8 @@ export class WatchedQuery {
     const { connection, key } = options;
     this.#stopFollowing = connection.subscribe(() => this.#pollWhileDegraded());
     connection.listen(key, {
-      subscribed: () => this.#changed(""),
-      changed: (xid) => this.#changed(xid),
+      subscribed: (before) => this.#changed((seen) => before !== undefined && seen.seesAllBelow(before)),
+      changed: (xid) => this.#changed((seen) => seen.sees(xid)),
       updated: (frame, xid) => this.#updated(frame, xid),
       refused: ({ code, error, hint }) => {
         const refusal = new SvcError(code, error, { ...(hint !== undefined && { hint }) });
@@ -106,7 +109,7 @@ export class WatchedQuery {
     const fetching = this.#fetch().finally(() => {
       if (this.#fetching !== fetching) return;
       this.#fetching = undefined;
-      const missed = this.#meanwhile.splice(0).filter((xid) => !this.#has(xid));
+      const missed = this.#meanwhile.splice(0).filter((included) => !this.#has(included));
       if (missed.length > 0) this.#schedule();
       this.#endUnlessWatched();
     });
@@ -144,18 +147,18 @@ export class WatchedQuery {
     for (const watcher of [...this.#watchers]) watcher.result(result);
   }
 
-  /** Whether the last answer has what this transaction changed. */
-  #has(xid: string): boolean {
-    return xid !== "" && this.#snapshot?.sees(xid) === true;
+  /** Whether the last answer has what came. */
+  #has(included: Included): boolean {
+    return this.#snapshot !== null && included(this.#snapshot);
   }
 
-  #changed(xid: string): void {
-    if (this.#fetching) this.#meanwhile.push(xid);
-    else if (!this.#has(xid)) this.#schedule();
+  #changed(included: Included): void {
+    if (this.#fetching) this.#meanwhile.push(included);
+    else if (!this.#has(included)) this.#schedule();
   }
 
   #updated(frame: { result?: unknown; data?: unknown }, xid: string): void {
-    if (this.#fetching) this.#meanwhile.push(xid);
+    if (this.#fetching) this.#meanwhile.push((seen) => seen.sees(xid));
     this.#snapshot = null;
     this.#show(this.#options.decode(frame));
   }
