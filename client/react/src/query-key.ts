@@ -9,7 +9,7 @@ export const queryKey = (user: string | null, operation: Operation, args: unknow
   return ["svc", user, operation.name, key];
 };
 
-/** Of the pages of a list. The beginning is that of other queries, so that it is refetched and forgotten as they are. */
+/** Of the pages of a list. It begins like the key of a query, so that what refetches or forgets queries finds it too. */
 export const infiniteQueryKey = (user: string | null, operation: Operation, args: unknown) =>
   [...queryKey(user, operation, args), "pages"] as const;
 
