@@ -13,7 +13,6 @@ import { type Call, validate } from "../contract/middleware.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import type { SvcRequest } from "../contract/request.ts";
 import { HookMistake } from "../crud/crud-hooks.ts";
-import { noteIgnoredFilters } from "../crud/ignored-filters.ts";
 import { locateInvalidColumns } from "../crud/locate-invalid-columns.ts";
 import { callStatement, callWithin } from "../crud/statement.ts";
 import type { ConversionRuntime } from "../documents/convert-stored.ts";
@@ -201,9 +200,8 @@ export async function invokeStatement(
   watched?: Invocation<unknown>["watched"],
 ): Promise<string> {
   requireSession({ caller, anonymous: procedure.anonymous });
-  const { statement, crud } = procedure;
+  const { statement } = procedure;
   requireSessionOf(statement, input, caller);
-  if (!runtime.production && crud && procedure.name.endsWith(".list")) noteIgnoredFilters(runtime.log, crud, input);
   const { requestPool: pool } = runtime;
   const identity = identityOf(caller.session, caller.holder);
   const seen =
