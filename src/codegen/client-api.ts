@@ -76,7 +76,9 @@ function builtIn(name: string): string | undefined {
 
 /** In the order and layout of formatters. */
 function importOf(names: string[]): string {
-  const key = (name: string) => name.replace("type ", "").toLowerCase();
+  // Letter by letter, a capital before its small letter.
+  const key = (name: string) =>
+    name.replace("type ", "").replace(/./g, (c) => c.toLowerCase() + (/[A-Z]/.test(c) ? 0 : 1));
   const sorted = names.sort((a, b) => (key(a) < key(b) ? -1 : 1));
   const line = `import { ${sorted.join(", ")} } from "@svc/client";`;
   return line.length <= 120 ? line : `import {\n${sorted.map((name) => `  ${name},\n`).join("")}} from "@svc/client";`;

@@ -6,8 +6,8 @@ import {
   mutation,
   type One,
   query,
-  resourceQuery,
   type RowIn,
+  resourceQuery,
 } from "@svc/client";
 import type backend from "./index.ts";
 

@@ -1,5 +1,5 @@
 // Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
-import { type FiltersOf, mutation, query, resourceQuery, type RowIn } from "@svc/client";
+import { type FiltersOf, mutation, query, type RowIn, resourceQuery } from "@svc/client";
 import type backend from "../../backend/index.ts";
 
 type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
