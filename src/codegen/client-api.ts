@@ -74,6 +74,9 @@ function builtIn(name: string): string | undefined {
   return group === "workflows" ? `Workflows["${operation}"]` : undefined;
 }
 
+/** In characters: how long formatters let a line be. */
+const width = 120;
+
 /** In the order and layout of formatters. */
 function importOf(names: string[]): string {
   // Letter by letter, a capital before its small letter.
@@ -81,7 +84,9 @@ function importOf(names: string[]): string {
     name.replace("type ", "").replace(/./g, (c) => c.toLowerCase() + (/[A-Z]/.test(c) ? 0 : 1));
   const sorted = names.sort((a, b) => (key(a) < key(b) ? -1 : 1));
   const line = `import { ${sorted.join(", ")} } from "@svc/client";`;
-  return line.length <= 120 ? line : `import {\n${sorted.map((name) => `  ${name},\n`).join("")}} from "@svc/client";`;
+  return line.length <= width
+    ? line
+    : `import {\n${sorted.map((name) => `  ${name},\n`).join("")}} from "@svc/client";`;
 }
 
 function place(root: Folder, name: string, expression: string): void {
@@ -106,9 +111,19 @@ const collision = (name: string) =>
 function print(folder: Folder, indent: string): string {
   const inner = `${indent}  `;
   const lines = Object.entries(folder).map(([segment, item]) => {
-    return `${inner}${segment}: ${typeof item === "string" ? item : print(item, inner)},`;
+    const line = `${inner}${segment}: ${typeof item === "string" ? item : print(item, inner)},`;
+    return typeof item === "string" && line.length > width ? broken(line, inner) : line;
   });
   return lines.length > 0 ? `{\n${lines.join("\n")}\n${indent}}` : "{}";
+}
+
+/** As formatters break a call that is too long for a line. */
+function broken(line: string, indent: string): string {
+  const [, head, args = ""] = /^(.*\()(.*)\),$/.exec(line) ?? [];
+  return `${head}\n${args
+    .split(", ")
+    .map((arg) => `${indent}  ${arg},\n`)
+    .join("")}${indent}),`;
 }
 
 /** One interface per group, inner groups first. */
