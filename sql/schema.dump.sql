@@ -2062,6 +2062,55 @@ $function$
 execute: svc_authenticated, svc_system
 comment: Adds chunks to the sections of a document of the caller.
 
+-- function svc.aggregate_rows(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.aggregate_rows(resource jsonb, args jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+AS $function$
+declare
+  known constant jsonb := (resource #> '{aggregate,groups}') || (resource #> '{aggregate,measures}');
+  page_size constant integer := (args -> 'limit')::integer;
+  chosen text;
+  shown text;
+  keys text;
+  sorted text;
+  found json;
+  total bigint;
+begin
+  begin
+    perform now() at time zone (args ->> 'timeZone');
+  exception when invalid_parameter_value then
+    raise exception 'must be the name of a time zone; "%" is none', args ->> 'timeZone'
+      using errcode = '22023', detail = 'svc:invalid=["timeZone"]';
+  end;
+
+  select string_agg(format('%s as c%s', known -> a.name ->> 'sql', a.number), ', ' order by a.number),
+         string_agg(format(case when (known -> a.name -> 'text')::boolean then 'g.c%s::text as %I' else 'g.c%s as %I' end,
+           a.number, a.name), ', ' order by a.number),
+         string_agg(a.number::text, ', ' order by a.number) filter (where a.number <= jsonb_array_length(args -> 'groupBy')),
+         string_agg(format('%s %s nulls last', a.number, case when a.name = args ->> 'orderBy' then args ->> 'orderDir' else 'asc' end),
+           ', ' order by a.name is distinct from args ->> 'orderBy', a.number)
+           filter (where a.name = args ->> 'orderBy' or a.number <= jsonb_array_length(args -> 'groupBy'))
+    into chosen, shown, keys, sorted
+    from jsonb_array_elements_text((args -> 'groupBy') || (args -> 'measures')) with ordinality as a (name, number);
+
+  execute format(
+    'select coalesce(json_agg(item.it) filter (where item.n <= %1$s), ''[]''), count(*)
+       from (
+         select (select row_to_json(one.*) from (select %2$s) as one) as it, row_number() over () as n
+           from (select %3$s from %4$s as t where %5$s%6$s%7$s%8$s limit %1$s + 1) as g
+       ) as item',
+    page_size, shown, chosen, resource ->> 'table', coalesce(resource ->> 'visible', 'true'),
+    svc_hidden.exact_filter(resource, args -> 'filters'), ' group by ' || keys, ' order by ' || sorted)
+    into found, total using args ->> 'timeZone';
+  return json_build_object('data', found, 'hasMore', total > page_size);
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Groups of rows with their measures: {data, hasMore}. Called by generated aggregate functions.
+
 -- function svc.cancel_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.cancel_job(job_id bigint)
  RETURNS boolean
@@ -3347,6 +3396,39 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Estimate of the rows that match a condition and that the caller may see: the share among the first 1,000 times the planner's number.
 
+-- function svc_hidden.exact_filter(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.exact_filter(resource jsonb, filters jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  columns constant jsonb := (resource -> 'filters') || coalesce(resource -> 'relations', '{}');
+  path jsonb;
+  condition text;
+begin
+  if filters = '{}' then
+    return '';
+  end if;
+  if svc_hidden.filter_size(filters) > 5000 then
+    path := '[]';
+  else
+    path := svc_hidden.ignored_filter(columns, filters);
+  end if;
+  if path is null then
+    condition := svc_hidden.filter_sql(columns, filters);
+  end if;
+  if condition is null then
+    raise exception 'is no condition that this resource allows, or one of too many'
+      using errcode = '22023', detail = 'svc:invalid=' || (jsonb_build_array('filters') || coalesce(path, '[]'))::text;
+  end if;
+  return ' and ' || condition;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Filters as a condition behind others, or an error with the path to the part that a list would ignore. Called by generated functions that change many rows.
+
 -- function svc_hidden.filter_array(jsonb,text,jsonb,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_array(col jsonb, op text, value jsonb, subject text, cast_type text)
  RETURNS text
@@ -3962,6 +4044,59 @@ end
 $function$
 execute: svc_authenticated, svc_system
 comment: Those of these stored files that the caller may see, including public ones. Definer: a reader owns it, so that public files are found by id and policies for signed-in users apply.
+
+-- function svc_hidden.ignored_filter(jsonb,jsonb,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.ignored_filter(columns jsonb, filters jsonb, depth integer DEFAULT 0)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  part record;
+  member record;
+  path jsonb;
+  many boolean;
+begin
+  if filters is null or jsonb_typeof(filters) <> 'object' then
+    return '[]';
+  end if;
+  for part in select e.key, e.value from jsonb_each(filters) as e loop
+    path := null;
+    if part.key in ('OR', 'AND') then
+      if depth >= 5 or jsonb_typeof(part.value) <> 'array' or part.value = '[]' then
+        return jsonb_build_array(part.key);
+      end if;
+      for member in select m.value, m.number from jsonb_array_elements(part.value) with ordinality as m (value, number) loop
+        path := case when member.value <> '{}' then svc_hidden.ignored_filter(columns, member.value, depth + 1) else '[]' end;
+        if path is not null then
+          return jsonb_build_array(part.key, member.number - 1) || path;
+        end if;
+      end loop;
+    elsif columns -> part.key ? 'to' then
+      many := (columns -> part.key -> 'many')::boolean;
+      if depth >= 5 or jsonb_typeof(part.value) <> 'object' or part.value = '{}'
+        or many and part.value - '{some,none,every}'::text[] <> '{}' then
+        return jsonb_build_array(part.key);
+      end if;
+      for member in select m.quantifier, m.member, m.columns from svc_hidden.filter_members(columns -> part.key, part.value) as m loop
+        -- An empty filter asks whether there are rows; with `every` it says nothing.
+        path := case when pg_column_size(member.member) > 32768 and svc_hidden.filter_size(member.member) > 5000 then '[]'
+          when member.member <> '{}' then svc_hidden.ignored_filter(member.columns, member.member, depth + 1)
+          when member.quantifier = 'every' then '[]' end;
+        if path is not null then
+          return jsonb_build_array(part.key) || case when many then jsonb_build_array(member.quantifier) else '[]' end || path;
+        end if;
+      end loop;
+    elsif svc_hidden.filter_condition(columns -> part.key, part.value) is null then
+      return jsonb_build_array(part.key);
+    end if;
+  end loop;
+  return null;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Path to the first part of filters that a list would ignore, or null. Part of svc_hidden.exact_filter().
 
 -- function svc_hidden.lock_document(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.lock_document(corpus text, visibility text, key text)

@@ -3,8 +3,9 @@
  * Next hop: `invoke.ts`.
  */
 import type { ProcedureDefinition } from "../contract/procedure.ts";
+import { noteIgnored } from "../crud/ignored-input.ts";
 import { locateInvalidColumns } from "../crud/locate-invalid-columns.ts";
-import { encodeJsonText, encodeResult } from "../http/wire.ts";
+import { encodeJsonText, encodeResult, withMembers } from "../http/wire.ts";
 import { atIndex, SvcError } from "../kit/svc-error.ts";
 import { identityOf } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
@@ -57,7 +58,9 @@ async function run(
   { procedure, input }: BatchCall,
 ): Promise<string> {
   if (isGenerated(procedure)) {
-    return encodeJsonText(await invokeWithin(transaction, context, procedure, input, runtime));
+    const body = encodeJsonText(await invokeWithin(transaction, context, procedure, input, runtime));
+    const notice = runtime.production ? undefined : noteIgnored(runtime.log, procedure, input);
+    return notice ? withMembers(body, { notice }) : body;
   }
   const result = await behindGate(runtime, procedure.anonymous ? procedure.definedAt : undefined, context, (seen) =>
     runRefusable(procedure, { context: seen, input, outcome: {} }),

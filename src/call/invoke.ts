@@ -13,7 +13,6 @@ import { type Call, validate } from "../contract/middleware.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import type { SvcRequest } from "../contract/request.ts";
 import { HookMistake } from "../crud/crud-hooks.ts";
-import { noteIgnoredFilters } from "../crud/ignored-filters.ts";
 import { locateInvalidColumns } from "../crud/locate-invalid-columns.ts";
 import { callStatement, callWithin } from "../crud/statement.ts";
 import type { ConversionRuntime } from "../documents/convert-stored.ts";
@@ -28,6 +27,7 @@ import type { Seen } from "../realtime/followed-reads.ts";
 import type { Caller } from "./caller.ts";
 import { CallContext, type ContextServices, transactionFor } from "./create-context.ts";
 import { besides, explanation, missingRow, whereToLook } from "./hints.ts";
+import { requireSession, requireSessionOf } from "./require-session.ts";
 import { nothingRead, seenBy } from "./seen-by.ts";
 
 /** The services that a process needs to run calls. */
@@ -200,9 +200,8 @@ export async function invokeStatement(
   watched?: Invocation<unknown>["watched"],
 ): Promise<string> {
   requireSession({ caller, anonymous: procedure.anonymous });
-  const { statement, crud } = procedure;
+  const { statement } = procedure;
   requireSessionOf(statement, input, caller);
-  if (!runtime.production && crud && procedure.name.endsWith(".list")) noteIgnoredFilters(runtime.log, crud, input);
   const { requestPool: pool } = runtime;
   const identity = identityOf(caller.session, caller.holder);
   const seen =
@@ -233,10 +232,12 @@ export async function invokeWithin(
   input: unknown,
   runtime: Pick<Runtime, "root" | "production">,
 ): Promise<string> {
-  requireSession({ caller: { session: context.auth.getSession() }, anonymous: procedure.anonymous });
+  const caller = { session: context.auth.getSession() };
+  requireSession({ caller, anonymous: procedure.anonymous });
   const { statement, definedAt } = procedure;
+  requireSessionOf(statement, input, caller);
   const changed = await behindGate(runtime, definedAt, context, (seen) =>
-    hooked(statement, input, seen, runtime.production),
+    hooked(transaction, statement, input, seen, runtime.production),
   );
   const json = await callWithin(transaction, statement, statement.values(changed));
   if (json === null) throw missingRow();
@@ -251,7 +252,7 @@ function callHooked(
   caller: Caller,
 ): Promise<string | null> {
   const work = async (transaction: RequestTransaction, context: CallContext) => {
-    const changed = await hooked(statement, input, context, runtime.production);
+    const changed = await hooked(transaction, statement, input, context, runtime.production);
     const json = await callWithin(transaction, statement, statement.values(changed));
     if (json === null) await transaction.rollback();
     return json;
@@ -260,26 +261,19 @@ function callHooked(
 }
 
 /** The input as the application's hook returns it. @throws SvcError INTERNAL for an invalid return value */
-async function hooked(statement: CrudStatement, input: unknown, context: Context, production: boolean) {
+async function hooked(
+  transaction: RequestTransaction,
+  statement: CrudStatement,
+  input: unknown,
+  context: Context,
+  production: boolean,
+) {
   if (!statement.before) return input;
   try {
-    return await statement.before(input, context);
+    return await statement.before(input, context, (values) => callWithin(transaction, statement, values));
   } catch (error) {
     throw error instanceof HookMistake ? misuseError(error.hook, error.message, production) : error;
   }
-}
-
-function requireSession({ caller, anonymous }: { caller: Pick<Caller, "session">; anonymous: boolean }): void {
-  if (!anonymous && !caller.session) throw new SvcError("UNAUTHORIZED");
-}
-
-/** What a resource gives to callers with a session, others do not get by including it. */
-function requireSessionOf(statement: CrudStatement, input: unknown, caller: Caller): void {
-  const closed = caller.session ? undefined : statement.closed?.(input);
-  if (closed === undefined) return;
-  throw new SvcError("UNAUTHORIZED", `Rows of the relation "${closed}" are for signed-in callers.`, {
-    hint: "Sign in, or leave the relation out. The author can set allowAnonymous on the createCrud of its table.",
-  });
 }
 
 /**

@@ -4,14 +4,15 @@
  * Next hop: `prepare.ts` and `start.ts`, each run in a separate process, since imported modules cannot be unloaded.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import type { Writable } from "node:stream";
 import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { endBeside, startBeside } from "./beside.ts";
 import { cwdArgument, developing, logArgument, openDatabase, readConfig, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { nextSignal } from "./signal.ts";
 import { studioBesideDev } from "./studio.ts";
 import { describeTaken, isFree, nextFree } from "./taken-port.ts";
+import { checkTypesBeside } from "./types.ts";
 import { watchApplication } from "./watch.ts";
 
 export const dev = defineCommand({
@@ -22,12 +23,23 @@ export const dev = defineCommand({
       type: "string",
       description: "A command to run alongside, such as the frontend's dev server. (Default: none)",
     },
+    types: {
+      type: "boolean",
+      description: "Do not check types beside it, where there are TypeScript and a tsconfig.json.",
+      default: true,
+    },
     ...logArgument,
   },
-  run: ({ args }) => run(args.cwd, () => develop(args.cwd, args.with, args.json)),
+  run: ({ args }) => run(args.cwd, () => develop(args.cwd, args)),
 });
 
-async function develop(cwd: string, companion: string | undefined, json: boolean): Promise<void> {
+interface Options {
+  with?: string | undefined;
+  types: boolean;
+  json: boolean;
+}
+
+async function develop(cwd: string, { with: companion, types, json }: Options): Promise<void> {
   const environment = { ...process.env }; // without .env, which each process reads again
   const config = await readConfig(cwd);
   const page = companion ? pagePort(config) : undefined;
@@ -43,6 +55,7 @@ async function develop(cwd: string, companion: string | undefined, json: boolean
   let preparing = false;
   let waiting = 0;
   let studio: Awaited<ReturnType<typeof studioBesideDev>> | undefined;
+  let endTypes: (() => void) | undefined;
 
   const reload = async () => {
     const began = performance.now();
@@ -50,6 +63,7 @@ async function develop(cwd: string, companion: string | undefined, json: boolean
     preparing = true;
     const right = await succeeds("prepare", cwd, environment);
     preparing = false;
+    if (types) endTypes ??= checkTypesBeside(config.cwd, environment); // only now the generated files are there
     if (!right)
       return say(
         `Fix it and save. ${server.serves ? "The last good version keeps serving." : "Until then nothing is served."}`,
@@ -79,14 +93,14 @@ async function develop(cwd: string, companion: string | undefined, json: boolean
     new Promise<ChildProcess>((resolve) => beside?.once("exit", () => resolve(beside))),
   ]);
   stopWatching();
-  // Ends the rest of its process group. An open pipe would keep this process alive.
-  (beside?.stdio[3] as Writable | undefined)?.destroy();
+  endBeside(beside);
   if (beside && ended === beside) {
     const how = beside.signalCode ? `was ended by ${beside.signalCode}` : `has ended with exit code ${beside.exitCode}`;
     say(`\n"${companion}" ${how}, so svc dev ends too.`);
     if (beside.exitCode !== 0) process.exitCode = 1;
   }
   await turns;
+  endTypes?.();
   await server.stop();
   await studio?.stop();
   await cluster.stop();
@@ -117,15 +131,6 @@ function companionEnvironment(env: NodeJS.ProcessEnv, service: number, page: num
     ...(service !== 0 && { SVC_URL: `http://localhost:${service}` }),
   };
 }
-
-/** Runs in a process group of its own. It ends with this process, even after a SIGKILL, because its pipe is closed. */
-const startBeside = (companion: string, cwd: string, env: NodeJS.ProcessEnv): ChildProcess =>
-  spawn("sh", ["-c", `(cat <&3 >/dev/null; kill 0) & ${companion}`], {
-    cwd,
-    env,
-    stdio: ["inherit", "inherit", "inherit", "pipe"],
-    detached: true,
-  });
 
 /** Files that `svc prepare` writes, including those that the author also edits. Paths relative to the application. */
 const isGenerated = /^(sql[\\/](crud[\\/]|(realtime|search)\.sql$)|(migrations[\\/]meta|.*\bgenerated)[\\/])/;

@@ -12,9 +12,9 @@ else if (process.argv[2] === "init" && major >= 20)
   await (await import("./dispatch.ts")).dispatch(process.argv.slice(2));
 else {
   process.stderr.write(
-    `svc needs Node 22.18 or newer; this is ${process.version}.\n` +
-      "  An application that svc init made brings its own: run svc through npm, as in `npm run dev`.\n" +
-      "  In another one: npm install --save-dev node@24\n",
+    `svc runs on the Node 24 that its application brings; this is ${process.version}.\n` +
+      "  Run svc through npm, as in `npm run dev` or `npx svc`, in the application's folder.\n" +
+      "  If the application brings none: npm install --save-dev node@24\n",
   );
   process.exit(1);
 }

@@ -5,7 +5,11 @@ import type { Context } from "./context.ts";
 
 export const crudOperations = ["list", "get", "create", "update", "remove"] as const;
 
-export type CrudOperation = (typeof crudOperations)[number];
+/** What the option `methods` chooses from. */
+export type CrudMethod = (typeof crudOperations)[number];
+
+/** With those that have options of their own: `upsertBy`, `many` and `aggregate`. */
+export type CrudOperation = CrudMethod | "upsert" | "createMany" | "updateMany" | "removeMany" | "aggregate";
 
 /** The definition of one `createCrud`, for the code generator and the server. */
 export interface CrudDefinition {
@@ -34,10 +38,22 @@ export interface CrudDefinition {
   anonymous: boolean;
   /** Unique constraints by which `get` finds a row, each as its properties. */
   getBy: readonly (readonly string[])[];
+  /** Unique constraints by which `upsert` finds the row that it changes, each as its properties. */
+  upsertBy: readonly (readonly string[])[];
+  /** What `aggregate` may group by and measure, by name; null: it does not exist. */
+  aggregate: { groups: Record<string, AggregatePart>; measures: Record<string, AggregatePart> } | null;
   /** The table's declaration, and what its `include` names; src/crud/relations.ts makes relations of it. */
   source: RelationSource;
   /** By name: what `include` and `filters` may follow. Filled by defineApi, which knows all resources. */
   relations: Map<string, CrudRelation>;
+}
+
+/** A group or measure of `aggregate`. */
+export interface AggregatePart {
+  /** Over the alias t; $1 is the time zone. */
+  sql: string;
+  /** Whether its numbers are wider than JSON's, so that they travel as text. */
+  text: boolean;
 }
 
 /** What `include` of createCrud takes: a relation's name, or a name and the join table that leads to other rows. */
@@ -161,6 +177,9 @@ export interface RealtimeDefinition {
   scoped: RealtimeBuckets | null;
 }
 
+/** Calls a generated function inside the transaction of its hook. */
+export type StatementCall = (values: (string | number | null)[]) => Promise<string | null>;
+
 /** How a generated procedure is answered. */
 export interface CrudStatement {
   /** Name of the function in schema svc_crud. */
@@ -174,5 +193,5 @@ export interface CrudStatement {
   /** The path to the first relation of the input whose resource needs a session. (Default: there is none) */
   closed?(input: unknown): string | undefined;
   /** A hook that computes the input of `values`. The call then needs its own transaction. */
-  before?(input: unknown, context: Context): Promise<unknown>;
+  before?(input: unknown, context: Context, call: StatementCall): Promise<unknown>;
 }

@@ -5,11 +5,12 @@
  */
 import type { CrudDefinition, CrudOperation, CrudStatement } from "../contract/crud.ts";
 import { check, type Input, isPlain, toObject } from "../kit/input-checks.ts";
-import type { Issue } from "../kit/svc-error.ts";
+import { type Issue, SvcError } from "../kit/svc-error.ts";
 import { kindOf } from "../kit/v.ts";
 import { writableColumns } from "./crud-definition.ts";
-import { idOf, rowOf } from "./crud-input.ts";
+import { crudValues, idOf, newRows, rowOf } from "./crud-input.ts";
 import type { CrudOptions } from "./crud-types.ts";
+import { dry, eachRow } from "./many-arguments.ts";
 
 /** A hook returned a value that cannot be stored: a bug of the application, for the log. */
 export class HookMistake extends Error {
@@ -29,6 +30,22 @@ const wanted = {
   update: "the changes to make, such as { ...data, body: data.body?.trim() }",
 };
 
+/** Names the row in the refusal of a hook. */
+async function atRow<T>(index: number, run: () => T): Promise<Awaited<T>> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof SvcError) || error.issues) throw error;
+    const { code, message, hint, retryAfter, cause } = error;
+    throw new SvcError(code, message, {
+      ...(hint !== undefined && { hint }),
+      ...(retryAfter !== undefined && { retryAfter }),
+      issues: [{ path: ["rows", index], message }],
+      cause: cause ?? error,
+    });
+  }
+}
+
 /** Creates the hook step, if the resource declares a hook for the operation. It throws HookMistake. */
 export function crudHook(
   crud: CrudDefinition,
@@ -41,8 +58,12 @@ export function crudHook(
     const entries = writable.filter(({ property }) => property in row);
     return Object.fromEntries(entries.map((column) => [column.property, column.toApplication(row[column.property])]));
   };
-  const storable = (returned: unknown, as: "create" | "update"): Input => {
-    const hook = `hooks.${as === "create" ? "beforeCreate" : "beforeUpdate"} of "${crud.prefix}"`;
+  const storable = (
+    returned: unknown,
+    as: "create" | "update",
+    name: keyof NonNullable<CrudOptions["hooks"]> = as === "create" ? "beforeCreate" : "beforeUpdate",
+  ): Input => {
+    const hook = `hooks.${name} of "${crud.prefix}"`;
     if (!isPlain(returned)) throw new HookMistake(hook, `it returned ${kindOf(returned)}. Return ${wanted[as]}.`);
     const issues: Issue[] = [];
     rowOf(writable, returned, issues, as);
@@ -57,6 +78,26 @@ export function crudHook(
     return async (input, context) =>
       storable(await beforeCreate(typed(input, "create") as never, { context }), "create");
   }
+  if (operation === "upsert" && hooks?.beforeUpsert) {
+    const { beforeUpsert } = hooks;
+    return async (input, context) => {
+      crudValues(crud, "upsert")(input); // refuses what is wrong with the call itself
+      const { by, row } = input as Input;
+      const returned = await beforeUpsert(typed(row, "create") as never, { context });
+      return { by, row: storable(returned, "create", "beforeUpsert") };
+    };
+  }
+  if (operation === "createMany" && hooks?.beforeCreate) {
+    const { beforeCreate } = hooks;
+    return async (input, context) => {
+      const rows: Input[] = [];
+      for (const row of newRows(crud, input)) {
+        const returned = await atRow(rows.length, () => beforeCreate(typed(row, "create") as never, { context }));
+        rows.push(storable(returned, "create"));
+      }
+      return { rows };
+    };
+  }
   if (operation === "update" && hooks?.beforeUpdate) {
     const { beforeUpdate } = hooks;
     return async (input, context) => {
@@ -64,6 +105,28 @@ export function crudHook(
       const { id, ifUnmodifiedSince } = input as Input;
       const returned = await beforeUpdate(typed(input, "update") as never, call);
       return { ...storable(returned, "update"), id, ifUnmodifiedSince };
+    };
+  }
+  if (operation === "updateMany" && hooks?.beforeUpdate) {
+    const { beforeUpdate } = hooks;
+    return async (input, context, call) => {
+      const [args] = crudValues(crud, operation)(input);
+      const { set } = input as Input;
+      return eachRow(input, await call(dry(args, "{}")), async (id) => {
+        const returned = await beforeUpdate(typed(set, "update") as never, { context, id: typedId({ id }) });
+        const { json } = check((issues) => ({ json: rowOf(writable, storable(returned, "update"), issues, "update") }));
+        return { id, set: json };
+      });
+    };
+  }
+  if (operation === "removeMany" && hooks?.beforeRemove) {
+    const { beforeRemove } = hooks;
+    return async (input, context, call) => {
+      const [args] = crudValues(crud, operation)(input);
+      return eachRow(input, await call(dry(args)), async (id) => {
+        await beforeRemove(typedId({ id }), { context });
+        return { id };
+      });
     };
   }
   if (operation === "remove" && hooks?.beforeRemove) {

@@ -7,10 +7,18 @@
 import type { ColumnDescription, CrudDefinition, CrudOperation, CrudStatement } from "../contract/crud.ts";
 import { check, type Input, own, toObject } from "../kit/input-checks.ts";
 import type { Issue } from "../kit/svc-error.ts";
+import { aggregateArguments } from "./aggregate.ts";
 import { writableColumns } from "./crud-definition.ts";
 import { listArguments } from "./crud-list.ts";
+import { manyArguments } from "./many-arguments.ts";
 import { relatedArguments } from "./related-arguments.ts";
 import { wireForms } from "./wire-kinds.ts";
+
+/** Most rows of `createMany`. */
+export const maxRows = 1_000;
+
+/** Most issues of an answer, as of `v`. */
+const maxIssues = 100;
 
 type ToValues = CrudStatement["values"];
 
@@ -24,15 +32,28 @@ export function crudValues(crud: CrudDefinition, operation: CrudOperation): ToVa
       return (input) => check((issues) => getArguments(crud, toObject(input, issues), issues));
     case "remove":
       return (input) => check((issues) => [idOf(crud.id, toObject(input, issues), issues)]);
-    case "create": {
-      const generated = crud.columns.filter(({ generate }) => generate);
+    case "create":
+      return (input) =>
+        check((issues) => [
+          JSON.stringify(withGenerated(crud, rowOf(writable, toObject(input, issues), issues, "create"), issues)),
+        ]);
+    case "upsert":
+      return (input) => check((issues) => upsertArguments(crud, toObject(input, issues), issues));
+    case "createMany":
+      return (input) => [JSON.stringify(newRows(crud, input).map((row) => withGenerated(crud, row)))];
+    case "aggregate":
+      return (input) => [JSON.stringify(aggregateArguments(crud, input))];
+    case "updateMany":
       return (input) =>
         check((issues) => {
-          const row = rowOf(writable, toObject(input, issues), issues, "create");
-          for (const column of generated) row[column.property] ??= accept(column, column.generate?.(), issues);
-          return [JSON.stringify(row)];
+          const object = toObject(input, issues);
+          const inner: Issue[] = [];
+          const set = rowOf(writable, toObject(own(object, "set"), inner), inner, "update");
+          issues.push(...inner.map(({ path, message }) => ({ path: ["set", ...path], message })));
+          return [manyArguments(crud, object, issues), JSON.stringify(set)];
         });
-    }
+    case "removeMany":
+      return (input) => check((issues) => [manyArguments(crud, toObject(input, issues), issues)]);
     case "update": {
       const canCompare = crud.columns.some(({ property }) => property === "updatedAt");
       return (input) =>
@@ -54,6 +75,53 @@ export function idOf(id: ColumnDescription, object: Input, issues: Issue[]): str
   if (accepted !== undefined && !isTooLarge) return accepted as string | number;
   issues.push({ path: ["id"], message: `must be ${isTooLarge ? id.limit?.expects : wireForms[id.kind].expects}` });
   return "";
+}
+
+/** Adds what `$defaultFn` of the columns makes. */
+function withGenerated(crud: CrudDefinition, row: Input, issues: Issue[] = []): Input {
+  for (const column of crud.columns.filter(({ generate }) => generate)) {
+    row[column.property] ??= accept(column, column.generate?.(), issues);
+  }
+  return row;
+}
+
+/** The checked rows of `createMany`. @throws SvcError VALIDATION_FAILED with paths such as rows.3.title */
+export function newRows(crud: CrudDefinition, input: unknown): Input[] {
+  const writable = writableColumns(crud);
+  return check((issues) => {
+    const rows = own(toObject(input, issues), "rows");
+    if (!Array.isArray(rows) || rows.length > maxRows) {
+      issues.push({ path: ["rows"], message: `must be an array of at most ${maxRows} rows` });
+      return [];
+    }
+    return rows.map((row, index) => {
+      const own: Issue[] = [];
+      const checked = rowOf(writable, toObject(row, own), own, "create");
+      for (const { path, message } of own.slice(0, maxIssues - issues.length)) {
+        issues.push({ path: ["rows", index, ...path], message });
+      }
+      return checked;
+    });
+  });
+}
+
+/** The key, the row to insert, and the properties to change where there is such a row. */
+function upsertArguments(crud: CrudDefinition, object: Input, issues: Issue[]): string[] {
+  const by = [own(object, "by")].flat();
+  const key = crud.upsertBy.find((names) => names.length === by.length && names.every((name) => by.includes(name)));
+  if (!key) {
+    const known = crud.upsertBy.map((names) => JSON.stringify(names.length === 1 ? names[0] : names)).join(" or ");
+    issues.push({ path: ["by"], message: `must be ${known}` });
+  }
+  const inner: Issue[] = [];
+  const row = rowOf(writableColumns(crud), toObject(own(object, "row"), inner), inner, "create");
+  for (const name of key ?? []) {
+    if (name === "userId" || (row[name] ?? null) !== null || inner.some(({ path }) => path[0] === name)) continue;
+    inner.push({ path: [name], message: "is required: the row is found by it" });
+  }
+  issues.push(...inner.map(({ path, message }) => ({ path: ["row", ...path], message })));
+  const changes = Object.keys(row);
+  return [key?.join() ?? "", JSON.stringify(withGenerated(crud, row, issues)), JSON.stringify(changes)];
 }
 
 /** The id alone for a plain get, which has a function of its own. */

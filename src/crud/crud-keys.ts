@@ -1,8 +1,12 @@
-/** The option `getBy` of `createCrud`: keys that find one row, because a unique constraint of the table covers them. */
+/**
+ * The options `getBy` and `upsertBy` of `createCrud`: keys that find one row, because a unique constraint of the table
+ * covers them.
+ */
 import { getTableColumns, getTableName } from "drizzle-orm";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
-import type { ColumnDescription } from "../contract/crud.ts";
+import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { writableColumns } from "./crud-definition.ts";
 
 /** Kinds whose values compare by equality alone. */
 const keyKinds = new Set(["integer", "bigint", "uuid", "text", "enum"]);
@@ -39,6 +43,20 @@ export function describeKeys(
     }
     return properties;
   });
+}
+
+/** @throws DefinitionError for a column of `upsertBy` that callers cannot give; `userId` comes from their session */
+export function checkWritableKeys(crud: CrudDefinition): void {
+  const writable = writableColumns(crud).map(({ property }) => property);
+  for (const property of crud.upsertBy.flat()) {
+    if (property === "userId" || writable.includes(property)) continue;
+    throw new DefinitionError(
+      `createCrud: upsertBy of "${crud.table}" names "${property}", which callers cannot write.`,
+      {
+        hint: `Name a unique constraint of columns that they can: ${writable.join(", ")}. userId may be one of several.`,
+      },
+    );
+  }
 }
 
 /** The properties of each unique constraint. A partial unique index does not count: it allows several such rows. */

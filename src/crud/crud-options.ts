@@ -5,7 +5,7 @@
 import { is } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
 import { z } from "zod";
-import { type ColumnDescription, crudOperations } from "../contract/crud.ts";
+import { type ColumnDescription, type CrudMethod, type CrudOperation, crudOperations } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { boolean, callable, checkOptions, integer, must, oneOf, type ShapeOf } from "../kit/options.ts";
 import type { CrudOptions, RealtimeOption } from "./crud-types.ts";
@@ -32,6 +32,10 @@ const includes = z
   )
   .readonly();
 
+const keys = z
+  .array(z.union([columnName, columnNames], must("a column, or a list of columns")), must("a list of columns"))
+  .readonly();
+
 const optionsSchema = z
   .strictObject({
     allowAnonymous: boolean(),
@@ -39,9 +43,13 @@ const optionsSchema = z
     searchFields: columnNames,
     allowedFilters: columnNames,
     include: includes,
-    getBy: z
-      .array(z.union([columnName, columnNames], must("a column, or a list of columns")), must("a list of columns"))
-      .readonly(),
+    getBy: keys,
+    upsertBy: keys,
+    many: boolean(),
+    aggregate: z.strictObject({
+      groupBy: columnNames.optional(),
+      measures: z.array(z.string(must("a measure")), must("a list of measures")).readonly(),
+    }) as never,
     defaultLimit: integer(1, 10_000),
     maxLimit: integer(1, 10_000),
     softDelete: z.strictObject({ field: columnName }),
@@ -59,6 +67,7 @@ const optionsSchema = z
         beforeCreate: callable<Hooks["beforeCreate"]>().optional(),
         beforeUpdate: callable<Hooks["beforeUpdate"]>().optional(),
         beforeRemove: callable<Hooks["beforeRemove"]>().optional(),
+        beforeUpsert: callable<Hooks["beforeUpsert"]>().optional(),
       } satisfies ShapeOf<Hooks>)
       .describe("Use a trigger for what must happen after every write"),
   } satisfies ShapeOf<CrudOptions>)
@@ -127,4 +136,48 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
   if (options.columns) {
     for (const name of Object.values(options.columns).flat()) column("columns", name);
   }
+}
+
+/**
+ * The operations of a resource. `upsert` and the operations on many rows never allow more than those on one row.
+ *
+ * @throws DefinitionError when they need an operation or a hook that the resource does not have
+ */
+export function operationsOf(table: string, options: CrudOptions): CrudOperation[] {
+  const methods: readonly CrudMethod[] = options.methods ?? crudOperations;
+  const { upsertBy = [], many = false, hooks } = options;
+  const require = (option: string, needed: CrudMethod[]) => {
+    if (needed.every((one) => methods.includes(one))) return;
+    throw new DefinitionError(`createCrud: ${option} of "${table}" needs methods with ${needed.join(" and ")}.`, {
+      hint: `Add what is missing to methods, or leave ${option} out.`,
+    });
+  };
+  if (upsertBy.length > 0) {
+    require("upsertBy", ["create", "update"]);
+    if ((hooks?.beforeCreate || hooks?.beforeUpdate) && !hooks.beforeUpsert) {
+      throw new DefinitionError(`createCrud: upsertBy of "${table}" needs hooks.beforeUpsert.`, {
+        hint:
+          "beforeCreate and beforeUpdate do not run for upsert: only its statement finds out which of the two it is. " +
+          "Write beforeUpsert: (row) => row with what both do.",
+      });
+    }
+  }
+  const allows = (...needed: CrudMethod[]) => many && needed.every((one) => methods.includes(one));
+  const onMany: CrudOperation[] = [
+    ...(allows("create") ? (["createMany"] as const) : []),
+    ...(allows("update", "list") ? (["updateMany"] as const) : []),
+    ...(allows("remove", "list") ? (["removeMany"] as const) : []),
+  ];
+  if (many && onMany.length === 0) {
+    throw new DefinitionError(`createCrud: many of "${table}" is for none of its methods.`, {
+      hint: "It needs create, or list with update or remove. Add them to methods, or leave many out.",
+    });
+  }
+  if (options.aggregate) require("aggregate", ["list"]);
+  return [
+    ...methods,
+    ...(options.aggregate ? (["aggregate"] as const) : []),
+    ...(upsertBy.length > 0 ? (["upsert"] as const) : []),
+    ...onMany,
+  ];
 }

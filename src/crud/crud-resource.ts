@@ -55,6 +55,7 @@ export function resourceJson(crud: CrudDefinition): string {
       .map((column) => [column.property, column.name, toWire(column)]),
     limits: [crud.defaultLimit, crud.maxLimit],
     keys: toObject(named(["id", ...crud.getBy.flat()]), ({ name, castType }) => ({ name, type: castType })),
+    ...(crud.aggregate && { aggregate: crud.aggregate }),
     relations: Object.fromEntries([...crud.relations].map(([name, relation]) => [name, relationJson(relation)])),
   });
 }

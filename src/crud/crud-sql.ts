@@ -1,13 +1,24 @@
 /**
- * Writes the five SQL functions of a `createCrud` into the application's `sql/crud/<prefix>.sql`. The text depends on
+ * Writes the SQL functions of a `createCrud` into the application's `sql/crud/<prefix>.sql`. The text depends on
  * the definition alone, so it can be written, reviewed and compared without a database.
  * Next hop: the written file; `svc migrate` applies it, `src/crud/fingerprints.ts` compares it at start-up.
  */
 import { createHash } from "node:crypto";
 import type { CrudDefinition, CrudOperation } from "../contract/crud.ts";
 import { literal, quote } from "../postgres/schema-names.ts";
+import { creationOfMany, removalOfMany, updateOfMany, upsertion } from "./crud-many.ts";
 import { resourceJson } from "./crud-resource.ts";
-import { byId, findColumn, isVisible, item, qualified, selectList, toWire } from "./crud-text.ts";
+import {
+  byId,
+  findColumn,
+  functionName,
+  isVisible,
+  item,
+  qualified,
+  selectList,
+  toWire,
+  type Writing,
+} from "./crud-text.ts";
 import { insertion, populate, refuseModified, removal, unmodified, updates } from "./crud-writes.ts";
 
 /** A generated function: its signature, and a fingerprint of the text that made it. */
@@ -34,8 +45,8 @@ export function crudFunctions(crud: CrudDefinition): CrudFunction[] {
 }
 
 function operationFunction(crud: CrudDefinition, operation: CrudOperation, writing: Writing): CrudFunction {
-  const { parameters, body, summary, volatility } = writing;
-  const name = `svc_crud.${crud.prefix}_${operation}`;
+  const { parameters, body, summary, volatility, searchPath = byId(crud).searchPath } = writing;
+  const name = `svc_crud.${functionName(crud, operation)}`;
   const types = parameters.map((parameter) => parameter.split(" ")[1]).join(", ");
   const delimiter = dollars(body);
   const text = [
@@ -43,7 +54,7 @@ function operationFunction(crud: CrudDefinition, operation: CrudOperation, writi
     "returns json",
     "language plpgsql",
     volatility,
-    `set search_path = ${byId(crud).searchPath}`,
+    `set search_path = ${searchPath}`,
     "set timezone = 'UTC'",
     "set plan_cache_mode = force_generic_plan",
     `as ${delimiter}`,
@@ -113,14 +124,6 @@ function dollars(body: string): string {
 }
 
 const callers = "svc_request, svc_anonymous, svc_authenticated";
-
-interface Writing {
-  /** `name type`, in order. */
-  parameters: string[];
-  volatility: "stable" | "volatile";
-  body: string;
-  summary: string;
-}
 
 const writers: Record<CrudOperation, (crud: CrudDefinition) => Writing> = {
   list: (crud) => ({
@@ -225,6 +228,22 @@ begin
   where ${byId(crud).condition}${isVisible(crud, "\n    and ")}
   returning json_build_object('id', ${toWire(crud.id)}) into result;
   return result;
+end`,
+  }),
+
+  upsert: upsertion,
+  createMany: creationOfMany,
+  updateMany: updateOfMany,
+  removeMany: removalOfMany,
+
+  aggregate: (crud) => ({
+    parameters: ["args jsonb"],
+    volatility: "stable",
+    summary:
+      `Measures of the rows of ${crud.table} that the caller may see, by groups: {data, hasMore}. ` +
+      "Takes {groupBy, measures, filters, orderBy, orderDir, limit, timeZone}.",
+    body: `begin
+  return svc.aggregate_rows(svc_crud.${crud.prefix}_resource(), args);
 end`,
   }),
 };

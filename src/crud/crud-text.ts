@@ -1,11 +1,26 @@
 /** SQL fragments that the generated functions share: the table's name, and a row in its wire format. */
-import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
+import type { ColumnDescription, CrudDefinition, CrudOperation } from "../contract/crud.ts";
 import { quote } from "../postgres/schema-names.ts";
+
+/** A generated function without its frame. */
+export interface Writing {
+  /** `name type`, in order. */
+  parameters: string[];
+  volatility: "stable" | "volatile";
+  body: string;
+  summary: string;
+  /** (Default: what the type of the id needs) */
+  searchPath?: string;
+}
 
 export const findColumn = (crud: CrudDefinition, property: string) =>
   crud.columns.find((column) => column.property === property);
 export const qualified = (crud: Pick<CrudDefinition, "schema" | "table">) =>
   `${quote(crud.schema)}.${quote(crud.table)}`;
+
+/** The SQL function of an operation, in schema svc_crud. */
+export const functionName = ({ prefix }: CrudDefinition, operation: CrudOperation) =>
+  `${prefix}_${operation.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`;
 
 /**
  * JSON numbers are exact up to 53 bits, so wider types travel as text. PostgreSQL formats the other types correctly.

@@ -4,7 +4,7 @@
  */
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Context } from "../contract/context.ts";
-import type { CrudOperation, IncludeOption, RealtimeScope, RowContext } from "../contract/crud.ts";
+import type { CrudMethod, IncludeOption, RealtimeScope, RowContext } from "../contract/crud.ts";
 import type { Procedure, ProcedureKind } from "../contract/procedure.ts";
 import type { ConditionsOf, FiltersOf } from "./crud-filters.ts";
 
@@ -83,7 +83,56 @@ type UpdateOf<T extends PgTable, O> = Flat<
     (CrudRow<T> extends { updatedAt: infer At } ? { ifUnmodifiedSince?: At } : object)
 >;
 
-type MethodsOf<O> = O extends { methods: readonly (infer M extends CrudOperation)[] } ? M : CrudOperation;
+type MethodsOf<O> = O extends { methods: readonly (infer M extends CrudMethod)[] } ? M : CrudMethod;
+
+type OperationsOf<O, M = MethodsOf<O>> =
+  | MethodsOf<O>
+  | (O extends { upsertBy: readonly [unknown, ...unknown[]] } ? "upsert" : never)
+  | (O extends { aggregate: object } ? "aggregate" : never)
+  | (O extends { many: true } ? ManyOf<M> : never);
+
+type ManyOf<M> =
+  | ("create" extends M ? "createMany" : never)
+  | ("list" extends M
+      ? ("update" extends M ? "updateMany" : never) | ("remove" extends M ? "removeMany" : never)
+      : never);
+
+type UpsertKey<O> = O extends { upsertBy: readonly (infer K)[] } ? K : never;
+
+/** A date or timestamp is grouped by a unit of time, such as `createdAt:day`. */
+type GroupOf<T extends PgTable, O> = O extends { aggregate: { groupBy: readonly (infer K extends Property<T>)[] } }
+  ? K extends K
+    ? T["_"]["columns"][K] extends { _: { columnType: `PgTimestamp${string}` | `PgDate${string}` } }
+      ? `${K}:${"hour" | "day" | "week" | "month" | "year"}`
+      : K
+    : never
+  : never;
+type MeasureOf<O> = O extends { aggregate: { measures: readonly (infer M extends string)[] } } ? M : never;
+
+interface AggregateArguments<Group extends string, Measure extends string, Conditions> {
+  groupBy?: readonly Group[];
+  measures: readonly Measure[];
+  filters?: FiltersOf<Conditions>;
+  /** One of `groupBy` or `measures`. (Default: the groups, ascending) */
+  orderBy?: { [K in Group | Measure]?: "asc" | "desc" };
+  /** Clamped to 1 and 1,000. (Default: 100) */
+  limit?: number;
+  /** In which days begin, such as Europe/Berlin. (Default: UTC) */
+  timeZone?: string;
+}
+
+/** Groups with what was asked of them. Wide numbers, dates and times are texts. */
+export interface CrudGroups<Group extends string, Measure extends string> {
+  data: ({ [K in Group | Exclude<Measure, "count">]?: string | number | boolean | null } & { count?: number })[];
+  /** Whether the limit has left out groups. */
+  hasMore: boolean;
+}
+
+/** The result of an operation on many rows that returns them, in the order of the arguments. */
+export interface CrudMany<Row> {
+  count: number;
+  data: Row[];
+}
 
 /** The result of `createCrud`. A type alias, because only aliases are assignable to a record of procedures. */
 export type CrudProcedures<T extends PgTable, O extends CrudOptions<T> = object> = Pick<
@@ -98,11 +147,36 @@ export type CrudProcedures<T extends PgTable, O extends CrudOptions<T> = object>
     create: Crud<`${PrefixOf<T, O>}.create`, "mutation", CreateOf<T, O>, RowOf<T, O>>;
     update: Crud<`${PrefixOf<T, O>}.update`, "mutation", UpdateOf<T, O>, RowOf<T, O>>;
     remove: Crud<`${PrefixOf<T, O>}.remove`, "mutation", { id: CrudId<T> }, { id: CrudId<T> }>;
+    upsert: Crud<`${PrefixOf<T, O>}.upsert`, "mutation", { by: UpsertKey<O>; row: CreateOf<T, O> }, RowOf<T, O>>;
+    createMany: Crud<
+      `${PrefixOf<T, O>}.createMany`,
+      "mutation",
+      { rows: readonly CreateOf<T, O>[] },
+      CrudMany<RowOf<T, O>>
+    >;
+    aggregate: Crud<
+      `${PrefixOf<T, O>}.aggregate`,
+      "query",
+      AggregateArguments<GroupOf<T, O>, MeasureOf<O>, Filterable<T, O>>,
+      CrudGroups<GroupOf<T, O>, MeasureOf<O>>
+    >;
+    updateMany: Crud<
+      `${PrefixOf<T, O>}.updateMany`,
+      "mutation",
+      { filters: FiltersOf<Filterable<T, O>>; set: Partial<CreateOf<T, O>>; max: number },
+      { count: number }
+    >;
+    removeMany: Crud<
+      `${PrefixOf<T, O>}.removeMany`,
+      "mutation",
+      { filters: FiltersOf<Filterable<T, O>>; max: number },
+      { count: number }
+    >;
   },
-  MethodsOf<O>
+  OperationsOf<O>
 >;
 
-/** One of the five procedures. Four type parameters keep the compiler's messages short. */
+/** One of the procedures. Four type parameters keep the compiler's messages short. */
 interface Crud<Name extends string, Kind extends ProcedureKind, Input, Output>
   extends Procedure<{ name: Name; kind: Kind; input: Input; output: Output }> {}
 
@@ -152,6 +226,15 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   include?: readonly IncludeOption[];
   /** Unique columns by which `get` finds a row besides `id`; a list for a constraint of several. (Default: none) */
   getBy?: readonly (Property<T> | readonly Property<T>[])[];
+  /** Unique columns by which `upsert` finds the row that it changes, as in `getBy`. (Default: there is no `upsert`) */
+  upsertBy?: readonly (Property<T> | readonly Property<T>[])[];
+  /** Whether there are `createMany`, `updateMany` and `removeMany`, as far as `methods` allows. (Default: false) */
+  many?: boolean;
+  /** The columns by which `aggregate` may group, and what it may measure. (Default: there is no `aggregate`) */
+  aggregate?: {
+    groupBy?: readonly Property<T>[];
+    measures: readonly ("count" | `${"sum" | "avg" | "min" | "max"}:${Property<T>}`)[];
+  };
   /** Rows per page when the caller does not say. (Default: 20) */
   defaultLimit?: number;
   /** The most rows per page that a caller gets. (Default: 100) */
@@ -163,7 +246,7 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   /** The columns that callers see and write; `id` is always among them. (Default: all) */
   columns?: { pick: readonly Property<T>[] } | { omit: readonly Property<T>[] };
   /** Which of the five operations exist. (Default: all) */
-  methods?: readonly CrudOperation[];
+  methods?: readonly CrudMethod[];
   /** Whether GraphQL shows the table as this resource does. (Default: true for the first resource of a table) */
   graphql?: boolean;
   /**
@@ -174,13 +257,16 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   realtime?: RealtimeOption<T>;
   /** Run inside the call's transaction, on checked input. Their results are checked again. */
   hooks?: {
+    /** Runs for each row of `createMany`, too. */
     beforeCreate?(data: CrudCreate<T>, call: CrudHookCall): CrudCreate<T> | Promise<CrudCreate<T>>;
-    /** `id` is the row's. The hook runs before we know whether the row exists and the caller may change it. */
+    /** `id` is the row's; for `updateMany` it runs for each. The hook runs before we know whether the row exists and the caller may change it. */
     beforeUpdate?(
       data: Partial<CrudCreate<T>>,
       call: CrudHookCall & { id: CrudId<T> },
     ): Partial<CrudCreate<T>> | Promise<Partial<CrudCreate<T>>>;
-    /** Throwing prevents the deletion. The result is awaited and ignored. Also runs before the row is looked up. */
+    /** Throwing prevents the deletion. The result is awaited and ignored. Also runs before the row is looked up, and for each row of `removeMany`. */
     beforeRemove?(id: CrudId<T>, call: CrudHookCall): unknown;
+    /** Returns the row that `upsert` inserts, whose columns are also its changes to a row that is there. */
+    beforeUpsert?(data: CrudCreate<T>, call: CrudHookCall): CrudCreate<T> | Promise<CrudCreate<T>>;
   };
 }

@@ -39,18 +39,22 @@ export function removal(crud: CrudDefinition): string {
 
 /** jsonb_populate_record reads each type by its own input function, so no type is named here. */
 export function populate(crud: CrudDefinition, source: string): string {
-  const columns = given(crud, source);
-  const special = columns.flatMap((column) => {
-    const expression = specialInput(column, `${source} ->> ${literal(column.property)}`);
-    return expression ? [{ column, expression }] : [];
+  const special = given(crud, source).flatMap((column) => {
+    const expression = specialInput(column, source);
+    return expression ? [`  input.${quote(column.name)} := ${expression};`] : [];
   });
-  const plain = columns.filter((column) => !special.some((item) => item.column === column));
-  const pairs = plain.map((column) => `    ${literal(column.name)}, ${source} -> ${literal(column.property)}`);
+  return [`  input := ${populated(crud, source)};`, ...special].join("\n");
+}
+
+/** The record of the columns whose JSON text is their input format. */
+function populated(crud: CrudDefinition, source: string): string {
+  const pairs = given(crud, source)
+    .filter((column) => specialInput(column, source) === null)
+    .map((column) => `    ${literal(column.name)}, ${source} -> ${literal(column.property)}`);
   return [
-    `  input := jsonb_populate_record(null::${qualified(crud)}, jsonb_build_object(`,
+    `jsonb_populate_record(null::${qualified(crud)}, jsonb_build_object(`,
     chunks(pairs, 50).join("\n  ) || jsonb_build_object(\n"),
-    "  ));",
-    ...special.map(({ column, expression }) => `  input.${quote(column.name)} := ${expression};`),
+    "  ))",
   ].join("\n");
 }
 
@@ -61,8 +65,9 @@ function chunks(pairs: string[], size: number): string[] {
 }
 
 /** Conversion for types whose JSON text differs from their input format. */
-function specialInput(column: ColumnDescription, text: string): string | null {
+function specialInput(column: ColumnDescription, source: string): string | null {
   if (column.isArray) return null;
+  const text = `${source} ->> ${literal(column.property)}`;
   if (column.kind === "bytes") return `decode(${text}, 'base64')`;
   // A column without time zone would ignore the value's offset instead of applying it.
   if (column.kind === "timestamp" && !column.type.includes("with time zone")) {
@@ -79,7 +84,7 @@ function written(crud: CrudDefinition): ColumnDescription[] {
 
 /** The columns whose values arrive as JSON: the caller's, and for a new row those with a `$defaultFn`. */
 function given(crud: CrudDefinition, source: string): ColumnDescription[] {
-  const generated = source === "data" ? crud.columns.filter(({ generate, managed }) => generate && managed) : [];
+  const generated = source !== "changes" ? crud.columns.filter(({ generate, managed }) => generate && managed) : [];
   return [...generated.filter(({ property }) => property !== "userId"), ...writableColumns(crud)];
 }
 
@@ -123,22 +128,43 @@ ${indent}end if;`;
   return choose(numbered, [], "  ");
 }
 
-function createValue(column: ColumnDescription): string {
+/**
+ * @param given  the record of the column's value
+ * @param source the JSON that it was made of
+ */
+function createValue(column: ColumnDescription, given = "input", source = "data"): string {
   if (column.property === "userId") return callerId(column);
-  const given = `input.${quote(column.name)}`;
-  if (column.defaultSql === null || column.numbered) return given;
-  return `case when data ? ${literal(column.property)} then ${given} else ${column.defaultSql} end`;
+  const value = (given !== "input" && specialInput(column, source)) || `${given}.${quote(column.name)}`;
+  if (column.defaultSql === null || column.numbered) return value;
+  return `case when ${source} ? ${literal(column.property)} then ${value} else ${column.defaultSql} end`;
+}
+
+/**
+ * The INSERT of all elements of the array `rows`, up to its RETURNING; null where rows must be inserted one by one: a
+ * column that numbers rows takes a given value in some of them and DEFAULT in others.
+ */
+export function insertionOfMany(crud: CrudDefinition): string | null {
+  const columns = written(crud);
+  if (columns.length === 0 || columns.some(({ numbered }) => numbered)) return null;
+  const values = columns.map((column) => `      ${createValue(column, "given", "one.data")}`);
+  return `insert into ${qualified(crud)} as t (${list(columns.map(({ name }) => name))})
+      select
+${values.join(",\n")}
+      from jsonb_array_elements(rows) with ordinality as one (data, number)
+      cross join lateral ${populated(crud, "one.data")} as given
+      order by one.number`;
 }
 
 function callerId(column: ColumnDescription): string {
   return `(select svc.current_user_id())${column.kind === "text" ? "" : `::${column.castType}`}`;
 }
 
-export function updates(crud: CrudDefinition): string[] {
+/** @param given the record of the new values, and `changes` the JSON with their properties */
+export function updates(crud: CrudDefinition, given = "input", changes = "changes"): string[] {
   const updatedAt = findColumn(crud, "updatedAt");
   const assignments = writableColumns(crud).map((column) => {
     const name = quote(column.name);
-    return `    ${name} = case when changes ? ${literal(column.property)} then input.${name} else t.${name} end`;
+    return `    ${name} = case when ${changes} ? ${literal(column.property)} then ${given}.${name} else t.${name} end`;
   });
   if (updatedAt) assignments.push(`    ${quote(updatedAt.name)} = now()`);
   // A table with only an id has nothing to change; the statement still tells whether the row exists.

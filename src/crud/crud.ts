@@ -1,5 +1,5 @@
 /**
- * `createCrud`: five procedures for a table, each answered by one generated SQL function.
+ * `createCrud`: procedures for a table, each answered by one generated SQL function.
  * Next hop: `crud-options.ts` checks the options and `crud-input.ts` what comes in, `src/crud/crud-sql.ts` writes the
  * functions, `src/crud/statement.ts` calls them.
  */
@@ -16,12 +16,14 @@ import type { Schema } from "../contract/database.ts";
 import { definedAt } from "../contract/defined-at.ts";
 import type { ProcedureBuilders, ProcedureDefinition } from "../contract/procedure.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { describeAggregate } from "./aggregate.ts";
 import { describeColumns } from "./columns.ts";
 import { crudHook } from "./crud-hooks.ts";
 import { crudValues } from "./crud-input.ts";
-import { describeKeys } from "./crud-keys.ts";
-import { checkCrudOptions } from "./crud-options.ts";
+import { checkWritableKeys, describeKeys } from "./crud-keys.ts";
+import { checkCrudOptions, operationsOf } from "./crud-options.ts";
 import { describeRealtime } from "./crud-realtime.ts";
+import { functionName } from "./crud-text.ts";
 import type { CrudOptions, CrudProcedures } from "./crud-types.ts";
 import { closedRelation } from "./related-arguments.ts";
 import { ownerColumn } from "./rls.ts";
@@ -32,6 +34,11 @@ const operations: Record<CrudOperation, Pick<CrudStatement, "absent"> & { kind: 
   create: { kind: "mutation", absent: "not-found" },
   update: { kind: "mutation", absent: "not-found" },
   remove: { kind: "mutation", absent: "not-found" },
+  upsert: { kind: "mutation", absent: "not-found" },
+  createMany: { kind: "mutation", absent: "not-found" },
+  updateMany: { kind: "mutation", absent: "not-found" },
+  removeMany: { kind: "mutation", absent: "not-found" },
+  aggregate: { kind: "query", absent: "null" },
 };
 
 /**
@@ -48,7 +55,8 @@ export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilder
    * get
    * create
    * update
-   * remove` for a table with an `id` and declared policies.
+   * remove` for a table with an `id` and declared policies; with `upsertBy` also `upsert`, with `many` `createMany`,
+   * `updateMany` and `removeMany`.
    *
    * @throws DefinitionError when the table has no usable `id` or no policy, or an option is invalid
    */
@@ -84,34 +92,39 @@ function describeCrud(table: PgTable, options: CrudOptions, application: Schema 
   }
   checkNames([schema, name, ...columns.flatMap((column) => [column.name, column.property])]);
   checkCrudOptions(name, columns, options);
+  const visible = visibleColumns(columns, options);
   const { prefix = name, defaultLimit = 20, maxLimit = 100, count = "exact" } = options;
   if (!/^[A-Za-z_]\w{0,49}$/.test(prefix)) {
     throw new DefinitionError(`createCrud: "${prefix}" cannot be a prefix.`, {
       hint: "Use a letter or _, then letters, digits or _; at most 50 characters.",
     });
   }
-  return {
+  const crud: CrudDefinition = {
     prefix,
     schema,
     table: name,
     id,
     columns,
-    visible: visibleColumns(columns, options),
+    visible,
     searchFields: options.searchFields ?? [],
     allowedFilters: options.allowedFilters ?? [],
     softDelete: columns.find(({ property }) => property === options.softDelete?.field),
     count,
     defaultLimit: Math.min(defaultLimit, maxLimit),
     maxLimit,
-    methods: options.methods ?? crudOperations,
+    methods: operationsOf(name, options),
     graphql: options.graphql ?? true,
     owner: columns.find((column) => column.name === ownerColumn(policies)) ?? null,
     realtime: describeRealtime(name, options.realtime, (options.methods ?? crudOperations).includes("list")),
     anonymous: options.allowAnonymous ?? false,
     getBy: describeKeys(table, columns, "getBy", options.getBy ?? []),
+    upsertBy: describeKeys(table, columns, "upsertBy", options.upsertBy ?? []),
+    aggregate: describeAggregate(name, columns, visible, options.aggregate),
     source: { table, schema: application, include: options.include ?? [] },
     relations: new Map(),
   };
+  checkWritableKeys(crud);
+  return crud;
 }
 
 /** PostgreSQL truncates longer names without an error; two names could become one, and values would be lost. */
@@ -177,11 +190,11 @@ function toProcedure(crud: CrudDefinition, operation: CrudOperation, options: Cr
     output: undefined,
     run: () => Promise.reject(new Error(`${name} is answered by its SQL function`)),
     statement: {
-      function: `${crud.prefix}_${operation}`,
+      function: functionName(crud, operation),
       table: crud.schema === "public" ? crud.table : `${crud.schema}.${crud.table}`,
       absent,
       values: crudValues(crud, operation),
-      ...(kind === "query" && { closed: (input) => closedRelation(crud, input) }),
+      ...((kind === "query" || operation.endsWith("Many")) && { closed: (input) => closedRelation(crud, input) }),
       ...(hook && { before: hook }),
     },
     crud,

@@ -8,7 +8,7 @@ import type pg from "pg";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import type { Input } from "../kit/input-checks.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import { sqlState } from "../postgres/errors.ts";
+import { failedPlace, sqlState } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { callAs } from "./statement.ts";
 
@@ -27,8 +27,10 @@ export async function locateInvalidColumns(
   values: () => (string | number | null)[],
   error: unknown,
 ): Promise<unknown> {
-  if (!crud || name.endsWith(".list") || !isOfValues(sqlState(error))) return error;
-  const row = rowOf(name, values());
+  if (!crud || name.endsWith(".list") || name.endsWith(".aggregate") || !isOfValues(sqlState(error))) return error;
+  const failed = failedPlace(error);
+  const row = rowOf(name, values(), Number(failed?.[1] ?? 0));
+  const place = failed ?? (name.endsWith(".upsert") ? ["row"] : name.endsWith(".updateMany") ? ["set"] : []);
   const given = crud.columns.filter(({ property }) => Object.hasOwn(row, property));
   const data = Object.fromEntries(given.map((column) => [column.name, row[column.property]]));
   const parameters = [crud.schema, crud.table, JSON.stringify(data)];
@@ -36,14 +38,17 @@ export async function locateInvalidColumns(
   const names = new Set<string>(JSON.parse((await asking.catch(() => null)) ?? "[]")); // the first error says more
   const issues = given
     .filter((column) => names.has(column.name))
-    .map(({ property, type }) => ({ path: [property], message: `must be a value of the type ${type}` }));
+    .map(({ property, type }) => ({ path: [...place, property], message: `must be a value of the type ${type}` }));
   return issues.length > 0 ? new SvcError("VALIDATION_FAILED", undefined, { issues, cause: error }) : error;
 }
 
 /** The row in a generated function's arguments: `create` takes a row, `update` an id and a row, the others a key. */
-function rowOf(name: string, values: (string | number | null)[]): Input {
+function rowOf(name: string, values: (string | number | null)[], failed: number): Input {
   const [first, changes] = values;
   if (name.endsWith(".create")) return JSON.parse(String(first));
+  if (name.endsWith(".createMany")) return JSON.parse(String(first))[failed] ?? {};
+  if (name.endsWith(".upsert") || name.endsWith(".updateMany")) return JSON.parse(String(changes));
+  if (name.endsWith(".removeMany")) return {};
   if (name.endsWith(".get")) return first === null ? JSON.parse(String(changes)).by : { id: first };
   return { ...(changes !== undefined && JSON.parse(String(changes))), id: first };
 }

@@ -5,9 +5,12 @@
 import type { ColumnDescription, CrudDefinition, CrudOperation } from "../contract/crud.ts";
 import type { JsonSchema } from "../kit/json-schema.ts";
 import type { Schemas } from "../kit/schemas.ts";
+import { aggregateLimits } from "./aggregate.ts";
 import { writableColumns } from "./crud-definition.ts";
+import { maxRows } from "./crud-input.ts";
 import { maxSearch } from "./crud-list.ts";
 import { sortableColumns } from "./crud-resource.ts";
+import { maxChanged } from "./many-arguments.ts";
 import { filterSchema, idSchema, inputSchema, orNull, rowSchema } from "./openapi-columns.ts";
 
 /** A call in JSON Schema. */
@@ -37,15 +40,20 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
     optional,
   });
   const { table } = crud;
+  const filtered = crud.allowedFilters.length > 0 ? filters(crud, schemas) : undefined;
+  const exact = filtered ?? { type: "object", maxProperties: 0 };
+  const max = { type: "integer", minimum: 1, maximum: maxChanged };
+  const counted = { type: "object", properties: { count: { type: "integer" } }, required: ["count"] };
+  const made = object(writable, inputSchema, required);
   return {
     list: call(
-      listArguments(crud, schemas),
+      listArguments(crud, filtered),
       page(crud, row),
       `A page of ${table}, as far as the caller may see them`,
       true,
     ),
     get: call(byId, orNull(row), `One of ${table}, or null`),
-    create: call(object(writable, inputSchema, required), row, `Make one of ${table}`),
+    create: call(made, row, `Make one of ${table}`),
     update: call(
       {
         ...changes,
@@ -59,6 +67,54 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
       byId,
       { type: "object", properties: { id: rowSchema(crud.id) }, required: ["id"] },
       `Remove one of ${table}`,
+    ),
+    upsert: call(
+      {
+        type: "object",
+        properties: { by: { enum: crud.upsertBy.map((key) => (key.length === 1 ? key[0] : key)) }, row: made },
+        required: ["by", "row"],
+      },
+      row,
+      `Make one of ${table}, or change the one that has the same key`,
+    ),
+    createMany: call(
+      { type: "object", properties: { rows: { type: "array", items: made, maxItems: maxRows } }, required: ["rows"] },
+      {
+        type: "object",
+        properties: { count: { type: "integer" }, data: { type: "array", items: row } },
+        required: ["count", "data"],
+      },
+      `Make several of ${table}, or none`,
+    ),
+    aggregate: call(
+      {
+        type: "object",
+        properties: {
+          groupBy: { type: "array", items: { enum: Object.keys(crud.aggregate?.groups ?? {}) } },
+          measures: { type: "array", minItems: 1, items: { enum: Object.keys(crud.aggregate?.measures ?? {}) } },
+          filters: exact,
+          orderBy: { type: "object", maxProperties: 1, additionalProperties: { enum: ["asc", "desc"] } },
+          limit: { type: "integer", minimum: 1, maximum: aggregateLimits.max, default: aggregateLimits.default },
+          timeZone: { type: "string", default: "UTC" },
+        },
+        required: ["measures"],
+      },
+      {
+        type: "object",
+        properties: { data: { type: "array", items: { type: "object" } }, hasMore: { type: "boolean" } },
+        required: ["data", "hasMore"],
+      },
+      `Measures of ${table}, as far as the caller may see them, by groups`,
+    ),
+    updateMany: call(
+      { type: "object", properties: { filters: exact, set: changes, max }, required: ["filters", "set", "max"] },
+      counted,
+      `Change those of ${table} that match, or none if they are more than max`,
+    ),
+    removeMany: call(
+      { type: "object", properties: { filters: exact, max }, required: ["filters", "max"] },
+      counted,
+      `Remove those of ${table} that match, or none if they are more than max`,
     ),
   };
 }
@@ -95,8 +151,8 @@ function page({ count }: CrudDefinition, row: JsonSchema): JsonSchema {
   };
 }
 
-function listArguments(crud: CrudDefinition, schemas: Schemas): JsonSchema {
-  const { maxLimit, defaultLimit, searchFields, allowedFilters } = crud;
+function listArguments(crud: CrudDefinition, filters: JsonSchema | undefined): JsonSchema {
+  const { maxLimit, defaultLimit, searchFields } = crud;
   return {
     type: "object",
     properties: {
@@ -108,7 +164,7 @@ function listArguments(crud: CrudDefinition, schemas: Schemas): JsonSchema {
       ...(searchFields.length > 0 && {
         search: { type: "string", maxLength: maxSearch, description: `Looks in ${searchFields.join(", ")}.` },
       }),
-      ...(allowedFilters.length > 0 && { filters: filters(crud, schemas) }),
+      ...(filters && { filters }),
     },
   };
 }

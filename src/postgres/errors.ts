@@ -3,7 +3,7 @@
  * and values of rows, which are only logged. Source: https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 import pg from "pg";
-import type { ErrorCode } from "../kit/error-codes.ts";
+import { type ErrorCode, errorCodes } from "../kit/error-codes.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { type Identity, isAnonymous } from "./identity.ts";
 
@@ -91,10 +91,18 @@ export function databaseError(error: unknown, identity: Identity): SvcError {
       ? new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause: error })
       : new SvcError("INTERNAL", undefined, { cause: error });
   }
-  if (state === "42501" && isAnonymous(identity)) return new SvcError("UNAUTHORIZED", undefined, { cause: error });
-
-  const { code, message, hint }: Mapping = sqlStates[state] ?? classes[state.slice(0, 2)] ?? { code: "INTERNAL" };
+  const { code, message, hint }: Mapping =
+    state === "42501" && isAnonymous(identity)
+      ? { code: "UNAUTHORIZED" }
+      : (sqlStates[state] ?? classes[state.slice(0, 2)] ?? { code: "INTERNAL" });
+  const invalid = pathIn(error, "invalid");
+  if (invalid) {
+    const issues = [{ path: invalid, message: fromDatabase(error)?.message ?? "" }];
+    return new SvcError("VALIDATION_FAILED", undefined, { issues, cause: error });
+  }
+  const path = failedPlace(error);
   return new SvcError(code, message, {
+    ...(path && { issues: [{ path, message: message ?? errorCodes[code].message }] }),
     ...(hint && { hint }),
     ...(code === "UNAVAILABLE" && { retryAfter: 1 }),
     cause: error,
@@ -128,6 +136,18 @@ export function fromDatabase(error: unknown): pg.DatabaseError | undefined {
     if (current instanceof pg.DatabaseError && current.code !== undefined) return current;
   }
   return undefined;
+}
+
+/** The part of the input for which a generated function has failed (src/crud/crud-many.ts). */
+export const failedPlace = (error: unknown) => pathIn(error, "at");
+
+/**
+ * A path in the detail of an error of our own functions: `at` a failed part of the input, or `invalid`, whose message is
+ * for the caller.
+ */
+function pathIn(error: unknown, kind: "at" | "invalid"): (string | number)[] | undefined {
+  const [, path] = new RegExp(`^svc:${kind}=(\\[.*\\])$`, "m").exec(fromDatabase(error)?.detail ?? "") ?? [];
+  return path === undefined ? undefined : JSON.parse(path);
 }
 
 /** Deadlock and serialization failure: the same statement may succeed on a retry. */

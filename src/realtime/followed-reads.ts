@@ -156,7 +156,8 @@ function toldOtherwise({ name, statement, crud }: ProcedureDefinition): string |
   if (!statement) return null;
   if (!crud?.realtime) return "all";
   const operation = name.slice(name.lastIndexOf(".") + 1);
-  if (operation === "list" && (!crud.realtime.list || crud.realtime.scoped)) return "all";
+  if ((operation === "list" || operation === "aggregate") && (!crud.realtime.list || crud.realtime.scoped))
+    return "all";
   return operation === "list" || operation === "get" ? tableName({ schema: crud.schema, name: crud.table }) : null;
 }
 

@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Caller, callerOf } from "../call/caller.ts";
 import { checkOutput, invoke, invokeStatement, isGenerated, type Runtime } from "../call/invoke.ts";
 import type { ProcedureDefinition, ProcedureKind } from "../contract/procedure.ts";
+import { noteIgnored } from "../crud/ignored-input.ts";
 import { type BodyLimits, mediaType, parseJson, readBody } from "../http/body.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
 import { readForm } from "../http/form.ts";
@@ -68,6 +69,8 @@ export function procedureEndpoint(
     const procedure = admit(name);
     const caller = callerOf(request, response, session, transport.requests);
     const { runtime, replicas } = transport;
+    const ignored = runtime.production ? undefined : noteIgnored(runtime.log, procedure, args);
+    const noticed = (body: string) => (ignored ? withMembers(body, { notice: ignored }) : body);
     if (!watch && replicas) {
       const said = request.headers["svc-position"];
       const call = (where: Runtime) => answer(where, procedure, args, caller);
@@ -80,17 +83,20 @@ export function procedureEndpoint(
               run: call,
             })
           : { body: await call(runtime), position: await positionOf(replicas) };
-      return sendJson(response, 200, body, position === undefined ? {} : { "svc-position": position });
+      return sendJson(response, 200, noticed(body), position === undefined ? {} : { "svc-position": position });
     }
-    if (!watch || kind !== "query") return sendJson(response, 200, await answer(runtime, procedure, args, caller));
+    if (!watch || kind !== "query") {
+      return sendJson(response, 200, noticed(await answer(runtime, procedure, args, caller)));
+    }
 
     // A watched result is compared with events of the primary, so it is read from the primary.
-    let members: object = {};
+    let members: { snapshot?: string | null; notice?: string } = {};
     const body = await answer(runtime, procedure, args, caller, ({ snapshot, reads }) => {
       const user = session?.user.id ?? null;
       members = { snapshot, ...transport.reads.describe(procedure, reads, user) };
     });
-    sendJson(response, 200, withMembers(body, members));
+    const notice = [ignored, members.notice].filter(Boolean).join("\n");
+    sendJson(response, 200, withMembers(body, { ...members, ...(notice && { notice }) }));
   };
 }
 

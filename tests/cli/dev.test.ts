@@ -1,6 +1,6 @@
 // If this file fails, `svc dev` does not serve what the author has saved, or cannot be ended.
 import type { ChildProcess } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { watchApplication } from "../../src/cli/watch.ts";
@@ -75,6 +75,56 @@ function runs(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+test.runIf(process.platform === "linux")(
+  "dev tells type errors on the terminal while it serves, and ends the compiler when it ends",
+  async () => {
+    const broken = "export const wrong: number = 'text';\n";
+    await writeFile(join(folder, "backend/wrong.ts"), broken);
+    const options = { strict: true, noEmit: true, types: [] };
+    await writeFile(
+      join(folder, "tsconfig.json"),
+      JSON.stringify({ compilerOptions: options, files: ["backend/wrong.ts"] }),
+    );
+    try {
+      const command = svc(["dev"]);
+      await ready(command);
+      const error = "types  backend/wrong.ts:1:14 TS2322: Type 'string' is not assignable to type 'number'.\n";
+      await expect.poll(command.output, { timeout: 20_000 }).toContain(error);
+      const compilers = await compilersIn(folder);
+      expect(compilers.length).toBeGreaterThan(0);
+      await writeFile(join(folder, "backend/wrong.ts"), "export const wrong: number = 1;\n");
+      await expect.poll(command.output, { timeout: 20_000 }).toContain("types  no errors any more\n");
+      command.child.kill("SIGTERM");
+      expect((await command.ended).code, command.output()).toBe(0);
+      await expect.poll(() => compilersIn(folder), { timeout: 20_000 }).toEqual([]);
+
+      await writeFile(join(folder, "backend/wrong.ts"), broken);
+      const without = svc(["dev", "--no-types"]);
+      await ready(without);
+      expect(await compilersIn(folder)).toEqual([]);
+    } finally {
+      await rm(join(folder, "tsconfig.json"));
+      await rm(join(folder, "backend/wrong.ts"));
+    }
+  },
+  120_000,
+);
+
+/** Process ids of compilers that run there. Linux tells where a process runs. */
+async function compilersIn(cwd: string): Promise<string[]> {
+  const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const found = await Promise.all(
+    ids.map(async (id) => {
+      const [where, line] = await Promise.all([
+        readlink(`/proc/${id}/cwd`).catch(() => ""),
+        readFile(`/proc/${id}/cmdline`, "utf8").catch(() => ""),
+      ]);
+      return where === cwd && line.includes("--tsBuildInfoFile") ? id : "";
+    }),
+  );
+  return found.filter(Boolean);
 }
 
 test("dev notices edits in place after the file was replaced, and a new .env", async () => {

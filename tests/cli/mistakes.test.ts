@@ -213,6 +213,32 @@ describe("in the surroundings", () => {
     },
   );
 
+  test.runIf(process.platform === "linux")("a port of the page that is taken", async () => {
+    const blocker = createServer().listen(0);
+    const { port } = blocker.address() as { port: number };
+    const config = `{ frontendOrigins: ["http://localhost:${port}"] }`;
+    await write({
+      "svc.config.ts": `import { defineConfig } from "@svc/core";\nexport default defineConfig(${config});`,
+    });
+    try {
+      expectExplained(
+        await svc(["dev", "--with", "true"]),
+        `Port ${port} is taken by `,
+        `process ${process.pid}.`,
+        /another port in frontendOrigins of svc\.config\.ts: http:\/\/localhost:\d+ is free\./,
+      );
+    } finally {
+      blocker.close();
+    }
+  });
+
+  test("a variable whose name is misspelt", async () => {
+    expectExplained(
+      await svc(["codegen"], { AUTHLIB_URI: "http://localhost:4000" }),
+      "environment: AUTHLIB_URI: is not a variable of svc; did you mean AUTHLIB_URL?",
+    );
+  });
+
   test("doctor finds them all at once, and says what to do", async () => {
     await write({ "backend/index.ts": "export default {};" });
     const { code, output } = await svc(["doctor", "--verbose"]);

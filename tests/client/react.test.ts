@@ -1,14 +1,18 @@
 // @vitest-environment jsdom
 /** The React bindings in a document, against a real service. What they show is what a person would see. */
+
+import { QueryClient } from "@tanstack/react-query";
 import { act, cleanup, configure, render, screen, waitFor } from "@testing-library/react";
 import { createElement as h, Suspense, version } from "react";
 import { renderToString } from "react-dom/server";
 import { afterEach, describe, expect, test } from "vitest";
 import WebSocket from "ws"; // the document's own WebSocket sends another origin
 import {
+  queryOptions,
   SvcProvider,
   skip,
   useAuth,
+  useInfiniteQuery,
   useMutation,
   useQuery,
   useRealtimeStatus,
@@ -129,6 +133,73 @@ describe("useQuery", () => {
     expect(seen.length).toBeGreaterThan(0);
     expect(seen.filter((shown) => shown?.includes("secret"))).toEqual([]);
   });
+});
+
+describe("useInfiniteQuery", () => {
+  function Pages() {
+    const list = useInfiniteQuery(api.notes.list, { orderBy: "title", orderDir: "asc", limit: 2 });
+    const rename = useMutation(api.notes.update, {
+      optimistic: (cache, { id, title = "" }) =>
+        cache.updateAll(api.notes.list, (page) => ({
+          ...page,
+          data: page.data.map((note) => (note.id === id ? { ...note, title } : note)),
+        })),
+    });
+    const rows = list.data?.pages.flatMap((page) => page.data) ?? [];
+    const last = rows.at(-1);
+    return h(
+      "div",
+      null,
+      h("p", null, `${rows.map(({ title }) => title).join(" ")}${list.hasNextPage ? " and more" : ""}`),
+      h("button", { type: "button", onClick: () => void list.fetchNextPage() }, "next"),
+      h("button", { type: "button", onClick: () => last && rename.mutate({ id: last.id, title: "z" }) }, "rename"),
+    );
+  }
+  async function ready() {
+    const connected = connect();
+    const { id } = await connected.signUp();
+    for (const title of ["a", "c", "e", "g", "i"]) await connected.client.mutate(api.notes.create, { title });
+    show(connected.client, Pages);
+    await screen.findByText("a c and more");
+    act(() => screen.getByText("next").click());
+    await screen.findByText("a c e g and more");
+    return { ...connected, id };
+  }
+
+  test("shows page after page, and all that are shown follow every change", async () => {
+    const { client, id } = await ready();
+    await waitFor(() => expect(client.realtime.getStatus()).toBe("live"));
+    // On the first page: every later row moves down.
+    await db.sql("insert into notes (user_id, title) values ($1, 'b')", [id]);
+    await screen.findByText("a b c e and more");
+    // On the second page.
+    await db.sql("update notes set title = 'd' where user_id = $1 and title = 'e'", [id]);
+    await screen.findByText("a b c d and more");
+    act(() => screen.getByText("next").click());
+    await screen.findByText("a b c d g i");
+  });
+
+  test("an optimistic change is in its pages at once", async () => {
+    const { hold } = await ready();
+    const release = hold();
+    act(() => screen.getByText("rename").click());
+    await screen.findByText("a c e z and more");
+    release();
+    await screen.findByText("a c e i and more"); // sorted by the service
+  });
+});
+
+test("queryOptions fetches what useQuery then shows without waiting", async () => {
+  const { client, signUp } = connect();
+  await signUp();
+  await client.mutate(api.notes.create, { title: "prefetched" });
+  const queryClient = new QueryClient();
+  await queryClient.prefetchQuery(queryOptions(client, api.notes.list, { limit: 3 }));
+  function First() {
+    return h("p", null, useQuery(api.notes.list, { limit: 3 }).data?.data[0]?.title ?? "waiting");
+  }
+  render(h(SvcProvider, { apiClient: client, queryClient }, h(First)));
+  expect(text()).toBe("prefetched");
 });
 
 describe("useMutation", () => {

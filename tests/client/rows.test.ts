@@ -2,6 +2,7 @@
 import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { createAuthClient, createSvcClient, type SvcClient } from "../../client/sdk/src/index.ts";
+import { convertRows } from "../../client/sdk/src/rows.ts";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
 import { v } from "../../src/kit/v.ts";
 import * as schema from "../fixture/backend/schema.ts";
@@ -73,4 +74,34 @@ test("null stays null, and what is not there stays away", async () => {
 test("an id of 64 bits is a bigint on the way there too", async () => {
   const client = await signedUp();
   expect(await client.query(api.announcements.get, { id: 9007199254740993n })).toBeNull();
+});
+
+test("of createMany are converted, and a row with columns of the same names is one row", () => {
+  const columns = { at: "date", data: "bigint" } as const;
+  const at = "2026-01-02T03:04:05.678+00:00";
+  expect(
+    convertRows(
+      {
+        count: 2,
+        data: [
+          { id: 1, at },
+          { id: 2, at: null },
+        ],
+      },
+      columns,
+    ),
+  ).toEqual({
+    count: 2,
+    data: [
+      { id: 1, at: new Date(at) },
+      { id: 2, at: null },
+    ],
+  });
+  expect(convertRows({ count: 3 }, columns)).toEqual({ count: 3 });
+  expect(convertRows({ id: 1, count: 2, data: ["9007199254740993"], at }, columns)).toEqual({
+    id: 1,
+    count: 2,
+    data: [9007199254740993n],
+    at: new Date(at),
+  });
 });

@@ -1,5 +1,5 @@
 /** The SDK with a real service: signing in, calls, and their results. */
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { createAuthClient, createSvcClient, mutation, query, SvcError } from "../../client/sdk/src/index.ts";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
@@ -46,6 +46,22 @@ function connect() {
   return { auth, client: createSvcClient({ api, baseUrl: running.url, auth }) };
 }
 const freshEmail = () => `${crypto.randomUUID()}@example.com`;
+
+test("what the service notices while developing is printed once in the console", async () => {
+  const printed = vi.spyOn(console, "warn").mockImplementation(() => {});
+  try {
+    const notice = `"tasks.create" ignores "titel" ${crypto.randomUUID()}`;
+    const fetch = async () => Response.json({ json: null, notice });
+    const client = createSvcClient({ api, baseUrl: "http://localhost", fetch });
+    for (let times = 0; times < 2; times++) {
+      await client.query(api.whoAmI);
+      await client.mutate(api.nothing);
+    }
+    expect(printed.mock.calls).toEqual([[`svc: ${notice}`]]);
+  } finally {
+    printed.mockRestore();
+  }
+});
 
 describe("a client in token mode", () => {
   test("signs up, calls, and signs out", async () => {

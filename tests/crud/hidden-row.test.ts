@@ -110,16 +110,38 @@ test("a row that is marked as deleted says so, while developing", async () => {
   expect(body.hint).toMatch(new RegExp(`--row ${row.json.id}\\. Or it was removed: see its deleted_at\\.$`));
 });
 
-test("a filter that the resource does not allow is a line of the log, once, while developing", async () => {
+test("what the resource does not allow is told with each answer and once in the log, while developing", async () => {
+  const filter = (name: string) =>
+    `"articles.list" ignores the filter "${name}". Name it in allowedFilters of its createCrud, or leave it out.`;
+  const key = (operation: string, name: string, meant = "") =>
+    expect.stringMatching(
+      `^"articles.${operation}" ignores "${name}", which callers cannot write. ${meant}They can write `,
+    );
   for (const svc of [developing, serving]) {
     const ann = await svc.signUp("ann");
     const filters = { title: "x", OR: [{ body: "x" }], nope: 1 };
-    for (let times = 0; times < 2; times++) {
-      expect(await svc.query(ann, "articles.list", { filters })).toMatchObject({ status: 200 });
+    const rows = async (watch: boolean) =>
+      (await svc.post("/api/query", { name: "articles.list", args: { filters }, watch }, ann)).body;
+    const notices = [(await rows(false)).notice, (await rows(true)).notice];
+    const created = await svc.mutate(ann, "articles.create", { title: "one", titel: "two", userId: "x" });
+    const { json: row } = created.body;
+    const changed = await svc.mutate(ann, "articles.update", { ...row, nope: 1 });
+    const whole = await svc.mutate(ann, "articles.update", row);
+    notices.push(created.body.notice, changed.body.notice, whole.body.notice);
+    const calls = [{ name: "articles.create", args: { title: "three", nope: 1 } }];
+    const batch = await svc.post("/api/batch", { calls }, ann);
+    notices.push(batch.body.results[0].notice);
+    const told = svc.logged.map((line) => JSON.parse(line).msg).filter((text) => text?.includes(" ignores "));
+    if (svc === serving) {
+      expect(notices).toEqual(notices.map(() => undefined));
+      expect(told).toEqual([]);
+      continue;
     }
-    const told = svc.logged
-      .filter((line) => line.includes("a filter is ignored"))
-      .map((line) => JSON.parse(line).filter);
-    expect(told).toEqual(svc === serving ? [] : ["body", "nope"]);
+    const lists = `${filter("body")}\n${filter("nope")}`;
+    const [titel, userId] = [key("create", "titel", 'Did you mean "title"\\? '), key("create", "userId")];
+    expect(notices.slice(0, 2)).toEqual([lists, lists]);
+    expect(notices[2].split("\n")).toEqual([titel, userId]);
+    expect(notices.slice(3)).toEqual([key("update", "nope"), undefined, key("create", "nope")]);
+    expect(told).toEqual([filter("body"), filter("nope"), titel, userId, key("update", "nope"), key("create", "nope")]);
   }
 });

@@ -19,6 +19,8 @@ const things = pgTable(
   open,
 );
 
+const slugs = pgTable("slugs", { id: serial("id").primaryKey(), slug: text("slug").notNull().unique() }, open);
+
 // Options from JavaScript, or from a mistake that types did not catch.
 const make = (options: object) => () => createCrud(things, options as never);
 
@@ -39,7 +41,7 @@ const mistakes: [what: string, define: () => unknown, message: string, hint?: st
     "an unknown option",
     make({ serachFields: ["title"] }),
     'createCrud of "things": "serachFields" is not a known key. ' +
-      'Did you mean "searchFields"? Known here: allowAnonymous, prefix, searchFields, allowedFilters, include, getBy, defaultLimit, ' +
+      'Did you mean "searchFields"? Known here: allowAnonymous, prefix, searchFields, allowedFilters, include, getBy, upsertBy, many, aggregate, defaultLimit, ' +
       "maxLimit, softDelete, count, columns, methods, graphql, realtime, hooks",
   ],
   [
@@ -91,7 +93,7 @@ const mistakes: [what: string, define: () => unknown, message: string, hint?: st
     "a hook that there is not",
     make({ hooks: { beforecreate: () => ({}) } }),
     'createCrud of "things": hooks: "beforecreate" is not a known key. Did you mean "beforeCreate"? ' +
-      "Known here: beforeCreate, beforeUpdate, beforeRemove. Use a trigger for what must happen after every write",
+      "Known here: beforeCreate, beforeUpdate, beforeRemove, beforeUpsert. Use a trigger for what must happen after every write",
   ],
   [
     "a hook that is not a function",
@@ -107,6 +109,85 @@ const mistakes: [what: string, define: () => unknown, message: string, hint?: st
     "a way of counting that does not exist",
     make({ count: "roughly" }),
     'createCrud of "things": count: must be "exact", "estimated" or "none"',
+  ],
+  [
+    "an upsert by a column that does not exist",
+    make({ upsertBy: ["slug"] }),
+    'createCrud: upsertBy of "things" names "slug", but "slug" is no column of a whole number, a text, a uuid or an enum.',
+    "The columns are id, title, tags, data, gone, bornAt.",
+  ],
+  [
+    "an upsert by a column that is not unique",
+    make({ upsertBy: ["title"] }),
+    'createCrud: upsertBy of "things" names "title", but no unique constraint of the table has exactly these columns.',
+    "Add one: .unique() for one column, or unique().on(t.orgId, t.slug) in the table's third argument.",
+  ],
+  [
+    "an upsert by a column that callers cannot write",
+    make({ upsertBy: ["id"] }),
+    'createCrud: upsertBy of "things" names "id", which callers cannot write.',
+    "Name a unique constraint of columns that they can: title, tags, data, gone, bornAt. userId may be one of several.",
+  ],
+  [
+    "an upsert where rows cannot be updated",
+    () => createCrud(slugs, { upsertBy: ["slug"], methods: ["list", "create"] }),
+    'createCrud: upsertBy of "slugs" needs methods with create and update.',
+    "Add what is missing to methods, or leave upsertBy out.",
+  ],
+  [
+    "an upsert whose rows no hook would see",
+    () => createCrud(slugs, { upsertBy: ["slug"], hooks: { beforeUpdate: (data) => data } }),
+    'createCrud: upsertBy of "slugs" needs hooks.beforeUpsert.',
+    "beforeCreate and beforeUpdate do not run for upsert: only its statement finds out which of the two it is. " +
+      "Write beforeUpsert: (row) => row with what both do.",
+  ],
+  [
+    "many rows where not even one can be changed",
+    make({ many: true, methods: ["list", "get"] }),
+    'createCrud: many of "things" is for none of its methods.',
+    "It needs create, or list with update or remove. Add them to methods, or leave many out.",
+  ],
+  [
+    "an aggregate of a column that does not exist",
+    make({ aggregate: { measures: ["sum:price"] } }),
+    'createCrud: aggregate.measures of "things" names "sum:price", but callers see no column "price".',
+    "The columns are id, title, tags, data, gone, bornAt.",
+  ],
+  [
+    "an aggregate of a column that callers do not see",
+    make({ columns: { omit: ["bornAt"] }, aggregate: { groupBy: ["bornAt"], measures: ["count"] } }),
+    'createCrud: aggregate.groupBy of "things" names "bornAt", but callers see no column "bornAt".',
+    "The columns are id, title, tags, data, gone.",
+  ],
+  [
+    "a sum of what is no number",
+    make({ aggregate: { measures: ["sum:bornAt"] } }),
+    'createCrud: aggregate.measures of "things" names "sum:bornAt", but "bornAt" is no number.',
+    "Name a column that is one, or leave it out.",
+  ],
+  [
+    "a measure that does not exist",
+    make({ aggregate: { measures: ["median:id"] } }),
+    'createCrud: aggregate.measures of "things" names "median:id".',
+    "Write count, or sum, avg, min or max with a column: sum:amount.",
+  ],
+  [
+    "an aggregate without a measure",
+    make({ aggregate: { measures: [] } }),
+    'createCrud: aggregate.measures of "things" is empty.',
+    'Name at least one, such as "count".',
+  ],
+  [
+    "groups of values that are no key",
+    make({ aggregate: { groupBy: ["data"], measures: ["count"] } }),
+    'createCrud: aggregate.groupBy of "things" names "data", whose values form no groups.',
+    "Name numbers, texts, enums, uuids or times.",
+  ],
+  [
+    "an aggregate of rows that cannot be listed",
+    make({ methods: ["get"], aggregate: { measures: ["count"] } }),
+    'createCrud: aggregate of "things" needs methods with list.',
+    "Add what is missing to methods, or leave aggregate out.",
   ],
   [
     "a team that the memberships do not know",

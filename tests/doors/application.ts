@@ -1,8 +1,9 @@
 /** An application with a procedure for each member of the context that reads or changes rows. */
 import { createCrudFactory } from "@svc/core";
 import { sql } from "drizzle-orm";
+import { pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { crudFile } from "../../src/crud/crud-sql.ts";
-import { createAi, type SvcError, v, workflow } from "../../src/index.ts";
+import { createAi, ownerRls, type SvcError, v, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { procedures as documents } from "../rag/application.ts";
@@ -21,6 +22,27 @@ const pages = createCrudFactory(procedure)(schema.pages, {
   searchFields: ["body"],
   allowedFilters: ["userId", "corpus", "visibility"],
   defaultLimit: 100,
+  many: true,
+  aggregate: { groupBy: ["corpus"], measures: ["count"] },
+});
+
+/** The same table, with a column by which rows are upserted. */
+const labels = pgTable(
+  "pages",
+  {
+    id: uuid("id").primaryKey().defaultRandom(),
+    userId: text("user_id").notNull(),
+    label: text("label").notNull().unique(),
+    title: text("title").notNull(),
+  },
+  (t) => ownerRls(t.userId),
+);
+const labelled = createCrudFactory(procedure)(labels, {
+  prefix: "labelled",
+  allowAnonymous: true,
+  upsertBy: ["label"],
+  many: true,
+  allowedFilters: ["label"],
 });
 
 const rows = query
@@ -81,6 +103,7 @@ export const api = apiWith({
     documents,
     files: fileProcedures,
     pages,
+    labelled,
     rows,
     requireOwned,
     transcription,
@@ -91,8 +114,10 @@ export const api = apiWith({
   workflows: { work, conversion },
 });
 
-/** SQL that the fixture's migration lacks. */
-export const pagesSql = api["~svc"].crud
-  .filter(({ prefix }) => prefix === "pages")
-  .map(crudFile)
-  .join("\n");
+/** SQL that the fixture's migration lacks. A new row is even. */
+export const pagesSql = `
+  alter table pages add column label text not null unique default gen_random_uuid()::text, alter column rank set default 0;
+  ${api["~svc"].crud
+    .filter(({ prefix }) => ["pages", "labelled"].includes(prefix))
+    .map(crudFile)
+    .join("\n")}`;

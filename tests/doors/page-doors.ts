@@ -59,6 +59,21 @@ export function pageDoors({ running, sql }: World): Door[] {
       },
     },
     {
+      name: "pages.aggregate, its counts by corpus",
+      functions: ["aggregate_rows"],
+      rows: "select corpus || ' ' || count(*) as id from pages where visibility = $2 and $1 <> '' and user_id = coalesce($3, user_id) group by corpus",
+      async read({ user }, { visibility, owner }) {
+        const filters = { visibility, ...(owner !== null && { userId: owner }) };
+        const answer = await running.query(user, "pages.aggregate", {
+          groupBy: ["corpus"],
+          measures: ["count"],
+          filters,
+        });
+        if (!isGiven(answer)) return [];
+        return answer.body.json.data.map((one: { corpus: string; count: number }) => `${one.corpus} ${one.count}`);
+      },
+    },
+    {
       name: "pages.get",
       rows: all,
       async read({ user }) {
@@ -122,7 +137,7 @@ function refreshed({ running }: Pick<World, "running">): Door {
   };
 }
 
-export function pageWrites({ running }: World): WritingDoor[] {
+export function pageWrites({ running, sql }: World): WritingDoor[] {
   const mutate =
     (name: string, args: object) =>
     async ({ user }: Caller, id: string) =>
@@ -139,6 +154,19 @@ export function pageWrites({ running }: World): WritingDoor[] {
     isGiven(
       await running.post("/api/batch", { calls: [{ name: "pages.update", args: { title: "changed", id } }] }, user),
     );
+  const upsert = async ({ user }: Caller, id: string) => {
+    const [row] = await sql.all<{ label: string }>("select label from pages where id = $1", [id]);
+    const args = { by: "label", row: { label: row?.label, title: "changed" } };
+    return isGiven(await running.mutate(user, "labelled.upsert", args));
+  };
+  /** The row by a column of its own; nothing is refused, but the row is not counted. */
+  const many =
+    (name: string, args: object) =>
+    async ({ user }: Caller, id: string) => {
+      const [row] = await sql.all<{ label: string }>("select label from pages where id = $1", [id]);
+      const answer = await running.mutate(user, name, { ...args, filters: { label: row?.label }, max: 1 });
+      return isGiven(answer) && answer.body.json.count === 1;
+    };
   const updates = {
     table: "pages",
     may: "with u as (update pages set title = title returning id) select id::text from u",
@@ -146,6 +174,13 @@ export function pageWrites({ running }: World): WritingDoor[] {
   const removals = { table: "pages", may: "with d as (delete from pages returning id) select id::text from d" };
   return [
     { name: "pages.update", ...updates, write: mutate("pages.update", { title: "changed" }) },
+    { name: "labelled.upsert", ...updates, write: upsert },
+    {
+      name: "labelled.updateMany",
+      ...updates,
+      write: many("labelled.updateMany", { set: { title: "changed" } }),
+    },
+    { name: "labelled.removeMany", ...removals, write: many("labelled.removeMany", {}) },
     { name: "pages.remove", ...removals, write: mutate("pages.remove", {}) },
     { name: "pages.update in a batch", ...updates, write: batch },
     {

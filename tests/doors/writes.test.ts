@@ -2,12 +2,12 @@
 // policies allow it.
 import { beforeAll, describe, expect, test } from "vitest";
 import { writingDoors } from "./all-doors.ts";
-import { compareWrites } from "./door.ts";
+import { compareWrites, isGiven, refusedAs } from "./door.ts";
 import { plant, situations, writingSituations } from "./situations.ts";
 import { world } from "./world.ts";
 
 const made = world();
-const { db, sql, callers } = made;
+const { db, sql, callers, fewScopes, running } = made;
 const doors = writingDoors(made);
 const tables = [...new Set(doors.map(({ table }) => table))];
 const copyOf = (table: string) => `door_copy_of_${table.replace(".", "_")}`;
@@ -43,6 +43,23 @@ describe.for([...situations.filter(({ name }) => chosen.includes(name)), ...writ
       }
       if (situation.name === "nothing is shown") expect(changed).toBe(0);
       else expect(changed).toBeGreaterThan(0);
+    });
+    test("pages.createMany inserts what the policies let the caller insert", async () => {
+      const into = "insert into pages (user_id, title, corpus, visibility)";
+      for (const caller of callers) {
+        for (const { corpus, visibility } of fewScopes) {
+          const about = `${caller.name}, ${visibility} in ${corpus}`;
+          const asRow = `${into} values (svc.current_user_id(), 'made', $1, $2) returning id`;
+          const may = await sql.query(caller, asRow, [corpus, visibility]).catch(refusedAs([]));
+          const row = { title: "made", corpus, visibility };
+          const rows = [{ title: "made", corpus: "open" }, row];
+          const answer = await running.mutate(caller.user, "pages.createMany", { rows });
+          expect(isGiven(answer), about).toBe(may.length === 1);
+          const removed = await sql.all("delete from pages where title = 'made' returning user_id");
+          const owned = Array.from({ length: 2 * may.length }, () => ({ user_id: caller.user?.id }));
+          expect(removed, about).toEqual(owned);
+        }
+      }
     });
   },
 );

@@ -191,7 +191,9 @@ describe("the command on a Node that is too old", () => {
 
   test.skipIf(major > 22 || (major === 22 && minor >= 18))("says which one it needs, and how to get it", async () => {
     const old = run("node", [join(folder, "empty/node_modules/@svc/core/src/cli/svc.js"), "dev"], folder);
-    await expect(old).rejects.toThrow(/svc needs Node 22\.18 or newer[\s\S]*npm install --save-dev node@24/);
+    await expect(old).rejects.toThrow(
+      /svc runs on the Node 24 that its application brings[\s\S]*npm install --save-dev node@24/,
+    );
   });
 });
 

@@ -16,12 +16,13 @@ const runs = Math.min(Number(process.env.FUZZ_RUNS ?? 1500), 20_000);
 const seed = Number(process.env.FUZZ_SEED ?? 20260101);
 
 const createCrud = createCrudFactory(procedure);
+const counts = { measures: ["count"] } as const;
 // The fixture's private tables have neither filters nor search; a count could disclose hidden rows by both.
 // biome-ignore format: a table
 const wide = {
-  wideNotes: createCrud(schema.notes, { prefix: "wide_notes", searchFields: ["title"], allowedFilters: ["title", "done", "priority", "userId", "createdAt"] }),
-  wideFlags: createCrud(schema.flags, { prefix: "wide_flags", searchFields: ["label"], allowedFilters: ["label", "gone", "userId"], softDelete: { field: "gone" } }),
-  wideBoards: createCrud(schema.boards, { prefix: "wide_boards", searchFields: ["name"], allowedFilters: ["name", "teamId"] }),
+  wideNotes: createCrud(schema.notes, { prefix: "wide_notes", many: true, aggregate: counts, searchFields: ["title"], allowedFilters: ["title", "done", "priority", "userId", "createdAt"] }),
+  wideFlags: createCrud(schema.flags, { prefix: "wide_flags", many: true, aggregate: counts, searchFields: ["label"], allowedFilters: ["label", "gone", "userId"], softDelete: { field: "gone" } }),
+  wideBoards: createCrud(schema.boards, { prefix: "wide_boards", many: true, aggregate: counts, searchFields: ["name"], allowedFilters: ["name", "teamId"] }),
 };
 const { notes, flags, articles, plainArticles, boards, memberships } = crud;
 const procedures = { notes, flags, articles, plainArticles, boards, memberships, ...wide };
@@ -112,10 +113,12 @@ beforeAll(async () => {
   callers.push({ who: "signed out", id: null, user: { ...first, token: other.sessionToken } });
 });
 
+type Many = "createMany" | "updateMany" | "removeMany" | "aggregate";
+
 interface Call {
   caller: Caller;
   resource: CrudDefinition;
-  operation: "list" | "get" | "create" | "update" | "remove";
+  operation: "list" | "get" | "create" | "update" | "remove" | Many;
   args: Row;
 }
 /** A list that can be continued: the next call, and the last row of the previous page. */
@@ -144,8 +147,22 @@ function randomFilters(resource: CrudDefinition, depth = 0): Row {
 function randomCall(): Call {
   const caller = random() < 0.8 ? pick(callers.slice(0, 6)) : pick(callers.slice(6));
   const resource = pick(resources);
-  const { table, columns, softDelete } = resource;
-  const operation = pick(["list", "list", "list", "get", "get", "create", "update", "update", "remove"] as const);
+  const { table, columns } = resource;
+  const many: Many[] = resource.methods.includes("createMany")
+    ? ["createMany", "updateMany", "removeMany", "aggregate"]
+    : [];
+  const operation = pick([
+    "list",
+    "list",
+    "list",
+    "get",
+    "get",
+    "create",
+    "update",
+    "update",
+    "remove",
+    ...many,
+  ] as const);
   if (operation === "list") {
     const args: Row = { page: pick([undefined, 1, 2, 5, 99, -1]), limit: pick([undefined, 1, 7, 100, 0, 1000]) };
     if (random() < 0.5) args.filters = randomFilters(resource);
@@ -159,15 +176,38 @@ function randomCall(): Call {
   const { id } = own.length > 0 && random() < 0.5 ? pick(own) : pick(rowsOf(table));
   const args: Row = { id: random() < 0.1 ? absentId(id) : id };
   if (operation === "get" || operation === "remove") return { caller, resource, operation, args };
+  if (operation === "createMany") {
+    const rows = Array.from({ length: below(4) }, () => randomRow(resource, caller));
+    return { caller, resource, operation, args: { rows } };
+  }
+  if (operation === "updateMany" || operation === "removeMany" || operation === "aggregate") {
+    const text = textOf[table] ?? "";
+    const value = String(pick(own.length > 0 && random() < 0.5 ? own : rowsOf(table))[text]);
+    const filters = pick<Row>([
+      { [text]: value },
+      { [text]: { op: "like", value: `${value.slice(0, 8)}%` } },
+      { nonsense: 1 },
+    ]);
+    if (operation === "aggregate") return { caller, resource, operation, args: { ...counts, filters } };
+    const made = randomRow(resource, caller);
+    const set = { [text]: made[text], ...(table === "boards" && { teamId: made.teamId }) };
+    const max = pick([1, 3, 10_000]);
+    return { caller, resource, operation, args: { filters, max, ...(operation === "updateMany" && { set }) } };
+  }
+  Object.assign(args, randomRow(resource, caller));
+  if (operation === "update") args.ifUnmodifiedSince = pick([undefined, undefined, past, "2199-01-01T00:00:00Z"]);
+  return { caller, resource, operation, args };
+}
+
+/** The values of a row, with some that a caller cannot set. */
+function randomRow({ table, softDelete }: CrudDefinition, caller: Caller): Row {
+  const args: Row = {};
   const team = `team${two(below(11))}`;
   const mark = { boards: team, articles: "public" }[table] ?? `own${two(owners.indexOf(caller.id ?? ""))}`;
   if (textOf[table]) args[textOf[table]] = `${mark}new${below(100)}`;
   if (table === "boards" || table === "memberships") args.teamId = team;
   if (table === "notes") args.priority = below(5);
-  // Values that a caller cannot set.
-  Object.assign(args, { userId: pick(owners), createdAt: at(0) }, softDelete && { [softDelete.property]: true });
-  if (operation === "update") args.ifUnmodifiedSince = pick([undefined, undefined, past, "2199-01-01T00:00:00Z"]);
-  return { caller, resource, operation, args };
+  return Object.assign(args, { userId: pick(owners), createdAt: at(0) }, softDelete && { [softDelete.property]: true });
 }
 
 /** The expected answer, and the effect of the call on the model. */
@@ -188,6 +228,41 @@ function expected({ caller: { id }, resource, operation, args }: Call, walk: Wal
     const start = "cursor" in args ? 0 : (Math.max((args.page as number) ?? 1, 1) - 1) * limit;
     const next = "cursor" in args && { nextCursor: rest.length > limit ? expect.any(String) : null };
     return { status: 200, json: { data: rest.slice(start, start + limit), total: all.length, ...next } };
+  }
+  if (operation === "createMany") {
+    const rows = args.rows as Row[];
+    const each = rows.map((row) =>
+      expected({ caller: { id } as Caller, resource, operation: "create", args: row }, undefined),
+    );
+    const refused = each.find(({ status }) => status !== 200);
+    if (refused) return refused;
+    const change = (answered: Row) => rowsOf(table).push(...(answered.data as Row[]));
+    return { status: 200, json: { count: rows.length, data: each.map(({ json }) => json) }, change };
+  }
+  if (operation === "aggregate") {
+    if ("nonsense" in (args.filters as Row)) return { status: 400 };
+    return { status: 200, json: { data: [{ count: found(resource, id, args).length }], hasMore: false } };
+  }
+  if (operation === "updateMany" || operation === "removeMany") {
+    const { filters, max, set } = args as { filters: Row; max: number; set: Row };
+    const changed = found(resource, id, { filters }).filter((row) => owns(table, row, id));
+    if ("nonsense" in filters) return { status: 400 };
+    if (set?.teamId && changed.length > 0 && !teamsOf(id).includes(set.teamId)) return { status: 403 };
+    if (changed.length > max) return { status: 400 };
+    const each = changed.map((row) =>
+      operation === "updateMany"
+        ? () => Object.assign(row, set)
+        : expected({ caller: { id } as Caller, resource, operation: "remove", args: row }, undefined).change,
+    );
+    const change = async () => {
+      for (const one of each) await one?.({});
+      if (operation !== "updateMany" || changed.length === 0 || !("updatedAt" in (changed[0] as Row))) return;
+      // Sets the time of the call, which the model does not know, to a known one.
+      const ids = changed.map((row) => row.id);
+      await db.sql(`update ${table} set updated_at = $2 where id = any ($1)`, [ids, at(4)]);
+      for (const row of changed) row.updatedAt = at(4);
+    };
+    return { status: 200, json: { count: changed.length }, change };
   }
   const { id: rowId, teamId, priority, [textOf[table] ?? ""]: text } = args;
   const values = JSON.parse(JSON.stringify({ teamId, priority, [textOf[table] ?? ""]: text }));
@@ -218,7 +293,7 @@ function expected({ caller: { id }, resource, operation, args }: Call, walk: Wal
 }
 
 const send = ({ caller: { user }, resource: { prefix }, operation, args }: Call): Promise<Answer> =>
-  ["list", "get"].includes(operation)
+  ["list", "get", "aggregate"].includes(operation)
     ? svc.query(user, `${prefix}.${operation}`, args)
     : svc.mutate(user, `${prefix}.${operation}`, args);
 /** An answer without its request's id, and without the requested row in a hint. */

@@ -45,6 +45,36 @@ describe("generated CRUD", () => {
     expectTypeOf<Create>().not.toHaveProperty("createdAt");
   });
 
+  it("has the operations that its options add, and no others", () => {
+    const labelled = createCrud(schema.notes, { upsertBy: ["title", ["userId", "done"]], many: true });
+    type Create = TypesOf<typeof labelled.create>["input"];
+    type Upsert = TypesOf<typeof labelled.upsert>;
+    expectTypeOf<Upsert["input"]>().toEqualTypeOf<{ by: "title" | readonly ["userId", "done"]; row: Create }>();
+    expectTypeOf<Upsert["output"]>().toEqualTypeOf<Note>();
+    type CreateMany = TypesOf<typeof labelled.createMany>;
+    expectTypeOf<CreateMany["input"]>().toEqualTypeOf<{ rows: readonly Create[] }>();
+    expectTypeOf<CreateMany["output"]["data"]>().toEqualTypeOf<Note[]>();
+    const totals = createCrud(schema.notes, {
+      aggregate: { groupBy: ["done", "createdAt"], measures: ["count", "sum:priority"] },
+    });
+    type Aggregate = TypesOf<typeof totals.aggregate>;
+    type Group = NonNullable<Aggregate["input"]["groupBy"]>[number];
+    expectTypeOf<Group>().toEqualTypeOf<"done" | `createdAt:${"hour" | "day" | "week" | "month" | "year"}`>();
+    expectTypeOf<Aggregate["input"]["measures"]>().toEqualTypeOf<readonly ("count" | "sum:priority")[]>();
+    expectTypeOf<Aggregate["output"]["data"][number]["count"]>().toEqualTypeOf<number | undefined>();
+    expectTypeOf(notes).not.toHaveProperty("aggregate");
+    const filtered = createCrud(schema.notes, { many: true, allowedFilters: ["done"], methods: ["list", "remove"] });
+    type RemoveMany = TypesOf<typeof filtered.removeMany>;
+    expectTypeOf<keyof RemoveMany["input"]["filters"]>().toEqualTypeOf<"done" | "OR" | "AND">();
+    expectTypeOf<RemoveMany["output"]>().toEqualTypeOf<{ count: number }>();
+    expectTypeOf<TypesOf<typeof labelled.updateMany>["input"]["set"]>().toEqualTypeOf<Partial<Create>>();
+    expectTypeOf(filtered).not.toHaveProperty("updateMany");
+    expectTypeOf(filtered).not.toHaveProperty("createMany");
+    expectTypeOf(notes).not.toHaveProperty("upsert");
+    expectTypeOf(notes).not.toHaveProperty("createMany");
+    expectTypeOf(createCrud(schema.notes, { many: false })).not.toHaveProperty("createMany");
+  });
+
   it("leaves out what the options leave out", () => {
     const titles = createCrud(schema.articles, {
       prefix: "titles",

@@ -1,6 +1,15 @@
 /** Types from the schema's declaration to the hooks. */
 import { expectTypeOf, test } from "vitest";
-import { skip, useAuth, useMutation, useQuery, useSuspenseQuery } from "../../client/react/src/index.ts";
+import {
+  queryOptions,
+  skip,
+  useAuth,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useSuspenseQuery,
+  useSvcClient,
+} from "../../client/react/src/index.ts";
 import { api } from "../fixture/web/svc/api.ts";
 
 test("a query's data is the operation's result, or not there yet", () => {
@@ -19,6 +28,21 @@ test("arguments may be left out, or skipped, where that makes sense", () => {
   useQuery(api.notes.get, { id: "1" });
   // @ts-expect-error a mutation is no query
   useQuery(api.notes.create, { title: "x" });
+});
+
+test("pages are those of a list by cursor, and options have the result's type", () => {
+  const { data } = useInfiniteQuery(api.notes.list, { limit: 5 });
+  expectTypeOf(data?.pages[0]?.data[0]?.createdAt).toEqualTypeOf<Date | undefined>();
+  useInfiniteQuery(api.notes.list);
+  useInfiniteQuery(api.notes.list, skip);
+  // @ts-expect-error the hook sets the cursor
+  useInfiniteQuery(api.notes.list, { cursor: null });
+  // @ts-expect-error a row has no pages
+  useInfiniteQuery(api.notes.get, { id: 1 });
+  const { queryFn } = queryOptions(useSvcClient(), api.notes.list);
+  expectTypeOf(queryFn).returns.resolves.toHaveProperty("total").toEqualTypeOf<number>();
+  // @ts-expect-error get needs the id
+  queryOptions(useSvcClient(), api.notes.get);
 });
 
 test("a mutation takes the operation's input, and an optimistic change knows the rows", () => {

@@ -1,7 +1,7 @@
 /** Access of an optimistic update to the cached results of the current user, with undo. */
 import type { InputOf, OutputOf, Query } from "@svc/client";
-import type { QueryClient } from "@tanstack/react-query";
-import { queryKey } from "./query-key.ts";
+import type { InfiniteData, QueryClient } from "@tanstack/react-query";
+import { hasPages, queryKey } from "./query-key.ts";
 
 /** The first argument of `optimistic`. */
 export interface OptimisticCache {
@@ -33,7 +33,8 @@ export class RecordedCache implements OptimisticCache {
 
   updateAll<Q extends Query>(operation: Q, change: (data: OutputOf<Q>) => OutputOf<Q>): void {
     const kept = this.#queries.getQueriesData({ queryKey: ["svc", this.#user, operation.name] });
-    for (const [key] of kept) this.#change(key, change as never);
+    const changePages = (data: InfiniteData<OutputOf<Q>>) => ({ ...data, pages: data.pages.map(change) });
+    for (const [key] of kept) this.#change(key, (hasPages(key) ? changePages : change) as never);
   }
 
   /** Restores the previous results. */

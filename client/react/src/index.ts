@@ -2,7 +2,9 @@
 export type { OptimisticCache } from "./cache.ts";
 export { useSvcClient } from "./client-context.ts";
 export { SvcProvider, type SvcProviderProps } from "./provider.ts";
+export { queryOptions } from "./query-options.ts";
 export { useAuth } from "./use-auth.ts";
+export { type PagedQuery, useInfiniteQuery } from "./use-infinite-query.ts";
 export { type UseMutationOptions, useMutation } from "./use-mutation.ts";
 export { skip, type UseQueryOptions, useQuery, useSuspenseQuery } from "./use-query.ts";
 export { useRealtimeStatus } from "./use-realtime-status.ts";

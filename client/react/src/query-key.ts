@@ -9,5 +9,11 @@ export const queryKey = (user: string | null, operation: Operation, args: unknow
   return ["svc", user, operation.name, key];
 };
 
+/** Of the pages of a list. It begins like the key of a query, so that what refetches or forgets queries finds it too. */
+export const infiniteQueryKey = (user: string | null, operation: Operation, args: unknown) =>
+  [...queryKey(user, operation, args), "pages"] as const;
+
+export const hasPages = (key: readonly unknown[]): boolean => key[4] === "pages";
+
 /** The part of a name before its last dot: the resource. */
 export const resourceOf = ({ name }: Pick<Operation, "name">): string => name.slice(0, name.lastIndexOf(".") + 1);

@@ -53,6 +53,7 @@ function needsMeta(args: unknown, meta: unknown[]): boolean {
 export function fromBody(answer: unknown, operation: Operation): unknown {
   try {
     if (typeof answer !== "object" || answer === null || !("json" in answer)) throw new TypeError("no json member");
+    if ("notice" in answer) warn(answer.notice);
     const result = decode(answer);
     return operation.columns ? convertRows(result, operation.columns) : result;
   } catch (cause) {
@@ -62,4 +63,14 @@ export function fromBody(answer: unknown, operation: Operation): unknown {
       cause,
     });
   }
+}
+
+/** Those that were printed already, on a page or a server that lives long. */
+const said = new Set<unknown>();
+
+/** The service says so to authors alone, while they develop. */
+function warn(notice: unknown): void {
+  if (said.has(notice)) return;
+  said.add(notice);
+  console.warn(`svc: ${notice}`);
 }

@@ -13,10 +13,11 @@ const convert = {
   bytes: (value: string) => Uint8Array.from(atob(value), (character) => character.charCodeAt(0)),
 };
 
-/** Converts a row, a page `{ data }` of them, or null. */
+/** Converts a row, several of them in `{ data }` of a page or of createMany, or null. */
 export function convertRows(result: unknown, columns: Conversions): unknown {
   if (typeof result !== "object" || result === null) return result;
-  if ("data" in result && "total" in result && Array.isArray(result.data)) {
+  const isRow = "id" in result || !("total" in result || "count" in result);
+  if (!isRow && "data" in result && Array.isArray(result.data)) {
     return { ...result, data: result.data.map((row) => convertRow(row, columns)) };
   }
   return convertRow(result as Record<string, unknown>, columns);

@@ -22,7 +22,6 @@ interface WatchedQueriesOptions {
 export class WatchedQueries {
   readonly #options: WatchedQueriesOptions;
   readonly #queries = new Map<string, WatchedQuery>();
-  readonly #said = new Set<string>();
   readonly #stopFollowing: (() => void) | undefined;
 
   constructor(options: WatchedQueriesOptions) {
@@ -58,20 +57,12 @@ export class WatchedQueries {
     this.#stopFollowing?.();
   }
 
-  /** The service says so to authors alone, while they develop. */
-  #warn(notice: string): void {
-    if (this.#said.has(notice)) return;
-    this.#said.add(notice);
-    console.warn(`svc: ${notice}`);
-  }
-
   #fetch(operation: Query, args: unknown): Promise<Seen> {
     const { timeoutMs, send } = this.#options;
     return withDeadline(timeoutMs, undefined, (signal) =>
       withRetries(2, signal, async () => {
         const answer = await send(toBody(operation.name, args, true), operation, signal);
-        const { snapshot, follows, notice } = Object(answer) as Record<string, unknown>;
-        if (typeof notice === "string") this.#warn(notice);
+        const { snapshot, follows } = Object(answer) as Record<string, unknown>;
         return {
           result: fromBody(answer, operation),
           snapshot: typeof snapshot === "string" ? snapshot : null,

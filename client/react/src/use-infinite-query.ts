@@ -1,0 +1,81 @@
+/**
+ * `useInfiniteQuery`: the pages of a list by cursor, stored in TanStack Query's cache. After a change all pages shown are
+ * fetched again, one after the other, since each begins where the one before ends.
+ * Next hop: `query-key.ts`.
+ */
+import type { InputOf, OutputOf, Query } from "@svc/client";
+import {
+  type InfiniteData,
+  type UseInfiniteQueryResult,
+  useQueryClient,
+  useInfiniteQuery as useTanStackInfiniteQuery,
+} from "@tanstack/react-query";
+import { useEffect } from "react";
+import { type AnyClient, useSvcClient } from "./client-context.ts";
+import { infiniteQueryKey } from "./query-key.ts";
+import { useAuthState } from "./use-auth.ts";
+import { skip, type UseQueryOptions } from "./use-query.ts";
+
+/** A query that takes a cursor and answers with the next one. */
+export type PagedQuery = Query<
+  { cursor?: string | null | undefined } | undefined,
+  { nextCursor?: string | null | undefined }
+>;
+
+type PagedArguments<Q extends PagedQuery> = Omit<NonNullable<InputOf<Q>>, "cursor" | "page">;
+
+/** First pages under way, by client: a watched result that comes meanwhile is theirs. */
+const asked = new WeakMap<AnyClient, Set<string>>();
+
+/**
+ * The pages of a list, fetched again when its data, the arguments or the user change.
+ *
+ * @param args those of the list without `cursor`, or `skip`
+ * @example
+ * const { data, hasNextPage, fetchNextPage } = useInfiniteQuery(api.tasks.list, { limit: 50 });
+ * const tasks = data?.pages.flatMap((page) => page.data);
+ */
+export function useInfiniteQuery<Q extends PagedQuery>(
+  operation: Q,
+  args?: PagedArguments<Q> | typeof skip,
+  options?: Pick<UseQueryOptions<never>, "staleTime" | "refetchInterval">,
+): UseInfiniteQueryResult<InfiniteData<OutputOf<Q>, string | null>> {
+  const client = useSvcClient();
+  const queries = useQueryClient();
+  const user = useAuthState().user?.id ?? null;
+  const enabled = args !== skip;
+  const pageAt = (cursor: string | null) => ({ ...(enabled && (args as object)), cursor });
+  const key = infiniteQueryKey(user, operation, pageAt(null));
+  const name = JSON.stringify(key);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the name says all of operation, arguments and user
+  useEffect(() => {
+    if (!enabled) return;
+    // The first page hears of every change that the others hear of.
+    return client.watch(operation, pageAt(null) as never, () => {
+      if (asked.get(client)?.has(name)) return;
+      if ((client.auth?.getState().user?.id ?? null) !== user) return;
+      void queries.invalidateQueries({ queryKey: key, exact: true });
+    });
+  }, [client, queries, name, enabled]);
+  return useTanStackInfiniteQuery({
+    ...options,
+    enabled,
+    queryKey: key,
+    initialPageParam: null,
+    queryFn: ({ pageParam }: { pageParam: string | null }) =>
+      pageParam === null
+        ? firstPage(client, name, () => client["~svc"].refetch(operation, pageAt(null)))
+        : client.query(operation, pageAt(pageParam) as never),
+    getNextPageParam: (last: OutputOf<PagedQuery>) => last.nextCursor ?? null,
+  } as never) as never;
+}
+
+async function firstPage(client: AnyClient, name: string, fetch: () => Promise<unknown>): Promise<unknown> {
+  const names = asked.get(client) ?? new Set();
+  asked.set(client, names.add(name));
+  try {
+    return await fetch();
+  } finally {
+    names.delete(name);
+  }
+}

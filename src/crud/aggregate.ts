@@ -1,0 +1,160 @@
+/**
+ * The option `aggregate` of `createCrud`: the groups and measures that callers may ask for, each with its SQL, and the
+ * check of their arguments.
+ * Next hop: `sql/crud/aggregate_rows.sql`, which puts the statement together.
+ */
+import type { AggregatePart, ColumnDescription, CrudDefinition } from "../contract/crud.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { check, type Input, isPlain, own, toObject } from "../kit/input-checks.ts";
+import type { Issue } from "../kit/svc-error.ts";
+import { quote } from "../postgres/schema-names.ts";
+import { toFilterJson } from "./crud-filters.ts";
+import type { CrudOptions } from "./crud-types.ts";
+import { checkExact } from "./many-arguments.ts";
+
+/** Groups of an answer, and the most of them. */
+export const aggregateLimits = { default: 100, max: 1_000 };
+
+const units = ["hour", "day", "week", "month", "year"] as const;
+const groupable = new Set(["integer", "bigint", "number", "numeric", "boolean", "text", "uuid", "enum"]);
+const summable = new Set(["integer", "bigint", "number", "numeric"]);
+const ordered = new Set([...summable, "timestamp", "date"]);
+
+type Parts = Record<string, AggregatePart>;
+
+/** @throws DefinitionError for a column that does not exist or is hidden, and for a measure that it cannot have */
+export function describeAggregate(
+  table: string,
+  columns: readonly ColumnDescription[],
+  visible: ReadonlySet<string>,
+  option: CrudOptions["aggregate"],
+): CrudDefinition["aggregate"] {
+  if (!option) return null;
+  const shown = columns.filter(({ property }) => visible.has(property));
+  const fail = (where: string, problem: string, hint: string): never => {
+    throw new DefinitionError(`createCrud: aggregate.${where} of "${table}" ${problem}`, { hint });
+  };
+  const find = (where: string, name: string, property: string): ColumnDescription =>
+    shown.find((column) => column.property === property) ??
+    fail(
+      where,
+      `names "${name}", but callers see no column "${property}".`,
+      `The columns are ${shown.map((column) => column.property).join(", ")}.`,
+    );
+  const groups = (option.groupBy ?? []).flatMap((name): [string, AggregatePart][] => {
+    const column = find("groupBy", name, name);
+    if (column.isArray || !(groupable.has(column.kind) || isTime(column))) {
+      fail("groupBy", `names "${name}", whose values form no groups.`, "Name numbers, texts, enums, uuids or times.");
+    }
+    if (!isTime(column)) return [[name, { sql: `t.${quote(column.name)}`, text: isWide(column) }]];
+    return units
+      .filter((unit) => unit !== "hour" || column.kind === "timestamp")
+      .map((unit) => [`${name}:${unit}`, { sql: bucket(column, unit), text: false }]);
+  });
+  const measures = option.measures.map((name): [string, AggregatePart] => {
+    if (name === "count") return [name, { sql: "count(*)", text: false }];
+    const [, by = "", property = ""] = /^(sum|avg|min|max):(.+)$/.exec(name) ?? [];
+    if (!by) fail("measures", `names "${name}".`, "Write count, or sum, avg, min or max with a column: sum:amount.");
+    const column = find("measures", name, property);
+    const kinds = by === "sum" || by === "avg" ? summable : ordered;
+    if (column.isArray || !kinds.has(column.kind)) {
+      const what = kinds === summable ? "number" : "number or time";
+      fail(
+        "measures",
+        `names "${name}", but "${property}" is no ${what}.`,
+        `Name a column that is one, or leave it out.`,
+      );
+    }
+    return [name, measure(by, column)];
+  });
+  if (measures.length === 0) fail("measures", "is empty.", 'Name at least one, such as "count".');
+  return { groups: Object.fromEntries(groups), measures: Object.fromEntries(measures) };
+}
+
+const isTime = ({ kind }: ColumnDescription) => kind === "timestamp" || kind === "date";
+const isWide = ({ kind }: ColumnDescription) => kind === "bigint" || kind === "numeric";
+
+/** A timestamp without time zone is read as UTC. */
+const instant = (column: ColumnDescription, sql: string) =>
+  column.kind === "timestamp" && !column.type.includes("with time zone") ? `(${sql} at time zone 'UTC')` : sql;
+
+/** The beginning of the unit; $1 is the time zone. */
+function bucket(column: ColumnDescription, unit: (typeof units)[number]): string {
+  const value = instant(column, `t.${quote(column.name)}`);
+  if (column.kind === "date") return `date_trunc('${unit}', ${value}::timestamp)::date`;
+  if (unit === "hour") return `date_trunc('hour', ${value}, $1)`;
+  return `date_trunc('${unit}', ${value} at time zone $1)::date`;
+}
+
+function measure(by: string, column: ColumnDescription): AggregatePart {
+  const sql = `${by}(t.${quote(column.name)})`;
+  if (by === "min" || by === "max") return { sql: instant(column, sql), text: isWide(column) };
+  return { sql, text: column.kind !== "number" }; // the sum of integers is a bigint, their average a numeric
+}
+
+/** The SQL function's arguments. @throws SvcError VALIDATION_FAILED */
+export function aggregateArguments(crud: CrudDefinition, input: unknown): Input {
+  const { groups, measures } = crud.aggregate as NonNullable<CrudDefinition["aggregate"]>;
+  return check((issues) => {
+    const object = toObject(input, issues);
+    const groupBy = names(groups, own(object, "groupBy") ?? [], "groupBy", issues);
+    const measured = names(measures, own(object, "measures"), "measures", issues);
+    if (measured.length === 0) issues.push({ path: ["measures"], message: "must name at least one" });
+    const filters = own(object, "filters") ?? {};
+    checkExact(crud, filters, issues);
+    const limit = own(object, "limit") ?? aggregateLimits.default;
+    if (typeof limit !== "number" || Number.isNaN(limit)) issues.push({ path: ["limit"], message: "must be a number" });
+    return {
+      groupBy,
+      measures: measured,
+      filters: toFilterJson(filters, crud) ?? {},
+      limit: Math.trunc(Math.min(Math.max(Number(limit), 1), aggregateLimits.max)),
+      timeZone: timeZone(own(object, "timeZone"), issues),
+      ...orderOf([...groupBy, ...measured], own(object, "orderBy"), issues),
+    };
+  });
+}
+
+function names(known: Parts, value: unknown, option: string, issues: Issue[]): string[] {
+  const list = Array.isArray(value) ? value : [];
+  if (!Array.isArray(value)) issues.push({ path: [option], message: "must be a list" });
+  for (const [index, name] of list.entries()) {
+    if (typeof name === "string" && Object.hasOwn(known, name) && list.indexOf(name) === index) continue;
+    issues.push({ path: [option, index], message: `must be one of ${Object.keys(known).join(", ")}, once` });
+  }
+  return list as string[];
+}
+
+/** By name only: PostgreSQL reads an offset such as +03:00 with the opposite sign. */
+function timeZone(value: unknown, issues: Issue[]): string {
+  const zone = value ?? "UTC";
+  if (typeof zone === "string" && /^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(zone) && isKnown(zone)) return zone;
+  issues.push({ path: ["timeZone"], message: `must be the name of a time zone; ${JSON.stringify(zone)} is none` });
+  return "UTC";
+}
+
+function isKnown(zone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: zone }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function orderOf(asked: string[], value: unknown, issues: Issue[]): { orderBy?: string; orderDir?: unknown } {
+  if (value === undefined || value === null) return {};
+  const [[name, direction] = [], ...more] = isPlain(value) ? Object.entries(value) : [];
+  if (
+    name !== undefined &&
+    more.length === 0 &&
+    asked.includes(name) &&
+    (direction === "asc" || direction === "desc")
+  ) {
+    return { orderBy: name, orderDir: direction };
+  }
+  issues.push({
+    path: ["orderBy"],
+    message: 'must be one of groupBy and measures with "asc" or "desc", such as { count: "desc" }',
+  });
+  return {};
+}

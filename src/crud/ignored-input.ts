@@ -1,0 +1,108 @@
+/**
+ * For development: generated operations ignore keys of rows and conditions of lists that are not allowed. This says
+ * which, once in the log and with each answer; the SDK prints it in the browser's console.
+ * Next hop: `docs/reference/filters.md` and `crud-input.ts` state what is ignored.
+ */
+import type { Logger } from "pino";
+import type { CrudDefinition } from "../contract/crud.ts";
+import { isNear } from "../kit/nearest.ts";
+import { writableColumns } from "./crud-definition.ts";
+
+/** Texts that were already logged. */
+const logged = new WeakMap<Logger, Set<string>>();
+const maxLogged = 1_000;
+
+/** The same limit as in `svc_hidden.filter_sql()`. */
+const maxPatterns = 20;
+const maxCharacters = 2_000;
+/** Said of one call. */
+const maxNamed = 10;
+
+/** @param input as the client sent it @returns undefined if nothing is ignored */
+export function noteIgnored(
+  log: Logger,
+  { name: operation, crud }: { name: string; crud?: CrudDefinition | undefined },
+  input: unknown,
+): string | undefined {
+  if (!crud) return undefined;
+  const texts = sayIgnored(crud, operation, input);
+  const known = logged.get(log) ?? new Set<string>();
+  logged.set(log, known);
+  for (const text of texts) {
+    if (known.has(text) || known.size >= maxLogged) continue;
+    known.add(text);
+    log.warn({ operation }, text);
+  }
+  return texts.length > 0 ? texts.join("\n") : undefined;
+}
+
+function sayIgnored(crud: CrudDefinition, operation: string, input: unknown): string[] {
+  switch (operation.slice(operation.lastIndexOf(".") + 1)) {
+    case "list":
+      return sayFilters(crud, operation, Object(input).filters);
+    case "create":
+      return sayKeys(crud, operation, input, []);
+    case "update": {
+      // A row that was read and is sent back whole has more than may be written.
+      const read = crud.columns.filter(({ property }) => crud.visible.has(property)).map(({ property }) => property);
+      return sayKeys(crud, operation, input, ["id", "ifUnmodifiedSince", ...read, ...crud.relations.keys()]);
+    }
+    default:
+      return [];
+  }
+}
+
+function sayKeys(crud: CrudDefinition, operation: string, input: unknown, also: readonly string[]): string[] {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
+  const writable = writableColumns(crud).map(({ property }) => property);
+  const known = new Set([...writable, ...also]);
+  return Object.keys(input)
+    .filter((key) => !known.has(key))
+    .slice(0, maxNamed)
+    .map((key) => {
+      const meant = nearOf(key, writable);
+      return `"${operation}" ignores ${quoted(key)}, which callers cannot write. ${meant}They can write ${writable.join(", ")}.`;
+    });
+}
+
+function sayFilters(crud: CrudDefinition, operation: string, filters: unknown): string[] {
+  const patterns = patternsIn(filters, 0);
+  const tooMany = patterns.length > maxPatterns || patterns.join("").length > maxCharacters;
+  const allowed = [...crud.allowedFilters, ...crud.relations.keys()];
+  const names = [...new Set(namesIn(filters, 0))].filter((name) => !allowed.includes(name)).slice(0, maxNamed);
+  return [
+    ...(tooMany
+      ? [`"${operation}" ignores all filters: like and ilike take 20 patterns together, and 2,000 characters.`]
+      : []),
+    ...names.map(
+      (name) =>
+        `"${operation}" ignores the filter ${quoted(name)}. ${nearOf(name, allowed)}` +
+        "Name it in allowedFilters of its createCrud, or leave it out.",
+    ),
+  ];
+}
+
+const quoted = (name: string) => JSON.stringify(name.slice(0, 64));
+
+function nearOf(name: string, known: readonly string[]): string {
+  const near = known.find((one) => isNear(name.slice(0, 64), one));
+  return near ? `Did you mean "${near}"? ` : "";
+}
+
+function patternsIn(filters: unknown, depth: number): string[] {
+  if (typeof filters !== "object" || filters === null || depth > 5) return [];
+  return Object.entries(filters).flatMap(([name, value]): string[] => {
+    if (["OR", "AND"].includes(name)) {
+      return Array.isArray(value) ? value.flatMap((one) => patternsIn(one, depth + 1)) : [];
+    }
+    const { op, value: pattern } = Object(value);
+    return (op === "like" || op === "ilike") && typeof pattern === "string" ? [pattern] : [];
+  });
+}
+
+function namesIn(filters: unknown, depth: number): string[] {
+  if (typeof filters !== "object" || filters === null || depth > 5) return [];
+  return Object.entries(filters).flatMap(([name, value]) =>
+    ["OR", "AND"].includes(name) && Array.isArray(value) ? value.flatMap((one) => namesIn(one, depth + 1)) : [name],
+  );
+}

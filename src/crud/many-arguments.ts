@@ -1,0 +1,63 @@
+/**
+ * Checks the arguments of `updateMany` and `removeMany`, and the filters of `aggregate`. What a list would ignore in `filters` is an error here, for
+ * less conditions match more rows.
+ * Next hop: `sql/crud/exact_filter.sql` for what only SQL knows about filters.
+ */
+import type { CrudDefinition } from "../contract/crud.ts";
+import { type Input, isPlain, own } from "../kit/input-checks.ts";
+import type { Issue } from "../kit/svc-error.ts";
+import { toFilterJson } from "./crud-filters.ts";
+import { checkFollowed } from "./related-arguments.ts";
+
+/** Most rows of `updateMany` and `removeMany`. */
+export const maxChanged = 10_000;
+
+/** What the hooks returned for each row. A symbol: callers cannot send it. */
+const hooked = Symbol("rows");
+
+/** The function's first argument: `{ filters, max }`, or the rows that hooks have looked at. */
+export function manyArguments(crud: CrudDefinition, object: Input, issues: Issue[]): string {
+  if (hooked in object) return JSON.stringify({ rows: object[hooked as never] });
+  const filters = own(object, "filters");
+  const max = own(object, "max");
+  checkExact(crud, filters, issues);
+  if (!Number.isInteger(max) || (max as number) < 1 || (max as number) > maxChanged) {
+    issues.push({ path: ["max"], message: `must be a whole number from 1 to ${maxChanged}` });
+  }
+  return JSON.stringify({ filters: toFilterJson(filters, crud) ?? {}, max });
+}
+
+/** Refuses filters of which a part would be left out. */
+export function checkExact(crud: CrudDefinition, filters: unknown, issues: Issue[]): void {
+  if (!isPlain(filters)) {
+    issues.push({ path: ["filters"], message: "must be an object; {} means all rows" });
+    return;
+  }
+  checkFollowed(crud, filters, issues);
+  if (sizeOf(toFilterJson(filters, crud) ?? {}) !== sizeOf(filters)) {
+    issues.push({ path: ["filters"], message: "must not hold empty conditions, or values that JSON cannot hold" });
+  }
+}
+
+/** The number of values, to notice that toFilterJson has left one out. */
+function sizeOf(value: unknown): number {
+  if (typeof value !== "object" || value === null || value instanceof Date) return 1;
+  return Object.values(value).reduce((sum: number, one) => sum + sizeOf(one), 1);
+}
+
+/** The arguments that find the rows and change nothing. @param changes of an update */
+export const dry = (args: unknown, ...changes: string[]): string[] => [
+  JSON.stringify({ ...JSON.parse(String(args)), dry: true }),
+  ...changes,
+];
+
+/** The input with what a hook returns for each row that the dry call found. */
+export async function eachRow(
+  input: unknown,
+  found: string | null,
+  hook: (id: string | number) => Promise<Input>,
+): Promise<unknown> {
+  const rows: Input[] = [];
+  for (const id of JSON.parse(found ?? "{}").ids ?? []) rows.push(await hook(id));
+  return { ...(input as Input), [hooked]: rows };
+}

@@ -1,0 +1,41 @@
+// If this file fails, the document says something else about upsert, aggregate and operations on many rows than they take.
+import { expect, test } from "vitest";
+import { crudSchemas } from "../../src/crud/openapi.ts";
+import { defineApi } from "../../src/index.ts";
+import { Schemas } from "../../src/kit/schemas.ts";
+import { procedures } from "../crud/shelf.ts";
+
+const resources = defineApi({ procedures })["~svc"].crud;
+const documented = (prefix: string) => {
+  const schemas = new Schemas();
+  const crud = resources.find((one) => one.prefix === prefix);
+  if (!crud) throw new Error(`no resource ${prefix}`);
+  return { of: crudSchemas(crud, schemas), components: Object.keys(schemas.all) };
+};
+const properties = (schema: { properties?: unknown }) => schema.properties as Record<string, Record<string, unknown>>;
+
+test("upsert takes one of its keys and a row of create", () => {
+  const { of } = documented("shelves");
+  const { by, row } = properties(of.upsert.args);
+  expect(by?.enum).toEqual([["userId", "name"], "code"]);
+  expect(row).toEqual(of.create.args);
+});
+
+test("operations on many rows have their limits, and the filters of the list", () => {
+  const { of, components } = documented("books");
+  expect(components).toEqual(["books.Row", "books.Filters"]);
+  expect(properties(of.createMany.args).rows).toMatchObject({ maxItems: 1_000, items: of.create.args });
+  for (const { args, optional } of [of.updateMany, of.removeMany]) {
+    expect(optional).toBe(false);
+    expect(args.required).toEqual(expect.arrayContaining(["filters", "max"]));
+    expect(properties(args).filters).toEqual(properties(of.list.args).filters);
+    expect(properties(args).max).toMatchObject({ minimum: 1, maximum: 10_000 });
+  }
+});
+
+test("aggregate names the groups and measures of its option", () => {
+  const { groupBy, measures, limit } = properties(documented("sales").of.aggregate.args);
+  expect(groupBy).toMatchObject({ items: { enum: expect.arrayContaining(["status", "soldAt:week"]) } });
+  expect(measures).toMatchObject({ items: { enum: expect.arrayContaining(["count", "sum:amount"]) } });
+  expect(limit).toMatchObject({ default: 100, maximum: 1_000 });
+});
