@@ -1,9 +1,11 @@
-/** Who calls: made by each transport from its request. */
+/** Who calls: made by each transport from its request. And whether that needs a session. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { CrudStatement } from "../contract/crud.ts";
 import type { Client } from "../contract/handler-auth.ts";
 import { exchangeOf } from "../http/exchange.ts";
 import type { RequestLimits } from "../http/request-limits.ts";
 import type { Session } from "../kit/session.ts";
+import { SvcError } from "../kit/svc-error.ts";
 
 /** The caller, and the request id. */
 export interface Caller {
@@ -36,4 +38,18 @@ function clientOf({ headers }: IncomingMessage, response: ServerResponse, addres
   if (response.destroyed || response.closed) abort();
   else response.once("close", abort);
   return { address, userAgent: headers["user-agent"] ?? "", left: left.signal };
+}
+
+/** @throws SvcError UNAUTHORIZED */
+export function requireSession({ caller, anonymous }: { caller: Pick<Caller, "session">; anonymous: boolean }): void {
+  if (!anonymous && !caller.session) throw new SvcError("UNAUTHORIZED");
+}
+
+/** What a resource gives to callers with a session, others do not get by including it. */
+export function requireSessionOf(statement: CrudStatement, input: unknown, caller: Pick<Caller, "session">): void {
+  const closed = caller.session ? undefined : statement.closed?.(input);
+  if (closed === undefined) return;
+  throw new SvcError("UNAUTHORIZED", `Rows of the relation "${closed}" are for signed-in callers.`, {
+    hint: "Sign in, or leave the relation out. The author can set allowAnonymous on the createCrud of its table.",
+  });
 }

@@ -24,10 +24,9 @@ import { sqlState } from "../postgres/errors.ts";
 import { identityOf } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import type { Seen } from "../realtime/followed-reads.ts";
-import type { Caller } from "./caller.ts";
+import { type Caller, requireSession, requireSessionOf } from "./caller.ts";
 import { CallContext, type ContextServices, transactionFor } from "./create-context.ts";
 import { besides, explanation, missingRow, whereToLook } from "./hints.ts";
-import { requireSession, requireSessionOf } from "./require-session.ts";
 import { nothingRead, seenBy } from "./seen-by.ts";
 
 /** The services that a process needs to run calls. */

@@ -9,7 +9,7 @@ import { check, type Input, own, toObject } from "../kit/input-checks.ts";
 import type { Issue } from "../kit/svc-error.ts";
 import { aggregateArguments } from "./aggregate.ts";
 import { writableColumns } from "./crud-definition.ts";
-import { listArguments } from "./crud-list.ts";
+import { listValues } from "./crud-list.ts";
 import { manyArguments } from "./many-arguments.ts";
 import { relatedArguments } from "./related-arguments.ts";
 import { wireForms } from "./wire-kinds.ts";
@@ -27,7 +27,7 @@ export function crudValues(crud: CrudDefinition, operation: CrudOperation): ToVa
   const writable = writableColumns(crud);
   switch (operation) {
     case "list":
-      return (input) => [JSON.stringify(listArguments(crud, input))];
+      return listValues(crud);
     case "get":
       return (input) => check((issues) => getArguments(crud, toObject(input, issues), issues));
     case "remove":

@@ -3,7 +3,7 @@
  * type is an error with its path; invalid conditions in `filters` are ignored.
  * Next hop: `crud-filters.ts`, then `sql/crud/find_rows.sql`.
  */
-import type { CrudDefinition } from "../contract/crud.ts";
+import type { CrudDefinition, CrudStatement } from "../contract/crud.ts";
 import { check, type Input, own, toObject } from "../kit/input-checks.ts";
 import { toFilterJson } from "./crud-filters.ts";
 import { checkFollowed, relatedArguments } from "./related-arguments.ts";
@@ -13,6 +13,11 @@ export const maxSearch = 1_000;
 
 /** Counts code points; JavaScript's length counts some of them twice. */
 const isLong = (text: string) => text.length > maxSearch && [...text].length > maxSearch;
+
+/** Turns the input of a list into the argument of its SQL function. It throws VALIDATION_FAILED. */
+export const listValues =
+  (crud: CrudDefinition): CrudStatement["values"] =>
+  (input) => [JSON.stringify(listArguments(crud, input))];
 
 /** @returns the SQL function's arguments: only those that were given, because a plain list has a faster path */
 export function listArguments(crud: CrudDefinition, input: unknown): Input {

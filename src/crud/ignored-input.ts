@@ -15,6 +15,7 @@ const maxLogged = 1_000;
 /** The same limit as in `svc_hidden.filter_sql()`. */
 const maxPatterns = 20;
 const maxCharacters = 2_000;
+const patternLimit = "like and ilike take 20 patterns together, and 2,000 characters.";
 /** Said of one call. */
 const maxNamed = 10;
 
@@ -25,18 +26,27 @@ export function noteIgnored(
   input: unknown,
 ): string | undefined {
   if (!crud) return undefined;
-  const texts = sayIgnored(crud, operation, input);
+  const ignored = sayIgnored(crud, operation, input);
   const known = logged.get(log) ?? new Set<string>();
   logged.set(log, known);
-  for (const text of texts) {
+  for (const { name, say } of ignored) {
+    // What a caller wrote does not reach the log, names of columns and relations apart.
+    const isOurs = crud.relations.has(name) || crud.columns.some(({ property }) => property === name);
+    const text = say(isOurs ? name : undefined);
     if (known.has(text) || known.size >= maxLogged) continue;
     known.add(text);
     log.warn({ operation }, text);
   }
-  return texts.length > 0 ? texts.join("\n") : undefined;
+  return ignored.length > 0 ? ignored.map(({ name, say }) => say(name)).join("\n") : undefined;
 }
 
-function sayIgnored(crud: CrudDefinition, operation: string, input: unknown): string[] {
+interface Ignored {
+  readonly name: string;
+  /** @param shown the name; undefined: without it */
+  readonly say: (shown: string | undefined) => string;
+}
+
+function sayIgnored(crud: CrudDefinition, operation: string, input: unknown): Ignored[] {
   switch (operation.slice(operation.lastIndexOf(".") + 1)) {
     case "list":
       return sayFilters(crud, operation, Object(input).filters);
@@ -52,33 +62,34 @@ function sayIgnored(crud: CrudDefinition, operation: string, input: unknown): st
   }
 }
 
-function sayKeys(crud: CrudDefinition, operation: string, input: unknown, also: readonly string[]): string[] {
+function sayKeys(crud: CrudDefinition, operation: string, input: unknown, also: readonly string[]): Ignored[] {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
   const writable = writableColumns(crud).map(({ property }) => property);
   const known = new Set([...writable, ...also]);
   return Object.keys(input)
     .filter((key) => !known.has(key))
     .slice(0, maxNamed)
-    .map((key) => {
-      const meant = nearOf(key, writable);
-      return `"${operation}" ignores ${quoted(key)}, which callers cannot write. ${meant}They can write ${writable.join(", ")}.`;
-    });
+    .map((name) => ({
+      name,
+      say: (shown) =>
+        `"${operation}" ignores ${shown === undefined ? "a key of the call" : quoted(shown)}, which callers cannot ` +
+        `write. ${nearOf(name, writable)}They can write ${writable.join(", ")}.`,
+    }));
 }
 
-function sayFilters(crud: CrudDefinition, operation: string, filters: unknown): string[] {
+function sayFilters(crud: CrudDefinition, operation: string, filters: unknown): Ignored[] {
   const patterns = patternsIn(filters, 0);
   const tooMany = patterns.length > maxPatterns || patterns.join("").length > maxCharacters;
   const allowed = [...crud.allowedFilters, ...crud.relations.keys()];
   const names = [...new Set(namesIn(filters, 0))].filter((name) => !allowed.includes(name)).slice(0, maxNamed);
   return [
-    ...(tooMany
-      ? [`"${operation}" ignores all filters: like and ilike take 20 patterns together, and 2,000 characters.`]
-      : []),
-    ...names.map(
-      (name) =>
-        `"${operation}" ignores the filter ${quoted(name)}. ${nearOf(name, allowed)}` +
-        "Name it in allowedFilters of its createCrud, or leave it out.",
-    ),
+    ...(tooMany ? [{ name: "filters", say: () => `"${operation}" ignores all filters: ${patternLimit}` }] : []),
+    ...names.map((name) => ({
+      name,
+      say: (shown: string | undefined) =>
+        `"${operation}" ignores ${shown === undefined ? "a filter of the call" : `the filter ${quoted(shown)}`}. ` +
+        `${nearOf(name, allowed)}Name it in allowedFilters of its createCrud, or leave it out.`,
+    })),
   ];
 }
 

@@ -3,11 +3,11 @@ import { accessSync, constants } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import sharp from "sharp";
 import { describe, expect, test } from "vitest";
 import { localProvider } from "../../src/ai/local.ts";
 import { runProgram } from "../../src/ai/program.ts";
 import { speechSamples } from "../../src/ai/wav.ts";
+import { drawnText } from "../support/drawn-text.ts";
 
 const provider = localProvider();
 const never = new AbortController().signal;
@@ -28,14 +28,7 @@ function needs(...programs: string[]) {
   return test.skipIf(missing.length > 0);
 }
 
-// Drawn before the first image is read: afterwards this process reads no SVG.
-const picture = await sharp(
-  Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="900" height="120">
-    <rect width="100%" height="100%" fill="white"/>
-    <text x="30" y="80" font-size="48" font-family="sans-serif">Invoice 4711 of March</text></svg>`),
-)
-  .png()
-  .toBuffer();
+const picture = await drawnText("Invoice 4711 of March", 1000, 200).png().toBuffer();
 
 needs("tesseract")("tesseract reads the text in an image", async () => {
   const read = await provider.extractText?.("local-tesseract", picture, "image/png", never);

@@ -4,16 +4,16 @@ import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts";
 import { clientApi } from "../../src/codegen/client-api.ts";
-import { blogSql, procedures } from "../crud/blog.ts";
+import { blogSql } from "../crud/blog.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
-import { apiWith, service } from "../support/service.ts";
+import { service } from "../support/service.ts";
 import { api } from "../types/blog/api.ts";
 import backend from "../types/blog/index.ts";
 
 const db = database();
 beforeAll(() => db.sql(blogSql));
-const running = service(db, apiWith({ procedures }));
+const running = service(db, backend);
 
 test("the file that the types are tested with is what codegen writes", async () => {
   const folder = join(root, "tests/types/blog");

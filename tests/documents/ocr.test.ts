@@ -1,8 +1,8 @@
 // If this file fails, scanned pages are empty, or the text of other pages is replaced by guesses.
-import sharp from "sharp";
 import { beforeAll, describe, expect, test } from "vitest";
 import { convertDocument } from "../../src/documents/convert.ts";
 import { hasOcr } from "../../src/documents/ocr.ts";
+import { drawnText } from "../support/drawn-text.ts";
 
 if (!hasOcr()) console.warn("no tesseract: `apt-get install tesseract-ocr`. Scanned pages are not read.");
 
@@ -10,9 +10,7 @@ const words = "Invoice 4711 of March";
 
 /** A PDF with pages of text, and pages with an image of text, as a scanner writes them. */
 async function pdf(...pages: ("text" | "scan")[]): Promise<Buffer> {
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="300"><rect width="100%" height="100%" fill="white"/>
-    <text x="60" y="160" font-size="64" font-family="sans-serif">${words}</text></svg>`;
-  const picture = (await sharp(Buffer.from(svg)).grayscale().jpeg().toBuffer()).toString("latin1");
+  const picture = (await drawnText(words, 1200, 300).grayscale().jpeg().toBuffer()).toString("latin1");
   const stream = (head: string, content: string) =>
     `<< ${head} /Length ${content.length} >>\nstream\n${content}\nendstream`;
   const resources = "/Resources << /Font << /F 3 0 R >> /XObject << /I 4 0 R >> >>";

@@ -11,7 +11,6 @@ export {
 export { type ClientErrorCode, type Issue, SvcError, type SvcErrorCode, type SvcErrorDetails } from "./error.ts";
 export { operationKey } from "./key.ts";
 export {
-  type FiltersOf,
   type InputOf,
   type Mutation,
   mutation,
@@ -20,19 +19,20 @@ export {
   type OutputOf,
   type Query,
   query,
-  type RowIn,
-  resourceQuery,
 } from "./operation.ts";
 export type { RealtimeStatus } from "./realtime/connection.ts";
-export type {
-  IncludeOf,
-  Many,
-  One,
-  Resource,
-  ResourceInput,
-  ResourceOutput,
-  ResourceQuery,
-  SelectOf,
+export {
+  type FiltersOf,
+  type IncludeOf,
+  type Many,
+  type One,
+  type Resource,
+  type ResourceInput,
+  type ResourceOutput,
+  type ResourceQuery,
+  type RowIn,
+  resourceQuery,
+  type SelectOf,
 } from "./related.ts";
 export type { Conversions } from "./rows.ts";
 export type { UploadOptions, UploadProgress } from "./upload.ts";

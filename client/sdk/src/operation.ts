@@ -3,7 +3,6 @@
  * compiler, without any code of the backend.
  * Next hop: `client.ts` calls them.
  */
-import type { FiltersIn, Resource, ResourceQuery, RowOf } from "./related.ts";
 import type { Conversions } from "./rows.ts";
 
 /** A reference to a procedure. */
@@ -49,10 +48,10 @@ export function nameOf(operation: Operation, kind?: "query" | "mutation"): strin
 }
 
 /** The type information of a backend's procedure. */
-interface Declared {
+export interface Declared {
   readonly "~svc": { readonly types?: { input: unknown; output: unknown } };
 }
-type TypesOf<P extends Declared> = NonNullable<P["~svc"]["types"]>;
+export type TypesOf<P extends Declared> = NonNullable<P["~svc"]["types"]>;
 
 /** A query of the backend. @param columns the conversions of a generated resource */
 export function query<P extends Declared>(
@@ -61,24 +60,6 @@ export function query<P extends Declared>(
 ): Query<TypesOf<P>["input"], TypesOf<P>["output"]> {
   return { name, kind: "query", columns };
 }
-
-/**
- * A list or a get of a generated resource.
- *
- * @typeParam R its resource, as `api.ts` declares it
- * @param columns the conversions of the resource
- */
-export function resourceQuery<P extends Declared, R extends Resource>(
-  name: string,
-  columns?: Conversions,
-): ResourceQuery<R, TypesOf<P>["input"], TypesOf<P>["output"]> {
-  return { name, kind: "query", columns } as ResourceQuery<R, TypesOf<P>["input"], TypesOf<P>["output"]>;
-}
-
-/** A row of a list or get. */
-export type RowIn<P extends Declared> = RowOf<TypesOf<P>["output"]>;
-/** What the filters of a list take. */
-export type FiltersOf<P extends Declared> = FiltersIn<TypesOf<P>["input"]>;
 
 /** A mutation of the backend. @param columns the conversions of a generated resource */
 export function mutation<P extends Declared>(

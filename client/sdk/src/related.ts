@@ -3,7 +3,8 @@
  * resource; these types follow it from the arguments of a call to its result.
  * Next hop: `client.ts` and the React hooks use them.
  */
-import type { Query } from "./operation.ts";
+import type { Declared, Query, TypesOf } from "./operation.ts";
+import type { Conversions } from "./rows.ts";
 
 /** What the compiler knows of a generated resource. */
 export interface Resource {
@@ -137,7 +138,25 @@ type RelatedRow<R extends Resource, I, S> = Flat<
 /** undefined where it is not given: then nothing is included, and all is selected. */
 type Member<T, K extends string> = K extends keyof T ? T[K] : undefined;
 
+/**
+ * A list or a get of a generated resource.
+ *
+ * @typeParam R its resource, as `api.ts` declares it
+ * @param columns the conversions of the resource
+ */
+export function resourceQuery<P extends Declared, R extends Resource>(
+  name: string,
+  columns?: Conversions,
+): ResourceQuery<R, TypesOf<P>["input"], TypesOf<P>["output"]> {
+  return { name, kind: "query", columns } as ResourceQuery<R, TypesOf<P>["input"], TypesOf<P>["output"]>;
+}
+
+/** A row of a list or get. */
+export type RowIn<P extends Declared> = RowOf<TypesOf<P>["output"]>;
+/** What the filters of a list take. */
+export type FiltersOf<P extends Declared> = FiltersIn<TypesOf<P>["input"]>;
+
 /** The row of a list or get. */
-export type RowOf<Output> = Output extends { data: (infer Row extends object)[] } ? Row : NonNullable<Output> & object;
+type RowOf<Output> = Output extends { data: (infer Row extends object)[] } ? Row : NonNullable<Output> & object;
 /** The filters of a list. */
-export type FiltersIn<Input> = NonNullable<Input> extends { filters?: infer Filters } ? Filters : object;
+type FiltersIn<Input> = NonNullable<Input> extends { filters?: infer Filters } ? Filters : object;
