@@ -41,6 +41,7 @@ const entered = (before = "") =>
  * Calls a platform function that is plpgsql and STABLE, with the given identity.
  *
  * @param call trusted SQL; its parameters begin with $3
+ * @param name of the prepared statement, at most 63 characters. (Default: the call)
  * @returns the result as text
  */
 export async function callAs(
@@ -48,11 +49,12 @@ export async function callAs(
   identity: Identity,
   call: string,
   parameters: unknown[],
+  name = call,
 ): Promise<string | null> {
   const { client, release } = await acquire(pool, identity.holder);
   try {
     const { rows } = await client.query<{ result: string | null }>({
-      name: call,
+      name,
       text: `select (${call})::text as result ${entered()}`,
       values: [identity.userId, identity.role, ...parameters],
     });
@@ -117,7 +119,7 @@ export async function callStatement(
 }
 
 /** A timeout of a list: the caller can request less. */
-function explained(error: SvcError, reads: boolean): SvcError {
+export function explained(error: SvcError, reads: boolean): SvcError {
   if (error.code !== "TIMEOUT" || !reads) return error;
   return new SvcError("TIMEOUT", undefined, { hint: slowList, cause: error.cause });
 }
