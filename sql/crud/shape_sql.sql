@@ -14,6 +14,7 @@ as $$
 declare
   condition jsonb;
   col jsonb;
+  cast_type text;
   part text;
   parts text[];
 begin
@@ -28,10 +29,12 @@ begin
         ) as m;
     else
       col := columns -> (condition ->> 'column');
+      cast_type := svc_hidden.filter_type(col);
       part := format('t.%I', col ->> 'name');
       part := case
+        when condition ? 'at' and cast_type is null then null  -- compared by its text
         when condition ? 'at' then
-          svc_hidden.condition_sql(condition ->> 'op', part, '$' || (condition -> 'at')::integer, svc_hidden.filter_type(col))
+          svc_hidden.condition_sql(condition ->> 'op', part, '$' || (condition -> 'at')::integer, cast_type)
         else part || case condition ->> 'op' when 'eq' then ' is null' when 'ne' then ' is not null' end
       end;
     end if;

@@ -21,17 +21,14 @@ type Statement = Pick<Step, "name" | "text">;
 const statements = new Map<string, Promise<Statement | null>>();
 
 /**
- * Values of the filters decide about the plan: of a value that most rows have, PostgreSQL reads the rows in their order;
+ * The statement that enters. Values of the filters decide about the plan: of a value that most rows have, PostgreSQL reads the rows in their order;
  * of a rare one it uses the column's index. So each call is planned, as with values in the text. Names are looked up as in
  * svc.find_rows().
  */
-const enter: Statement = {
-  name: "svc_enter_list",
-  text:
-    "select set_config('svc.user_id', $1, true), set_config('timezone', 'UTC', true), " +
-    "set_config('search_path', 'pg_catalog, public, extensions, pg_temp', true), " +
-    "set_config('plan_cache_mode', 'force_custom_plan', true), set_config('role', $2, true)",
-};
+export const enterList =
+  "select set_config('svc.user_id', $1, true), set_config('timezone', 'UTC', true), " +
+  "set_config('search_path', 'pg_catalog, public, extensions, pg_temp', true), " +
+  "set_config('plan_cache_mode', 'force_custom_plan', true), set_config('role', $2, true)";
 
 /**
  * @param otherwise calls the generated function: for shapes without a statement, and after an error that repeating may cure
@@ -48,8 +45,8 @@ export async function callPrepared(
   if (!statement) return otherwise();
   const { client, release } = await acquire(pool, identity.holder);
   try {
-    const entering = { ...enter, values: [identity.userId, identity.role] };
-    const result = await sendPacket(client, entering, { ...statement, values: list.values });
+    const enter = { name: "svc_enter_list", text: enterList, values: [identity.userId, identity.role] };
+    const result = await sendPacket(client, enter, { ...statement, values: list.values });
     release();
     return result;
   } catch (error) {
