@@ -4553,6 +4553,7 @@ AS $function$
 declare
   condition jsonb;
   col jsonb;
+  cast_type text;
   part text;
   parts text[];
 begin
@@ -4567,10 +4568,12 @@ begin
         ) as m;
     else
       col := columns -> (condition ->> 'column');
+      cast_type := svc_hidden.filter_type(col);
       part := format('t.%I', col ->> 'name');
       part := case
+        when condition ? 'at' and cast_type is null then null  -- compared by its text
         when condition ? 'at' then
-          svc_hidden.condition_sql(condition ->> 'op', part, '$' || (condition -> 'at')::integer, svc_hidden.filter_type(col))
+          svc_hidden.condition_sql(condition ->> 'op', part, '$' || (condition -> 'at')::integer, cast_type)
         else part || case condition ->> 'op' when 'eq' then ' is null' when 'ne' then ' is not null' end
       end;
     end if;

@@ -3,22 +3,7 @@
 --
 -- Here `%` and `_` are literal characters; in the filters `like` and `ilike` they are wildcards. The search does not
 -- rank or stem, and treats several words as one text.
-
-create or replace function svc_hidden.search_pattern(search text)
-returns text
-language sql
-immutable
-strict
-as $$
-  select '%' || pg_catalog.regexp_replace(search, '([\\%_])', '\\\1', 'g') || '%'
-$$;
-
-comment on function svc_hidden.search_pattern(text) is
-  'The text of a search as a pattern of ilike. Part of svc_hidden.search_sql(). '
-  'lint:allow function_without_search_path: inlined, it costs nothing per row.';
-
-grant execute on function svc_hidden.search_pattern(text) to svc_anonymous, svc_authenticated;
-
+--
 -- `search` is the pattern as SQL: a quoted literal, or an expression over a parameter.
 
 create or replace function svc_hidden.search_sql(columns jsonb, search text)

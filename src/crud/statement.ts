@@ -9,6 +9,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import { acquire } from "../postgres/acquire.ts";
 import { databaseError, isConnectionLoss, isTransient, leavesDoubt, outcomeUnknown } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
+import { sendStatement } from "../postgres/packet.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { activeSpan } from "../telemetry/span.ts";
 
@@ -103,9 +104,14 @@ export async function callStatement(
   for (let attempt = 0; ; attempt++) {
     const { client, release } = await acquire(pool, identity.holder);
     try {
-      const { rows } = await client.query<{ result: string | null; snapshot?: string; tables?: string[] }>(query);
+      if (!watched) {
+        const result = await sendStatement(client, query);
+        release();
+        return result;
+      }
+      const { rows } = await client.query<{ result: string | null; snapshot: string; tables: string[] }>(query);
       release();
-      watched?.(rows[0]?.snapshot ?? null, rows[0]?.tables ?? []);
+      watched(rows[0]?.snapshot ?? null, rows[0]?.tables ?? []);
       return rows[0]?.result ?? null;
     } catch (error) {
       // PostgreSQL has rolled back, role and identity included. Only a broken connection must be closed.

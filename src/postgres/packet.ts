@@ -1,8 +1,10 @@
 /**
- * Sends two statements in one packet and one transaction: the first sets identity and role, the second answers. Between
- * them is no Sync, so that PostgreSQL ends the transaction, and with it identity and role, after the second. A failure of
- * the first skips the second.
- * The second is parsed under the caller's role and stays prepared on its connection.
+ * Sends prepared statements in one packet and one transaction, and reads one text. The driver's own query also asks for
+ * a description of the row, which costs both sides more than a small row.
+ *
+ * Of two statements the first sets identity and role, and the second answers: it is parsed under the caller's role.
+ * Between them is no Sync, so that PostgreSQL ends the transaction, and with it identity and role, after the second. A
+ * failure of the first skips the second.
  * https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
  */
 import pg from "pg";
@@ -11,7 +13,7 @@ import pg from "pg";
 export interface Step {
   name: string;
   text: string;
-  values: readonly string[];
+  values: readonly (string | number | null)[];
 }
 
 /** What `pg` keeps of a connection; its types do not have it. */
@@ -19,13 +21,15 @@ interface Wire {
   stream: { cork(): void; uncork(): void };
   parsedStatements: Record<string, string | undefined>;
   parse(statement: { name: string; text: string }): void;
-  bind(portal: { statement: string; values: readonly string[]; valueMapper(value: string): string }): void;
+  bind(portal: { statement: string; values: Step["values"]; valueMapper: typeof asText }): void;
   execute(portal: object): void;
   close(statement: { type: "S"; name: string }): void;
   sync(): void;
 }
 
-/** Statements that a connection keeps prepared by this module. Each takes memory on the server, about 50 KiB. */
+const asText = (value: string | number | null) => (typeof value === "number" ? String(value) : value);
+
+/** Second statements that a connection keeps prepared. Each takes memory on the server, about 50 KiB. */
 export const maxPrepared = 100;
 
 /** By connection: the names of its statements, the least recently used first. */
@@ -41,15 +45,14 @@ class Packet extends pg.Query {
   declare name: string;
   declare text: string;
   declare callback: Callback | undefined;
-  readonly #enter: Step;
-  readonly #answer: Step;
-  #hasEntered = false;
+  readonly #steps: readonly Step[];
+  #done = 0;
   #result: string | null = null;
 
-  constructor(enter: Step, answer: Step) {
+  constructor(steps: readonly Step[], answer: Step) {
+    // Until it is sent it has the answer's text, for traces.
     super({ name: answer.name, text: answer.text });
-    this.#enter = enter;
-    this.#answer = answer;
+    this.#steps = steps;
     this.submit = (connection) => this.#send(connection as unknown as Wire) as unknown as undefined;
   }
 
@@ -57,46 +60,33 @@ class Packet extends pg.Query {
   #send(wire: Wire): null {
     wire.stream.cork();
     try {
-      this.#makeRoom(wire);
-      for (const step of [this.#enter, this.#answer]) {
+      for (const step of this.#steps) {
         if (wire.parsedStatements[step.name] === undefined) wire.parse(step);
-        wire.bind({ statement: step.name, values: step.values, valueMapper: (value) => value });
+        wire.bind({ statement: step.name, values: step.values, valueMapper: asText });
         wire.execute({});
       }
       wire.sync();
     } finally {
       wire.stream.uncork();
     }
-    this.#under(this.#enter);
+    this.#showStep();
     return null;
   }
 
-  /** Closes the statement that was not used for the longest time. */
-  #makeRoom(wire: Wire): void {
-    const names = prepared.get(wire) ?? new Set();
-    prepared.set(wire, names);
-    names.delete(this.#answer.name);
-    names.add(this.#answer.name);
-    if (names.size <= maxPrepared) return;
-    const [oldest = ""] = names;
-    names.delete(oldest);
-    if (wire.parsedStatements[oldest] === undefined) return;
-    wire.close({ type: "S", name: oldest });
-    delete wire.parsedStatements[oldest];
-  }
-
-  #under({ name, text }: Step): void {
-    this.name = name;
-    this.text = text;
+  #showStep(): void {
+    const step = this.#steps[this.#done];
+    if (!step) return;
+    this.name = step.name;
+    this.text = step.text;
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
-    if (this.#hasEntered) this.#result = fields[0] ?? null;
+    this.#result = fields[0] ?? null;
   }
 
   handleCommandComplete(): void {
-    this.#hasEntered = true;
-    this.#under(this.#answer);
+    if (++this.#done < this.#steps.length) this.#result = null;
+    this.#showStep();
   }
 
   handleError(error: Error): void {
@@ -108,10 +98,35 @@ class Packet extends pg.Query {
   }
 }
 
-/** @param client of a pipelined pool @returns the first column of the answer's row, as text */
+/** Closes the statement that was not used for the longest time. */
+function makeRoom(client: pg.ClientBase, { name }: Step): void {
+  const wire = (client as unknown as { connection: Wire }).connection;
+  const names = prepared.get(wire) ?? new Set();
+  prepared.set(wire, names);
+  names.delete(name);
+  names.add(name);
+  if (names.size <= maxPrepared) return;
+  const [oldest = ""] = names;
+  names.delete(oldest);
+  if (wire.parsedStatements[oldest] === undefined) return;
+  wire.close({ type: "S", name: oldest });
+  delete wire.parsedStatements[oldest];
+}
+
+/** @param client of a pipelined pool @returns the first column of the statement's row, as text; null without a row */
+export function sendStatement(client: pg.ClientBase, statement: Step): Promise<string | null> {
+  return send(client, [statement], statement);
+}
+
+/** @param enter sets the identity and the role of `answer` @returns as `sendStatement`, of `answer` */
 export function sendPacket(client: pg.ClientBase, enter: Step, answer: Step): Promise<string | null> {
+  makeRoom(client, answer);
+  return send(client, [enter, answer], answer);
+}
+
+function send(client: pg.ClientBase, steps: readonly Step[], answer: Step): Promise<string | null> {
   const { promise, resolve, reject } = Promise.withResolvers<string | null>();
   const query = client.query as unknown as (packet: Packet, callback: Callback) => void;
-  query.call(client, new Packet(enter, answer), (error, result) => (error ? reject(error) : resolve(result)));
+  query.call(client, new Packet(steps, answer), (error, result) => (error ? reject(error) : resolve(result)));
   return promise;
 }
