@@ -3,8 +3,8 @@
  * shape have the same filters and operators, order, search and properties.
  * Next hop: `prepared-list.ts` calls the statement, `sql/crud/list_statement.sql` writes it.
  *
- * A value is taken only in a form that its column's type surely accepts and that svc_hidden.filter_value() takes as it
- * is. Whatever is not usual gives undefined: then `sql/crud/find_rows.sql` decides.
+ * A value is taken only in a form that its column's type surely accepts and that svc_hidden.filter_value() takes
+ * unchanged. Whatever is not usual gives undefined: then `sql/crud/find_rows.sql` decides.
  */
 import type { ColumnDescription, CrudDefinition, ListShape } from "../contract/crud.ts";
 import { isPlain } from "../kit/input-checks.ts";
@@ -19,7 +19,7 @@ const maxRelated = 1_000;
 
 const plain = new Set(["limit", "page"]);
 
-/** @param args as `listArguments` made them @returns undefined for a list that is none of these */
+/** @param args as `listArguments` made them @returns undefined for a plain list, and for an unusual one */
 export function listShape(crud: CrudDefinition, args: Record<string, unknown>): ListShape | undefined {
   const { limit = crud.defaultLimit, page = 1, orderBy, orderDir, search, filters = {}, select, include } = args;
   const isFirst = Number(page) <= 1;
