@@ -36,7 +36,10 @@ export const start = defineCommand({
   args: {
     ...cwdArgument,
     "allow-drift": { type: "boolean", description: "Serve although generated SQL differs.", default: false },
-    processes: { type: "string", description: "Serve with this many processes on one port; auto: one for each core." },
+    processes: {
+      type: "string",
+      description: "Serve with this many processes on one port; auto: one for each core. (Default: this process alone)",
+    },
     "with-worker": { type: "boolean", description: "Run jobs in this process too.", default: false },
     ...logArgument,
   },
