@@ -2,6 +2,8 @@
 const all = [
   "crud",
   "lists",
+  "related",
+  "batch",
   "graphql",
   "realtime",
   "live",

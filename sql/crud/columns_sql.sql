@@ -4,10 +4,12 @@
 
 create or replace function svc_hidden.columns_sql(names text[])
 returns text
-language sql
+language plpgsql  -- unlike one in SQL, its plan is kept
 immutable
 as $$
-  select string_agg(distinct format('t.%I', name), ', ') from unnest(names) as name
+begin
+  return (select string_agg(distinct format('t.%I', name), ', ') from unnest(names) as name);
+end
 $$;
 
 comment on function svc_hidden.columns_sql(text[]) is

@@ -3,11 +3,15 @@
 
 create or replace function svc_hidden.names_sql(names jsonb)
 returns text
-language sql
+language plpgsql  -- unlike one in SQL, its plan is kept
 immutable
 as $$
-  select string_agg(format('t.%I', n.name), ', ' order by n.position)
-    from jsonb_array_elements_text(names) with ordinality as n (name, position)
+begin
+  return (
+    select string_agg(format('t.%I', n.name), ', ' order by n.position)
+      from jsonb_array_elements_text(names) with ordinality as n (name, position)
+  );
+end
 $$;
 
 comment on function svc_hidden.names_sql(jsonb) is
