@@ -4,12 +4,10 @@
 
 create or replace function svc_hidden.columns_sql(names text[])
 returns text
-language plpgsql  -- unlike one in SQL, its plan is kept
+language sql
 immutable
 as $$
-begin
-  return (select string_agg(distinct format('t.%I', name), ', ') from unnest(names) as name);
-end
+  select string_agg(distinct format('t.%I', name), ', ') from unnest(names) as name
 $$;
 
 comment on function svc_hidden.columns_sql(text[]) is

@@ -3,15 +3,11 @@
 
 create or replace function svc_hidden.names_sql(names jsonb)
 returns text
-language plpgsql  -- unlike one in SQL, its plan is kept
+language sql
 immutable
 as $$
-begin
-  return (
-    select string_agg(format('t.%I', n.name), ', ' order by n.position)
-      from jsonb_array_elements_text(names) with ordinality as n (name, position)
-  );
-end
+  select string_agg(format('t.%I', n.name), ', ' order by n.position)
+    from jsonb_array_elements_text(names) with ordinality as n (name, position)
 $$;
 
 comment on function svc_hidden.names_sql(jsonb) is

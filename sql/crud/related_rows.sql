@@ -42,10 +42,8 @@ begin
 
   -- Step 2: of a list, its filters, order and length.
   if many then
-    if options ? 'filters' then
-      conditions := concat_ws(' and ', conditions,
-        svc_hidden.filter_sql((target -> 'filters') || coalesce(target -> 'relations', '{}'), options -> 'filters'));
-    end if;
+    conditions := concat_ws(' and ', conditions,
+      svc_hidden.filter_sql((target -> 'filters') || coalesce(target -> 'relations', '{}'), options -> 'filters'));
     select o.key, case when o.value = 'asc' then 'asc' else 'desc' end into order_by, direction
       from jsonb_each_text(options -> 'orderBy') as o
      where target -> 'columns' ? o.key
