@@ -6,7 +6,8 @@ import pg from "pg";
 import type { StudioUrls } from "../cluster/types.ts";
 import { limitShares } from "../postgres/acquire.ts";
 import { type ListenerOptions, openListener } from "./listener.ts";
-import { createPanels, type PanelOptions } from "./panels.ts";
+import type { PanelOptions } from "./panel.ts";
+import { createPanels } from "./panels.ts";
 import { limits } from "./view.ts";
 
 export interface StudioOptions

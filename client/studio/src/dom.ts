@@ -42,6 +42,9 @@ export const table = (caption: string, head: readonly Child[], rows: readonly (r
     ),
   );
 
+/** A name and its value, for a list of facts. */
+export const field = (name: string, value: Child): HTMLElement[] => [h("dt", {}, name), h("dd", {}, value)];
+
 /** A button that puts a text into the clipboard, and says so. */
 export function copyButton(label: string, text: string): HTMLButtonElement {
   const button = h("button", { type: "button", class: "plain" }, label);
