@@ -1,6 +1,7 @@
 /** One thing that Studio's page may ask for: what it takes, and who answers. */
 import type pg from "pg";
 import type { z } from "zod";
+import type { Observations } from "../telemetry/observations.ts";
 import { explained } from "./view.ts";
 
 export interface PanelOptions {
@@ -10,6 +11,8 @@ export interface PanelOptions {
   act: pg.Pool | null;
   /** Runs a command of `svc` that prints JSON, such as `doctor`. */
   command(...words: string[]): Promise<unknown>;
+  /** What the service does, beside `svc dev`. (Default: it is not known) */
+  observations?: Observations | undefined;
 }
 
 export interface Tools extends PanelOptions {
@@ -30,8 +33,9 @@ export const panel = <Input extends z.ZodType>(
   answer: (input: z.output<Input>, tools: Tools) => Promise<unknown>,
 ): Panel => ({ input, answer });
 
-export function toolsOf({ read, act, command }: PanelOptions): Tools {
-  return { read, act, command: onceAtATime(command), ask: (text, values) => ask(read, text, values) };
+export function toolsOf(options: PanelOptions): Tools {
+  const { read, command } = options;
+  return { ...options, command: onceAtATime(command), ask: (text, values) => ask(read, text, values) };
 }
 
 /** @throws SvcError for the page */

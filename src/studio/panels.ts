@@ -7,6 +7,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import { act } from "./acts.ts";
 import { dataPanels } from "./data-panels.ts";
 import { databasePanels } from "./database-panels.ts";
+import { devPanels } from "./dev-panels.ts";
 import type { Answer } from "./listener.ts";
 import { type Panel, type PanelOptions, panel, toolsOf } from "./panel.ts";
 import { peoplePanels } from "./people-panels.ts";
@@ -22,6 +23,7 @@ const panels: Readonly<Record<string, Panel>> = {
   ...workPanels,
   ...peoplePanels,
   ...databasePanels,
+  ...devPanels,
   sql: sqlPanel,
   act,
 };

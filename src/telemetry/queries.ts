@@ -38,6 +38,7 @@ function traceClient(client: pg.PoolClient, name: string): void {
       "db.operation.name": operation,
       ...(target && { "db.collection.name": target }),
       ...(procedure && { "db.stored_procedure.name": procedure }),
+      ...(active.takesText && { "db.query.text": text }),
     });
     return watch(query, values, span);
   }) as typeof client.query;

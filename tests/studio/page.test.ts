@@ -49,6 +49,21 @@ if (!chromiumPath) {
     await db.sql(`insert into svc_private.crons (name, schedule, anchor, last_slot)
       values ('notes.nightly', '0 3 * * *', now(), now())`);
     opened.commands["crons list"] = [{ name: "notes.nightly", schedule: "0 3 * * *", procedure: "notes.sweep" }];
+    const span = { traceId: "t1", began: Date.now(), ms: 5, failed: null, attributes: {} };
+    const http = { "http.response.status_code": 200, "svc.request_id": "r1", "svc.operation": "notes.create" };
+    const db1 = { "db.system.name": "postgresql", "db.query.text": "insert into notes <b>" };
+    const call = { ...span, spanId: "1", parentId: null, name: "POST notes.create", kind: "server" } as const;
+    const query = { ...span, spanId: "2", parentId: "1", name: "insert notes", kind: "client" } as const;
+    opened.observations.take({ span: { ...query, attributes: db1 } });
+    opened.observations.take({ span: { ...call, attributes: http } });
+    opened.observations.take({
+      mail: {
+        kind: "verification",
+        email: "ann@example.com",
+        url: "http://localhost/verify",
+        at: new Date().toISOString(),
+      },
+    });
     opened.commands["db lint"] = [
       { rule: "missing_index", object: "public.notes", level: "advice", bytes: 5, more: null },
     ];
@@ -176,6 +191,15 @@ if (!chromiumPath) {
     await page.keyboard.press("Control+Enter");
     await page.getByRole("alert").getByText("This panel reads").waitFor();
 
+    await to("requests", "Requests");
+    await page.getByRole("link", { name: /^Trace of POST notes.create/ }).press("Enter");
+    await said("insert notes");
+    expect(page.url()).toContain("trace=");
+    await page.locator("summary").click();
+    await said("insert into notes <b>");
+    await to("mailbox", "Mailbox");
+    await said("ann@example.com");
+
     await to("storage", "Storage");
     await said("Nothing is stored yet.");
     await to("realtime", "Realtime");
@@ -290,6 +314,9 @@ if (!chromiumPath) {
     "?panel=people",
     "?panel=people&user=ann",
     "?panel=sql&as=ann&sql=select 1 as one, null as two",
+    "?panel=requests",
+    "?panel=requests&trace=t1",
+    "?panel=mailbox",
     "?panel=storage",
     "?panel=realtime",
     "?panel=ai",

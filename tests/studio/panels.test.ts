@@ -197,6 +197,53 @@ test("DBA runs the commands that only read, and no other", async () => {
   }
 });
 
+describe("Requests, Trace and Mailbox", () => {
+  const reading = studio(db, false);
+  const span = (traceId: string, parentId: string | null, kind: "server" | "client", began: number) => ({
+    traceId,
+    spanId: String(began),
+    parentId,
+    name: kind,
+    kind,
+    began,
+    ms: 1,
+    failed: null,
+    attributes: kind === "server" ? { "svc.request_id": `request ${traceId}` } : { "db.system.name": "postgresql" },
+  });
+
+  test("are told by request, and a trace by the id of either", async () => {
+    opened.observations.take({ span: span("a", "1", "client", 2) });
+    opened.observations.take({ span: span("a", null, "server", 1) });
+    expect(await opened.ask("requests", {})).toMatchObject([{ traceId: "a", requestId: "request a", statements: 1 }]);
+    for (const id of ["a", "request a"]) {
+      expect((await opened.ask("trace", { id })).map(({ kind }: { kind: string }) => kind)).toEqual([
+        "server",
+        "client",
+      ]);
+    }
+  });
+
+  test("are not known beside another service than that of svc dev", async () => {
+    expect([await reading.ask("requests", {}), await reading.ask("mails", {})]).toEqual([null, null]);
+    expect((await reading.send("trace", { id: "a" })).status).toBe(404);
+  });
+
+  test("take little memory: the oldest ones go first, and texts are cut", async () => {
+    for (let i = 0; i < 600; i++) opened.observations.take({ span: span(`t${i}`, null, "server", i) });
+    for (let i = 0; i < 600; i++) opened.observations.take({ span: span("t599", "599", "client", 1_000 + i) });
+    const long = span("t598", "598", "client", 1_000);
+    opened.observations.take({ span: { ...long, attributes: { "db.query.text": "x".repeat(1_000_000) } } });
+    for (let i = 0; i < 150; i++)
+      opened.observations.take({ mail: { kind: "verification", email: `${i}`, url: "", at: "" } });
+    expect(opened.observations.requests()).toHaveLength(500);
+    expect(opened.observations.trace("t99")).toEqual([]);
+    expect(opened.observations.trace("t599")).toHaveLength(500);
+    expect(opened.observations.trace("t598")[1]?.attributes).toEqual({ "db.query.text": "x".repeat(10_000) });
+    expect(opened.observations.mails.map(({ email }) => email).slice(0, 2)).toEqual(["149", "148"]);
+    expect(opened.observations.mails).toHaveLength(100);
+  });
+});
+
 test("Studio had no error of its own", () => {
   expect(opened.failures).toEqual([]);
 });

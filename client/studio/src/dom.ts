@@ -62,6 +62,20 @@ const times = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyl
 export const time = (text: string | null): string => (text ? times.format(new Date(text)) : "–");
 export const number = (value: number | string): string => new Intl.NumberFormat().format(Number(value));
 
+export const lasting = (ms: number): string =>
+  ms < 1_000 ? `${number(Math.max(0, Math.round(ms * 10) / 10))} ms` : `${number(Math.round(ms / 100) / 10)} s`;
+
+/** A part of a length of time. Its numbers are told beside it. @param from from 0 to 1 */
+export function bar(from: number, until: number): HTMLElement {
+  const inner = h("span", {});
+  // By the object model: the page's policy forbids the attribute.
+  inner.style.marginLeft = `${share(from)}%`;
+  inner.style.width = `${Math.max(1, share(until) - share(from))}%`;
+  return h("span", { class: "bar", "aria-hidden": "true" }, inner);
+}
+
+const share = (part: number) => (Number.isFinite(part) ? Math.min(99, Math.max(0, part * 100)) : 0);
+
 /** Replaces a waiting text when the answer has come; an error is shown in its place. */
 export function later(what: string, load: () => Promise<Child>): HTMLElement {
   const place = h("div", { class: "later", "aria-busy": "true" }, h("p", { class: "quiet" }, `Loading ${what} …`));

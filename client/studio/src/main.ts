@@ -26,7 +26,7 @@ function show(): void {
   const focused = document.activeElement?.id;
   main.replaceChildren();
   append(main, [panel.show(now)]);
-  const place = `${name} ${now.table ?? now.run ?? now.user ?? ""}`;
+  const place = `${name} ${now.table ?? now.run ?? now.user ?? now.trace ?? ""}`;
   // A new place is announced; within one the focus stays where it was, if that is still there.
   if (place !== shown && shown !== "") main.querySelector("h1")?.focus();
   else if (focused) document.getElementById(focused)?.focus();

@@ -6,6 +6,7 @@ import { ai, realtime, storage } from "./figures.ts";
 import { home } from "./home.ts";
 import { people } from "./people.ts";
 import { policies } from "./policies.ts";
+import { mailbox, requests } from "./requests.ts";
 import { sql } from "./sql.ts";
 import type { State } from "./state.ts";
 import { crons, jobs } from "./work.ts";
@@ -21,6 +22,8 @@ export const panels: Readonly<Record<string, Panel>> = {
   data: { title: "Data", show: data },
   policies: { title: "Policies", show: policies },
   sql: { title: "SQL", show: sql },
+  requests: { title: "Requests", show: requests },
+  mailbox: { title: "Mailbox", show: mailbox },
   people: { title: "People", show: people },
   workflows: { title: "Workflows", show: workflows },
   jobs: { title: "Jobs", show: jobs },

@@ -141,3 +141,35 @@ export interface MigrationFile {
   path: string;
   appliedAt: string | null;
 }
+
+export interface RequestSummary {
+  traceId: string;
+  requestId: string;
+  at: string;
+  name: string;
+  status: number | null;
+  user: string | null;
+  ms: number;
+  statements: number;
+  jobs: number;
+  failed: string | null;
+}
+
+export interface Span {
+  traceId: string;
+  spanId: string;
+  parentId: string | null;
+  name: string;
+  kind: string;
+  began: number;
+  ms: number;
+  attributes: Record<string, string | number | boolean>;
+  failed: string | null;
+}
+
+export interface Mail {
+  kind: string;
+  email: string;
+  url: string;
+  at: string;
+}

@@ -1,7 +1,7 @@
 /** Workflows: runs, and one run with its steps in the order in which they were recorded. */
 import { actButton, perform, status } from "./acting.ts";
 import { ask } from "./api.ts";
-import { type Child, copyButton, field, h, later, problem, table, time } from "./dom.ts";
+import { bar, type Child, copyButton, field, h, lasting, later, problem, table, time } from "./dom.ts";
 import { fresh, href, type State } from "./state.ts";
 import type { Run, RunDetails, Step } from "./types.ts";
 
@@ -91,7 +91,7 @@ async function show(id: string): Promise<Child> {
     run.steps.length > 0
       ? table(
           "Steps",
-          ["Position", "Step", "Kind", "Outcome", "Began at", "Took", ...(mayAct && isOver ? ["Acts"] : [])],
+          ["Position", "Step", "Kind", "Outcome", "Began at", "When", "Took", ...(mayAct && isOver ? ["Acts"] : [])],
           run.steps.map((step) => [...stepCells(step, run), ...(mayAct && isOver ? [retryFrom(run, step)] : [])]),
         )
       : h("p", { class: "quiet" }, "No step has been recorded yet."),
@@ -113,25 +113,18 @@ function stepCells(step: Step, run: RunDetails): Child[] {
   const outcome = step.failed ? "failed" : step.timed_out ? "timed out" : step.is_done ? "done" : "waits";
   const end = (at: string | null) => new Date(at ?? Date.now()).getTime();
   const [from, until] = [end(run.created_at), end(run.finished_at)];
-  const part = (at: number) => Math.round(((at - from) / Math.max(1, until - from)) * 100);
+  const part = (at: number) => (at - from) / (until - from);
   const began = end(step.started_at);
-  const bar = h("meter", {
-    min: 0,
-    max: 100,
-    value: Math.max(1, part(end(step.finished_at)) - part(began)),
-    "aria-hidden": "true",
-  });
   return [
     step.position,
     step.name,
     step.kind,
     h("span", { class: step.failed ? "no" : step.is_done ? "yes" : null }, outcome),
     time(step.started_at),
-    [bar, step.finished_at ? ` ${lasting(end(step.finished_at) - began)}` : ` until ${time(step.due_at)}`],
+    bar(part(began), part(end(step.finished_at))),
+    step.finished_at ? lasting(end(step.finished_at) - began) : step.due_at ? `until ${time(step.due_at)}` : "–",
   ];
 }
-
-const lasting = (ms: number) => (ms < 1_000 ? `${Math.max(0, ms)} ms` : `${(ms / 1_000).toFixed(1)} s`);
 
 const retryFrom = ({ id, status }: RunDetails, { position, name }: Step): Child =>
   status !== "completed" &&
