@@ -197,6 +197,34 @@ test("DBA runs the commands that only read, and no other", async () => {
   }
 });
 
+test("Search lab finds what the viewer may read, and explains those rows alone", async () => {
+  await db.sql(`insert into pages (user_id, title, body, corpus, visibility) values
+    ('ann', 'milk', 'milk and honey', 'default', 'private'), ('ben', 'milk', 'secret milk', 'default', 'private'),
+    ('ben', 'public milk', 'for all', 'default', 'public')`);
+  const search = (as: string | null, more = {}) =>
+    opened.ask("search", { table: "public.pages", as, query: "milk", ...more });
+  expect(await opened.ask("searchable", {})).toMatchObject([{ relation: "public.pages", fields: ["title", "body"] }]);
+  const own = await search("ann", { visibility: "private" });
+  expect([own.rows.length, own.visibility]).toEqual([1, "private"]);
+  expect(own.terms).toMatchObject([{ row_id: own.rows[0].id, term: "milk" }]);
+  expect(own.terms[0].contribution).toBeCloseTo(own.rows[0].score);
+  const [ben] = (await search("ben", { visibility: "private" })).rows;
+  expect(ben.id).not.toBe(own.rows[0].id);
+  for (const as of ["ann", null]) {
+    const got = await search(as);
+    const seen = (await opened.ask("rows", { table: "public.pages", as })).rows.map(
+      ({ key }: { key: string[] }) => key[0],
+    );
+    expect(got.rows.every(({ id }: { id: string }) => seen.includes(id))).toBe(true);
+    expect(got.terms.map(({ row_id }: { row_id: string }) => row_id)).toEqual(
+      got.rows.map(({ id }: { id: string }) => id),
+    );
+  }
+  const input = { table: "public.pages", as: null, query: "milk" };
+  expect((await opened.send("search", { ...input, visibility: "private" })).status).toBe(400);
+  expect((await opened.send("search", { ...input, table: "public.notes" })).status).toBe(404);
+});
+
 describe("Requests, Trace and Mailbox", () => {
   const reading = studio(db, false);
   const span = (traceId: string, parentId: string | null, kind: "server" | "client", began: number) => ({
@@ -208,7 +236,7 @@ describe("Requests, Trace and Mailbox", () => {
     began,
     ms: 1,
     failed: null,
-    attributes: kind === "server" ? { "svc.request_id": `request ${traceId}` } : { "db.system.name": "postgresql" },
+    attributes: { [kind === "server" ? "svc.request_id" : "db.system.name"]: `request ${traceId}` },
   });
 
   test("are told by request, and a trace by the id of either", async () => {

@@ -22,10 +22,14 @@ const ofTable = ({ name }: Table): Command[] => [
   { name: `Policies of ${name}`, address: fresh({ panel: "policies", table: name }) },
 ];
 
-/** Commands whose names have all the words. */
+/** Commands whose names have all the words; first those that begin with the text. */
 const fitting = (commands: readonly Command[], text: string): Command[] => {
   const words = text.toLowerCase().split(/\s+/);
-  return commands.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word))).slice(0, 16);
+  const begins = ({ name }: Command) => name.toLowerCase().startsWith(text.toLowerCase());
+  return commands
+    .filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
+    .sort((a, b) => Number(begins(b)) - Number(begins(a)))
+    .slice(0, 16);
 };
 
 export async function openPalette(): Promise<void> {

@@ -7,6 +7,7 @@ import { home } from "./home.ts";
 import { people } from "./people.ts";
 import { policies } from "./policies.ts";
 import { mailbox, requests } from "./requests.ts";
+import { search } from "./search.ts";
 import { sql } from "./sql.ts";
 import type { State } from "./state.ts";
 import { crons, jobs } from "./work.ts";
@@ -30,7 +31,8 @@ export const panels: Readonly<Record<string, Panel>> = {
   crons: { title: "Crons", show: crons },
   storage: { title: "Storage", show: storage },
   realtime: { title: "Realtime", show: realtime },
+  search: { title: "Search lab", show: search },
   ai: { title: "AI", show: ai },
   dba: { title: "DBA", show: dba },
-  migrations: { title: "Migrations and backups", show: migrations },
+  migrations: { title: "Migrations", show: migrations },
 };
