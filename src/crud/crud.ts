@@ -21,6 +21,7 @@ import { describeColumns } from "./columns.ts";
 import { crudHook } from "./crud-hooks.ts";
 import { crudValues } from "./crud-input.ts";
 import { checkWritableKeys, describeKeys } from "./crud-keys.ts";
+import { shapeOf } from "./crud-list.ts";
 import { checkCrudOptions, operationsOf } from "./crud-options.ts";
 import { describeRealtime } from "./crud-realtime.ts";
 import { functionName } from "./crud-text.ts";
@@ -194,6 +195,7 @@ function toProcedure(crud: CrudDefinition, operation: CrudOperation, options: Cr
       table: crud.schema === "public" ? crud.table : `${crud.schema}.${crud.table}`,
       absent,
       values: crudValues(crud, operation),
+      ...(operation === "list" && { shape: shapeOf(crud) }),
       ...((kind === "query" || operation.endsWith("Many")) && { closed: (input) => closedRelation(crud, input) }),
       ...(hook && { before: hook }),
     },

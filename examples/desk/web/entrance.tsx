@@ -70,12 +70,6 @@ export function Entrance() {
         {error && <Problem error={error} />}
         <button type="submit">{busy ? "One moment…" : isNew ? "Create account" : "Sign in"}</button>
       </form>
-      {location.hostname === "localhost" && (
-        <p className="soft">
-          Behind the page: <code>npm run studio</code> in another terminal opens Studio, with the tables, policies and
-          jobs.
-        </p>
-      )}
       <p className="soft">
         {isNew ? "You have one already?" : "New here?"}{" "}
         <button type="button" className="link" onClick={switchMode}>
