@@ -24,6 +24,8 @@ function show(): void {
     else link.removeAttribute("aria-current");
   }
   const focused = document.activeElement?.id;
+  // The way back leads out of an open row too.
+  if (!now.row) document.querySelector("dialog.row")?.remove();
   main.replaceChildren();
   append(main, [panel.show(now)]);
   const place = `${name} ${now.table ?? now.run ?? now.user ?? now.trace ?? ""}`;
