@@ -28,7 +28,7 @@ REPLICATOR_PASSWORD=$replicator
 STUDIO_READ_PASSWORD=$read
 STUDIO_ACT_PASSWORD=$act
 
-# The same, as svc's processes want it. The studio's are for svc studio alone, the last one for migrations, backups and
+# The same, as svc's processes want it. Those of Studio are for svc studio alone, the last one for migrations, backups and
 # restores.
 DATABASE_URL=$(url svc_request "$request")
 DATABASE_AUTH_URL=$(url svc_auth "$auth")
