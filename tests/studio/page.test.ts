@@ -360,6 +360,45 @@ if (!chromiumPath) {
     }
   });
 
+  const clicks = Number(process.env.CLICKS ?? 40);
+  test("random clicks find no error, and each act leaves one line", { timeout: 60_000 + clicks * 500 }, async () => {
+    const seed = Number(process.env.CLICK_SEED ?? Date.now() % 1e6);
+    let state = seed;
+    const random = () => {
+      state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+      return state / 2_147_483_648;
+    };
+    const lines = async () => Number((await db.sql("select count(*)::integer as n from svc.operator_acts"))[0]?.n);
+    const before = await lines();
+    const page = await tab();
+    const failed: string[] = [];
+    let acts = 0;
+    let waiting = 0;
+    page.on("request", (request) => {
+      if (request.url().endsWith("/api/act")) waiting++;
+    });
+    page.on("response", (response) => {
+      if (response.url().endsWith("/api/act")) waiting--;
+      if (response.status() >= 500) failed.push(`${response.url()} ${response.status()}`);
+      if (response.url().endsWith("/api/act") && response.ok()) acts++;
+    });
+    for (let i = 0; i < clicks; i++) {
+      await page.evaluate((part) => {
+        // An open dialog hides the rest.
+        const within = document.querySelector("dialog[open]") ?? document;
+        const all = [...within.querySelectorAll<HTMLElement>("a:not([target]), button, summary, [role=option]")];
+        all[Math.floor(part * all.length)]?.click();
+      }, random());
+      await settled(page);
+      if (await page.locator("dialog.palette").count()) await page.keyboard.press("Escape");
+      expect([seed, i, await page.locator("h1").count()]).toEqual([seed, i, 1]);
+    }
+    await expect.poll(() => waiting).toBe(0);
+    await page.close();
+    expect([seed, failed, complaints, (await lines()) - before]).toEqual([seed, [], [], acts]);
+    if (process.env.CLICKS) console.log(`${clicks} clicks, ${acts} acts, seed ${seed}`);
+  });
+
   test("no frame shows it", async () => {
     const context = await browser.newContext();
     const page = await context.newPage();

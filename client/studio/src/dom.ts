@@ -49,8 +49,10 @@ export const field = (name: string, value: Child): HTMLElement[] => [h("dt", {},
 export function copyButton(label: string, text: string): HTMLButtonElement {
   const button = h("button", { type: "button", class: "plain" }, label);
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(text);
-    button.textContent = "Copied";
+    button.textContent = await navigator.clipboard.writeText(text).then(
+      () => "Copied",
+      () => "The browser does not allow it",
+    );
     setTimeout(() => {
       button.textContent = label;
     }, 1_500);
