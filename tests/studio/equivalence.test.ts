@@ -88,7 +88,9 @@ const table = fc.constantFrom(...Object.keys(lists));
 const draws = { numRuns: Number(process.env.FUZZ_RUNS ?? 120) };
 
 describe("as a user, and as somebody without an account", () => {
-  test("any table, page by page, has the rows and values of /api/query, and so has SQL", async () => {
+  test("any table, page by page, has the rows and values of /api/query, and so has SQL", {
+    timeout: 60_000 + draws.numRuns * 50,
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(
         viewer,
