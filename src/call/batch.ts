@@ -2,15 +2,19 @@
  * Runs several mutations in one transaction, one after the other: all of them commit together, or none.
  * Next hop: `invoke.ts`.
  */
+
+import type { CrudStatement } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { noteIgnored } from "../crud/ignored-input.ts";
 import { locateInvalidColumns } from "../crud/locate-invalid-columns.ts";
+import { callWithin } from "../crud/statement.ts";
 import { encodeJsonText, encodeResult, withMembers } from "../http/wire.ts";
 import { atIndex, SvcError } from "../kit/svc-error.ts";
 import { identityOf } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import type { Caller } from "./caller.ts";
+import { type Caller, requireSession, requireSessionOf } from "./caller.ts";
 import type { CallContext } from "./create-context.ts";
+import { missingRow } from "./hints.ts";
 import {
   behindGate,
   checkOutput,
@@ -36,9 +40,20 @@ export async function invokeBatch(runtime: Runtime, calls: readonly BatchCall[],
   try {
     return await inTransaction(runtime, caller, "write", async (transaction, context) => {
       const results: string[] = [];
-      for (const call of calls) {
+      while (results.length < calls.length) {
         index = results.length;
-        results.push(await run(runtime, transaction, context, call));
+        const together = plainCalls(calls.slice(index));
+        if (together.length === 0) {
+          results.push(await run(runtime, transaction, context, calls[index] as BatchCall));
+          continue;
+        }
+        // Sent without waiting for each other: PostgreSQL runs them one after the other, and none after one that fails.
+        const sent = await Promise.allSettled(together.map((call) => send(transaction, call, caller)));
+        for (const [place, outcome] of sent.entries()) {
+          index = results.length;
+          if (outcome.status === "rejected") throw outcome.reason;
+          results.push(encode(runtime, together[place] as PlainCall, outcome.value));
+        }
       }
       index = -1;
       return results;
@@ -51,6 +66,32 @@ export async function invokeBatch(runtime: Runtime, calls: readonly BatchCall[],
   }
 }
 
+/** A generated mutation without a hook: one statement. */
+type PlainCall = BatchCall & { procedure: ProcedureDefinition & { statement: CrudStatement } };
+
+const isPlain = (call: BatchCall): call is PlainCall => isGenerated(call.procedure) && !call.procedure.statement.before;
+
+/** Those that the calls begin with. */
+function plainCalls(calls: readonly BatchCall[]): PlainCall[] {
+  const end = calls.findIndex((call) => !isPlain(call));
+  return (end === -1 ? calls : calls.slice(0, end)) as PlainCall[];
+}
+
+async function send(transaction: RequestTransaction, { procedure, input }: PlainCall, caller: Caller): Promise<string> {
+  const { statement, anonymous } = procedure;
+  requireSession({ caller, anonymous });
+  requireSessionOf(statement, input, caller);
+  const json = await callWithin(transaction, statement, statement.values(input));
+  if (json === null) throw missingRow();
+  return json;
+}
+
+function encode(runtime: Runtime, { procedure, input }: PlainCall, json: string): string {
+  const body = encodeJsonText(json);
+  const notice = runtime.production ? undefined : noteIgnored(runtime.log, procedure, input);
+  return notice ? withMembers(body, { notice }) : body;
+}
+
 async function run(
   runtime: Runtime,
   transaction: RequestTransaction,
@@ -58,9 +99,8 @@ async function run(
   { procedure, input }: BatchCall,
 ): Promise<string> {
   if (isGenerated(procedure)) {
-    const body = encodeJsonText(await invokeWithin(transaction, context, procedure, input, runtime));
-    const notice = runtime.production ? undefined : noteIgnored(runtime.log, procedure, input);
-    return notice ? withMembers(body, { notice }) : body;
+    const json = await invokeWithin(transaction, context, procedure, input, runtime);
+    return encode(runtime, { procedure, input }, json);
   }
   const result = await behindGate(runtime, procedure.anonymous ? procedure.definedAt : undefined, context, (seen) =>
     runRefusable(procedure, { context: seen, input, outcome: {} }),
