@@ -16,7 +16,7 @@ import { type WorkflowProcedures, workflowProcedures } from "../workflows/proced
 /** First path segments reserved for the platform. The path `/api/` itself is free for the application. */
 // biome-ignore format: one line per kind
 const reserved = [
-  "/api/auth", "/api/query", "/api/mutation", "/api/batch", "/api/storage", "/api/realtime", "/api/graphql",
+  "/api/auth", "/api/query", "/api/mutation", "/api/batch", "/api/export", "/api/storage", "/api/realtime", "/api/graphql",
   "/ws", "/healthz", "/readyz", "/metrics", "/openapi.json", "/openapi", "/_studio",
 ];
 

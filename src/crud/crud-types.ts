@@ -244,6 +244,11 @@ export interface CrudOptions<T extends PgTable = PgTable> {
     groupBy?: readonly Property<T>[];
     measures: readonly ("count" | `${"sum" | "avg" | "min" | "max"}:${Property<T>}`)[];
   };
+  /**
+   * Files of rows: `export` answers GET /api/export/<prefix>.csv and .ndjson, `import` adds the mutation of that name.
+   * (Default: neither)
+   */
+  transfer?: { export?: boolean; import?: boolean };
   /** Rows per page when the caller does not say. (Default: 20) */
   defaultLimit?: number;
   /** The most rows per page that a caller gets. (Default: 100) */

@@ -21,7 +21,7 @@ import { describeColumns } from "./columns.ts";
 import { crudHook } from "./crud-hooks.ts";
 import { crudValues } from "./crud-input.ts";
 import { checkWritableKeys, describeKeys } from "./crud-keys.ts";
-import { checkCrudOptions, operationsOf } from "./crud-options.ts";
+import { checkCrudOptions, describeTransfer, operationsOf } from "./crud-options.ts";
 import { describeRealtime } from "./crud-realtime.ts";
 import { functionName } from "./crud-text.ts";
 import type { CrudOptions, CrudProcedures } from "./crud-types.ts";
@@ -120,6 +120,7 @@ function describeCrud(table: PgTable, options: CrudOptions, application: Schema 
     getBy: describeKeys(table, columns, "getBy", options.getBy ?? []),
     upsertBy: describeKeys(table, columns, "upsertBy", options.upsertBy ?? []),
     aggregate: describeAggregate(name, columns, visible, options.aggregate),
+    transfer: describeTransfer(name, options),
     source: { table, schema: application, include: options.include ?? [] },
     relations: new Map(),
   };
