@@ -2573,6 +2573,54 @@ $function$
 execute: svc_authenticated, svc_system
 comment: A run that the caller may see, with its steps and events; null otherwise.
 
+-- function svc.import_rows(text,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.import_rows(operation text, calls jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  parameters constant text := case when operation like '%\_upsert'
+    then 'c.value ->> 0, c.value -> 1, c.value -> 2' else 'c.value -> 0' end;
+  statement constant text := format('select count(svc_crud.%I(%s)) from jsonb_array_elements($1) as c', operation, parameters);
+  place integer := 0;
+  one jsonb;
+  added bigint;
+  written bigint := 0;
+  refused jsonb := '[]';
+  state text;
+  said text;
+  reason text;
+begin
+  set constraints all immediate;
+  begin
+    execute statement into written using calls;
+    return jsonb_build_object('written', written, 'refused', refused);
+  exception when others then
+    -- A deadlock, a timeout, a lack of resources, a wrong function: not a matter of any row.
+    if sqlstate ~ '^(40|42|5|XX)' and sqlstate <> '42501' then
+      raise;
+    end if;
+  end;
+  for one in select e.value from jsonb_array_elements(calls) as e loop
+    begin
+      execute statement into added using jsonb_build_array(one);
+      written := written + added;
+    exception when others then
+      if sqlstate ~ '^(40|42|5|XX)' and sqlstate <> '42501' then
+        raise;
+      end if;
+      get stacked diagnostics state = returned_sqlstate, said = message_text, reason = pg_exception_detail;
+      refused := refused || jsonb_build_object('index', place, 'state', state, 'message', said, 'detail', reason);
+    end;
+    place := place + 1;
+  end loop;
+  return jsonb_build_object('written', written, 'refused', refused);
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: Calls a generated create or upsert for each row; returns the number of written rows, and the refused ones.
+
 -- function svc.ingest_source(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.ingest_source(document jsonb)
  RETURNS jsonb

@@ -14,11 +14,12 @@ import {
 } from "../contract/crud.ts";
 import type { Schema } from "../contract/database.ts";
 import { definedAt } from "../contract/defined-at.ts";
-import type { ProcedureBuilders, ProcedureDefinition } from "../contract/procedure.ts";
+import type { Procedure, ProcedureBuilders, ProcedureDefinition } from "../contract/procedure.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { describeAggregate } from "./aggregate.ts";
 import { describeColumns } from "./columns.ts";
 import { crudHook } from "./crud-hooks.ts";
+import { importProcedure } from "./crud-import.ts";
 import { crudValues } from "./crud-input.ts";
 import { checkWritableKeys, describeKeys } from "./crud-keys.ts";
 import { checkCrudOptions, describeTransfer, operationsOf } from "./crud-options.ts";
@@ -67,12 +68,13 @@ export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilder
     const given = (options ?? {}) as CrudOptions;
     const crud = describeCrud(table, given, schema);
     const place = definedAt(given.allowAnonymous ?? false, `createCrud(${crud.prefix})`, createCrud);
-    const procedures = Object.fromEntries(
+    const procedures: Record<string, Procedure> = Object.fromEntries(
       crud.methods.map((operation) => {
         const procedure = { ...toProcedure(crud, operation, given), ...place };
         return [operation, { "~svc": { procedure } }];
       }),
     );
+    if (crud.transfer.import) procedures.import = importProcedure(crud);
     return procedures as unknown as CrudProcedures<T, O>;
   };
 }

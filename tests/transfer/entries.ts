@@ -1,4 +1,6 @@
 /** A resource with columns of every kind, whose rows leave as files and come in from them. */
+
+import { text as readText } from "node:stream/consumers";
 import {
   bigint,
   boolean,
@@ -14,7 +16,7 @@ import {
   timestamp,
 } from "drizzle-orm/pg-core";
 import { crudFile } from "../../src/crud/crud-sql.ts";
-import { createCrudFactory, createSvcProcedureBuilders, defineApi, openRls, ownerRls } from "../../src/index.ts";
+import { createCrudFactory, createSvcProcedureBuilders, defineApi, openRls, ownerRls, v } from "../../src/index.ts";
 
 const bytea = customType<{ data: Buffer }>({ dataType: () => "bytea" });
 
@@ -61,6 +63,20 @@ export const procedures = {
   papers: createCrud(papers, { allowAnonymous: true, transfer: { export: true } }),
   closed: createCrud(entries, { prefix: "closed" }),
 };
+
+const { mutation } = createSvcProcedureBuilders();
+
+/** Stores a file of the caller, the bytes as often as said; and reads one. */
+export const upload = mutation
+  .name("upload")
+  .input(v.object({ bytes: v.string(), times: v.optional(v.number()) }))
+  .handler(({ context, input: { bytes, times = 1 } }) =>
+    context.storage.storeBuffer(Buffer.concat(Array(times).fill(Buffer.from(bytes, "base64"))), "rows", "text/plain"),
+  );
+export const readFile = mutation
+  .name("readFile")
+  .input(v.object({ id: v.string() }))
+  .handler(async ({ context, input }) => readText(await context.storage.read(input.id)));
 
 export const entriesSql = `
   create table entries (id serial primary key, user_id text not null, slug text not null unique, title text not null default 'untitled',
