@@ -70,6 +70,8 @@ export function exportEndpoint({ api, authenticate, runtime, requests, procedure
       await transaction.rollback(); // it has only read
       leave();
     }
+    // Only now: the client's next export finds a place.
+    if (!response.destroyed) response.end();
   };
 }
 
@@ -121,7 +123,7 @@ interface Sending {
 }
 
 /**
- * Sends the pieces as fast as the client reads. An error before the first piece is thrown; a later one, and a client
+ * Sends the pieces as fast as the client reads, and leaves the end of the answer to its caller. An error before the first piece is thrown; a later one, and a client
  * that is too slow, cut the answer, which lacks the end of its chunked coding then.
  */
 async function send(response: ServerResponse, pieces: AsyncIterable<string>, { head, idleMs, totalMs }: Sending) {
@@ -150,7 +152,6 @@ async function send(response: ServerResponse, pieces: AsyncIterable<string>, { h
       if (response.destroyed) return;
     }
     if (!response.headersSent) response.writeHead(200, { ...exchange.headers, ...head });
-    response.end();
   } catch (error) {
     if (!response.headersSent && !response.destroyed) throw error;
     cut(error);

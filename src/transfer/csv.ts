@@ -1,7 +1,7 @@
 /**
  * CSV as RFC 4180 has it, with `null` told from an empty text as PostgreSQL's COPY does: an empty cell is null, a quoted
  * empty cell is the empty text. A cell holds the text of a value's wire form; arrays, JSON and vectors hold JSON.
- * Next hop: `export-rows.ts` writes it, `import-rows.ts` reads it.
+ * Next hop: `export-rows.ts` writes it, `import-batch.ts` reads it.
  */
 import type { ColumnDescription } from "../contract/crud.ts";
 
