@@ -11,6 +11,7 @@ const all = [
   "jobs",
   "workflows",
   "storage",
+  "transfer",
   "documents",
   "search",
   "catalog",
