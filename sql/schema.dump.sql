@@ -2420,7 +2420,7 @@ declare
   -- Step 2: the rows.
   requested constant text    := nullif(concat_ws(' and ',
     svc_hidden.filter_sql((list -> 'filters') || coalesce(list -> 'relations', '{}'), args -> 'filters'),
-    svc_hidden.search_sql(list -> 'search', args ->> 'search')), '');
+    svc_hidden.search_sql(list -> 'search', quote_literal(svc_hidden.search_pattern(nullif(args ->> 'search', ''))))), '');
 
   -- Step 3: where the page starts. A cursor is bound to its list.
   list_name constant text    := md5(concat_ws(chr(31), list ->> 'name', order_by, direction, args ->> 'filters',
@@ -2702,6 +2702,64 @@ AS $function$
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The documents of a scope that the caller may read, newest first.
+
+-- function svc.list_statement(jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.list_statement(list jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+AS $function$
+declare
+  columns   constant jsonb := list -> 'columns';
+  shape     constant jsonb := list -> 'shape';
+  order_by  constant text  := case when columns ? (shape ->> 'orderBy') then shape ->> 'orderBy' else list ->> 'orderBy' end;
+  direction constant text  := case when lower(shape ->> 'orderDir') = 'asc' then 'asc' else 'desc' end;
+  sort      constant jsonb := columns -> order_by;
+  id        constant text  := format('t.%I', list #>> '{columns,id,name}');
+  requested constant text  := svc_hidden.shape_sql(list -> 'filters', shape -> 'filters');
+  condition constant text  := coalesce(nullif(concat_ws(' and ', list ->> 'visible', nullif(requested, ''),
+    case when shape ? 'search' then svc_hidden.search_sql(list -> 'search', 'svc_hidden.search_pattern($3::text)') end), ''),
+    'true');
+  chosen record;
+begin
+  if requested is null or not list ? 'fields' or list ->> 'count' = 'estimated' then
+    return null;
+  end if;
+  chosen := svc_hidden.related_item(list, shape);
+
+  return format(
+    'select json_build_object(
+              ''data'', coalesce(json_agg(page.item), ''[]''),
+              ''total'', %1$s
+            )::text as result
+       from (
+         select %2$s as item
+           from (
+             select %3$s
+               from %4$s as t
+              where %5$s
+              order by %6$s %7$s %8$s, %9$s %7$s
+              limit $1::bigint offset $2::bigint
+           ) as t
+       ) as page',
+    -- A page that is not full shows the total, unless it lies behind the end.
+    case when list ->> 'count' = 'none' then 'null' else format(
+      'case when count(*) < $1::bigint and (count(*) > 0 or $2::bigint = 0) then $2::bigint + count(*)
+            else (select count(*) from %s as t where %s) end', list ->> 'table', condition) end,
+    chosen.item,
+    svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', list #>> '{columns,id,name}']),
+    list ->> 'table',
+    condition,
+    format('t.%I', sort ->> 'name'),
+    direction,
+    case when (sort ->> 'notNull')::boolean then '' else 'nulls last' end,
+    id
+  );
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: The text of the prepared statement that answers lists of one shape, or null. Called by the service.
 
 -- function svc.list_workflows(text,text,integer,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.list_workflows(wanted_status text, wanted_name text, most integer, after text)
@@ -3360,6 +3418,23 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Columns as a select list over t. Part of svc_hidden.related_rows(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
+-- function svc_hidden.condition_sql(text,text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.condition_sql(op text, subject text, given text, cast_type text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case
+    when op = 'in' then format('%s = any (%s::%s[])', subject, given, cast_type)
+    when op = 'nin' then format('(%s = any (%s::%s[])) is not true', subject, given, cast_type)
+    when op in ('like', 'ilike') then format('%s %s %s::text', subject, op, given)
+    else subject || case op when 'eq' then ' = ' when 'ne' then ' is distinct from ' when 'gt' then ' > '
+      when 'gte' then ' >= ' when 'lt' then ' < ' when 'lte' then ' <= ' end || given || '::' || cast_type
+  end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: What an operator of the filter language is in SQL. Part of svc_hidden.filter_sql() and svc.list_statement(). lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.
+
 -- function svc_hidden.count_rows(text,text,text,text,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.count_rows(target text, visible text, requested text, mode text, shown bigint)
  RETURNS bigint
@@ -3578,12 +3653,7 @@ begin
   if content is null then
     return null;
   end if;
-  return format(
-    '%s %s %L::%s', subject,
-    case op when 'eq' then '=' when 'gt' then '>' when 'gte' then '>=' when 'lt' then '<' when 'lte' then '<='
-      else 'is distinct from' end,
-    content, cast_type
-  );
+  return svc_hidden.condition_sql(op, subject, quote_literal(content), cast_type);
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
@@ -3705,14 +3775,14 @@ CREATE OR REPLACE FUNCTION svc_hidden.filter_list(col jsonb, op text, value json
 AS $function$
 declare
   contents constant text[] := svc_hidden.filter_values(col, value);
-  is_one constant text := format('%s = any (%L::%s[])', subject, array_remove(contents, null), cast_type);
+  is_one text;
 begin
   if contents is null then
     return null;
   elsif array_position(contents, null) is null then
-    -- nin keeps rows without a value, which SQL's NOT IN would drop: they are not among the values either.
-    return case op when 'in' then is_one else format('(%s) is not true', is_one) end;
+    return svc_hidden.condition_sql(op, subject, quote_literal(contents), cast_type);
   end if;
+  is_one := svc_hidden.condition_sql('in', subject, quote_literal(array_remove(contents, null)), cast_type);
   return format(
     case op when 'in' then '(%s or %s is null)' else '((%s) is not true and %s is not null)' end, is_one, subject
   );
@@ -3762,7 +3832,7 @@ begin
       or (right(pattern, 1) = '\' and length(substring(pattern from '\\+$')) % 2 = 1) then
     return null;
   end if;
-  return format('%s %s %L::text', subject, op, pattern);
+  return svc_hidden.condition_sql(op, subject, quote_literal(pattern), 'text');
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
@@ -4461,6 +4531,17 @@ $function$
 execute: svc_authenticated, svc_system
 comment: Keyword search under the policies of svc_authenticated. Called by svc.search_keyword(). Definer: a reader owns it, so that policies for signed-in users apply and the index can be used.
 
+-- function svc_hidden.search_pattern(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.search_pattern(search text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE STRICT
+AS $function$
+  select '%' || pg_catalog.regexp_replace(search, '([\\%_])', '\\\1', 'g') || '%'
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: The text of a search as a pattern of ilike. Part of svc_hidden.search_sql(). lint:allow function_without_search_path: inlined, it costs nothing per row.
+
 -- function svc_hidden.search_snippet(text,text,boolean,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.search_snippet(content text, query text, prefix boolean, language text)
  RETURNS TABLE(matches integer, parts jsonb)
@@ -4543,14 +4624,12 @@ CREATE OR REPLACE FUNCTION svc_hidden.search_sql(columns jsonb, search text)
  IMMUTABLE
  SET search_path TO ''
 AS $function$
-  select '(' || string_agg(
-           format('t.%I::text ilike %L', name, '%' || regexp_replace(search, '([\\%_])', '\\\1', 'g') || '%'),
-           ' or ' order by position) || ')'
+  select '(' || string_agg(format('t.%I::text ilike %s', name, search), ' or ' order by position) || ')'
     from jsonb_array_elements_text(columns) with ordinality as fields (name, position)
-   where search <> ''
+   where search is not null
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: SQL condition: the text occurs in one of the columns; null without text or column.
+comment: SQL condition: one of the columns has the pattern; null without pattern or column. Part of svc.find_rows().
 
 -- function svc_hidden.search_target(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.search_target(name text)
@@ -4575,6 +4654,50 @@ end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The declaration of a searchable table, with its name as SQL and the type of its key. Definer: requests may not read the list of searchable tables; it returns only the declaration.
+
+-- function svc_hidden.shape_sql(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.shape_sql(columns jsonb, shape jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  condition jsonb;
+  col jsonb;
+  cast_type text;
+  part text;
+  parts text[];
+begin
+  for condition in select e.value from jsonb_array_elements(shape) as e loop
+    if condition ? 'OR' or condition ? 'AND' then
+      select case when bool_and(m.sql is not null) then
+               '(' || string_agg('(' || m.sql || ')', case when condition ? 'OR' then ' or ' else ' and ' end) || ')' end
+        into part
+        from (
+          select svc_hidden.shape_sql(columns, e.member) as sql
+            from jsonb_array_elements(coalesce(condition -> 'OR', condition -> 'AND')) as e (member)
+        ) as m;
+    else
+      col := columns -> (condition ->> 'column');
+      cast_type := svc_hidden.filter_type(col);
+      part := format('t.%I', col ->> 'name');
+      part := case
+        when condition ? 'at' and cast_type is null then null  -- compared by its text
+        when condition ? 'at' then
+          svc_hidden.condition_sql(condition ->> 'op', part, '$' || (condition -> 'at')::integer, cast_type)
+        else part || case condition ->> 'op' when 'eq' then ' is null' when 'ne' then ' is not null' end
+      end;
+    end if;
+    if part is null then
+      return null;
+    end if;
+    parts := parts || part;
+  end loop;
+  return array_to_string(parts, ' and ');
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: The filters of a shape as a boolean SQL expression over t with parameters, or null. Part of svc.list_statement(). lint:allow function_without_search_path: it runs under that of its caller; its text names no function of a schema.
 
 -- function svc_hidden.similarity_of(real[],real[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.similarity_of(one real[], other real[])

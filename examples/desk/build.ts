@@ -8,7 +8,14 @@ import { join } from "node:path";
 
 const here = import.meta.dirname;
 const made = join(here, "dist/index.html");
-const sources = ["web", "vite.config.ts", "../../client/sdk/src", "../../client/react/src", "../../package-lock.json"];
+const sources = [
+  "web",
+  "sql/policies",
+  "vite.config.ts",
+  "../../client/sdk/src",
+  "../../client/react/src",
+  "../../package-lock.json",
+];
 
 const changed = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 

@@ -1,6 +1,6 @@
 -- The condition that compares a column with one value, or null. Called by svc_hidden.filter_condition().
 --
--- A comparison of order takes a number or a date (rule 2). `ne` keeps rows without a value, which `<>` would drop.
+-- A comparison of order takes a number or a date (rule 2).
 
 create or replace function svc_hidden.filter_comparison(col jsonb, op text, value jsonb, subject text, cast_type text)
 returns text
@@ -18,12 +18,7 @@ begin
   if content is null then
     return null;
   end if;
-  return format(
-    '%s %s %L::%s', subject,
-    case op when 'eq' then '=' when 'gt' then '>' when 'gte' then '>=' when 'lt' then '<' when 'lte' then '<='
-      else 'is distinct from' end,
-    content, cast_type
-  );
+  return svc_hidden.condition_sql(op, subject, quote_literal(content), cast_type);
 end
 $$;
 

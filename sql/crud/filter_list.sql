@@ -10,14 +10,14 @@ stable
 as $$
 declare
   contents constant text[] := svc_hidden.filter_values(col, value);
-  is_one constant text := format('%s = any (%L::%s[])', subject, array_remove(contents, null), cast_type);
+  is_one text;
 begin
   if contents is null then
     return null;
   elsif array_position(contents, null) is null then
-    -- nin keeps rows without a value, which SQL's NOT IN would drop: they are not among the values either.
-    return case op when 'in' then is_one else format('(%s) is not true', is_one) end;
+    return svc_hidden.condition_sql(op, subject, quote_literal(contents), cast_type);
   end if;
+  is_one := svc_hidden.condition_sql('in', subject, quote_literal(array_remove(contents, null)), cast_type);
   return format(
     case op when 'in' then '(%s or %s is null)' else '((%s) is not true and %s is not null)' end, is_one, subject
   );

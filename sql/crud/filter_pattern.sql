@@ -15,7 +15,7 @@ begin
       or (right(pattern, 1) = '\' and length(substring(pattern from '\\+$')) % 2 = 1) then
     return null;
   end if;
-  return format('%s %s %L::text', subject, op, pattern);
+  return svc_hidden.condition_sql(op, subject, quote_literal(pattern), 'text');
 end
 $$;
 

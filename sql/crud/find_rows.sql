@@ -42,7 +42,7 @@ declare
   -- Step 2: the rows.
   requested constant text    := nullif(concat_ws(' and ',
     svc_hidden.filter_sql((list -> 'filters') || coalesce(list -> 'relations', '{}'), args -> 'filters'),
-    svc_hidden.search_sql(list -> 'search', args ->> 'search')), '');
+    svc_hidden.search_sql(list -> 'search', quote_literal(svc_hidden.search_pattern(nullif(args ->> 'search', ''))))), '');
 
   -- Step 3: where the page starts. A cursor is bound to its list.
   list_name constant text    := md5(concat_ws(chr(31), list ->> 'name', order_by, direction, args ->> 'filters',

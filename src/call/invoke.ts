@@ -14,6 +14,7 @@ import type { ProcedureDefinition } from "../contract/procedure.ts";
 import type { SvcRequest } from "../contract/request.ts";
 import { HookMistake } from "../crud/crud-hooks.ts";
 import { locateInvalidColumns } from "../crud/locate-invalid-columns.ts";
+import { callPrepared } from "../crud/prepared-list.ts";
 import { callStatement, callWithin } from "../crud/statement.ts";
 import type { ConversionRuntime } from "../documents/convert-stored.ts";
 import { misuseError } from "../kit/misuse-error.ts";
@@ -208,7 +209,7 @@ export async function invokeStatement(
     ((snapshot: string | null, tables: string[]) => watched({ snapshot, reads: { ...nothingRead, tables } }));
   const called = statement.before
     ? callHooked(runtime, procedure, input, caller)
-    : callStatement(pool, identity, statement, statement.values(input), procedure.kind === "query", seen);
+    : callGenerated(pool, identity, statement, statement.values(input), procedure.kind === "query", seen);
   const json = await called.catch(async (error) => {
     const named = await locateInvalidColumns(pool, identity, procedure, () => statement.values(input), error);
     throw runtime.production || statement.before ? named : whereToLook(named, caller);
@@ -216,6 +217,12 @@ export async function invokeStatement(
   if (json !== null) return json;
   if (statement.absent === "null") return "null";
   throw missingRow(runtime.production ? undefined : explanation(procedure, caller, input));
+}
+
+function callGenerated(...[pool, identity, statement, values, reads, seen]: Parameters<typeof callStatement>) {
+  const shape = seen ? undefined : statement.shape?.(values);
+  const call = () => callStatement(pool, identity, statement, values, reads, seen);
+  return shape ? callPrepared(pool, identity, shape, call) : call();
 }
 
 /**

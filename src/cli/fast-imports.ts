@@ -1,17 +1,27 @@
 /**
- * Loads `drizzle-orm` in a fifth of the time and memory. To find the format of a module, Node parses the nearest
- * package.json. It repeats that for each of drizzle's 250 modules, with 180 kB of `exports`: 0.4 s and 200 MiB of
- * garbage. Drizzle's relative imports need no such lookup: they are all ES modules.
- * Source: https://nodejs.org/api/module.html#synchronous-hooks-accepted-by-moduleregisterhooks
+ * Makes the start of every command faster.
+ *
+ * - Compiled code is kept on disk beside the installed packages. NODE_COMPILE_CACHE names another folder; where none can
+ *   be written, nothing is kept. https://nodejs.org/api/module.html#module-compile-cache
+ * - To find the format of a module, Node reads the nearest package.json for each of the thousand modules of some
+ *   packages. Their relative imports need no such lookup: they are all ES modules.
+ *   https://nodejs.org/api/module.html#synchronous-hooks-accepted-by-moduleregisterhooks
  */
-import { registerHooks } from "node:module";
+import { enableCompileCache, registerHooks } from "node:module";
+import { join, resolve } from "node:path";
 
-const inside = /\/node_modules\/drizzle-orm\/.*\.js$/;
+const root = resolve(import.meta.dirname, "../..");
+const [installed] = /^.*[\\/]node_modules(?=[\\/])/.exec(root) ?? [join(root, "node_modules")];
+enableCompileCache(process.env.NODE_COMPILE_CACHE ?? join(installed, ".cache/svc"));
+
+const inside =
+  /\/node_modules\/(?:drizzle-orm|zod|better-auth|@better-auth\/core|jose|kysely\/dist\/esm)\/(?!.*\/node_modules\/).*\.m?js$/;
 
 registerHooks({
   resolve(specifier, context, next) {
     const { parentURL } = context;
-    if (!parentURL || !specifier.startsWith(".") || !inside.test(parentURL)) return next(specifier, context);
+    const isModule = parentURL && /^\..*\.m?js$/.test(specifier) && inside.test(parentURL);
+    if (!isModule || context.conditions.includes("require")) return next(specifier, context);
     return { url: new URL(specifier, parentURL).href, format: "module", shortCircuit: true };
   },
 });

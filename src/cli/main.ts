@@ -1,5 +1,5 @@
-/** Starts `svc` on a supported Node version. Next hop: `dispatch.ts`. */
+/** Starts `svc` on a supported Node version. Next hop: `dispatch.ts`, imported after what makes imports fast. */
 import "./fast-imports.ts";
-import { dispatch } from "./dispatch.ts";
 
+const { dispatch } = await import("./dispatch.ts");
 await dispatch(process.argv.slice(2));

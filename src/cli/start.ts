@@ -1,8 +1,11 @@
 /** `svc start`: serves the application until it receives a stop signal. */
 import type { Worker, WorkerOptions } from "../../workers/runner.ts";
 import { loadApp } from "../app/load-app.ts";
+import type { DatabaseUrls } from "../cluster/types.ts";
+import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { migrate } from "../migrate/migrate.ts";
+import { sharesPort } from "../server/shared-metrics.ts";
 import { type Service, startService } from "../service/service.ts";
 import { JobMetrics } from "../telemetry/job-metrics.ts";
 import { createLog } from "../telemetry/log.ts";
@@ -33,19 +36,74 @@ export const start = defineCommand({
   args: {
     ...cwdArgument,
     "allow-drift": { type: "boolean", description: "Serve although generated SQL differs.", default: false },
+    processes: {
+      type: "string",
+      description: "Serve with this many processes on one port; auto: one for each core. (Default: this process alone)",
+    },
     "with-worker": { type: "boolean", description: "Run jobs in this process too.", default: false },
     ...logArgument,
   },
-  run: ({ args }) => run(args.cwd, () => serve(args.cwd, args["allow-drift"], args["with-worker"], args.json)),
+  run: ({ args }) =>
+    run(args.cwd, () =>
+      args.processes === undefined
+        ? serve(args.cwd, args["allow-drift"], args["with-worker"], args.json)
+        : serveTogether(args.cwd, args["allow-drift"], args["with-worker"], args.json, args.processes),
+    ),
 });
 
-async function serve(cwd: string, allowDrift: boolean, withWorker: boolean, json: boolean): Promise<void> {
+/** As `serve`, in several processes. On a private cluster the first one runs the jobs. */
+async function serveTogether(
+  cwd: string,
+  allowDrift: boolean,
+  withWorker: boolean,
+  json: boolean,
+  processes: string,
+): Promise<void> {
+  const { numberOfProcesses, runProcesses } = await import("./processes.ts");
+  const count = numberOfProcesses(processes);
+  const config = await readProductionConfig(cwd);
+  const cluster = await openDatabase(config, { logins: "serving" });
+  try {
+    if (!config.database)
+      await migrateOwn({ platform: platformRoot, application: config.cwd, adminUrl: cluster.urls.admin });
+    const stopped = nextSignal();
+    await runProcesses({
+      count,
+      words: ["start", "--cwd", config.cwd, ...(allowDrift ? ["--allow-drift"] : []), ...(json ? ["--json"] : [])],
+      first: withWorker || !config.database ? ["--with-worker"] : [],
+      env: config.database ? {} : variablesOf(cluster.urls),
+      stopped: Promise.race([stopped, cluster.failed]),
+      ready: (address) => say(`\n  Ready: ${config.auth.url ?? address}, ${count} processes\n`),
+    });
+    say("All processes have ended.");
+  } finally {
+    await cluster.stop();
+  }
+}
+
+/** For processes that use this one's cluster. */
+const variablesOf = (urls: DatabaseUrls) => ({
+  DATABASE_URL: urls.request,
+  DATABASE_SYSTEM_URL: urls.system,
+  DATABASE_QUEUE_URL: urls.queue,
+  DATABASE_AUTH_URL: urls.auth,
+  DATABASE_ADMIN_URL: urls.admin,
+  DATABASE_REPLICATION_URL: urls.replication,
+});
+
+/** @throws DefinitionError in production without DATABASE_URL */
+async function readProductionConfig(cwd: string): Promise<EffectiveConfig> {
   const config = await readConfig(cwd);
   if (config.production && !config.database) {
     throw new DefinitionError("DATABASE_URL is not set.", {
       hint: "Production uses a server that outlives this process; the embedded one is for development.",
     });
   }
+  return config;
+}
+
+async function serve(cwd: string, allowDrift: boolean, withWorker: boolean, json: boolean): Promise<void> {
+  const config = await readProductionConfig(cwd);
   const app = await during("Loading the application", () => loadApp(config));
   const cluster = await openDatabase(config, { logins: "serving" });
   let tracing: Tracing | undefined;
@@ -73,7 +131,7 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean, json
     // On a private cluster no other process runs the jobs.
     if (jobMetrics) worker = await startOwnWorker({ ...shared, metrics: jobMetrics });
     const stop = nextSignal(); // before "Ready" is printed, since a stop may follow at once
-    say(`\n  Ready: ${config.auth.url ?? service.url}\n`);
+    if (!sharesPort) say(`\n  Ready: ${config.auth.url ?? service.url}\n`);
     if (config.host === "127.0.0.1" && !config.production && !isPart)
       say("  Only this machine can reach it; SVC_HOST=:: opens it to others.\n");
     process.send?.("ready"); // to `svc dev`

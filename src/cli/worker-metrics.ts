@@ -22,14 +22,14 @@ export async function serveWorkerMetrics(
   jobs: JobMetrics,
   access: MetricsAccess,
   host: string | null = null,
-  checkHost: CheckHost = () => {},
+  checkHost: CheckHost | null = null,
 ): Promise<{ url: string; close(): void }> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   jobs.addTo(registry);
   const server = createServer(async (request, response) => {
     try {
-      checkHost(request);
+      checkHost?.(request);
       if (request.url?.split("?", 1)[0] !== "/metrics") throw new SvcError("NOT_FOUND");
       refuseReader(access, request);
       response.writeHead(200, { "content-type": registry.contentType }).end(await registry.metrics());

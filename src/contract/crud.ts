@@ -179,6 +179,18 @@ export interface RealtimeDefinition {
   scoped: RealtimeBuckets | null;
 }
 
+/** What lists have in common that one prepared statement answers, and the values of one of them. */
+export interface ListShape {
+  /** Distinguishes the shapes of all resources. */
+  key: string;
+  /** Name of the function that describes the resource. */
+  resource: string;
+  /** As svc.list_statement() takes it. */
+  shape: object;
+  /** Number of rows of a page and before it, search, values of the filters. */
+  values: string[];
+}
+
 /** Calls a generated function inside the transaction of its hook. */
 export type StatementCall = (values: (string | number | null)[]) => Promise<string | null>;
 
@@ -192,6 +204,8 @@ export interface CrudStatement {
   absent: "null" | "not-found";
   /** Converts a call's input to the function's arguments. @throws SvcError VALIDATION_FAILED */
   values(input: unknown): (string | number | null)[];
+  /** Of a list that is answered by a prepared statement, its shape. (Default: there is none) */
+  shape?(values: (string | number | null)[]): ListShape | undefined;
   /** The path to the first relation of the input whose resource needs a session. (Default: there is none) */
   closed?(input: unknown): string | undefined;
   /** A hook that computes the input of `values`. The call then needs its own transaction. */

@@ -6,6 +6,7 @@
 import type { CrudDefinition, CrudStatement } from "../contract/crud.ts";
 import { check, type Input, own, toObject } from "../kit/input-checks.ts";
 import { toFilterJson } from "./crud-filters.ts";
+import { listShape } from "./list-shape.ts";
 import { checkFollowed, relatedArguments } from "./related-arguments.ts";
 
 /** Most characters of `search`, which is a pattern matched against every row. */
@@ -18,6 +19,12 @@ const isLong = (text: string) => text.length > maxSearch && [...text].length > m
 export const listValues =
   (crud: CrudDefinition): CrudStatement["values"] =>
   (input) => [JSON.stringify(listArguments(crud, input))];
+
+/** The shape of a list with these values, unless it is plain. */
+export const shapeOf =
+  (crud: CrudDefinition): NonNullable<CrudStatement["shape"]> =>
+  ([args]) =>
+    args === "{}" ? undefined : listShape(crud, JSON.parse(String(args)));
 
 /** @returns the SQL function's arguments: only those that were given, because a plain list has a faster path */
 export function listArguments(crud: CrudDefinition, input: unknown): Input {

@@ -22,6 +22,7 @@ import { crudHook } from "./crud-hooks.ts";
 import { importProcedure } from "./crud-import.ts";
 import { crudValues } from "./crud-input.ts";
 import { checkWritableKeys, describeKeys } from "./crud-keys.ts";
+import { shapeOf } from "./crud-list.ts";
 import { checkCrudOptions, describeTransfer, operationsOf } from "./crud-options.ts";
 import { describeRealtime } from "./crud-realtime.ts";
 import { functionName } from "./crud-text.ts";
@@ -197,6 +198,7 @@ function toProcedure(crud: CrudDefinition, operation: CrudOperation, options: Cr
       table: crud.schema === "public" ? crud.table : `${crud.schema}.${crud.table}`,
       absent,
       values: crudValues(crud, operation),
+      ...(operation === "list" && { shape: shapeOf(crud) }),
       ...((kind === "query" || operation.endsWith("Many")) && { closed: (input) => closedRelation(crud, input) }),
       ...(hook && { before: hook }),
     },

@@ -9,6 +9,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import { acquire } from "../postgres/acquire.ts";
 import { databaseError, isConnectionLoss, isTransient, leavesDoubt, outcomeUnknown } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
+import { sendStatement } from "../postgres/packet.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { activeSpan } from "../telemetry/span.ts";
 
@@ -41,6 +42,7 @@ const entered = (before = "") =>
  * Calls a platform function that is plpgsql and STABLE, with the given identity.
  *
  * @param call trusted SQL; its parameters begin with $3
+ * @param name of the prepared statement, at most 63 characters. (Default: the call)
  * @returns the result as text
  */
 export async function callAs(
@@ -48,11 +50,12 @@ export async function callAs(
   identity: Identity,
   call: string,
   parameters: unknown[],
+  name = call,
 ): Promise<string | null> {
   const { client, release } = await acquire(pool, identity.holder);
   try {
     const { rows } = await client.query<{ result: string | null }>({
-      name: call,
+      name,
       text: `select (${call})::text as result ${entered()}`,
       values: [identity.userId, identity.role, ...parameters],
     });
@@ -101,9 +104,14 @@ export async function callStatement(
   for (let attempt = 0; ; attempt++) {
     const { client, release } = await acquire(pool, identity.holder);
     try {
-      const { rows } = await client.query<{ result: string | null; snapshot?: string; tables?: string[] }>(query);
+      if (!watched) {
+        const result = await sendStatement(client, query);
+        release();
+        return result;
+      }
+      const { rows } = await client.query<{ result: string | null; snapshot: string; tables: string[] }>(query);
       release();
-      watched?.(rows[0]?.snapshot ?? null, rows[0]?.tables ?? []);
+      watched(rows[0]?.snapshot ?? null, rows[0]?.tables ?? []);
       return rows[0]?.result ?? null;
     } catch (error) {
       // PostgreSQL has rolled back, role and identity included. Only a broken connection must be closed.
@@ -117,7 +125,7 @@ export async function callStatement(
 }
 
 /** A timeout of a list: the caller can request less. */
-function explained(error: SvcError, reads: boolean): SvcError {
+export function explained(error: SvcError, reads: boolean): SvcError {
   if (error.code !== "TIMEOUT" || !reads) return error;
   return new SvcError("TIMEOUT", undefined, { hint: slowList, cause: error.cause });
 }

@@ -21,22 +21,9 @@ export interface AllowedHostsSettings {
 /** @throws SvcError FORBIDDEN for a host that is not allowed */
 export type CheckHost = (request: Pick<IncomingMessage, "headers">) => void;
 
-/**
- * Node keeps the first of several `Host` headers; a proxy may have checked another one. Source: RFC 9112, section 3.2.
- *
- * @throws SvcError BAD_REQUEST
- */
-export function requireOneHost({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">): void {
-  let hosts = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? "";
-    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
-  }
-  if (hosts > 1) throw new SvcError("BAD_REQUEST", "The request has more than one Host header.");
-}
-
-export function createHostCheck({ allowedHosts, production, host, origins }: AllowedHostsSettings): CheckHost {
-  if (allowedHosts === true || (allowedHosts === null && production)) return () => {};
+/** @returns null when every host is allowed */
+export function createHostCheck({ allowedHosts, production, host, origins }: AllowedHostsSettings): CheckHost | null {
+  if (allowedHosts === true || (allowedHosts === null && production)) return null;
   const named = [...(allowedHosts ?? []), ...origins.map((origin) => new URL(origin).hostname)];
   const exact = new Set(named.filter((name) => !name.startsWith(".")));
   const below = named.filter((name) => name.startsWith("."));

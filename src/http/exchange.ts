@@ -32,6 +32,20 @@ export interface Exchange {
   span?: Span;
 }
 
+/**
+ * Node keeps the first of several `Host` headers; a proxy may have checked another one. Source: RFC 9112, section 3.2.
+ *
+ * @throws SvcError BAD_REQUEST
+ */
+export function requireOneHost({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">): void {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? "";
+    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
+  }
+  if (hosts > 1) throw new SvcError("BAD_REQUEST", "The request has more than one Host header.");
+}
+
 /** A property, because a WeakMap of all responses would cost each garbage collection. */
 const exchangeKey = Symbol("exchange");
 type Observed = ServerResponse & { [exchangeKey]?: Exchange };

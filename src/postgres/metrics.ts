@@ -8,6 +8,7 @@ export function addStandbyMetrics(registry: Registry, replicas: Replicas | undef
   const standbys = replicas?.standbys ?? [];
   new Gauge({
     name: "svc_standby_up",
+    aggregator: "min",
     help: "1 while a standby answers, 0 while it does not; numbered as in DATABASE_REPLICA_URLS.",
     labelNames: ["standby"],
     registers,
@@ -17,6 +18,7 @@ export function addStandbyMetrics(registry: Registry, replicas: Replicas | undef
   });
   new Gauge({
     name: "svc_standby_lag_seconds",
+    aggregator: "max",
     help: "How long ago the primary was where a standby is known to be; some tenths of a second when it keeps up.",
     labelNames: ["standby"],
     registers,

@@ -28,7 +28,7 @@ export interface RealtimeOptions {
   url: string;
   origins: OriginPolicy;
   authenticate: Authenticate;
-  checkHost: CheckHost;
+  checkHost: CheckHost | null;
   /** Refuses an address that asks too often. */
   count(request: IncomingMessage): void;
   addresses: SocketAddresses;

@@ -32,6 +32,7 @@ export function addRealtimeMetrics(registry: Registry, realtime: () => RealtimeS
   });
   new Gauge({
     name: "svc_realtime_lag_seconds",
+    aggregator: "max",
     help: "How long after its commit the last transaction was told, by the clocks of server and process.",
     registers,
     collect() {

@@ -5,8 +5,9 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
-import { type CheckHost, requireOneHost } from "../http/allowed-hosts.ts";
+import type { CheckHost } from "../http/allowed-hosts.ts";
 import { toSvcError } from "../http/errors.ts";
+import { requireOneHost } from "../http/exchange.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { Authenticate, Ended, Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -16,7 +17,7 @@ import type { SocketAddresses } from "./socket-addresses.ts";
 export interface SocketOptions extends Omit<ConnectionOptions, "dropped"> {
   origins: OriginPolicy;
   authenticate: Authenticate;
-  checkHost: CheckHost;
+  checkHost: CheckHost | null;
   /** Refuses an address with too many requests. */
   count(request: IncomingMessage): void;
   addresses: SocketAddresses;
@@ -106,7 +107,7 @@ export class SocketEndpoint {
   async #admit(request: IncomingMessage): Promise<Session | null> {
     const { checkHost, origins, authenticate, redeem } = this.#options;
     requireOneHost(request);
-    checkHost(request);
+    checkHost?.(request);
     this.#options.count(request);
     const url = URL.parse(request.url ?? "/", origins.own);
     if (!url || !paths.has(url.pathname)) {

@@ -9,14 +9,14 @@ import express, { type Router } from "express";
 import type { Logger } from "pino";
 import type { Api } from "../contract/api.ts";
 import { isGraphqlPath } from "../graphql/endpoint.ts";
-import { type CheckHost, requireOneHost } from "../http/allowed-hosts.ts";
+import type { CheckHost } from "../http/allowed-hosts.ts";
 import { answerMethods, everyMethod, routedMethods } from "../http/allowed-methods.ts";
 import { refuseEncodedBody } from "../http/body.ts";
 import { type BodyBudget, handledBy } from "../http/body-budget.ts";
 import { createCors } from "../http/cors.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { notFound, renderError, sendError } from "../http/errors.ts";
-import { defaultHeaders, observer, type ShowCause, setCommonHeaders } from "../http/exchange.ts";
+import { defaultHeaders, observer, requireOneHost, type ShowCause, setCommonHeaders } from "../http/exchange.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { RequestLimits } from "../http/request-limits.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -43,7 +43,7 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   graphql: Endpoint | null;
   exportLimits: ExportLimits;
   origins: OriginPolicy;
-  checkHost: CheckHost;
+  checkHost: CheckHost | null;
   requests: RequestLimits;
   bodies: BodyBudget;
   log: Logger;
@@ -99,7 +99,7 @@ export function createApp(options: AppOptions): RequestListener {
   function handle(request: IncomingMessage, response: ServerResponse): void {
     try {
       requireOneHost(request);
-      options.checkHost(request);
+      options.checkHost?.(request);
       if (request.headers.origin !== undefined && cors(request, response)) return;
       if (!probes.has(pathOf(request.url ?? ""))) options.requests.countAddress(request);
       refuseEncodedBody(request);

@@ -5,6 +5,7 @@ import { exchangeOf, sendJson } from "../http/exchange.ts";
 import type { RealtimeState } from "../realtime/create-realtime.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { type MetricsAccess, refuseReader } from "../telemetry/metrics-access.ts";
+import { metricsText } from "./shared-metrics.ts";
 
 export interface Readiness {
   pool: pg.Pool;
@@ -46,7 +47,7 @@ export function healthEndpoints(readiness: Readiness, metrics: Metrics, access: 
     named("/metrics", async (request, response) => {
       refuseReader(access, request);
       response.setHeader("content-type", metrics.registry.contentType);
-      response.end(await metrics.registry.metrics());
+      response.end(await metricsText(metrics.registry));
     }),
   );
   return router;

@@ -25,13 +25,17 @@ const known: readonly [name: string, help: string, labelled?: boolean][] = [
 /** @param pool svc_system's pool */
 export function addDatabaseMetrics(registry: Registry, pool: pg.Pool): void {
   const registers = [registry];
+  // Each process reads the same values.
+  const aggregator = "max";
   const oldest = new Gauge({
+    aggregator,
     name: "svc_jobs_oldest_due_seconds",
     help: "How long the oldest job has been due; 0 if none is due.",
     registers,
     collect: () => queue(),
   });
   const jobs = new Gauge({
+    aggregator,
     name: "svc_jobs",
     help: "Jobs in the queue by state, estimates beyond 10000; dead ones have used up their attempts.",
     labelNames: ["state"],
@@ -62,6 +66,7 @@ export function addDatabaseMetrics(registry: Registry, pool: pg.Pool): void {
         name: `svc_${name}`,
         help,
         labelNames: labelled ? ["state"] : [],
+        aggregator,
         registers,
         collect: () => service(),
       }) as Gauge,

@@ -14,6 +14,7 @@ import { addRealtimeMetrics } from "../realtime/metrics.ts";
 import type { JobMetrics } from "../telemetry/job-metrics.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { addDatabaseMetrics } from "./metrics-database.ts";
+import { shareMetrics } from "./shared-metrics.ts";
 
 /**
  * @param pools by name; their connections are counted on each read
@@ -59,6 +60,7 @@ export function createMetrics(
   if (realtime) addRealtimeMetrics(registry, realtime);
   addStandbyMetrics(registry, replicas);
   jobs?.addTo(registry);
+  shareMetrics(registry);
   return {
     registry,
     inFlight,

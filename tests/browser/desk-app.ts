@@ -86,8 +86,8 @@ export class DeskApp {
     this.#service = undefined;
   }
 
-  /** A separate browser context: nothing is shared. */
-  async page(options: BrowserContextOptions = {}): Promise<Page> {
+  /** A separate browser context: nothing is shared. @param section that the address names. (Default: tasks) */
+  async page(options: BrowserContextOptions = {}, section = "tasks"): Promise<Page> {
     if (!this.#browser) throw new Error("The browser has not been started.");
     const context = await this.#browser.newContext({ locale: "en-GB", ...options });
     this.#contexts.push(context);
@@ -96,7 +96,7 @@ export class DeskApp {
     page.on("console", (message) => {
       if (/Content Security Policy/i.test(message.text())) this.complaints.push(message.text());
     });
-    await page.goto(this.url);
+    await page.goto(`${this.url}/#/${section}`);
     return page;
   }
 

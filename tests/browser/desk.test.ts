@@ -186,7 +186,7 @@ if (!chromiumPath) {
             await page.locator("main h2").waitFor();
             await look((await link.textContent()) ?? "");
           }
-          await links.first().click();
+          await links.filter({ hasText: "Tasks" }).click();
         };
         await everywhere();
         await signUp(page, "Ada");

@@ -2,7 +2,13 @@
  * The table for the filter tests: a column of every kind, few rows, with extremes and nulls. Statements run as
  * svc_authenticated, which may only read the allowed columns.
  */
-import { beforeAll } from "vitest";
+import { createHash } from "node:crypto";
+import pg from "pg";
+import { afterAll, beforeAll } from "vitest";
+import type { CrudDefinition } from "../../src/contract/crud.ts";
+import { listShape } from "../../src/crud/list-shape.ts";
+import { enterList } from "../../src/crud/prepared-list.ts";
+import { sendPacket } from "../../src/postgres/packet.ts";
 import type { Database } from "../support/database.ts";
 
 export interface FilterColumn {
@@ -153,6 +159,55 @@ export interface Found {
 
 /** Runs filters, given as JSON text, against the table. */
 export type Find = (filters: string[]) => Promise<Found[]>;
+
+/** The table as a resource: for svc.list_statement(), and for what takes filters apart. */
+const resource = {
+  name: "filtered",
+  table: "public.filtered",
+  orderBy: "id",
+  count: "exact",
+  columns: { id: { name: "id", type: "integer", notNull: true } },
+  filters: columns,
+  search: [],
+  fields: [["id", "id", "t.id"]],
+};
+const crud = {
+  prefix: "filtered",
+  defaultLimit: 20,
+  maxLimit: 100,
+  count: "exact",
+  allowedFilters: Object.keys(columns),
+  columns: Object.entries(columns).map(([property, { type, kind, array, values }]) => ({
+    ...{ property, kind, isArray: array, values, castType: type.replace(/\(\d+(,\d+)?\)/, "") },
+  })),
+} as unknown as CrudDefinition;
+
+/** Finds rows by the prepared statement of the filter's shape. */
+export type FindByShape = (filters: unknown) => Promise<{ ids: number[]; total: number } | undefined>;
+
+/** @returns a function that gives undefined for filters without a shape; call it at the top, after `filterTable()` */
+export function filterShapes(db: Database): FindByShape {
+  let client: pg.Client;
+  beforeAll(async () => {
+    client = new pg.Client({ connectionString: db.url("request"), pipeline: true } as pg.ClientConfig);
+    await client.connect();
+  });
+  afterAll(() => client.end());
+  const enter = { name: "enter", text: enterList, values: ["ann", "svc_authenticated"] };
+  return async (filters) => {
+    const shape = listShape(crud, { filters });
+    if (!shape) return undefined;
+    const written = await db.sql<{ text: string | null }>("select svc.list_statement($1) as text", [
+      JSON.stringify({ ...resource, shape: shape.shape }),
+    ]);
+    const text = written[0]?.text;
+    if (!text) return undefined;
+    const name = createHash("md5").update(text).digest("hex");
+    const answer = await sendPacket(client, enter, { name, text, values: shape.values });
+    const { data, total } = JSON.parse(answer ?? "");
+    return { ids: data.map(({ id }: { id: number }) => id).reverse(), total };
+  };
+}
 
 /** Creates the table in a test file's database. Call it at the top of the file. */
 export function filterTable(db: Database): Find {

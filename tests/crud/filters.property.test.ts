@@ -4,11 +4,12 @@ import { describe, expect, test } from "vitest";
 import { toFilterJson } from "../../src/crud/crud-filters.ts";
 import { database } from "../support/database.ts";
 import { fc } from "../support/properties.ts";
-import { columns, filterTable, rows } from "./filter-table.ts";
+import { columns, filterShapes, filterTable, rows } from "./filter-table.ts";
 import { matching } from "./reference-filter.ts";
 
 const db = database();
 const find = filterTable(db);
+const findByShape = filterShapes(db);
 
 /** Differences between SQL and reference, or errors of the SQL, for filters as a handler gets them. */
 async function differences(trees: unknown[]): Promise<unknown[]> {
@@ -140,6 +141,44 @@ describe("random filters", () => {
     // Agreement on filters that are all ignored would prove nothing.
     expect(filtered).toBeGreaterThan((runs * batch) / 4);
   });
+});
+
+/** Conditions that are often valid, so that a prepared statement answers them. */
+const comparable = Object.entries(columns).filter(([, { kind, array }]) => !array && kind !== "json");
+const usual = fc
+  .tuple(
+    fc.constantFrom(...comparable.map(([property]) => property)),
+    fc.constantFrom("eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "like", "ilike"),
+  )
+  .chain(([key, name]) => {
+    const values = rows.map((row) => row[key]).filter((one) => one !== undefined);
+    const known = fc.constantFrom<unknown>(...values);
+    const own = name === "eq" || name === "ne" ? fc.oneof(known, known, fc.constant(null)) : known;
+    const input = name === "in" || name === "nin" ? fc.array(own, { maxLength: 3 }) : own;
+    return fc.tuple(fc.constant(key), name === "eq" ? own : input.map((given) => ({ op: name, value: given })));
+  });
+const usualTree = fc
+  .tuple(fc.array(usual, { maxLength: 2 }), fc.array(fc.array(usual, { minLength: 1, maxLength: 2 }), { maxLength: 2 }))
+  .map(([all, members]) => {
+    const groups = members.map((entries) => Object.fromEntries(entries));
+    return { ...Object.fromEntries(all), ...(groups.length > 0 && { [groups.length > 1 ? "OR" : "AND"]: groups }) };
+  });
+
+test("the prepared statement of a filter's shape finds the same rows", { timeout: 3_600_000 }, async () => {
+  const runs = Number(process.env.FUZZ_RUNS ?? 3000);
+  let shaped = 0;
+  await fc.assert(
+    fc.asyncProperty(usualTree, async (tree) => {
+      const filters = toFilterJson(tree);
+      const found = await findByShape(JSON.parse(JSON.stringify(filters ?? {})));
+      if (!found) return;
+      shaped++;
+      const ids = matching(columns, tree, rows);
+      expect(found, JSON.stringify(filters)).toEqual({ ids, total: ids.length });
+    }),
+    { numRuns: runs, seed: Number(process.env.FUZZ_SEED ?? 20260101) },
+  );
+  expect(shaped).toBeGreaterThan(runs / 10);
 });
 
 describe("SQL inside a filter", () => {

@@ -16,12 +16,14 @@ import { testServer } from "../support/test-server.ts";
 import { snippets } from "./markdown.ts";
 
 const everywhere = await snippets();
-// The snippets of the README, the tutorial, the shop, the team and the audit trail each form one application:
-// readme.test.ts, tests/packages/publish.test.ts, staff-and-customers.test.ts, teams.test.ts and audit-trail.test.ts
-// run them.
+// The snippets of the README, the tutorial, the shop, the team, the audit trail and the books each form one application:
+// readme.test.ts, tests/packages/publish.test.ts, staff-and-customers.test.ts, teams.test.ts, audit-trail.test.ts and
+// query-your-data.test.ts run them.
 const all = everywhere.filter(
   ({ place }) =>
-    !/^(README\.md|docs\/tutorial\/|docs\/how-to\/(staff-and-customers|teams|audit-trail)\.md)/.test(place),
+    !/^(README\.md|docs\/tutorial\/|docs\/how-to\/(staff-and-customers|teams|audit-trail|query-your-data)\.md)/.test(
+      place,
+    ),
 );
 const of = (language: string) => all.filter((snippet) => snippet.language === language);
 

@@ -2,6 +2,7 @@
 import { defineApi } from "@svc/core";
 import * as attachments from "./attachments.ts";
 import * as board from "./board.ts";
+import * as cards from "./cards.ts";
 import * as docs from "./docs.ts";
 import * as expenses from "./expenses.ts";
 import * as library from "./library.ts";
@@ -9,6 +10,8 @@ import * as tasks from "./tasks.ts";
 
 export default defineApi({
   procedures: {
+    cards: cards.cardsCrud,
+    runStatement: cards.run,
     tasks: tasks.tasksCrud,
     openCount: tasks.openCount,
     finishAll: tasks.finishAll,

@@ -59,6 +59,30 @@ export const guestbook = pgTable(
 
 const isOwner = sql`user_id = (select svc.current_user_id())`;
 
+/** Cards of the start page: shared, or their owner's alone. */
+export const cards = pgTable(
+  "cards",
+  {
+    id: integer("id").primaryKey().generatedByDefaultAsIdentity(),
+    userId: text("user_id").notNull(),
+    title: text("title").notNull(),
+    isShared: boolean("is_shared").notNull().default(true),
+    createdAt: instant("created_at").notNull().defaultNow(),
+    updatedAt: instant("updated_at").notNull().defaultNow(),
+  },
+  () => [
+    pgPolicy("select_shared_or_own", { for: "select", to: "svc_authenticated", using: sql`is_shared or ${isOwner}` }),
+    pgPolicy("insert_own", { for: "insert", to: "svc_authenticated", withCheck: isOwner }),
+    pgPolicy("update_shared_or_own", {
+      for: "update",
+      to: "svc_authenticated",
+      using: sql`is_shared or ${isOwner}`,
+      withCheck: sql`is_shared or ${isOwner}`,
+    }),
+    pgPolicy("delete_own", { for: "delete", to: "svc_authenticated", using: isOwner }),
+  ],
+);
+
 /** What somebody paid and wants back. Colleagues see all of them: they decide on each other's. */
 export const expenses = pgTable(
   "expenses",

@@ -5,6 +5,7 @@
 -- the log says about a changed row, so that nobody else is told; where lists have scopes ("full"), the whole row is.
 
 select svc_private.publish_tables('[
+  {"table":"\"public\".\"cards\"","identity":[]},
   {"table":"\"public\".\"tasks\"","identity":["id","user_id"]},
   {"table":"\"public\".\"posts\"","identity":[]},
   {"table":"\"public\".\"guestbook\"","identity":[]},

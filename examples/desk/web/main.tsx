@@ -12,6 +12,7 @@ import "./styles/lists.css";
 import "./styles/attachments.css";
 import "./styles/documents.css";
 import "./styles/expenses.css";
+import "./styles/live.css";
 
 const place = document.getElementById("app");
 if (!place) throw new Error("index.html has no element with the id app.");

@@ -10,6 +10,7 @@ import { BoardPanel } from "./board/board-panel.tsx";
 import { DocsPanel } from "./docs/docs-panel.tsx";
 import { ExpensesPanel } from "./expenses/expenses-panel.tsx";
 import { LibraryPanel } from "./library/library-panel.tsx";
+import { LivePanel } from "./live/live-panel.tsx";
 import { TasksPanel } from "./tasks/tasks-panel.tsx";
 
 /** What every section has: its place in the address (`#/tasks`), its word, and the lines of its mark, 24 by 24. */
@@ -30,16 +31,22 @@ interface PrivateSection extends Entry {
 }
 export type Section = OpenSection | PrivateSection;
 
-const tasks: Section = {
-  id: "tasks",
-  name: "Tasks",
-  icon: <path d="M4 6.5 5.5 8 8 5M4 12.5 5.5 14 8 11M4 18.5 5.5 20 8 17M12 6.5h8M12 12.5h8M12 18.5h8" />,
-  isPrivate: true,
-  Panel: TasksPanel,
+const live: Section = {
+  id: "live",
+  name: "Live",
+  icon: <path d="M4 5h7v14H4zM13 5h7v14h-7zM6.5 9h2M15.5 9h2M6.5 13h2M15.5 13h2" />,
+  Panel: LivePanel,
 };
 
 export const sections: readonly Section[] = [
-  tasks,
+  live,
+  {
+    id: "tasks",
+    name: "Tasks",
+    icon: <path d="M4 6.5 5.5 8 8 5M4 12.5 5.5 14 8 11M4 18.5 5.5 20 8 17M12 6.5h8M12 12.5h8M12 18.5h8" />,
+    isPrivate: true,
+    Panel: TasksPanel,
+  },
   {
     id: "board",
     name: "Board",
@@ -78,5 +85,5 @@ function subscribe(listener: () => void) {
 /** The section that the address names, or the first one: reload and the back button work. */
 export function useSection(): Section {
   const hash = useSyncExternalStore(subscribe, read);
-  return sections.find(({ id }) => hash === `#/${id}`) ?? tasks;
+  return sections.find(({ id }) => hash === `#/${id}`) ?? live;
 }

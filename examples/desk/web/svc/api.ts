@@ -5,6 +5,11 @@ import type backend from "../../backend/index.ts";
 type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
 type Workflows = NonNullable<(typeof backend)["~svc"]["workflowTypes"]>;
 
+const cardsColumns = {
+  createdAt: "date",
+  updatedAt: "date",
+} as const;
+
 const tasksColumns = {
   createdAt: "date",
   updatedAt: "date",
@@ -23,6 +28,12 @@ const expensesColumns = {
   createdAt: "date",
   updatedAt: "date",
 } as const;
+
+interface CardsResource {
+  row: RowIn<Procedures["cards"]["list"]>;
+  filters: FiltersOf<Procedures["cards"]["list"]>;
+  relations: {};
+}
 
 interface TasksResource {
   row: RowIn<Procedures["tasks"]["list"]>;
@@ -49,6 +60,13 @@ interface ExpensesResource {
 }
 
 const operations = {
+  cards: {
+    list: resourceQuery<Procedures["cards"]["list"], CardsResource>("cards.list", cardsColumns),
+    create: mutation<Procedures["cards"]["create"]>("cards.create", cardsColumns),
+    update: mutation<Procedures["cards"]["update"]>("cards.update", cardsColumns),
+    remove: mutation<Procedures["cards"]["remove"]>("cards.remove", cardsColumns),
+    run: mutation<Procedures["runStatement"]>("cards.run"),
+  },
   tasks: {
     list: resourceQuery<Procedures["tasks"]["list"], TasksResource>("tasks.list", tasksColumns),
     get: resourceQuery<Procedures["tasks"]["get"], TasksResource>("tasks.get", tasksColumns),
@@ -106,6 +124,7 @@ const operations = {
 } as const;
 
 // Interfaces, which the compiler names in what it says; other types it prints, with every table in them.
+interface CardsOperations extends Readonly<(typeof operations)["cards"]> {}
 interface TasksOperations extends Readonly<(typeof operations)["tasks"]> {}
 interface AttachmentsOperations extends Readonly<(typeof operations)["attachments"]> {}
 interface PostsOperations extends Readonly<(typeof operations)["posts"]> {}
@@ -115,6 +134,7 @@ interface ExpensesOperations extends Readonly<(typeof operations)["expenses"]> {
 interface LibraryOperations extends Readonly<(typeof operations)["library"]> {}
 interface WorkflowsOperations extends Readonly<(typeof operations)["workflows"]> {}
 export interface Api {
+  readonly cards: CardsOperations;
   readonly tasks: TasksOperations;
   readonly attachments: AttachmentsOperations;
   readonly posts: PostsOperations;

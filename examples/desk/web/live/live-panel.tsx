@@ -1,0 +1,79 @@
+/**
+ * The start page: two people on one table in one window, and SQL on the same table. Nobody has to sign in.
+ * Next hop: `guests.ts` creates the two, `person-pane.tsx` is what each sees.
+ */
+import { SvcProvider } from "@svc/react";
+import { useCallback, useEffect, useRef, useState } from "react";
+import policies from "../../sql/policies/public.cards.sql?raw";
+import { Problem } from "../parts/problem.tsx";
+import { Skeleton } from "../parts/skeleton.tsx";
+import { enterGuests, type Guest, type Name } from "./guests.ts";
+import { type Card, PersonPane } from "./person-pane.tsx";
+import { SqlBox } from "./sql-box.tsx";
+import lines from "./use-cards.ts?raw";
+
+type ByName<T> = Partial<Record<Name, T>>;
+
+export function LivePanel() {
+  const [guests, setGuests] = useState<Guest[]>();
+  const [error, setError] = useState<Error>();
+  const [cards, setCards] = useState<ByName<Card[]>>({});
+  const [times, setTimes] = useState<ByName<number>>({});
+  const started = useRef<number>(undefined);
+
+  const enter = useCallback(() => {
+    setError(undefined);
+    guestsOfPage().then(setGuests, setError);
+  }, []);
+  useEffect(enter, [enter]);
+
+  const onCards = useCallback((name: Name, seen: Card[]) => {
+    setCards((before) => ({ ...before, [name]: seen }));
+    const start = started.current;
+    if (start !== undefined) setTimes((before) => ({ [name]: performance.now() - start, ...before }));
+  }, []);
+  const onRun = () => {
+    started.current = performance.now();
+    setTimes({});
+  };
+
+  const known = new Set(Object.values(cards).flatMap((seen) => seen.map(({ id }) => id)));
+  return (
+    <div className="live">
+      <h2 tabIndex={-1}>Two people, one table</h2>
+      <p className="soft">
+        Ann and Bob are signed in here, each with a session. Change something on one side: the other side follows.
+      </p>
+      {error && <Problem error={error} retry={enter} />}
+      {!guests && !error && <Skeleton rows={4} />}
+      {guests && (
+        <>
+          <div className="panes">
+            {guests.map(({ name, client }) => (
+              <SvcProvider key={name} apiClient={client}>
+                <PersonPane name={name} hidden={known.size - (cards[name]?.length ?? known.size)} onCards={onCards} />
+              </SvcProvider>
+            ))}
+          </div>
+          <SqlBox guests={guests} times={times} onRun={onRun} />
+        </>
+      )}
+      <details className="card">
+        <summary>The lines that make it</summary>
+        <h3>In the browser</h3>
+        <pre>{lines}</pre>
+        <h3>In PostgreSQL</h3>
+        <pre>{policies}</pre>
+      </details>
+    </div>
+  );
+}
+
+let entered: Promise<Guest[]> | undefined;
+
+/** Once for the page, also when the section is left and comes back. */
+function guestsOfPage(): Promise<Guest[]> {
+  entered ??= enterGuests();
+  entered.catch(() => (entered = undefined));
+  return entered;
+}

@@ -1,0 +1,25 @@
+-- One condition as SQL: the only place that says what each operator of the filter language is in SQL. `given` is the
+-- right side, a quoted literal or a parameter such as $3; for `in` and `nin` it is an array without nulls.
+--
+-- `ne` and `nin` keep rows without a value, which <> and NOT IN would drop.
+
+create or replace function svc_hidden.condition_sql(op text, subject text, given text, cast_type text)
+returns text  -- null for another operator
+language sql
+immutable
+as $$
+  select case
+    when op = 'in' then format('%s = any (%s::%s[])', subject, given, cast_type)
+    when op = 'nin' then format('(%s = any (%s::%s[])) is not true', subject, given, cast_type)
+    when op in ('like', 'ilike') then format('%s %s %s::text', subject, op, given)
+    else subject || case op when 'eq' then ' = ' when 'ne' then ' is distinct from ' when 'gt' then ' > '
+      when 'gte' then ' >= ' when 'lt' then ' < ' when 'lte' then ' <= ' end || given || '::' || cast_type
+  end
+$$;
+
+comment on function svc_hidden.condition_sql(text, text, text, text) is
+  'What an operator of the filter language is in SQL. Part of svc_hidden.filter_sql() and svc.list_statement(). '
+  'lint:allow function_without_search_path: it runs under that of its callers, and SET takes longer than the function.';
+
+grant execute on function svc_hidden.condition_sql(text, text, text, text)
+  to svc_request, svc_anonymous, svc_authenticated, svc_system;

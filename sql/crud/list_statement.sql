@@ -1,0 +1,77 @@
+-- The statement that answers lists of one shape: the same filters, operators, order, search and properties, with other
+-- values. The service asks for its text once and keeps it as a prepared statement (src/crud/list-shapes.ts): PostgreSQL
+-- parses it once for a connection, and plans it for the values of each call, as it does with svc.find_rows().
+--
+-- The text runs with the caller's identity and role, so the table's policies decide about every row and every row that
+-- is counted. It takes
+--
+--   $1, $2     the number of rows of a page, and of those before it
+--   $3 …       the text of the search, if there is one, then the values of the filters
+--
+-- The argument is the description of the resource (see svc.find_rows) with one member more, `shape`:
+--
+--   orderBy, orderDir, select, include   of the caller, as svc.find_rows() takes them; no filters within include
+--   search                               whether there is one
+--   filters                              the conditions (svc_hidden.shape_sql)
+--
+-- Null for what a statement of this form cannot answer; then svc.find_rows() does.
+
+create or replace function svc.list_statement(list jsonb)
+returns text
+language plpgsql
+stable
+set search_path = pg_catalog, public, extensions, pg_temp
+as $$
+declare
+  columns   constant jsonb := list -> 'columns';
+  shape     constant jsonb := list -> 'shape';
+  order_by  constant text  := case when columns ? (shape ->> 'orderBy') then shape ->> 'orderBy' else list ->> 'orderBy' end;
+  direction constant text  := case when lower(shape ->> 'orderDir') = 'asc' then 'asc' else 'desc' end;
+  sort      constant jsonb := columns -> order_by;
+  id        constant text  := format('t.%I', list #>> '{columns,id,name}');
+  requested constant text  := svc_hidden.shape_sql(list -> 'filters', shape -> 'filters');
+  condition constant text  := coalesce(nullif(concat_ws(' and ', list ->> 'visible', nullif(requested, ''),
+    case when shape ? 'search' then svc_hidden.search_sql(list -> 'search', 'svc_hidden.search_pattern($3::text)') end), ''),
+    'true');
+  chosen record;
+begin
+  if requested is null or not list ? 'fields' or list ->> 'count' = 'estimated' then
+    return null;
+  end if;
+  chosen := svc_hidden.related_item(list, shape);
+
+  return format(
+    'select json_build_object(
+              ''data'', coalesce(json_agg(page.item), ''[]''),
+              ''total'', %1$s
+            )::text as result
+       from (
+         select %2$s as item
+           from (
+             select %3$s
+               from %4$s as t
+              where %5$s
+              order by %6$s %7$s %8$s, %9$s %7$s
+              limit $1::bigint offset $2::bigint
+           ) as t
+       ) as page',
+    -- A page that is not full shows the total, unless it lies behind the end.
+    case when list ->> 'count' = 'none' then 'null' else format(
+      'case when count(*) < $1::bigint and (count(*) > 0 or $2::bigint = 0) then $2::bigint + count(*)
+            else (select count(*) from %s as t where %s) end', list ->> 'table', condition) end,
+    chosen.item,
+    svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', list #>> '{columns,id,name}']),
+    list ->> 'table',
+    condition,
+    format('t.%I', sort ->> 'name'),
+    direction,
+    case when (sort ->> 'notNull')::boolean then '' else 'nulls last' end,
+    id
+  );
+end
+$$;
+
+comment on function svc.list_statement(jsonb) is
+  'The text of the prepared statement that answers lists of one shape, or null. Called by the service.';
+
+grant execute on function svc.list_statement(jsonb) to svc_request, svc_anonymous, svc_authenticated;

@@ -1,0 +1,101 @@
+/**
+ * `svc start --processes N`: this process opens the database and starts N others, which share one port. It starts a
+ * process that has ended again, adds their metrics up, and stops them in order.
+ * Next hop: `start.ts`, which each of them runs. https://nodejs.org/api/cluster.html
+ */
+import cluster, { type Worker } from "node:cluster";
+import { once } from "node:events";
+import { availableParallelism } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AggregatorRegistry, type RegistryContentType } from "prom-client";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { askMetrics, sharedVariable } from "../server/shared-metrics.ts";
+import { say } from "./command.ts";
+
+const most = 64;
+/** In milliseconds, before a process that has ended is started again; doubles while it ends within a minute. */
+const pause = { least: 250, most: 30_000 };
+
+/** @throws DefinitionError unless it is "auto" or a number from 1 to 64 @returns "auto": one for each core */
+export function numberOfProcesses(text: string): number {
+  const count = text === "auto" ? Math.min(availableParallelism(), most) : Number(text);
+  if (Number.isInteger(count) && count >= 1 && count <= most) return count;
+  throw new DefinitionError(`--processes ${text} is not a number of processes.`, {
+    hint: `Give a number from 1 to ${most}, or auto for one process for each core.`,
+  });
+}
+
+interface Options {
+  count: number;
+  /** Arguments of `svc` for each process. */
+  words: readonly string[];
+  /** Of the first process alone, in addition. */
+  first: readonly string[];
+  /** Environment of the processes, in addition to ours. */
+  env: NodeJS.ProcessEnv;
+  stopped: Promise<unknown>;
+  ready: (address: string) => void;
+}
+
+/** Ends when `stopped` does, and all processes have ended. @throws when a process cannot start at all */
+export async function runProcesses({ count, words, first, env, stopped, ready }: Options): Promise<void> {
+  let isStopping = false;
+  const running = new Map<number, Worker>();
+  const metrics = new AggregatorRegistry();
+
+  const start = (index: number): Worker => {
+    cluster.setupPrimary({ args: [...words, ...(index === 0 ? first : [])] });
+    const worker = cluster.fork({ ...env, [sharedVariable]: "1" });
+    running.set(index, worker);
+    worker.on("message", (message: unknown) => {
+      if (message === askMetrics) void answerMetrics(worker, metrics);
+    });
+    return worker;
+  };
+  const isReady = (worker: Worker) =>
+    new Promise<boolean>((resolve) => {
+      worker.on("message", (message: unknown) => message === "ready" && resolve(true));
+      worker.on("exit", () => resolve(false));
+    });
+  /** Starts a process again whenever it has ended. */
+  const keep = async (index: number, begun: Worker) => {
+    for (let worker = begun, wait = pause.least; ; ) {
+      const since = performance.now();
+      const [code, signal] = worker.isDead() ? [worker.process.exitCode] : await once(worker, "exit");
+      running.delete(index);
+      if (isStopping) return;
+      if (performance.now() - since > 60_000) wait = pause.least;
+      say(`Process ${worker.process.pid} ended (${signal ?? `exit code ${code}`}). Another one is started.`);
+      await sleep(wait);
+      if (isStopping) return;
+      wait = Math.min(wait * 2, pause.most);
+      worker = start(index);
+    }
+  };
+
+  let address = "";
+  cluster.on("listening", (_worker, { address: host, port }) => {
+    address = `http://${host && host !== "::" && host !== "0.0.0.0" ? host : "localhost"}:${port}`;
+  });
+  const workers = Array.from({ length: count }, (_, index) => start(index));
+  const stop = () => {
+    isStopping = true;
+    for (const worker of running.values()) worker.process.kill("SIGTERM");
+  };
+  const begun = await Promise.race([Promise.all(workers.map(isReady)), stopped.then((): boolean[] => [])]);
+  if (begun.includes(false)) {
+    stop();
+    await Promise.all(workers.map((worker) => worker.isDead() || once(worker, "exit")));
+    throw new DefinitionError("A process could not start.", { hint: "What it printed above says why." });
+  }
+  const kept = workers.map((worker, index) => keep(index, worker));
+  if (begun.length > 0) ready(address);
+  await stopped;
+  stop();
+  await Promise.all(kept);
+}
+
+async function answerMetrics(worker: Worker, metrics: AggregatorRegistry<RegistryContentType>): Promise<void> {
+  const text = await metrics.clusterMetrics().catch(() => null);
+  if (worker.isConnected()) worker.send({ [askMetrics]: text });
+}

@@ -1,0 +1,171 @@
+/**
+ * Takes the arguments of a list apart: its shape, for which PostgreSQL writes a statement, and the values. Lists of one
+ * shape have the same filters and operators, order, search and properties.
+ * Next hop: `prepared-list.ts` calls the statement, `sql/crud/list_statement.sql` writes it.
+ *
+ * A value is taken only in a form that its column's type surely accepts and that svc_hidden.filter_value() takes
+ * unchanged. Whatever is not usual gives undefined: then `sql/crud/find_rows.sql` decides.
+ */
+import type { ColumnDescription, CrudDefinition, ListShape } from "../contract/crud.ts";
+import { isPlain } from "../kit/input-checks.ts";
+import { isUuid } from "../kit/uuid.ts";
+
+/** Conditions and the values of lists in a shape; beyond them a filter is not usual. */
+const maxConditions = 30;
+const maxListed = 100;
+const maxPattern = 200;
+/** Characters of `include` and `select`. */
+const maxRelated = 1_000;
+
+const plain = new Set(["limit", "page"]);
+
+/** @param args as `listArguments` made them @returns undefined for a plain list, and for an unusual one */
+export function listShape(crud: CrudDefinition, args: Record<string, unknown>): ListShape | undefined {
+  const { limit = crud.defaultLimit, page = 1, orderBy, orderDir, search, filters = {}, select, include } = args;
+  const isFirst = Number(page) <= 1;
+  if ("cursor" in args || crud.count === "estimated" || (isFirst && Object.keys(args).every((key) => plain.has(key)))) {
+    return undefined;
+  }
+  const related = JSON.stringify({ select, include });
+  if (related.length > maxRelated || related.includes('"filters":')) return undefined;
+
+  const pageSize = Math.min(Math.max(Number(limit), 1), crud.maxLimit);
+  const values = [String(pageSize), isFirst ? "0" : String((Number(page) - 1) * pageSize)];
+  if (typeof search === "string") values.push(search);
+  const reading = { crud, values, conditions: 0 };
+  const conditions = conditionsOf(reading, filters, 0);
+  if (!conditions) return undefined;
+  const isColumn = crud.columns.some(({ property }) => property === orderBy);
+  const shape = {
+    ...(isColumn && { orderBy }),
+    orderDir,
+    ...(search !== undefined && { search: true }),
+    filters: conditions,
+    select,
+    include,
+  };
+  return {
+    key: `${crud.prefix} ${JSON.stringify(shape)}`,
+    resource: `svc_crud.${crud.prefix}_resource`,
+    shape,
+    values,
+  };
+}
+
+interface Reading {
+  crud: CrudDefinition;
+  values: string[];
+  conditions: number;
+}
+
+function conditionsOf(reading: Reading, filters: unknown, depth: number): object[] | undefined {
+  if (!isPlain(filters) || depth > 5) return undefined;
+  const result: object[] = [];
+  for (const [key, value] of Object.entries(filters)) {
+    const condition =
+      key === "OR" || key === "AND" ? group(reading, key, value, depth) : comparison(reading, key, value);
+    if (!condition || ++reading.conditions > maxConditions) return undefined;
+    result.push(condition);
+  }
+  return result;
+}
+
+function group(reading: Reading, key: string, members: unknown, depth: number): object | undefined {
+  if (!Array.isArray(members) || members.length === 0) return undefined;
+  const groups: object[][] = [];
+  for (const member of members) {
+    const conditions = conditionsOf(reading, member, depth + 1);
+    if (!conditions || conditions.length === 0) return undefined;
+    groups.push(conditions);
+  }
+  return { [key]: groups };
+}
+
+const ordered = new Set(["integer", "bigint", "number", "numeric", "timestamp", "date"]);
+
+function comparison({ crud, values }: Reading, property: string, condition: unknown): object | undefined {
+  const column = crud.columns.find((one) => one.property === property);
+  if (!column || column.isArray || !crud.allowedFilters.includes(property)) return undefined;
+  const { op, value } = isPlain(condition) ? condition : { op: "eq", value: condition };
+  const text = textOf(column, op, value);
+  if (text === undefined) return undefined;
+  if (text === null) return { column: property, op };
+  return { column: property, op, at: values.push(text) };
+}
+
+/** @returns the value as PostgreSQL reads it; null: it compares with null; undefined: it is not usual */
+function textOf(column: ColumnDescription, op: unknown, value: unknown): string | null | undefined {
+  switch (op) {
+    case "eq":
+    case "ne":
+      return value === null ? null : exactText(column, value);
+    case "gt":
+    case "gte":
+    case "lt":
+    case "lte":
+      return ordered.has(column.kind) ? exactText(column, value) : undefined;
+    case "in":
+    case "nin":
+      return Array.isArray(value) ? listOf(column, value) : undefined;
+    case "like":
+    case "ilike":
+      return column.kind === "text" && isText(value) && value.length <= maxPattern && !value.endsWith("\\")
+        ? value
+        : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** An array literal. https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO */
+function listOf(column: ColumnDescription, values: unknown[]): string | undefined {
+  if (values.length > maxListed) return undefined;
+  const texts = values.map((value) => exactText(column, value));
+  if (texts.includes(undefined)) return undefined;
+  return `{${texts.map((text) => `"${text?.replaceAll(/["\\]/g, "\\$&")}"`).join(",")}}`;
+}
+
+const isText = (value: unknown): value is string =>
+  typeof value === "string" && !value.includes("\0") && value.isWellFormed();
+const isWithin = (value: unknown, least: number, most: number) =>
+  Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
+const day = /^\d{4}-\d\d-\d\d$/;
+const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/;
+
+/** JavaScript reads February 30 as a day in March, and PostgreSQL has no year 0. */
+function isInstant(text: string): boolean {
+  const time = Date.parse(text);
+  return !Number.isNaN(time) && !text.startsWith("0000") && new Date(time).toISOString().startsWith(text.slice(0, 19));
+}
+
+function exactText({ kind, castType, values }: ColumnDescription, value: unknown): string | undefined {
+  const holds = (() => {
+    switch (kind) {
+      case "text":
+        return isText(value);
+      case "boolean":
+        return typeof value === "boolean";
+      case "uuid":
+        return isUuid(value);
+      case "enum":
+        return isText(value) && values?.includes(value);
+      case "integer":
+        return castType === "integer" && isWithin(value, -2147483648, 2147483647);
+      case "bigint":
+        return Number.isSafeInteger(value) || (typeof value === "string" && /^-?\d{1,18}$/.test(value));
+      case "number":
+        return (
+          castType === "double precision" && Number.isFinite(value) && (value === 0 || Math.abs(Number(value)) > 1e-300)
+        );
+      case "numeric":
+        return Number.isSafeInteger(value) || (typeof value === "string" && /^-?\d{1,100}(\.\d{1,100})?$/.test(value));
+      case "timestamp":
+        return typeof value === "string" && instant.test(value) && isInstant(value);
+      case "date":
+        return typeof value === "string" && day.test(value) && isInstant(`${value}T00:00:00Z`);
+      default:
+        return false;
+    }
+  })();
+  return holds ? String(value) : undefined;
+}

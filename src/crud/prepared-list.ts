@@ -1,0 +1,97 @@
+/**
+ * Calls a list by the statement of its shape: one packet sets the identity, changes to the request role and runs the
+ * statement, which stays prepared on the connection. PostgreSQL writes its text once for each shape.
+ * Next hop: `sql/crud/list_statement.sql`.
+ */
+import { createHash } from "node:crypto";
+import type pg from "pg";
+import type { ListShape } from "../contract/crud.ts";
+import { acquire } from "../postgres/acquire.ts";
+import { databaseError, isConnectionLoss, isTransient, sqlState } from "../postgres/errors.ts";
+import type { Identity } from "../postgres/identity.ts";
+import { type Step, sendPacket } from "../postgres/packet.ts";
+import { callAs, explained } from "./statement.ts";
+
+/** Shapes that are kept, of all resources. */
+const maxShapes = 1_000;
+
+type Statement = Pick<Step, "name" | "text">;
+
+/** By role and shape, the least recently used first; null for a shape that svc.find_rows() answers. */
+const statements = new Map<string, Promise<Statement | null>>();
+
+/**
+ * The statement that enters. Values of the filters decide about the plan: of a value that most rows have, PostgreSQL reads the rows in their order;
+ * of a rare one it uses the column's index. So each call is planned, as with values in the text. Names are looked up as in
+ * svc.find_rows().
+ */
+export const enterList =
+  "select set_config('svc.user_id', $1, true), set_config('timezone', 'UTC', true), " +
+  "set_config('search_path', 'pg_catalog, public, extensions, pg_temp', true), " +
+  "set_config('plan_cache_mode', 'force_custom_plan', true), set_config('role', $2, true)";
+
+/**
+ * @param otherwise calls the generated function: for shapes without a statement, and after an error that repeating may cure
+ * @returns the list as JSON text
+ * @throws SvcError through the SQLSTATE map
+ */
+export async function callPrepared(
+  pool: pg.Pool,
+  identity: Identity,
+  list: ListShape,
+  otherwise: () => Promise<string | null>,
+): Promise<string | null> {
+  const statement = await statementOf(pool, identity, list);
+  if (!statement) return otherwise();
+  const { client, release } = await acquire(pool, identity.holder);
+  try {
+    const enter = { name: "svc_enter_list", text: enterList, values: [identity.userId, identity.role] };
+    const result = await sendPacket(client, enter, { ...statement, values: list.values });
+    release();
+    return result;
+  } catch (error) {
+    const isStale = staleStates.has(sqlState(error) ?? "");
+    release(isConnectionLoss(error) || isStale);
+    if (isStale) statements.delete(keyOf(identity, list));
+    if (isStale || isTransient(error) || isConnectionLoss(error)) return otherwise();
+    throw explained(databaseError(error, identity), true);
+  }
+}
+
+/** A migration changed the table or a function, or the connection's prepared statements are gone. */
+const staleStates: ReadonlySet<string> = new Set([
+  "0A000",
+  "26000",
+  "42703",
+  "42704",
+  "42804",
+  "42883",
+  "42P01",
+  "42P05",
+]);
+
+const keyOf = ({ role }: Identity, { key }: ListShape) => `${role} ${key}`;
+
+function statementOf(pool: pg.Pool, identity: Identity, list: ListShape): Promise<Statement | null> {
+  const key = keyOf(identity, list);
+  const known = statements.get(key) ?? writeStatement(pool, identity, list);
+  statements.delete(key);
+  statements.set(key, known);
+  if (statements.size > maxShapes) statements.delete(statements.keys().next().value ?? "");
+  return known;
+}
+
+/** A statement of its own for each role: PostgreSQL rewrites a prepared statement when its policies change with the role. */
+function writeStatement(pool: pg.Pool, identity: Identity, list: ListShape): Promise<Statement | null> {
+  const call = `svc.list_statement(${list.resource}() || $3::jsonb)`;
+  const parameters = [JSON.stringify({ shape: list.shape })];
+  const name = list.resource.replace("svc_crud.", "shape ");
+  const written = callAs(pool, identity, call, parameters, name).then((text) => {
+    if (text === null) return null;
+    const hash = createHash("sha256").update(`${identity.role} ${text}`).digest("base64url").slice(0, 22);
+    return { name: `svc_list_${hash}`, text };
+  });
+  // The list itself says what is wrong.
+  written.catch(() => statements.delete(keyOf(identity, list)));
+  return written.catch(() => null);
+}

@@ -1,0 +1,132 @@
+/**
+ * Sends prepared statements in one packet and one transaction, and reads one text. The driver's own query also asks for
+ * a description of the row, which costs both sides more than a small row.
+ *
+ * Of two statements the first sets identity and role, and the second answers: it is parsed under the caller's role.
+ * Between them is no Sync, so that PostgreSQL ends the transaction, and with it identity and role, after the second. A
+ * failure of the first skips the second.
+ * https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
+ */
+import pg from "pg";
+
+/** A prepared statement. Its values travel as text. */
+export interface Step {
+  name: string;
+  text: string;
+  values: readonly (string | number | null)[];
+}
+
+/** What `pg` keeps of a connection; its types do not have it. */
+interface Wire {
+  stream: { cork(): void; uncork(): void };
+  parsedStatements: Record<string, string | undefined>;
+  parse(statement: { name: string; text: string }): void;
+  bind(portal: { statement: string; values: Step["values"]; valueMapper: typeof asText }): void;
+  execute(portal: object): void;
+  close(statement: { type: "S"; name: string }): void;
+  sync(): void;
+}
+
+const asText = (value: string | number | null) => (typeof value === "number" ? String(value) : value);
+
+/** Second statements that a connection keeps prepared. Each takes memory on the server, about 50 KiB. */
+export const maxPrepared = 100;
+
+/** By connection: the names of its statements, the least recently used first. */
+const prepared = new WeakMap<Wire, Set<string>>();
+
+type Callback = (error: Error | null, result: string | null) => void;
+
+/**
+ * A query of the driver, which pipelines only those of its own class. The driver notes the name of an active query as
+ * parsed when PostgreSQL says so: `name` and `text` are those of the step that is under way.
+ */
+class Packet extends pg.Query {
+  declare name: string;
+  declare text: string;
+  declare callback: Callback | undefined;
+  readonly #steps: readonly Step[];
+  #done = 0;
+  #result: string | null = null;
+
+  constructor(steps: readonly Step[], answer: Step) {
+    // Until it is sent it has the answer's text, for traces.
+    super({ name: answer.name, text: answer.text });
+    this.#steps = steps;
+    this.submit = (connection) => this.#send(connection as unknown as Wire) as unknown as undefined;
+  }
+
+  /** @returns null: the driver expects an error or null */
+  #send(wire: Wire): null {
+    wire.stream.cork();
+    try {
+      for (const step of this.#steps) {
+        if (wire.parsedStatements[step.name] === undefined) wire.parse(step);
+        wire.bind({ statement: step.name, values: step.values, valueMapper: asText });
+        wire.execute({});
+      }
+      wire.sync();
+    } finally {
+      wire.stream.uncork();
+    }
+    this.#showStep();
+    return null;
+  }
+
+  #showStep(): void {
+    const step = this.#steps[this.#done];
+    if (!step) return;
+    this.name = step.name;
+    this.text = step.text;
+  }
+
+  handleDataRow({ fields }: { fields: (string | null)[] }): void {
+    this.#result = fields[0] ?? null;
+  }
+
+  handleCommandComplete(): void {
+    if (++this.#done < this.#steps.length) this.#result = null;
+    this.#showStep();
+  }
+
+  handleError(error: Error): void {
+    this.callback?.(error, null);
+  }
+
+  handleReadyForQuery(): void {
+    this.callback?.(null, this.#result);
+  }
+}
+
+/** Closes the statement that was not used for the longest time. */
+function makeRoom(client: pg.ClientBase, { name }: Step): void {
+  const wire = (client as unknown as { connection: Wire }).connection;
+  const names = prepared.get(wire) ?? new Set();
+  prepared.set(wire, names);
+  names.delete(name);
+  names.add(name);
+  if (names.size <= maxPrepared) return;
+  const [oldest = ""] = names;
+  names.delete(oldest);
+  if (wire.parsedStatements[oldest] === undefined) return;
+  wire.close({ type: "S", name: oldest });
+  delete wire.parsedStatements[oldest];
+}
+
+/** @param client of a pipelined pool @returns the first column of the statement's row, as text; null without a row */
+export function sendStatement(client: pg.ClientBase, statement: Step): Promise<string | null> {
+  return send(client, [statement], statement);
+}
+
+/** @param enter sets the identity and the role of `answer` @returns as `sendStatement`, of `answer` */
+export function sendPacket(client: pg.ClientBase, enter: Step, answer: Step): Promise<string | null> {
+  makeRoom(client, answer);
+  return send(client, [enter, answer], answer);
+}
+
+function send(client: pg.ClientBase, steps: readonly Step[], answer: Step): Promise<string | null> {
+  const { promise, resolve, reject } = Promise.withResolvers<string | null>();
+  const query = client.query as unknown as (packet: Packet, callback: Callback) => void;
+  query.call(client, new Packet(steps, answer), (error, result) => (error ? reject(error) : resolve(result)));
+  return promise;
+}

@@ -1,0 +1,92 @@
+// If this file fails, several processes behind one port lose requests, do not come back after a crash, or cannot be stopped.
+import { readFileSync } from "node:fs";
+import { afterAll, expect, test } from "vitest";
+import { type Command, fixture, svc } from "../support/cli.ts";
+import { database } from "../support/database.ts";
+
+const db = database();
+let command: Command;
+let url: string;
+
+afterAll(async () => {
+  command.child.kill("SIGKILL");
+  await command.ended;
+});
+
+/** The processes that were started, by the kernel. */
+function processes(): number[] {
+  const { pid } = command.child;
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
+}
+
+/** On a connection of its own, which the next process gets. */
+const get = (path: string) => fetch(url + path, { headers: { connection: "close" } });
+const logged = () =>
+  command
+    .output()
+    .split("\n")
+    .flatMap((line) => (line.startsWith("{") ? [JSON.parse(line)] : []));
+
+test("start together", async () => {
+  command = svc(db, fixture, ["start", "--processes", "2", "--json"], { SVC_METRICS_OPEN: "1" });
+  const ready = () => /Ready: (\S+), 2 processes/.exec(command.output())?.[1] ?? command.output();
+  await expect.poll(ready, { timeout: 60_000 }).toMatch(/^http/);
+  url = ready();
+});
+
+test("share the requests, and whichever is asked has the metrics of all", async () => {
+  for (let number = 0; number < 20; number++) expect((await get("/api/hello-nobody")).status).toBe(404);
+  const answering = () => new Set(logged().flatMap(({ pid, requestId }) => (requestId ? [pid] : [])));
+  await expect.poll(() => [...answering()].sort()).toEqual(processes().sort());
+  for (let number = 0; number < 3; number++) {
+    const text = await (await get("/metrics")).text();
+    const counts = [...text.matchAll(/^svc_http_request_duration_seconds_count\{.*status="404"\} (\d+)$/gm)];
+    expect(counts.map(([, count]) => Number(count)).reduce((sum, count) => sum + count, 0)).toBe(20);
+    expect(text).toMatch(/^svc_jobs\{state="dead"\} 0$/m);
+  }
+});
+
+test("a process that is killed is replaced, and the other answers meanwhile", async () => {
+  const [killed = 0, other = 0] = processes();
+  process.kill(killed, "SIGKILL");
+  await expect.poll(() => processes()).not.toContain(killed);
+  for (let number = 0; number < 5; number++) expect((await get("/healthz")).status).toBe(200);
+  await expect.poll(() => processes().length, { timeout: 30_000 }).toBe(2);
+  expect(processes()).toContain(other);
+  expect(command.output()).toContain(`Process ${killed} ended (SIGKILL). Another one is started.`);
+  await expect
+    .poll(async () => {
+      await get("/healthz");
+      return new Set(logged().map(({ pid }) => pid)).size;
+    })
+    .toBe(3);
+});
+
+test("stop together, after the requests in flight", async () => {
+  const all = processes();
+  command.child.kill("SIGTERM");
+  const { code } = await command.ended;
+  expect({ code, left: all.filter((pid) => isRunning(pid)) }).toEqual({ code: 0, left: [] });
+  expect(command.output()).toContain("All processes have ended.");
+});
+
+test("a number that is none is refused, and so is an application that cannot start", async () => {
+  const wrong = await svc(db, fixture, ["start", "--processes", "many"]).ended;
+  expect(wrong).toMatchObject({
+    code: 1,
+    error: expect.stringContaining("--processes many is not a number of processes."),
+  });
+  const broken = await svc(db, fixture, ["start", "--processes", "2"], {
+    DATABASE_URL: "postgres://nobody:x@127.0.0.1:1/none",
+  }).ended;
+  expect(broken.code).toBe(1);
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,190 @@
+// If this file fails, a list that a prepared statement answers differs from the same list of svc.find_rows(), gets the plan
+// of another value, or fails after a migration.
+import { beforeAll, describe, expect, test } from "vitest";
+import { listShape } from "../../src/crud/list-shape.ts";
+import { database } from "../support/database.ts";
+import { apiWith, service, type User } from "../support/service.ts";
+import { blogSql, procedures } from "./blog.ts";
+
+const db = database();
+beforeAll(() => db.sql(blogSql));
+const api = apiWith({ procedures });
+const svc = service(db, api);
+let ann: User;
+let bob: User;
+
+beforeAll(async () => {
+  ann = await svc.signUp("ann");
+  bob = await svc.signUp("bob");
+  await db.sql(
+    `insert into articles (user_id, title, body, mood, priority, price, published, published_at, day, deleted_at, created_at)
+     select case when n % 3 = 0 then $1 else $2 end, 'title ' || n, repeat('x', n), case when n % 4 = 0 then 'calm'::mood end,
+            nullif(n % 5, 0), n * 1.25, n % 2 = 0, '2026-01-01Z'::timestamptz + n * interval '1 h', '2026-01-01'::date + n,
+            case when n % 10 = 0 then now() end, '2026-01-01Z'::timestamptz + n * interval '1 s'
+       from generate_series(1, 60) as n`,
+    [ann.id, bob.id],
+  );
+  await db.sql(
+    `insert into notes (user_id, title) select case when n % 3 = 0 then $1 else $2 end, 'note ' || n from generate_series(1, 30) as n`,
+    [ann.id, bob.id],
+  );
+  await db.sql(`
+    insert into authors (handle) values ('ann'), ('bob');
+    insert into blog_posts (slug, title, author_id) select 'p' || n, 'Post ' || n, 1 + n % 2 from generate_series(1, 9) as n`);
+});
+
+/** What svc.find_rows() gives the user for the same arguments. */
+async function found(user: User | null, name: string, args: Record<string, unknown>) {
+  const client = await db.connect("admin");
+  try {
+    await client.query("begin; set local timezone = 'UTC'");
+    await client.query("select set_config('svc.user_id', $1, true)", [user?.id ?? ""]);
+    await client.query(`set local role ${user ? "svc_authenticated" : "svc_anonymous"}`);
+    const { limit = 20, page = 1 } = args;
+    const { rows } = await client.query(
+      `select svc.find_rows(svc_crud.${name}_resource() || jsonb_build_object('args', $1::jsonb, 'pageSize', $2::int, 'page', $3::int)) as list`,
+      [JSON.stringify(args), limit, page],
+    );
+    return rows[0].list;
+  } finally {
+    await client.end();
+  }
+}
+
+const crudOf = (prefix: string) => {
+  const crud = api["~svc"].crud.find((one) => one.prefix === prefix);
+  if (!crud) throw new Error(prefix);
+  return crud;
+};
+
+describe("a list with", () => {
+  const cases: [string, Record<string, unknown>][] = [
+    ["articles", { filters: { published: true } }],
+    ["articles", { filters: { mood: null } }],
+    ["articles", { filters: { mood: { op: "ne", value: "calm" }, priority: { op: "nin", value: [1, 2] } } }],
+    [
+      "articles",
+      { filters: { priority: { op: "gte", value: 3 }, price: { op: "lt", value: "50.5" } }, orderBy: "price" },
+    ],
+    [
+      "articles",
+      { filters: { OR: [{ priority: 1 }, { AND: [{ published: false }, { title: { op: "like", value: "%1%" } }] }] } },
+    ],
+    [
+      "articles",
+      {
+        filters: { publishedAt: { op: "gt", value: "2026-01-02T00:00:00Z" }, day: { op: "lte", value: "2026-02-20" } },
+      },
+    ],
+    ["articles", { filters: { title: { op: "in", value: ["title 1", 'a "quoted" \\ one', "title 2"] } } }],
+    ["articles", { filters: { title: "title 61" } }],
+    ["articles", { search: "title 1", limit: 5 }],
+    ["articles", { search: "title 1", filters: { published: true }, page: 2, limit: 3 }],
+    ["articles", { search: "100%_\\" }],
+    ["articles", { orderBy: "priority", orderDir: "asc" }],
+    ["articles", { orderBy: "priority", orderDir: "desc", page: 3, limit: 7 }],
+    ["articles", { orderBy: "mood", orderDir: "asc", limit: 54 }],
+    ["articles", { page: 99 }],
+    ["notes", { orderBy: "title" }],
+    ["notes", { orderBy: "title", orderDir: "asc", page: 2, limit: 5 }],
+    ["blog_posts", { include: { author: true }, orderBy: "id" }],
+    [
+      "blog_posts",
+      { include: { author: { select: ["handle"] }, tags: { limit: 1 } }, select: ["slug"], page: 2, limit: 4 },
+    ],
+  ];
+  test.for(cases)("%s %j is what svc.find_rows() answers", async ([name, args]) => {
+    expect(listShape(crudOf(name), args)).toBeDefined();
+    for (const user of name === "notes" ? [ann, bob] : [ann, bob, null]) {
+      for (let again = 0; again < 2; again++) {
+        const { status, body } = await svc.query(user, `${name}.list`, args);
+        expect({ status, list: body.json }).toEqual({ status: 200, list: await found(user, name, args) });
+      }
+    }
+  });
+
+  test.for<Record<string, unknown>>([
+    {},
+    { limit: 5, page: 1 },
+    { cursor: null },
+    { filters: { nope: 1 } },
+    { filters: { priority: 1.5 } },
+    { filters: { priority: { op: "like", value: "1" } } },
+    { filters: { publishedAt: "2026-02-30T00:00:00Z" } },
+    { filters: { publishedAt: "today" } },
+    { filters: { OR: [] } },
+    { filters: { title: { op: "like", value: "\\" } } },
+    { include: { author: { filters: { handle: "ann" } } } },
+  ])("%j has no shape", (args) => {
+    expect(listShape(crudOf("articles"), args)).toBeUndefined();
+  });
+});
+
+test("shapes are of forms, not of values", () => {
+  const keyOf = (args: object) => listShape(crudOf("articles"), args as Record<string, unknown>)?.key;
+  const one = { filters: { title: "a", priority: { op: "in", value: [1] } }, search: "x", limit: 3, page: 2 };
+  const two = { filters: { title: "b", priority: { op: "in", value: [2, 3] } }, search: "y", limit: 9, page: 7 };
+  expect(keyOf(one)).toBe(keyOf(two));
+  expect(keyOf({ filters: { priority: 1 } })).not.toBe(keyOf({ filters: { priority: { op: "gt", value: 1 } } }));
+  expect(keyOf({ orderBy: "no such column", search: "x" })).toBe(keyOf({ search: "x" }));
+});
+
+test("the plan is made for the value: neither the value of most rows nor a rare one reads the table", async () => {
+  await db.sql(`
+    truncate articles;
+    insert into articles (user_id, title, created_at)
+      select '${ann.id}', case when n % 1000 = 7 then 'rare' else 'often' end, now() - n * interval '1 s'
+        from generate_series(1, 20000) as n;
+    create index on articles (title);
+    create index on articles (created_at desc, id desc) where deleted_at is null;
+    analyze articles`);
+  const [statement] = await db.sql<{ text: string }>(
+    `select svc.list_statement(svc_crud.articles_resource() || '{"count": "none", "shape": {"filters": [{"column": "title", "op": "eq", "at": 3}]}}') as text`,
+  );
+  const client = await db.connect("admin");
+  await client.query("set plan_cache_mode = force_custom_plan; begin");
+  const read = async () => {
+    const text =
+      "select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read from pg_stat_xact_all_tables where relid = 'articles'::regclass";
+    return (await client.query(text)).rows[0].read;
+  };
+  for (const [title, rows] of [
+    ["often", 20],
+    ["rare", 20],
+    ["often", 20],
+  ] as const) {
+    const before = await read();
+    const { rows: answer } = await client.query({
+      name: "list",
+      text: statement?.text ?? "",
+      values: ["20", "0", title],
+    });
+    expect(JSON.parse(answer[0].result).data).toHaveLength(rows);
+    expect((await read()) - before).toBeLessThan(200);
+  }
+  await client.query("rollback");
+  await client.end();
+});
+
+test("after a migration the statement is written again", async () => {
+  const args = { filters: { title: "often" }, limit: 1 };
+  const titles = async () => (await svc.query(ann, "articles.list", args)).body.json?.data?.length;
+  expect(await titles()).toBe(1);
+  const [before] = await db.sql<{ text: string }>(
+    "select pg_get_functiondef('svc_crud.articles_resource()'::regprocedure) as text",
+  );
+  await db.sql("alter table articles rename column title to headline");
+  await db.sql(
+    (before?.text ?? "").replaceAll("t.title", "t.headline").replaceAll('"name":"title"', '"name":"headline"'),
+  );
+  for (let again = 0; again < 3; again++) expect(await titles()).toBe(1);
+});
+
+test("a connection that is lost is replaced, and the list answered", async () => {
+  const args = { filters: { published: false }, limit: 1 };
+  expect((await svc.query(ann, "articles.list", args)).status).toBe(200);
+  await db.sql(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'svc request' and datname = current_database()",
+  );
+  expect((await svc.query(ann, "articles.list", args)).status).toBe(200);
+});
