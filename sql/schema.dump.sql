@@ -2832,7 +2832,7 @@ declare
   direction constant text := case when lower(args ->> 'orderDir') = 'asc' then 'asc' else 'desc' end;
   condition constant text := concat(coalesce(list ->> 'visible', 'true'),
     svc_hidden.exact_filter(list, coalesce(args -> 'filters', '{}')),
-    ' and ' || svc_hidden.search_sql(list -> 'search', args ->> 'search'));
+    ' and ' || svc_hidden.search_sql(list -> 'search', quote_literal(svc_hidden.search_pattern(nullif(args ->> 'search', '')))));
 begin
   -- JSON is made outside of the sort, so that plain columns are sorted.
   open rows for execute format(
