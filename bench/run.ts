@@ -2,6 +2,9 @@
 const all = [
   "crud",
   "lists",
+  "related",
+  "batch",
+  "types",
   "graphql",
   "realtime",
   "live",

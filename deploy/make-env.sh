@@ -12,6 +12,7 @@ fi
 random() { od -An -N32 -tx1 /dev/urandom | tr -d ' \n'; }
 umask 077
 admin=$(random) request=$(random) auth=$(random) system=$(random) replicator=$(random)
+read=$(random) act=$(random)
 url() { echo "postgres://$1:$2@postgres:5432/svc"; }
 cat >"$file" <<END
 # Made by deploy/make-env.sh. Keep it out of version control and of images.
@@ -24,12 +25,17 @@ REQUEST_PASSWORD=$request
 AUTH_PASSWORD=$auth
 SYSTEM_PASSWORD=$system
 REPLICATOR_PASSWORD=$replicator
+STUDIO_READ_PASSWORD=$read
+STUDIO_ACT_PASSWORD=$act
 
-# The same, as svc's processes want it. The last one is for migrations, backups and restores alone.
+# The same, as svc's processes want it. Those of Studio are for svc studio alone, the last one for migrations, backups and
+# restores.
 DATABASE_URL=$(url svc_request "$request")
 DATABASE_AUTH_URL=$(url svc_auth "$auth")
 DATABASE_SYSTEM_URL=$(url svc_system "$system")
 DATABASE_REPLICATION_URL=$(url svc_replicator "$replicator")
+DATABASE_STUDIO_URL=$(url svc_studio_read "$read")
+DATABASE_STUDIO_ACT_URL=$(url svc_studio_act "$act")
 DATABASE_ADMIN_URL=$(url postgres "$admin")
 END
 echo "Wrote $file."

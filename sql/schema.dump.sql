@@ -823,13 +823,15 @@ column schedule: text not null
 column anchor: timestamp with time zone not null
 column last_slot: timestamp with time zone not null
 column last_job: bigint
+column paused_at: timestamp with time zone
 constraint crons_pkey: PRIMARY KEY (name)
 grant delete, insert, select, update to svc_system
 comment: Crons, each with the latest of its times that a worker has claimed.
 comment column schedule: The schedule as text. Another one begins anew: what it missed before is not caught up.
 comment column anchor: From when on intervals are counted.
 comment column last_slot: The latest time that was claimed; at first when the cron was registered.
-comment column last_job: The job of that time. Gone from the queue once it is done.
+comment column last_job: The job of that time. Gone from the queue once it is done; null when the cron was paused then.
+comment column paused_at: Since when an operator has paused it; null: it runs.
 
 -- table svc_private.document_conversions: owner svc_owner
 column id: uuid not null default gen_random_uuid()
@@ -4786,8 +4788,30 @@ begin
   return answer;
 end
 $function$
-execute: svc_system
+execute: svc_studio_act, svc_system
 comment: Ends a run as cancelled and writes the act: accepted, ended or unknown. Definer: no login may write svc.operator_acts.
+
+-- function svc_private.act_end_sessions(text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.act_end_sessions(of_user text, only_session text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  ended integer;
+begin
+  delete from auth.session s where s.user_id = of_user and (only_session is null or s.id = only_session);
+  get diagnostics ended = row_count;
+  if ended > 0 then
+    perform svc_private.note_act('act_end_sessions',
+      jsonb_strip_nulls(jsonb_build_object('user', of_user, 'session', only_session)), ended || ' ended');
+  end if;
+  return ended;
+end
+$function$
+execute: svc_studio_act, svc_system
+comment: Ends one session of a user, or all, and writes the act; the number of them, and no line when it is 0. Definer: no login may write svc.operator_acts.
 
 -- function svc_private.act_for(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.act_for(user_id text)
@@ -4801,6 +4825,27 @@ end
 $function$
 execute: svc_system
 comment: Sets the user whose policies apply until the transaction ends; null means anonymous.
+
+-- function svc_private.act_pause_cron(text,boolean): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.act_pause_cron(cron text, paused boolean)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  update svc_private.crons c set paused_at = case when paused then clock_timestamp() end
+   where c.name = cron and (c.paused_at is not null) <> paused;
+  if not found then
+    return false;
+  end if;
+  perform svc_private.note_act(
+    'act_pause_cron', jsonb_build_object('cron', cron), case when paused then 'paused' else 'resumed' end);
+  return true;
+end
+$function$
+execute: svc_studio_act, svc_system
+comment: Pauses or resumes a cron and writes the act; false, and no line, when it is so already or not registered. Definer: no login may write svc.operator_acts.
 
 -- function svc_private.act_retry_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.act_retry_job(job_id bigint)
@@ -4836,8 +4881,64 @@ begin
   return answer;
 end
 $function$
-execute: svc_system
+execute: svc_studio_act, svc_system
 comment: Continues a run that failed or was cancelled and writes the act: accepted, active, no_step or unknown. Definer: no login may write svc.operator_acts.
+
+-- function svc_private.act_run_cron(text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.act_run_cron(cron text, procedure text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  job constant bigint := svc_private.enqueue_system_job(procedure, null, null, null, 'cron:' || cron);
+begin
+  perform svc_private.note_act(
+    'act_run_cron', jsonb_build_object('cron', cron, 'procedure', procedure), 'enqueued job ' || job);
+  return job::text;
+end
+$function$
+execute: svc_studio_act, svc_system
+comment: Enqueues a cron's procedure now as the system and writes the act; returns the job's id. Definer: no login may write svc.operator_acts.
+
+-- function svc_private.act_signal_workflow(uuid,text,json): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.act_signal_workflow(run_id uuid, event text, content json)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  answer constant text := svc_private.signal_any_workflow(run_id, event, content);
+begin
+  if answer = 'accepted' then
+    perform svc_private.note_act('act_signal_workflow', jsonb_build_object('run', run_id, 'event', event), answer);
+  end if;
+  return answer;
+end
+$function$
+execute: svc_studio_act, svc_system
+comment: Sends an event to a run and writes the act: accepted, ended or unknown. Definer: no login may write svc.operator_acts.
+
+-- function svc_private.act_verify_email(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.act_verify_email(of_user text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  update auth."user" u set email_verified = true where u.id = of_user and not u.email_verified;
+  if not found then
+    return false;
+  end if;
+  perform svc_private.note_act('act_verify_email', jsonb_build_object('user', of_user), 'verified');
+  return true;
+end
+$function$
+execute: svc_studio_act, svc_system
+comment: Marks a user's e-mail address as verified and writes the act; false, and no line, when it is already, or there is no such user. Definer: no login may write svc.operator_acts.
 
 -- function svc_private.add_procedure_job(jsonb,text,json,timestamp with time zone,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.add_procedure_job(caller jsonb, procedure text, args json, due timestamp with time zone, request_id text)
@@ -5069,11 +5170,14 @@ CREATE OR REPLACE FUNCTION svc_private.claim_cron(cron text, schedule text, slot
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  runs boolean;
 begin
-  update svc_private.crons c set last_slot = slot
-   where c.name = claim_cron.cron and c.schedule = claim_cron.schedule and c.last_slot < slot;
+  update svc_private.crons c set last_slot = slot, last_job = null
+   where c.name = claim_cron.cron and c.schedule = claim_cron.schedule and c.last_slot < slot
+  returning c.paused_at is null into runs;
   -- Not in the SET list above: that is worked out before the row is locked, by everybody who then finds it taken.
-  if found then
+  if runs then
     job := svc_private.enqueue_system_job(procedure, null, null, null, 'cron:' || cron);
     update svc_private.crons c set last_job = job where c.name = claim_cron.cron;
   end if;
@@ -5083,7 +5187,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Enqueues a cron's procedure for one of its times, unless this was done before; returns the job, or null, and the latest time. Definer: svc_system has no rights on the queue's tables.
+comment: Enqueues a cron's procedure for one of its times, unless this was done before or it is paused; returns the job, or null, and the latest time. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.claim_job(text,integer[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[])
@@ -6544,15 +6648,15 @@ comment: For each table, request role and command: "all", the columns that are g
 
 -- function svc_private.list_crons(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_crons()
- RETURNS TABLE(name text, last_slot timestamp with time zone, last_job text)
+ RETURNS TABLE(name text, last_slot timestamp with time zone, last_job text, paused_at timestamp with time zone)
  LANGUAGE sql
  STABLE
  SET search_path TO ''
 AS $function$
-  select c.name, c.last_slot, c.last_job::text from svc_private.crons c order by c.name
+  select c.name, c.last_slot, c.last_job::text, c.paused_at from svc_private.crons c order by c.name
 $function$
 execute: svc_system
-comment: Registered crons, with the time and the job of their last run.
+comment: Registered crons, with the time and the job of their last run, and since when they are paused.
 
 -- function svc_private.list_facts(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_facts()
@@ -8472,7 +8576,9 @@ begin
     join chunks c on c.claim = s.claim and c.id = s.id
     join svc.rag_sections section on section.id = c.section_id
     join svc.rag_sources source on source.id = c.source_id
-   where (s.coverage > 0 and s.place <= sentence_limit) or (c.nearness is not null and s.place_in_chunk = 1)
+   -- A chunk whose headings alone have the words is there by its first sentence.
+   where (s.place <= sentence_limit and (s.coverage > 0 or (c.coverage > 0 and s.place_in_chunk = 1)))
+      or (c.nearness is not null and s.place_in_chunk = 1)
    order by s.claim, s.place;
 end
 $function$
@@ -8910,6 +9016,30 @@ $function$
 execute: svc_studio_read, svc_system
 comment: Columns of one table: type, place in the primary key from 1, and which request roles may select them. Definer: svc_studio_read may not read the views of svc_private.
 
+-- function svc_private.studio_crons(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_crons()
+ RETURNS TABLE(name text, schedule text, last_slot timestamp with time zone, last_job text, paused_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select c.name, c.schedule, c.last_slot, c.last_job::text, c.paused_at from svc_private.crons c order by c.name
+$function$
+execute: svc_studio_read, svc_system
+comment: Registered crons with their last run, and since when they are paused. Definer: svc_studio_read has no rights on svc_private.crons.
+
+-- function svc_private.studio_figures(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_figures()
+ RETURNS TABLE(metric text, state text, value double precision)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.service_state()
+$function$
+execute: svc_studio_read, svc_system
+comment: Numbers of runs, files, bytes, credits and of the log that replication slots keep. Definer: svc_studio_read reads tables only as a user.
+
 -- function svc_private.studio_jobs(text,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_jobs(only_state text, most integer)
  RETURNS TABLE(id bigint, kind text, name text, caller text, attempts integer, max_attempts integer, run_at timestamp with time zone, last_error text)
@@ -8966,6 +9096,40 @@ $function$
 execute: svc_studio_read, svc_system
 comment: Primary keys of the rows of a range, as text, in their order; none for an unknown table or one without a key. Definer: an operator sees that a row exists which a policy hides from a user.
 
+-- function svc_private.studio_match(text,text,text,text,text,boolean,text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_match(target text, query text, corpus text, visibility text, owner text, prefix boolean, row_ids text[])
+ RETURNS TABLE(row_id text, term text, n bigint, holding bigint, documents bigint, idf double precision, tf bigint, length bigint, average double precision, norm double precision, contribution double precision)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select m.*
+    from svc_private.list_searchable() s
+   cross join lateral svc_private.explain_match(s.name, s.fields, query, corpus, visibility, owner, prefix, row_ids) m
+   where s.name = target
+$function$
+execute: svc_studio_read, svc_system
+comment: For rows and the terms of a query that they have: rarity, frequency, length and what each adds to the score. Definer: svc_studio_read has no rights on the tables of the search.
+
+-- function svc_private.studio_people(text,text,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_people(search text, next text, most integer)
+ RETURNS TABLE(id text, email text, name text, email_verified boolean, created_at timestamp with time zone, sessions bigint, providers text[])
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select u.id, u.email, u.name, u.email_verified, u.created_at,
+         (select count(*) from auth.session s where s.user_id = u.id and s.expires_at > now()),
+         array(select a.provider_id from auth.account a where a.user_id = u.id order by a.provider_id)
+    from auth."user" u
+   where (u.id = search or u.email >= lower(search) and starts_with(u.email, lower(search)))
+     and (next is null or u.email > next)
+   order by u.email
+   limit most
+$function$
+execute: svc_studio_read, svc_system
+comment: Users with this id, or with an e-mail address that begins so, with their live sessions and ways in. Definer: svc_studio_read may not read the schema auth.
+
 -- function svc_private.studio_queue(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_queue()
  RETURNS TABLE(due bigint, running bigint, scheduled bigint, failing bigint, dead bigint, oldest_due_seconds double precision)
@@ -8977,6 +9141,27 @@ AS $function$
 $function$
 execute: svc_studio_read, svc_system
 comment: Numbers of jobs by state. Definer: svc_studio_read has no rights on the queue's tables.
+
+-- function svc_private.studio_realtime(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_realtime()
+ RETURNS json
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select json_build_object(
+           'state', (select to_json(r) from svc_private.replication_state() r),
+           'tables', (
+             select coalesce(json_agg(t order by t.name), '[]')
+               from (select r.name,
+                            case c.relreplident when 'f' then 'every column' when 'n' then 'nothing'
+                                                when 'i' then 'columns of an index' else 'the primary key' end as identity
+                       from pg_catalog.pg_publication_rel p
+                       join svc_private.relations r on r.oid = p.prrelid
+                       join pg_catalog.pg_class c on c.oid = r.oid) t))
+$function$
+execute: svc_studio_read, svc_system
+comment: Replication slots with their limits, and the published tables with what identifies a changed row. Definer: svc_studio_read may not read the views of svc_private.
 
 -- function svc_private.studio_row(text,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_row(one_table text, key text[])
@@ -9002,6 +9187,100 @@ $function$
 execute: svc_studio_read, svc_system
 comment: One row by its primary key, as JSON; null when there is none. Definer: an operator asks why a policy hides the row from a user.
 
+-- function svc_private.studio_run(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_run(run_id uuid)
+ RETURNS json
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select json_build_object(
+           'id', r.id, 'name', r.name, 'version', r.version, 'status', r.status, 'wait_marker', r.wait_marker,
+           'caller', case when r.is_system then 'system' else coalesce(r.user_id, 'anonymous') end,
+           'user_id', r.user_id, 'attempts', r.attempts, 'created_at', r.created_at, 'started_at', r.started_at,
+           'wake_at', r.wake_at, 'finished_at', r.finished_at, 'deadline', r.deadline,
+           'error', left(concat_ws(': ', r.error ->> 'code', r.error ->> 'message'), 2000),
+           'hint', left(r.error ->> 'hint', 2000),
+           'steps', (
+             select coalesce(json_agg(s order by s.seq), '[]')
+               from (select w.seq, w.position, w.kind, w.name, w.is_done, w.timed_out, w.error is not null as failed,
+                            w.due_at, w.started_at, w.finished_at
+                       from svc.workflow_steps w where w.run_id = r.id order by w.seq limit 500) s),
+           'events', (
+             select coalesce(json_agg(e order by e.id), '[]')
+               from (select v.id, v.name, v.taken_by, v.created_at
+                       from svc.workflow_events v where v.run_id = r.id order by v.id limit 500) e))
+    from svc.workflow_runs r
+   where r.id = studio_run.run_id
+$function$
+execute: svc_studio_read, svc_system
+comment: One run with its first 500 steps and events, without arguments, results and payloads; null when there is none. Definer: svc_studio_read reads tables only as a user.
+
+-- function svc_private.studio_runs(text,text,timestamp with time zone,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_runs(wanted_status text, wanted_name text, next timestamp with time zone, most integer)
+ RETURNS TABLE(id uuid, name text, version integer, status text, wait_marker text, caller text, attempts integer, created_at timestamp with time zone, wake_at timestamp with time zone, started_at timestamp with time zone, finished_at timestamp with time zone, error text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select r.id, r.name, r.version, r.status, r.wait_marker,
+         case when r.is_system then 'system' else coalesce(r.user_id, 'anonymous') end,
+         r.attempts, r.created_at, r.wake_at, r.started_at, r.finished_at,
+         left(concat_ws(': ', r.error ->> 'code', r.error ->> 'message'), 500)
+    from svc.workflow_runs r
+   where (wanted_status is null or r.status = wanted_status) and (wanted_name is null or r.name = wanted_name)
+     and (next is null or r.created_at < next)
+   order by r.created_at desc, r.id desc
+   limit most
+$function$
+execute: svc_studio_read, svc_system
+comment: Runs of workflows of all users, newest first, without arguments and results. Definer: svc_studio_read reads tables only as a user.
+
+-- function svc_private.studio_searchable(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_searchable()
+ RETURNS TABLE(name text, relation text, fields text[], always text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select s.name, r.name, s.fields, s.always
+    from svc_private.list_searchable() s
+    join svc_private.relations r on r.oid = to_regclass(s.name)
+$function$
+execute: svc_studio_read, svc_system
+comment: The searchable tables with their fields. Definer: svc_studio_read has no rights on svc_private.search_tables.
+
+-- function svc_private.studio_sessions(text,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_sessions(of_user text, most integer)
+ RETURNS TABLE(id text, created_at timestamp with time zone, updated_at timestamp with time zone, expires_at timestamp with time zone, ip_address text, user_agent text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select s.id, s.created_at, s.updated_at, s.expires_at, s.ip_address, left(s.user_agent, 300)
+    from auth.session s
+   where s.user_id = of_user and s.expires_at > now()
+   order by s.updated_at desc, s.id
+   limit most
+$function$
+execute: svc_studio_read, svc_system
+comment: Live sessions of a user without their tokens, the one used last first. Definer: svc_studio_read may not read the schema auth.
+
+-- function svc_private.studio_storage(integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_storage(most integer)
+ RETURNS TABLE(bucket text, user_id text, email text, bytes numeric)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select b.bucket, u.id, u.email, b.bytes
+    from (select s.bucket, sum(s.bytes) as bytes from svc_private.storage_usage s group by 1 order by 2 desc limit most) b
+    left join auth."user" u on b.bucket = 'user ' || u.id
+   order by b.bytes desc, b.bucket
+$function$
+execute: svc_studio_read, svc_system
+comment: Bytes of stored files and uploads by user, of the system, of anonymous callers and of all. Definer: svc_studio_read has no rights on svc_private.storage_usage.
+
 -- function svc_private.studio_tables(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_tables()
  RETURNS TABLE(name text, is_platform boolean, has_rls boolean, estimate bigint, says text)
@@ -9017,6 +9296,19 @@ AS $function$
 $function$
 execute: svc_studio_read, svc_system
 comment: Tables with the estimated number of their rows; null where the server has no estimate. Definer: svc_studio_read may not read the views of svc_private.
+
+-- function svc_private.studio_usage(integer,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_usage(days integer, most integer)
+ RETURNS TABLE(day text, user_id text, email text, model text, calls bigint, input_tokens bigint, output_tokens bigint, charged numeric, reserved numeric)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select l.day::text, l.user_id, l.email, l.model, l.calls, l.input_tokens, l.output_tokens, l.charged, l.reserved
+    from svc_private.list_usage(null, null, days, most) l
+$function$
+execute: svc_studio_read, svc_system
+comment: Calls, tokens and credits of the AI ledger by day, user and model. Definer: svc_studio_read reads tables only as a user.
 
 -- function svc_private.studio_users(text,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_users(search text, most integer)

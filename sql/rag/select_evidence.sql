@@ -83,7 +83,9 @@ begin
     join chunks c on c.claim = s.claim and c.id = s.id
     join svc.rag_sections section on section.id = c.section_id
     join svc.rag_sources source on source.id = c.source_id
-   where (s.coverage > 0 and s.place <= sentence_limit) or (c.nearness is not null and s.place_in_chunk = 1)
+   -- A chunk whose headings alone have the words is there by its first sentence.
+   where (s.place <= sentence_limit and (s.coverage > 0 or (c.coverage > 0 and s.place_in_chunk = 1)))
+      or (c.nearness is not null and s.place_in_chunk = 1)
    order by s.claim, s.place;
 end
 $$;

@@ -1,4 +1,4 @@
--- As an operator ends a run as cancelled, with its line in svc.operator_acts. Called by `svc workflows cancel`.
+-- As an operator ends a run as cancelled, with its line in svc.operator_acts. Called by `svc workflows cancel` and Studio.
 
 create or replace function svc_private.act_cancel_workflow(run_id uuid)
 returns text
@@ -20,3 +20,5 @@ $$;
 comment on function svc_private.act_cancel_workflow(uuid) is
   'Ends a run as cancelled and writes the act: accepted, ended or unknown. '
   'Definer: no login may write svc.operator_acts.';
+
+grant execute on function svc_private.act_cancel_workflow(uuid) to svc_studio_act;

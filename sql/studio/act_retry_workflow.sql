@@ -1,4 +1,4 @@
--- As an operator continues a run that failed or was cancelled, with its line in svc.operator_acts. Called by `svc workflows retry`.
+-- As an operator continues a run that failed or was cancelled, with its line in svc.operator_acts. Called by `svc workflows retry` and Studio.
 
 create or replace function svc_private.act_retry_workflow(run_id uuid, from_step text)
 returns text
@@ -20,3 +20,5 @@ $$;
 comment on function svc_private.act_retry_workflow(uuid, text) is
   'Continues a run that failed or was cancelled and writes the act: accepted, active, no_step or unknown. '
   'Definer: no login may write svc.operator_acts.';
+
+grant execute on function svc_private.act_retry_workflow(uuid, text) to svc_studio_act;

@@ -17,7 +17,7 @@ import { asCaller } from "./caller.ts";
 import { handlerAuth } from "./handler-auth.ts";
 import { createLibrary } from "./library.ts";
 import { MailLinks } from "./mail/mail-links.ts";
-import { Mails } from "./mail/mails.ts";
+import { Mails, type ShowMail } from "./mail/mails.ts";
 import { OneTimeTokens } from "./mail/one-time-tokens.ts";
 import { type AttemptLimits, Attempts } from "./passwords/attempts.ts";
 import { Credentials } from "./passwords/credentials.ts";
@@ -62,6 +62,8 @@ export interface AuthOptions {
   handed?: SignedClientAddress;
   /** Outside production, a mail without a mailer is printed to the log. */
   production: boolean;
+  /** Shows mails to the author, while developing. (Default: nobody sees them) */
+  showMail?: ShowMail | undefined;
   log: Logger;
 }
 
@@ -117,7 +119,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   const once = new OneTimeTokens(pool);
   const attempts = new Attempts({ pool, secret: secrets[0] ?? "", limits: options.limits, log });
   const passwords = new Passwords(library, attempts, gate);
-  const mails = new Mails({ definition, production: options.production, log });
+  const mails = new Mails({ definition, production: options.production, show: options.showMail, log });
   const links = new MailLinks({ library, passwords, attempts, once, mails, origins });
   if (links.isRequired && !mails.canSend("verification")) throw unprovable();
   const parts = {

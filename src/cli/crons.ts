@@ -1,6 +1,6 @@
 /**
- * `svc crons`: lists the application's crons with their last run, and runs one now.
- * Next hop: `workers/crontab.ts`; `sql/jobs/enqueue_system_job.sql`.
+ * `svc crons`: lists the application's crons with their last run, runs one now, pauses and resumes one.
+ * Next hop: `workers/crontab.ts`; `sql/studio/act_run_cron.sql`.
  */
 import type pg from "pg";
 import { loadApp } from "../app/load-app.ts";
@@ -18,6 +18,7 @@ interface Registered {
   name: string;
   last_slot: Date;
   last_job: string | null;
+  paused_at: Date | null;
 }
 
 const list = defineCommand({
@@ -27,21 +28,23 @@ const list = defineCommand({
     run(args.cwd, () =>
       withSystem(args.cwd, async (pool, config) => {
         const crons = await definitions(config);
-        const { rows } = await pool.query<Registered>("select name, last_slot, last_job from svc_private.list_crons()");
+        const { rows } = await pool.query<Registered>("select * from svc_private.list_crons()");
         const found = crons.map(({ name, schedule, procedure }) => {
           const known = rows.find((row) => row.name === name);
           const lastJob = known?.last_job ?? null;
           // The row's time is also that of its registration, when nothing has run yet.
           const lastRun = lastJob === null ? null : (known?.last_slot ?? null);
-          return { name, schedule: schedule.text, procedure: procedure.name, lastRun, lastJob };
+          const pausedAt = known?.paused_at ?? null;
+          return { name, schedule: schedule.text, procedure: procedure.name, lastRun, lastJob, pausedAt };
         });
-        const head = ["name", "schedule", "procedure", "last run (UTC)", "last job"];
+        const head = ["name", "schedule", "procedure", "last run (UTC)", "last job", "paused at (UTC)"];
         const line = (one: (typeof found)[number]) => [
           one.name,
           one.schedule,
           one.procedure,
           time(one.lastRun),
           one.lastJob ?? "-",
+          time(one.pausedAt),
         ];
         print(found, () => table(head, found.map(line)));
         const missing = found.length > 0 && rows.length === 0;
@@ -50,9 +53,14 @@ const list = defineCommand({
     ),
 });
 
+const nameArgument = {
+  ...cwdArgument,
+  name: { type: "positional", description: "The cron's name.", required: true },
+} as const;
+
 const runNow = defineCommand({
   meta: { name: "run", description: "Enqueue a cron's procedure now, as the system. Its schedule does not change." },
-  args: { ...cwdArgument, name: { type: "positional", description: "The cron's name.", required: true } },
+  args: nameArgument,
   run: ({ args }) =>
     run(args.cwd, () =>
       withSystem(args.cwd, async (pool, config) => {
@@ -63,10 +71,37 @@ const runNow = defineCommand({
     ),
 });
 
-export const cronsCommand = defineCommand({
-  meta: { name: "crons", description: "Look at crons; run one now." },
-  subCommands: { list, run: runNow },
+const pause = defineCommand({
+  meta: { name: "pause", description: "Let a cron's times pass without a run, until svc crons resume." },
+  args: nameArgument,
+  run: ({ args }) => setPaused(args.cwd, args.name, true),
 });
+
+const resume = defineCommand({
+  meta: { name: "resume", description: "Run a paused cron again, from its next time on." },
+  args: nameArgument,
+  run: ({ args }) => setPaused(args.cwd, args.name, false),
+});
+
+export const cronsCommand = defineCommand({
+  meta: { name: "crons", description: "Look at crons; run one now, pause or resume it." },
+  subCommands: { list, run: runNow, pause, resume },
+});
+
+function setPaused(cwd: string, name: string, paused: boolean): Promise<void> {
+  return run(cwd, () =>
+    withSystem(cwd, async (pool, config) => {
+      const cron = find(await definitions(config), name).name;
+      const text = "select svc_private.act_pause_cron($1, $2) as done";
+      if (!(await pool.query<{ done: boolean }>(text, [cron, paused])).rows[0]?.done) {
+        throw new DefinitionError(`${cron} is ${paused ? "paused" : "not paused"} already, or not registered.`, {
+          hint: "A worker registers an application's crons when it begins. `svc crons list` shows their state.",
+        });
+      }
+      conclude({ cron, paused }, paused ? `${cron} is paused.` : `${cron} runs again at its next time.`);
+    }),
+  );
+}
 
 const definitions = async (config: EffectiveConfig) => (await loadApp(config)).api["~svc"].crons;
 
@@ -82,8 +117,8 @@ function find(crons: readonly CronDefinition[], name: string): CronDefinition {
   });
 }
 
-/** As `claim_cron` does when its time has come. */
+/** As `claim_cron` does when its time has come, with the operator's line. */
 async function enqueue(pool: pg.Pool, { name, procedure }: CronDefinition): Promise<string> {
-  const text = "select svc_private.enqueue_system_job($1, null, null, null, $2) as job";
-  return (await pool.query<{ job: string }>(text, [procedure.name, `cron:${name}`])).rows[0]?.job ?? "";
+  const text = "select svc_private.act_run_cron($1, $2) as job";
+  return (await pool.query<{ job: string }>(text, [name, procedure.name])).rows[0]?.job ?? "";
 }

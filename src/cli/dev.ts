@@ -6,6 +6,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { Observations, type Observed } from "../telemetry/observations.ts";
 import { endBeside, startBeside } from "./beside.ts";
 import { cwdArgument, developing, logArgument, openDatabase, readConfig, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
@@ -45,8 +46,12 @@ async function develop(cwd: string, { with: companion, types, json }: Options): 
   const page = companion ? pagePort(config) : undefined;
   if (page !== undefined) await refuseTaken(page);
   const cluster = await openDatabase(config);
-  const server = new Server(cwd, environment, json, () => {
-    turns = turns.then(() => server.revive());
+  const observations = new Observations();
+  const server = new Server(cwd, environment, json, {
+    due: () => {
+      turns = turns.then(() => server.revive());
+    },
+    observed: (observed) => observations.take(observed),
   });
   const beside = companion
     ? startBeside(companion, cwd, companionEnvironment(environment, config.port, page))
@@ -70,7 +75,7 @@ async function develop(cwd: string, { with: companion, types, json }: Options): 
       );
     if (waiting > 0) return; // files were saved meanwhile that this run has not prepared
     await server.replace();
-    studio ??= await studioBesideDev(config, cluster);
+    studio ??= await studioBesideDev(config, cluster, observations);
     say(`  ${Math.round(performance.now() - began)} ms`);
   };
   const schedule = () => {
@@ -144,22 +149,29 @@ const pauses = [200, 1_000, 3_000, 10_000, 30_000];
 /** In milliseconds: after serving this long, the next crash counts as the first again. */
 const well = 60_000;
 
+interface ServerEvents {
+  /** It is time to restart after a crash. */
+  due(): void;
+  /** The service did something that Studio shows. */
+  observed(observed: Observed): void;
+}
+
 /** The process that serves. */
 class Server {
   readonly #cwd: string;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #json: boolean;
-  readonly #due: () => void;
+  readonly #events: ServerEvents;
   #child: ChildProcess | undefined;
   #crashes = 0;
   #pause: NodeJS.Timeout | undefined;
 
-  /** @param json whether its log is JSON in a terminal too @param due called when it is time to restart after a crash */
-  constructor(cwd: string, environment: NodeJS.ProcessEnv, json: boolean, due: () => void) {
+  /** @param json whether its log is JSON in a terminal too */
+  constructor(cwd: string, environment: NodeJS.ProcessEnv, json: boolean, events: ServerEvents) {
     this.#cwd = cwd;
     this.#environment = environment;
     this.#json = json;
-    this.#due = due;
+    this.#events = events;
   }
 
   /** Whether a version of the application is running. */
@@ -192,13 +204,17 @@ class Server {
     const child = command("start", this.#cwd, this.#environment, "--with-worker", ...(this.#json ? ["--json"] : []));
     this.#child = child;
     let since: number | undefined;
-    child.once("message", () => {
-      since = performance.now();
+    const ready = new Promise<void>((resolve) => {
+      child.on("message", (message: "ready" | Observed) => {
+        if (message !== "ready") return this.#events.observed(message);
+        since = performance.now();
+        resolve();
+      });
     });
     void exited(child).then(() => {
       if (this.#child === child) this.#crashed(child, since);
     });
-    await Promise.race([new Promise((resolve) => child.once("message", resolve)), exited(child)]);
+    await Promise.race([ready, exited(child)]);
   }
 
   /** @param since when it began to serve; without it, a restart would fail again */
@@ -212,7 +228,7 @@ class Server {
       return;
     }
     say(`The service has crashed: ${why}. It starts again in ${pause / 1000} s, or when you save.`);
-    this.#pause = setTimeout(this.#due, pause);
+    this.#pause = setTimeout(this.#events.due, pause);
   }
 }
 

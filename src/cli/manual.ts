@@ -69,6 +69,14 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     examples: [["svc crons list", "Their schedules and last runs."]],
     page: "reference/jobs.md",
   },
+  "crons pause": {
+    examples: [["svc crons pause notes.nightly", "Its times pass without a run."]],
+    page: "reference/jobs.md",
+  },
+  "crons resume": {
+    examples: [["svc crons resume notes.nightly", "From its next time on."]],
+    page: "reference/jobs.md",
+  },
   "crons run": {
     examples: [["svc crons run notes.nightly", "Once, now; a worker runs it."]],
     page: "reference/jobs.md",

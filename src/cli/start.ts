@@ -3,12 +3,15 @@ import type { Worker, WorkerOptions } from "../../workers/runner.ts";
 import { loadApp } from "../app/load-app.ts";
 import type { DatabaseUrls } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
+import type { AuthMail } from "../contract/auth.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { migrate } from "../migrate/migrate.ts";
 import { sharesPort } from "../server/shared-metrics.ts";
 import { type Service, startService } from "../service/service.ts";
+import { devTracing } from "../telemetry/dev-tracing.ts";
 import { JobMetrics } from "../telemetry/job-metrics.ts";
 import { createLog } from "../telemetry/log.ts";
+import type { Observed } from "../telemetry/observations.ts";
 import { prettyLog } from "../telemetry/pretty-log.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { openTracing } from "../telemetry/tracing.ts";
@@ -116,7 +119,9 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean, json
     else await migrateOwn({ ...target, adminUrl: cluster.urls.admin });
 
     const secrets = await readSecrets(config);
-    tracing = await openTracing(config.otel);
+    const watched = isDeveloping && !config.production;
+    // An endpoint that the author has configured gets the spans instead.
+    tracing = (await openTracing(config.otel)) ?? (watched ? devTracing((span) => observe({ span })) : undefined);
     const log = createLog(
       config.logLevel,
       process.stdout.isTTY && !json ? prettyLog(process.stdout) : undefined,
@@ -125,15 +130,19 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean, json
     outliveUnawaited(log);
     const jobMetrics = withWorker || !config.database ? new JobMetrics() : undefined;
     const shared = { app, config, urls: cluster.urls, secrets, log, tracing };
-    const showCause =
-      isDeveloping && !config.production ? (cause: unknown) => showFailure(cause, config.cwd) : undefined;
-    service = await startService({ ...shared, allowDrift: allowDrift || isOlder, jobMetrics, showCause });
+    const shows = watched && {
+      showCause: (cause: unknown) => showFailure(cause, config.cwd),
+      showMail: (kind: string, { email, url }: AuthMail) =>
+        observe({ mail: { kind, email, url, at: new Date().toISOString() } }),
+    };
+    service = await startService({ ...shared, allowDrift: allowDrift || isOlder, jobMetrics, ...shows });
     // On a private cluster no other process runs the jobs.
     if (jobMetrics) worker = await startOwnWorker({ ...shared, metrics: jobMetrics });
     const stop = nextSignal(); // before "Ready" is printed, since a stop may follow at once
     if (!sharesPort) say(`\n  Ready: ${config.auth.url ?? service.url}\n`);
     if (config.host === "127.0.0.1" && !config.production && !isPart)
       say("  Only this machine can reach it; SVC_HOST=:: opens it to others.\n");
+    if (!config.database && !config.production && !isPart) say(`  ${studioHint(cwd)}\n`);
     process.send?.("ready"); // to `svc dev`
 
     const ended = await Promise.race([stop, cluster.failed]);
@@ -144,6 +153,14 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean, json
     await tracing?.close();
     await cluster.stop();
   }
+}
+
+const studioHint = (cwd: string) =>
+  `Data, policies and jobs: \`npx svc studio${cwd === "." ? "" : ` --cwd ${cwd}`}\` in another terminal.`;
+
+/** To `svc dev`, which keeps it for Studio. After it has ended nobody listens. */
+function observe(observed: Observed): void {
+  if (process.connected) process.send?.(observed, undefined, undefined, () => {});
 }
 
 /** Imported on demand: an API process needs no queue library. */

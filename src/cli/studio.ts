@@ -8,6 +8,7 @@ import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Studio } from "../studio/open-studio.ts";
+import type { Observations } from "../telemetry/observations.ts";
 import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { output } from "./output.ts";
@@ -59,12 +60,18 @@ const tellAddress: Tell = (address, label) => {
 };
 
 /** @returns undefined where the page is not installed, or the login is not named */
-export async function studioBesideDev(config: EffectiveConfig, cluster: Cluster): Promise<Studio | undefined> {
+export async function studioBesideDev(
+  config: EffectiveConfig,
+  cluster: Cluster,
+  observations: Observations,
+): Promise<Studio | undefined> {
   const urls = urlsOf(config, cluster);
   if (!urls) return undefined;
   try {
     // Another application's may have the usual port.
-    return await open(config, urls, usualPort).catch(() => open(config, urls, 0));
+    return await open(config, urls, usualPort, sayAddress, observations).catch(() =>
+      open(config, urls, 0, sayAddress, observations),
+    );
   } catch (error) {
     say(`Studio could not be opened: ${(error as Error).message}`);
     return undefined;
@@ -83,7 +90,8 @@ async function open(
   { cwd }: EffectiveConfig,
   urls: StudioUrls,
   port: number,
-  tell = sayAddress,
+  tell: Tell,
+  observations?: Observations,
 ): Promise<Studio | undefined> {
   const { openStudio } = await import("../studio/open-studio.ts");
   const { pageFolder } = await import("../studio/page-files.ts");
@@ -94,6 +102,7 @@ async function open(
     urls,
     port,
     page,
+    observations,
     command: (...words) => runCommand(cwd, words),
     announce(address) {
       tell(address, isFirst ? "Studio" : "Studio, for another tab");

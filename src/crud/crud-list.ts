@@ -7,7 +7,7 @@ import type { CrudDefinition, CrudStatement } from "../contract/crud.ts";
 import { check, type Input, own, toObject } from "../kit/input-checks.ts";
 import { toFilterJson } from "./crud-filters.ts";
 import { listShape } from "./list-shape.ts";
-import { checkFollowed, relatedArguments } from "./related-arguments.ts";
+import { relatedArguments } from "./related-arguments.ts";
 
 /** Most characters of `search`, which is a pattern matched against every row. */
 export const maxSearch = 1_000;
@@ -59,10 +59,9 @@ export function listArguments(crud: CrudDefinition, input: unknown): Input {
       if (search !== undefined && isLong(search)) return refuse("search", `must have at most ${maxSearch} characters`);
       return crud.searchFields.length > 0 && search !== "" ? search : undefined;
     });
-    take("filters", (value) => {
-      checkFollowed(crud, value, issues);
-      return crud.allowedFilters.length + crud.relations.size > 0 ? toFilterJson(value, crud) : undefined;
-    });
+    take("filters", (value) =>
+      crud.allowedFilters.length + crud.relations.size > 0 ? toFilterJson(value, crud) : undefined,
+    );
     return { ...result, ...relatedArguments(crud, object, pageSize(crud, result.limit), issues) };
   });
 }

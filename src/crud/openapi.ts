@@ -11,7 +11,8 @@ import { maxRows } from "./crud-input.ts";
 import { maxSearch } from "./crud-list.ts";
 import { sortableColumns } from "./crud-resource.ts";
 import { maxChanged } from "./many-arguments.ts";
-import { filterSchema, idSchema, inputSchema, orNull, rowSchema } from "./openapi-columns.ts";
+import { idSchema, inputSchema, rowSchema } from "./openapi-columns.ts";
+import { filters, getArguments, related } from "./openapi-related.ts";
 
 /** A call in JSON Schema. */
 export interface CallSchemas {
@@ -40,19 +41,24 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
     optional,
   });
   const { table } = crud;
-  const filtered = crud.allowedFilters.length > 0 ? filters(crud, schemas) : undefined;
+  const filtered = filters(crud, schemas);
+  const { args: choices, row: shaped } = related(crud, schemas);
   const exact = filtered ?? { type: "object", maxProperties: 0 };
   const max = { type: "integer", minimum: 1, maximum: maxChanged };
   const counted = { type: "object", properties: { count: { type: "integer" } }, required: ["count"] };
   const made = object(writable, inputSchema, required);
   return {
     list: call(
-      listArguments(crud, filtered),
-      page(crud, row),
+      listArguments(crud, filtered, choices),
+      page(crud, shaped),
       `A page of ${table}, as far as the caller may see them`,
       true,
     ),
-    get: call(byId, orNull(row), `One of ${table}, or null`),
+    get: call(
+      getArguments(crud, choices),
+      { anyOf: [...(shaped.anyOf as JsonSchema[]), { type: "null" }] },
+      `One of ${table}, or null`,
+    ),
     create: call(made, row, `Make one of ${table}`),
     update: call(
       {
@@ -151,7 +157,11 @@ function page({ count }: CrudDefinition, row: JsonSchema): JsonSchema {
   };
 }
 
-function listArguments(crud: CrudDefinition, filters: JsonSchema | undefined): JsonSchema {
+function listArguments(
+  crud: CrudDefinition,
+  filters: JsonSchema | undefined,
+  choices: Record<string, JsonSchema>,
+): JsonSchema {
   const { maxLimit, defaultLimit, searchFields } = crud;
   return {
     type: "object",
@@ -165,16 +175,7 @@ function listArguments(crud: CrudDefinition, filters: JsonSchema | undefined): J
         search: { type: "string", maxLength: maxSearch, description: `Looks in ${searchFields.join(", ")}.` },
       }),
       ...(filters && { filters }),
+      ...choices,
     },
   };
-}
-
-function filters(crud: CrudDefinition, schemas: Schemas): JsonSchema {
-  const columns = crud.columns.filter(({ property }) => crud.allowedFilters.includes(property));
-  const conditions = object(columns, filterSchema, []);
-  const reference = schemas.add(`${crud.prefix}.Filters`, conditions);
-  const group = { type: "array", items: reference };
-  conditions.properties = { ...(conditions.properties as object), OR: group, AND: group };
-  conditions.description = "Conditions, all of which must hold. Invalid ones are ignored.";
-  return reference;
 }

@@ -15,7 +15,7 @@ export const maxDepth = 3;
 export const maxIncluded = 20;
 /** Rows that one call may give at most, at all levels together: the product of the limits. */
 export const maxRows = 10_000;
-/** Relations that the filters of one call follow. */
+/** Relations that the filters of one call follow, at all levels together. */
 const maxFollowed = 20;
 
 const quantifiers = ["some", "none", "every"];
@@ -25,6 +25,8 @@ interface Reading {
   issues: Issue[];
   included: number;
   rows: number;
+  /** Relations that filters follow. */
+  followed: number;
 }
 
 /**
@@ -32,8 +34,10 @@ interface Reading {
  * @returns the arguments `include` and `select` as SQL takes them: only those that were given
  */
 export function relatedArguments(crud: CrudDefinition, object: Input, rows: number, issues: Issue[]): Input {
-  const reading: Reading = { issues, included: 0, rows };
+  const followed = inFilters(crud, own(object, "filters")).length;
+  const reading: Reading = { issues, included: 0, rows, followed };
   const result = shape(crud, object, rows, [], reading);
+  if (reading.followed > maxFollowed) issues.push(followsTooMany);
   if (reading.included > maxIncluded) {
     issues.push({ path: ["include"], message: `must name at most ${maxIncluded} relations at all levels` });
   } else if (reading.rows > maxRows && reading.included > 0) {
@@ -124,6 +128,7 @@ function rowsOf(target: CrudDefinition, options: Input, rows: number, path: stri
   const orderBy = own(options, "orderBy");
   if (orderBy !== undefined) checkOrder(target, orderBy, [...path, "orderBy"], reading.issues);
   const filters = toFilterJson(own(options, "filters"), target);
+  reading.followed += inFilters(target, filters).length;
   return {
     limit,
     ...(orderBy !== undefined && { orderBy }),
@@ -171,7 +176,7 @@ export function followedRelations(crud: CrudDefinition, input: unknown): Followe
 }
 
 function inFilters(crud: CrudDefinition, filters: unknown): Followed[] {
-  if (typeof filters !== "object" || filters === null) return [];
+  if (crud.relations.size === 0 || typeof filters !== "object" || filters === null) return [];
   return Object.entries(filters).flatMap(([name, value]): Followed[] => {
     if (name === "OR" || name === "AND") {
       return Array.isArray(value) ? value.flatMap((one) => inFilters(crud, one)) : [];
@@ -185,9 +190,13 @@ function inFilters(crud: CrudDefinition, filters: unknown): Followed[] {
 }
 
 /** Each relation in filters is a sub-select that PostgreSQL has to plan. */
+const followsTooMany: Issue = {
+  path: ["filters"],
+  message: `must follow at most ${maxFollowed} relations, with those of filters inside include`,
+};
+
 export function checkFollowed(crud: CrudDefinition, filters: unknown, issues: Issue[]): void {
-  if (crud.relations.size === 0 || inFilters(crud, filters).length <= maxFollowed) return;
-  issues.push({ path: ["filters"], message: `must follow at most ${maxFollowed} relations` });
+  if (inFilters(crud, filters).length > maxFollowed) issues.push(followsTooMany);
 }
 
 /** The path to the first relation of the input whose resource needs a session. */

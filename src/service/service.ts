@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { createAuth } from "../auth/create-auth.ts";
+import type { ShowMail } from "../auth/mail/mails.ts";
 import { sessionsOfUsers } from "../auth/sessions/find-user.ts";
 import type { UserAdmin } from "../auth/user-admin.ts";
 import type { EffectiveConfig } from "../config/config.ts";
@@ -53,6 +54,8 @@ export interface ServiceOptions {
   jobMetrics?: JobMetrics | undefined;
   /** Shows the author the cause of a failed request, while developing. (Default: it is only logged) */
   showCause?: ShowCause | undefined;
+  /** Shows the author the mails of authentication, while developing. (Default: nobody sees them) */
+  showMail?: ShowMail | undefined;
 }
 
 export interface Service {
@@ -158,7 +161,7 @@ function openDatabases({ config, urls, log, tracing }: ServiceOptions) {
 }
 
 function openAuth(
-  { app, config, urls, secrets, log }: ServiceOptions,
+  { app, config, urls, secrets, log, showMail }: ServiceOptions,
   pools: Parts["databases"]["pools"],
   origins: Parts["origins"],
   handed: SignedClientAddress,
@@ -174,6 +177,7 @@ function openAuth(
     limits: config.limits,
     handed,
     production: config.production,
+    showMail,
     log,
   });
 }

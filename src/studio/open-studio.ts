@@ -6,11 +6,12 @@ import pg from "pg";
 import type { StudioUrls } from "../cluster/types.ts";
 import { limitShares } from "../postgres/acquire.ts";
 import { type ListenerOptions, openListener } from "./listener.ts";
-import { createPanels, type PanelOptions } from "./panels.ts";
+import type { PanelOptions } from "./panel.ts";
+import { createPanels } from "./panels.ts";
 import { limits } from "./view.ts";
 
 export interface StudioOptions
-  extends Pick<PanelOptions, "command">,
+  extends Pick<PanelOptions, "command" | "observations">,
     Pick<ListenerOptions, "page" | "announce" | "failed"> {
   urls: StudioUrls;
   port?: number;
@@ -24,13 +25,13 @@ export interface Studio {
 const most = 4;
 
 /** @throws the system's error when the port is taken */
-export async function openStudio({ urls, command, ...listening }: StudioOptions): Promise<Studio> {
+export async function openStudio({ urls, command, observations, ...listening }: StudioOptions): Promise<Studio> {
   const read = openPool(urls.read, most);
   const act = urls.act === null ? null : openPool(urls.act, 1);
   limitShares(read, most, limits.statementTimeoutMs);
   const closePools = () => Promise.all([read.end(), act?.end()]);
   try {
-    const server = await openListener({ ...listening, answer: createPanels({ read, act, command }) });
+    const server = await openListener({ ...listening, answer: createPanels({ read, act, command, observations }) });
     return {
       async stop() {
         server.close();

@@ -38,6 +38,7 @@ function traceClient(client: pg.PoolClient, name: string): void {
       "db.operation.name": operation,
       ...(target && { "db.collection.name": target }),
       ...(procedure && { "db.stored_procedure.name": procedure }),
+      ...(active.takesText && { "db.query.text": text }),
     });
     return watch(query, values, span);
   }) as typeof client.query;
@@ -54,13 +55,21 @@ function watch(query: (...values: unknown[]) => unknown, values: unknown[], span
     });
   }
   const answer = query(...values);
-  if (answer instanceof Promise) {
-    answer.then(
-      () => end(span, null),
-      (error) => end(span, error),
-    );
-  } else span.end(); // a stream of the driver: its reader decides when it ends
+  if (answer instanceof Promise) return untilEnd(answer, span);
+  span.end(); // a stream of the driver: its reader decides when it ends
   return answer;
+}
+
+/** Awaits it in the caller's chain: beside it, the stack of an error would not reach the handler. */
+async function untilEnd(answer: Promise<unknown>, span: Span): Promise<unknown> {
+  try {
+    const result = await answer;
+    end(span, null);
+    return result;
+  } catch (error) {
+    end(span, error);
+    throw error;
+  }
 }
 
 function end(span: Span, error: unknown): void {

@@ -19,6 +19,8 @@ export interface Span {
   readonly spanId: string;
   /** Whether it will be exported. */
   readonly sampled: boolean;
+  /** Whether it may have the texts of statements: it does not leave this machine. (Default: false) */
+  readonly takesText?: boolean;
   /** As in the header of that name: for work elsewhere that this span causes. */
   readonly traceparent: string;
   set(attributes: SpanAttributes): void;

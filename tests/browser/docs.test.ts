@@ -57,10 +57,8 @@ if (!chromiumPath) {
       .getByText(/password/i)
       .first()
       .waitFor();
-    // A question is not a claim: passages, best first, and no verdict.
-    const scores = (await docs.getByText(/% of your words/).allInnerTexts()).map((text) => Number.parseInt(text, 10));
-    expect(scores.length).toBeGreaterThan(1);
-    expect(scores).toEqual(scores.toSorted((a, b) => b - a));
+    // A question is not a claim: passages, and no verdict.
+    expect(await docs.getByText(/% of your words/).count()).toBeGreaterThan(1);
     expect(await docs.getByText(/^The documents/).count()).toBe(0);
     expect(await docs.getByRole("alert").count()).toBe(0);
   });

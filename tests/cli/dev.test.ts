@@ -60,6 +60,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
     });
     await ready(command);
     await expect.poll(() => command.output()).toMatch(/ {2}Studio: http:\/\/127\.0\.0\.1:\d+\/#/);
+    await seesItsService(command);
     const beside = Number(/pid=(\d+)/.exec(command.output())?.[1]);
     expect(process.kill(beside, 0)).toBe(true);
     command.child.kill(signal);
@@ -68,6 +69,35 @@ test.each(["SIGINT", "SIGTERM"] as const)(
   },
   120_000,
 );
+
+/** What the service did appears in the Studio beside it: a call with its statements, and a mail. */
+async function seesItsService(command: Command): Promise<void> {
+  const [url = ""] = urls(command);
+  const send = (path: string, body: object) =>
+    fetch(`${url}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", origin: url },
+      body: JSON.stringify(body),
+    });
+  const email = `ann-${process.pid}-${Date.now()}@example.com`;
+  expect((await send("/api/auth/sign-up/email", { email, name: "Ann", password: "long enough" })).status).toBe(200);
+  await send("/api/auth/request-password-reset", { email, redirectTo: url });
+
+  const { origin, hash } = new URL(/http:\/\/127\.0\.0\.1:\d+\/#[\w-]+/.exec(command.output())?.[0] ?? "");
+  let secret = "";
+  const ask = async (name: string, body: object = {}) => {
+    const headers = { origin, "content-type": "application/json", authorization: `Bearer ${secret}` };
+    return (await fetch(`${origin}/api/${name}`, { method: "POST", headers, body: JSON.stringify(body) })).json();
+  };
+  ({ secret } = await ask("redeem", { token: hash.slice(1) }));
+  await expect.poll(() => ask("mails")).toMatchObject([{ kind: "password reset", email, url: expect.any(String) }]);
+  const requests: { name: string; traceId: string; requestId: string; statements: number }[] = await ask("requests");
+  const signUp = requests.find(({ name }) => name.includes("sign-up"));
+  expect(signUp?.statements, JSON.stringify(requests)).toBeGreaterThan(1);
+  const spans: { attributes: Record<string, unknown> }[] = await ask("trace", { id: signUp?.requestId });
+  expect(spans.map(({ attributes }) => attributes["db.query.text"]).join()).toMatch(/insert into/i);
+  expect(await ask("trace", { id: "none" })).toMatchObject({ code: "NOT_FOUND" });
+}
 
 function runs(pid: number): boolean {
   try {

@@ -75,6 +75,8 @@ const runs: [name: string, words: () => string[], result: unknown][] = [
   ["convert", () => [join(root, "LICENSE")], expect.objectContaining({ kind: "txt", creditsCharged: 0 })],
   ["crons list", () => [], [expect.objectContaining({ name: "notes.nightly", lastRun: null })]],
   ["crons run", () => ["notes.nightly"], { cron: "notes.nightly", job: "1" }],
+  ["crons pause", () => ["notes.nightly"], { error: expect.stringContaining("not registered") }],
+  ["crons resume", () => ["notes.nightly"], { error: expect.stringContaining("not registered") }],
   ["jobs list", () => [], [expect.objectContaining({ id: "1", state: "due" })]],
   ["jobs show", () => ["1"], expect.objectContaining({ name: "notes.tidy" })],
   ["jobs retry", () => ["1"], { id: "1", outcome: "due" }],

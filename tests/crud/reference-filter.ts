@@ -4,15 +4,29 @@
  */
 import type { FilterColumn, Row } from "./filter-table.ts";
 
-type Columns = Record<string, FilterColumn>;
-type Test = (row: Row) => boolean;
+export type Columns = Record<string, FilterColumn | Relation>;
+export type Test = (row: Row) => boolean;
 
-/** The rows that match a filter. A filter without valid conditions matches all rows. */
+/** The visible rows behind a row, and the columns by which they are filtered. */
+export interface Relation {
+  many: boolean;
+  columns(): Columns;
+  related(row: Row): Row[];
+}
+const isRelation = (column: FilterColumn | Relation | undefined): column is Relation =>
+  column !== undefined && "related" in column;
+const described = (columns: Columns, key: string) => (Object.hasOwn(columns, key) ? columns[key] : undefined);
+
+/** The rows that match a filter. */
 export function matching(columns: Columns, filters: unknown, rows: Row[]): number[] {
+  return rows.filter(filterTest(columns, filters)).map((row) => row.id);
+}
+
+/** Whether a row matches a filter. A filter without valid conditions matches all rows. */
+export function filterTest(columns: Columns, filters: unknown): Test {
   const patterns = patternsIn(columns, filters, 0);
-  if (patterns.length > 20 || patterns.join("").length > 2_000) return rows.map((row) => row.id);
-  const test = readObject(columns, filters, 0) ?? (() => true);
-  return rows.filter(test).map((row) => row.id);
+  if (patterns.length > 20 || patterns.join("").length > 2_000) return () => true;
+  return readObject(columns, filters, 0) ?? (() => true);
 }
 
 /** The patterns that are compared with the rows. */
@@ -22,7 +36,10 @@ function patternsIn(columns: Columns, filters: unknown, depth: number): string[]
     if (key === "OR" || key === "AND") {
       return Array.isArray(value) ? value.flatMap((member) => patternsIn(columns, member, depth + 1)) : [];
     }
-    const column = Object.hasOwn(columns, key) ? columns[key] : undefined;
+    const column = described(columns, key);
+    if (isRelation(column)) {
+      return membersOf(column, value).flatMap(([, member]) => patternsIn(column.columns(), member, depth + 1));
+    }
     const isPattern = isPlain(value) && (value.op === "like" || value.op === "ilike");
     if (!isPattern || column?.kind !== "text" || column.array || typeof value.value !== "string") return [];
     return value.value.length <= 1_000 ? [value.value] : [];
@@ -34,7 +51,8 @@ function readObject(columns: Columns, filters: unknown, depth: number): Test | n
   return all(
     Object.entries(filters).map(([key, value]) => {
       if (key === "OR" || key === "AND") return readGroup(columns, key, value, depth + 1);
-      const column = Object.hasOwn(columns, key) ? columns[key] : undefined;
+      const column = described(columns, key);
+      if (isRelation(column)) return readRelation(column, value, depth + 1);
       return column && isJson(value) ? readCondition(key, column, toText(value)) : null;
     }),
   );
@@ -44,6 +62,28 @@ function readGroup(columns: Columns, key: "OR" | "AND", members: unknown, depth:
   if (depth > 5 || !Array.isArray(members)) return null;
   const tests = members.map((member) => readObject(columns, member, depth));
   return key === "AND" ? all(tests) : any(tests);
+}
+
+const membersOf = ({ many }: Relation, input: unknown): [string, unknown][] => {
+  if (!isPlain(input)) return [];
+  if (!many) return [["some", input]];
+  return Object.entries(input).filter(([key]) => ["some", "none", "every"].includes(key));
+};
+
+/** An empty filter of `some` and `none` asks whether there are rows; one of which nothing is left is ignored. */
+function readRelation(relation: Relation, input: unknown, depth: number): Test | null {
+  if (depth > 5) return null;
+  return all(
+    membersOf(relation, input).map(([quantifier, member]): Test | null => {
+      const isEmpty = isPlain(member) && Object.keys(member).length === 0;
+      const asksForAny = relation.many && quantifier !== "every" && isEmpty;
+      const test = readObject(relation.columns(), member, depth) ?? (asksForAny ? () => true : null);
+      if (!test) return null;
+      if (quantifier === "some") return (row) => relation.related(row).some(test);
+      if (quantifier === "none") return (row) => !relation.related(row).some(test);
+      return (row) => relation.related(row).every(test);
+    }),
+  );
 }
 
 function all(tests: (Test | null)[]): Test | null {

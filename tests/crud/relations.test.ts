@@ -227,6 +227,7 @@ describe("what is refused with 400", () => {
       ["include", "author", "include", "posts", "include", "author", "include"], "3 relations"],
     [{ include: { tags: { limit: 100, include: { posts: { limit: 100 } } } } }, ["include"], "10000"],
     [{ filters: { AND: Array(21).fill({ author: { handle: "x" } }) } }, ["filters"], "20 relations"],
+    [{ include: { tags: { filters: { AND: Array(21).fill({ posts: { none: {} } }) } } } }, ["filters"], "20 relations"],
   ])("%j", async ([args, path, text]) => {
     const { status, body } = await running.query(ann, "blog_posts.list", args);
     expect({ status, code: body.code, path: body.issues[0].path }).toEqual({

@@ -2,6 +2,7 @@
 import { createCrudFactory } from "@svc/core";
 import { sql } from "drizzle-orm";
 import { pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { z } from "zod";
 import { crudFile } from "../../src/crud/crud-sql.ts";
 import { createAi, ownerRls, type SvcError, v, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
@@ -44,6 +45,26 @@ const labelled = createCrudFactory(procedure)(labels, {
   upsertBy: ["label"],
   many: true,
   allowedFilters: ["label"],
+  getBy: ["label"],
+});
+
+/** Rows of each caller that refer to pages. */
+const links = pgTable(
+  "samples",
+  {
+    id: uuid("id").primaryKey().defaultRandom(),
+    userId: text("user_id").notNull(),
+    pageId: uuid("a_uuid").references(() => schema.pages.id),
+  },
+  (t) => ownerRls(t.userId),
+);
+const linked = createCrudFactory(procedure)(links, {
+  prefix: "linked",
+  allowAnonymous: true,
+  include: ["page"],
+  maxLimit: 100,
+  defaultLimit: 100,
+  aggregate: { measures: ["count"] },
 });
 
 const rows = query
@@ -72,7 +93,8 @@ const runs = query
 const refresh = mutation
   .name("doors.refresh")
   .allowAnonymous()
-  .handler(({ context }) => context.realtime.refresh("pages.list"));
+  .input(z.object({ name: z.string(), args: z.looseObject({}).optional() }))
+  .handler(({ context, input: { name, args } }) => context.realtime.refresh(name, args));
 
 /** Converts the given files that its user may read. */
 const conversion = workflow("doors.convert", {
@@ -105,6 +127,7 @@ export const api = apiWith({
     files: fileProcedures,
     pages,
     labelled,
+    linked,
     rows,
     requireOwned,
     transcription,
@@ -119,6 +142,6 @@ export const api = apiWith({
 export const pagesSql = `
   alter table pages add column label text not null unique default gen_random_uuid()::text, alter column rank set default 0;
   ${api["~svc"].crud
-    .filter(({ prefix }) => ["pages", "labelled"].includes(prefix))
+    .filter(({ prefix }) => ["pages", "labelled", "linked"].includes(prefix))
     .map(crudFile)
     .join("\n")}`;

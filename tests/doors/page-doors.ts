@@ -1,6 +1,7 @@
 /** The doors to rows of a `createCrud` table: HTTP, GraphQL, and messages to sockets. */
 import { afterAll } from "vitest";
-import { bearer, type User } from "../support/service.ts";
+import { keyOf } from "../../src/realtime/context.ts";
+import { type Answer, bearer, type TestService, type User } from "../support/service.ts";
 import { Socket } from "../support/sockets.ts";
 import { type Caller, type Door, isGiven, isSignedIn, type Scope, type WritingDoor } from "./door.ts";
 import type { World } from "./world.ts";
@@ -80,13 +81,8 @@ export function pageDoors({ running, sql }: World): Door[] {
       rows: "select corpus || ' ' || count(*) as id from pages where visibility = $2 and $1 <> '' and user_id = coalesce($3, user_id) group by corpus",
       async read({ user }, { visibility, owner }) {
         const filters = { visibility, ...(owner !== null && { userId: owner }) };
-        const answer = await running.query(user, "pages.aggregate", {
-          groupBy: ["corpus"],
-          measures: ["count"],
-          filters,
-        });
-        if (!isGiven(answer)) return [];
-        return answer.body.json.data.map((one: { corpus: string; count: number }) => `${one.corpus} ${one.count}`);
+        const answer = await running.query(user, "pages.aggregate", { ...counts, filters });
+        return isGiven(answer) ? answer.body.json.data.map(byCorpus) : [];
       },
     },
     {
@@ -95,6 +91,56 @@ export function pageDoors({ running, sql }: World): Door[] {
       async read({ user }) {
         const answers = (await everyPage()).map(({ id }) => running.query(user, "pages.get", { id }));
         return (await Promise.all(answers)).flatMap((answer) => (isGiven(answer) && answer.body.json?.id) || []);
+      },
+    },
+    {
+      name: "labelled.get, by another key",
+      functions: ["find_row"],
+      rows: all,
+      async read({ user }) {
+        const labels = await sql.all<{ label: string }>("select label from pages");
+        const answers = labels.map(({ label }) => running.query(user, "labelled.get", { label }));
+        return (await Promise.all(answers)).flatMap((answer) => (isGiven(answer) && answer.body.json?.id) || []);
+      },
+    },
+    {
+      name: "linked.list, the pages that it includes",
+      functions: ["find_rows"],
+      rows: all,
+      serves: isSignedIn,
+      read: async ({ user }) => included(await running.query(user, "linked.list", withPage)),
+    },
+    {
+      name: "linked.get, the page that it includes",
+      functions: ["find_row"],
+      rows: all,
+      serves: isSignedIn,
+      async read({ user }) {
+        const links = await sql.all<Row>("select id::text from samples where user_id = $1", [user?.id]);
+        const answers = links.map(({ id }) => running.query(user, "linked.get", { ...withPage, id }));
+        return (await Promise.all(answers)).flatMap(({ body }) => body.json?.page?.id ?? []);
+      },
+    },
+    {
+      name: "linked.list, filtered by its page",
+      rows,
+      serves: isSignedIn,
+      async read({ user }, $) {
+        const { body } = await running.query(user, "linked.list", {
+          select: ["pageId"],
+          filters: { page: filters($) },
+        });
+        return body.json.data.map(({ pageId }: { pageId: string }) => pageId);
+      },
+    },
+    {
+      name: "linked.aggregate, filtered by its page",
+      functions: ["aggregate_rows"],
+      rows: total,
+      serves: isSignedIn,
+      async read({ user }, $) {
+        const args = { measures: ["count"], filters: { page: filters($) } };
+        return counted((await running.query(user, "linked.aggregate", args)).body.json.data[0].count);
       },
     },
     {
@@ -124,31 +170,48 @@ export function pageDoors({ running, sql }: World): Door[] {
         return samples.nodes.flatMap(({ pageByAUuid }: { pageByAUuid: Row | null }) => pageByAUuid?.id ?? []);
       },
     },
-    refreshed({ running }),
+    { rows: all, ...watched(running, "pages.list", undefined, (json) => ids(json.data)) },
+    { rows: all, serves: isSignedIn, ...watched(running, "linked.list", withPage, ({ data }) => pagesIn(data)) },
+    {
+      rows: "select corpus || ' ' || count(*) as id from pages group by corpus",
+      ...watched(running, "pages.aggregate", counts, ({ data }) => data.map(byCorpus)),
+    },
   ];
 }
 
+const withPage = { include: { page: true } };
+const pagesIn = (links: { page: Row | null }[]) => links.flatMap(({ page }) => page?.id ?? []);
+const included = (answer: Answer) => (isGiven(answer) ? pagesIn(answer.body.json.data) : []);
+const counts = { groupBy: ["corpus"], measures: ["count"] };
+const byCorpus = ({ corpus, count }: { corpus: string; count: number }) => `${corpus} ${count}`;
+
 /** A query that ctx.realtime.refresh repeats runs as each who gets the result. */
-function refreshed({ running }: Pick<World, "running">): Door {
+function watched(
+  running: TestService,
+  name: string,
+  args: object | undefined,
+  // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes
+  read: (json: any) => string[],
+): Pick<Door, "name" | "read"> {
+  const key = keyOf(name, args);
   const open = new Map<User | null, Promise<Socket>>();
   afterAll(async () => {
     for (const socket of open.values()) (await socket).close();
   });
   const watch = async (user: User | null) => {
     const socket = await Socket.open(running, user);
-    await socket.subscribe("pages.list");
+    await socket.subscribe(key);
     return socket;
   };
   return {
-    name: "a socket that watches pages.list",
-    rows: all,
+    name: `a socket that watches ${key}`,
     async read({ user }) {
       const watching = open.get(user) ?? watch(user);
       open.set(user, watching);
       const socket = await watching;
       socket.frames.length = 0;
-      await running.mutate(user, "doors.refresh");
-      return ids((await socket.wait({ type: "query:updated", query: "pages.list" })).result.json.data);
+      await running.mutate(user, "doors.refresh", { name, args });
+      return read((await socket.wait({ type: "query:updated", query: key })).result.json);
     },
   };
 }

@@ -41,6 +41,29 @@ export async function calls(baseUrl: string) {
   });
   const leaf: string | undefined = tree.data?.json.children?.[0]?.label;
   const refused = await client.POST("/api/mutation/sums.refuse", { body: {} });
+
+  const tag = await client.POST("/api/mutation/tags.create", { body: { args: { name: "red" } } });
+  await client.POST("/api/mutation/authors.create", { body: { args: { handle: "ann" } } });
+  const post = await client.POST("/api/mutation/blog_posts.create", {
+    body: { args: { slug: "one", title: "The first", authorId: 1 } },
+  });
+  const related = await client.POST("/api/query/blog_posts.list", {
+    body: {
+      args: {
+        select: ["slug"],
+        include: { author: { select: ["handle"] }, tags: { limit: 2, orderBy: { name: "asc" } } },
+        filters: { author: { handle: "ann" }, tags: { none: { name: "blue" } } },
+      },
+    },
+  });
+  const [first] = related.data?.json.data ?? [];
+  const shaped =
+    first && "author" in first ? { slug: first.slug, author: first.author?.handle, tags: first.tags } : null;
+  const bySlug = await client.POST("/api/query/blog_posts.get", {
+    body: { args: { slug: "one", include: { comments: true } } },
+  });
+  // @ts-expect-error: no such column
+  const unselected = await client.POST("/api/query/blog_posts.list", { body: { args: { select: ["titel"] } } });
   const gone = await client.POST("/api/query/notes.get", { body: { args: { id: 2_000_000_000 } } });
   return {
     user: user.email === email,
@@ -53,5 +76,9 @@ export async function calls(baseUrl: string) {
     leaf,
     refused: refused.error?.code,
     gone: gone.data?.json,
+    made: [tag.response.status, post.response.status],
+    shaped,
+    bySlug: bySlug.data?.json,
+    unselected: unselected.error?.issues,
   };
 }

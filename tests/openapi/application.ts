@@ -3,6 +3,7 @@ import { type } from "arktype";
 import * as valibot from "valibot";
 import { z } from "zod";
 import { createSvcHttpRouteBuilders, defineApi, SvcError, v } from "../../src/index.ts";
+import { procedures as blog, blogSql } from "../crud/blog.ts";
 import { crud, procedure } from "../fixture/backend/index.ts";
 
 const route = createSvcHttpRouteBuilders();
@@ -15,7 +16,11 @@ const Tree = z.object({
   },
 });
 
+/** Tables with relations, which the fixture does not have. */
+export const relatedSql = blogSql;
+
 export const procedures = {
+  ...blog,
   notes: crud.notes,
   samples: crud.samples,
   guestbook: crud.guestbook,

@@ -10,7 +10,7 @@ const documented = (prefix: string) => {
   const schemas = new Schemas();
   const crud = resources.find((one) => one.prefix === prefix);
   if (!crud) throw new Error(`no resource ${prefix}`);
-  return { of: crudSchemas(crud, schemas), components: Object.keys(schemas.all) };
+  return { of: crudSchemas(crud, schemas), components: Object.keys(schemas.all), all: schemas.all };
 };
 const properties = (schema: { properties?: unknown }) => schema.properties as Record<string, Record<string, unknown>>;
 
@@ -23,7 +23,7 @@ test("upsert takes one of its keys and a row of create", () => {
 
 test("operations on many rows have their limits, and the filters of the list", () => {
   const { of, components } = documented("books");
-  expect(components).toEqual(["books.Row", "books.Filters"]);
+  expect(components).toEqual(["books.Row", "books.Filters", "books.Shaped", "books.Include"]);
   expect(properties(of.createMany.args).rows).toMatchObject({ maxItems: 1_000, items: of.create.args });
   for (const { args, optional } of [of.updateMany, of.removeMany]) {
     expect(optional).toBe(false);
@@ -31,6 +31,21 @@ test("operations on many rows have their limits, and the filters of the list", (
     expect(properties(args).filters).toEqual(properties(of.list.args).filters);
     expect(properties(args).max).toMatchObject({ minimum: 1, maximum: 10_000 });
   }
+});
+
+test("a list states its relations as include, filters and results, with those of the related resources", () => {
+  const { of, all } = documented("books");
+  const { select, include } = properties(of.list.args);
+  expect(select).toMatchObject({ items: { enum: expect.arrayContaining(["id", "slug"]) } });
+  expect(include).toEqual({ $ref: "#/components/schemas/books.Include" });
+  const part = (name: string) => properties(all[name] as object).shelves;
+  const options = { select: { items: { enum: expect.arrayContaining(["name"]) } } };
+  expect(part("books.Include")).toMatchObject({ anyOf: [{ type: "boolean" }, { properties: options }] });
+  expect(part("books.Filters")).toEqual({ $ref: "#/components/schemas/shelves.Filters" });
+  const rows = (prefix: string) =>
+    ["Row", "Shaped"].map((kind) => ({ $ref: `#/components/schemas/${prefix}.${kind}` }));
+  expect(part("books.Shaped")).toEqual({ anyOf: [...rows("shelves"), { type: "null" }] });
+  expect(of.get.result).toEqual({ anyOf: [...rows("books"), { type: "null" }] });
 });
 
 test("aggregate names the groups and measures of its option", () => {

@@ -12,7 +12,7 @@ import { openApiPage } from "../../src/openapi/page.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 import { service, TestService } from "../support/service.ts";
-import { api } from "./application.ts";
+import { api, relatedSql } from "./application.ts";
 
 const run = promisify(execFile);
 const { JSDOM } = createRequire(import.meta.url)("jsdom"); // it brings no types
@@ -32,6 +32,7 @@ Router.prototype.use = function (this: Router, ...given: [string, unknown]) {
 };
 
 const db = database();
+beforeAll(() => db.sql(relatedSql));
 const svc = service(db, api);
 let document: OpenApiDocument;
 beforeAll(async () => {
@@ -135,6 +136,10 @@ test("a generated client compiles, and what it calls is what it says", async () 
     leaf: "leaf",
     refused: "CONFLICT",
     gone: null,
+    made: [200, 200],
+    shaped: { slug: "one", author: "ann", tags: [] },
+    bySlug: { slug: "one", title: "The first", authorId: 1, comments: [] },
+    unselected: [{ path: ["select", 0] }],
   });
 });
 

@@ -107,11 +107,12 @@ describe("deploy/compose.yaml", () => {
     const commands = [...text.matchAll(/command: (\["node".*\])/g)].map(
       ([, list = ""]) => JSON.parse(list) as string[],
     );
-    expect(commands.map(([, , command]) => command)).toEqual(["migrate", "worker"]);
+    expect(commands.map(([, , command]) => command)).toEqual(["migrate", "worker", "studio"]);
     expect(commands.every(([, script = ""]) => existsSync(join(root, script)))).toBe(true);
     expect(text.match(/^ +DATABASE_ADMIN_URL:/gm)).toHaveLength(1);
     expect(text.slice(text.indexOf("\n  migrate:"), text.indexOf("\n  api:"))).toContain("DATABASE_ADMIN_URL:");
     expect(text).not.toMatch(/password: [^$]/i);
+    expect(text.indexOf("DATABASE_STUDIO_URL:")).toBeGreaterThan(text.indexOf("\n  studio:"));
   });
 
   test("asks for the variables that deploy/make-env.sh writes, which the configuration accepts", async () => {

@@ -88,7 +88,9 @@ const table = fc.constantFrom(...Object.keys(lists));
 const draws = { numRuns: Number(process.env.FUZZ_RUNS ?? 120) };
 
 describe("as a user, and as somebody without an account", () => {
-  test("any table, page by page, has the rows and values of /api/query", async () => {
+  test("any table, page by page, has the rows and values of /api/query, and so has SQL", {
+    timeout: 60_000 + draws.numRuns * 50,
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(
         viewer,
@@ -116,6 +118,10 @@ describe("as a user, and as somebody without an account", () => {
               expect(await opened.ask("cell", input)).toEqual({ cell: value, isCut: false });
             }
           }
+          const input = { as: user?.id ?? null, text: `select id, * from ${name}` };
+          const bySql = await opened.send("sql", input);
+          const ids = (bySql.body.rows ?? []).map(([id]: [string]) => id);
+          expect([bySql.status, ids.sort()]).toEqual([columns.length > 0 ? 200 : 403, [...expected.keys()].sort()]);
           if (!ghosts) return void expect(seen).toEqual(rows);
           const all = await db.sql<{ id: string }>(`select id::text from ${name}`);
           expect(rows.map(({ key }) => key[0]).sort()).toEqual(all.map(({ id }) => id).sort());

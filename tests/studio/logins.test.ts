@@ -1,5 +1,5 @@
 // If this file fails, Studio's process can read past policies, write, or act without leaving a line.
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { studio } from "./test-studio.ts";
 
@@ -34,11 +34,22 @@ test("the reading login reaches the named operator functions, and no table", asy
       "svc_private.studio_access",
       "svc_private.studio_acts",
       "svc_private.studio_columns",
+      "svc_private.studio_crons",
+      "svc_private.studio_figures",
       "svc_private.studio_jobs",
       "svc_private.studio_keys",
+      "svc_private.studio_match",
+      "svc_private.studio_people",
       "svc_private.studio_queue",
+      "svc_private.studio_realtime",
       "svc_private.studio_row",
+      "svc_private.studio_run",
+      "svc_private.studio_runs",
+      "svc_private.studio_searchable",
+      "svc_private.studio_sessions",
+      "svc_private.studio_storage",
       "svc_private.studio_tables",
+      "svc_private.studio_usage",
       "svc_private.studio_users",
     ],
     relations: [],
@@ -47,7 +58,17 @@ test("the reading login reaches the named operator functions, and no table", asy
 
 test("the acting login reaches the acts, and no table", async () => {
   expect(await reach("svc_studio_act")).toEqual({
-    functions: ["svc_private.act_cancel_job", "svc_private.act_retry_job"],
+    functions: [
+      "svc_private.act_cancel_job",
+      "svc_private.act_cancel_workflow",
+      "svc_private.act_end_sessions",
+      "svc_private.act_pause_cron",
+      "svc_private.act_retry_job",
+      "svc_private.act_retry_workflow",
+      "svc_private.act_run_cron",
+      "svc_private.act_signal_workflow",
+      "svc_private.act_verify_email",
+    ],
     relations: [],
   });
 });
@@ -125,6 +146,93 @@ describe("an act", () => {
       ]) {
         await client.query("set default_transaction_read_only = off");
         await expect(client.query(text)).rejects.toMatchObject(denied);
+      }
+    }
+  });
+});
+
+describe("every act", () => {
+  beforeAll(async () => {
+    opened.commands["crons list"] = [{ name: "notes.nightly", schedule: "0 3 * * *", procedure: "notes.sweep" }];
+    await db.sql(
+      `insert into svc_private.crons (name, schedule, anchor, last_slot) values ('notes.nightly', '0 3 * * *', now(), now())`,
+    );
+    await db.sql(`insert into auth."user" (id, name, email) values ('dan', 'Dan', 'dan@example.com')`);
+    await db.sql(`insert into auth.session (id, user_id, token, expires_at)
+      select 'session ' || i, 'dan', 'token ' || i, now() + interval '1 day' from generate_series(1, 3) i`);
+    await db.sql(`insert into svc.workflow_runs (id, name, version, args, status, user_id)
+      select id, 'send', 1, '{}', status, 'dan' from (values
+        ('00000000-0000-4000-8000-000000000001'::uuid, 'failed'), ('00000000-0000-4000-8000-000000000002', 'pending'),
+        ('00000000-0000-4000-8000-000000000003', 'pending')) as r (id, status)`);
+  });
+  const run = (last: number) => ({ run: `00000000-0000-4000-8000-00000000000${last}` });
+
+  // The second time nothing is left to do, except where an act can be repeated.
+  test.each<[input: object, outcome: string, again: "refused" | "repeated"]>([
+    [{ act: "act_retry_workflow", ...run(1), from: null }, "accepted", "refused"],
+    [{ act: "act_signal_workflow", ...run(2), event: "go", content: { secret: 1 } }, "accepted", "repeated"],
+    [{ act: "act_cancel_workflow", ...run(3) }, "accepted", "refused"],
+    [{ act: "act_run_cron", cron: "notes.nightly" }, "enqueued job", "repeated"],
+    [{ act: "act_pause_cron", cron: "notes.nightly", paused: true }, "paused", "refused"],
+    [{ act: "act_pause_cron", cron: "notes.nightly", paused: false }, "resumed", "refused"],
+    [{ act: "act_end_sessions", user: "dan", session: "session 1" }, "1 ended", "refused"],
+    [{ act: "act_end_sessions", user: "dan", session: null }, "2 ended", "refused"],
+    [{ act: "act_verify_email", user: "dan" }, "verified", "refused"],
+  ])("%j leaves its line; what did nothing leaves none", async (input, outcome, again) => {
+    const before = (await lines()).length;
+    await opened.ask("act", input);
+    const [line] = await lines();
+    expect(line).toMatchObject({ act: (input as { act: string }).act, login: "svc_studio_act", via: "svc studio" });
+    expect(line?.outcome).toContain(outcome);
+    expect(JSON.stringify(line)).not.toContain("secret");
+    expect(await lines()).toHaveLength(before + 1);
+    expect((await opened.send("act", input)).status).toBe(again === "refused" ? 409 : 200);
+    expect(await lines()).toHaveLength(before + (again === "refused" ? 1 : 2));
+  });
+
+  test("did what its line says", async () => {
+    expect(await db.sql("select count(*)::integer as sessions from auth.session")).toEqual([{ sessions: 0 }]);
+    expect(await db.sql(`select email_verified from auth."user" where id = 'dan'`)).toEqual([{ email_verified: true }]);
+    expect(await db.sql("select status from svc.workflow_runs order by id")).toEqual([
+      { status: "pending" },
+      { status: "pending" },
+      { status: "cancelled" },
+    ]);
+    const jobs = await db.sql(`select payload ->> 'procedure' as procedure, payload #>> '{caller,kind}' as kind
+      from graphile_worker._private_jobs where payload ->> 'requestId' = 'cron:notes.nightly'`);
+    expect(jobs).toEqual([
+      { procedure: "notes.sweep", kind: "system" },
+      { procedure: "notes.sweep", kind: "system" },
+    ]);
+  });
+
+  test("takes its own arguments only, and a cron that the application defines", async () => {
+    for (const input of [
+      { act: "note_act" },
+      { act: "act_end_sessions", user: "dan" },
+      { act: "act_cancel_workflow", run: "1" },
+      { act: "act_run_cron", cron: "notes.nightly", procedure: "secrets.reveal" },
+      { act: "act_retry_job", id: "1); select 1; --" },
+    ]) {
+      expect(await opened.send("act", input)).toMatchObject({ status: 400, body: { code: "VALIDATION_FAILED" } });
+    }
+    expect((await opened.send("act", { act: "act_run_cron", cron: "other" })).status).toBe(404);
+  });
+
+  test("is refused by PostgreSQL to every other login", async () => {
+    const calls = [
+      "act_end_sessions('dan', null)",
+      "act_verify_email('dan')",
+      "act_pause_cron('notes.nightly', true)",
+      "act_run_cron('notes.nightly', 'notes.sweep')",
+      "act_signal_workflow(gen_random_uuid(), 'go', 'null')",
+      "act_retry_workflow(gen_random_uuid(), null)",
+      "act_cancel_workflow(gen_random_uuid())",
+    ];
+    for (const login of ["studioRead", "request", "auth"] as const) {
+      const client = await db.connect(login);
+      for (const call of calls) {
+        await expect(client.query(`select svc_private.${call}`)).rejects.toMatchObject({ code: "42501" });
       }
     }
   });

@@ -3,6 +3,7 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { openStudio, type Studio } from "../../src/studio/open-studio.ts";
+import { Observations } from "../../src/telemetry/observations.ts";
 import type { Database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
@@ -26,6 +27,8 @@ export class TestStudio {
   readonly failures: unknown[] = [];
   /** What `svc …` answers. */
   readonly commands: Record<string, unknown> = {};
+  /** What `svc dev` has seen of its service. */
+  readonly observations = new Observations();
   #secret = "";
 
   constructor(db: Database, mayAct = true) {
@@ -38,6 +41,7 @@ export class TestStudio {
       urls: { read: this.#db.url("studioRead"), act: this.#mayAct ? this.#db.url("studioAct") : null },
       page,
       command: async (...words) => this.commands[words.join(" ")],
+      ...(this.#mayAct && { observations: this.observations }),
       announce: (address) => this.addresses.push(address),
       failed: (error) => this.failures.push(error),
     });

@@ -8,12 +8,13 @@ import { loadConfig } from "../../src/config/load-config.ts";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { startService } from "../../src/service/service.ts";
 import { createLog } from "../../src/telemetry/log.ts";
+import { crud } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 
 const [urls = "{}", dir = "", secret = ""] = process.argv.slice(2);
 const config = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
 const { url } = await startService({
-  app: { api: defineApi({ procedures: {} }), auth: defineAuth({}), schema },
+  app: { api: defineApi({ procedures: crud }), auth: defineAuth({}), schema },
   config: { ...config, port: 0, storage: { driver: "disk", dir } },
   urls: JSON.parse(urls),
   secrets: [secret],

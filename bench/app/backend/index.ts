@@ -3,7 +3,7 @@ import { eq } from "drizzle-orm";
 import * as schema from "./schema.ts";
 
 const procedure = createSvcProcedureBuilders<typeof schema>();
-const createCrud = createCrudFactory(procedure);
+const createCrud = createCrudFactory(procedure, schema);
 
 const echo = procedure.query
   .name("echo")
@@ -40,6 +40,15 @@ export default defineApi({
     items1e6: createCrud(schema.items, { ...found, prefix: "items_1e6" }),
     items1e7: createCrud(schema.items1e7, found),
     deepItems: createCrud(schema.deepItems, { ...found, count: "none", methods: ["list"] }),
+    // bench/related.ts
+    articles: createCrud(schema.articles, {
+      count: "none",
+      methods: ["list"],
+      include: ["author", "tags", "comments"],
+    }),
+    authors: createCrud(schema.authors, { methods: ["list", "get"] }),
+    tags: createCrud(schema.tags, { methods: ["list"] }),
+    comments: createCrud(schema.comments, { methods: ["list"] }),
     echo,
     echoToAnyone,
     storeFile,

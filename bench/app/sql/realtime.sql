@@ -10,5 +10,10 @@ select svc_private.publish_tables('[
   {"table":"\"public\".\"items_1e4\"","identity":["id","user_id"]},
   {"table":"\"public\".\"items_1e5\"","identity":["id","user_id"]},
   {"table":"\"public\".\"items_1e7\"","identity":["id","user_id"]},
-  {"table":"\"public\".\"deep_items\"","identity":["id","user_id"]}
+  {"table":"\"public\".\"deep_items\"","identity":["id","user_id"]},
+  {"table":"\"public\".\"articles\"","identity":[]},
+  {"table":"\"public\".\"authors\"","identity":[]},
+  {"table":"\"public\".\"tags\"","identity":[]},
+  {"table":"\"public\".\"comments\"","identity":[]},
+  {"table":"\"public\".\"article_tags\"","identity":[]}
 ]'::jsonb);

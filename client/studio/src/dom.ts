@@ -42,12 +42,17 @@ export const table = (caption: string, head: readonly Child[], rows: readonly (r
     ),
   );
 
+/** A name and its value, for a list of facts. */
+export const field = (name: string, value: Child): HTMLElement[] => [h("dt", {}, name), h("dd", {}, value)];
+
 /** A button that puts a text into the clipboard, and says so. */
 export function copyButton(label: string, text: string): HTMLButtonElement {
   const button = h("button", { type: "button", class: "plain" }, label);
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(text);
-    button.textContent = "Copied";
+    button.textContent = await navigator.clipboard.writeText(text).then(
+      () => "Copied",
+      () => "The browser does not allow it",
+    );
     setTimeout(() => {
       button.textContent = label;
     }, 1_500);
@@ -58,6 +63,20 @@ export function copyButton(label: string, text: string): HTMLButtonElement {
 const times = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 export const time = (text: string | null): string => (text ? times.format(new Date(text)) : "–");
 export const number = (value: number | string): string => new Intl.NumberFormat().format(Number(value));
+
+export const lasting = (ms: number): string =>
+  ms < 1_000 ? `${number(Math.max(0, Math.round(ms * 10) / 10))} ms` : `${number(Math.round(ms / 100) / 10)} s`;
+
+/** A part of a length of time. Its numbers are told beside it. @param from from 0 to 1 */
+export function bar(from: number, until: number): HTMLElement {
+  const inner = h("span", {});
+  // By the object model: the page's policy forbids the attribute.
+  inner.style.marginLeft = `${share(from)}%`;
+  inner.style.width = `${Math.max(1, share(until) - share(from))}%`;
+  return h("span", { class: "bar", "aria-hidden": "true" }, inner);
+}
+
+const share = (part: number) => (Number.isFinite(part) ? Math.min(99, Math.max(0, part * 100)) : 0);
 
 /** Replaces a waiting text when the answer has come; an error is shown in its place. */
 export function later(what: string, load: () => Promise<Child>): HTMLElement {

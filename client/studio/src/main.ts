@@ -1,20 +1,12 @@
 /**
  * Studio's page: no framework, no build step, all state in the address.
- * Next hop: a file for each panel; `dom.ts` makes the elements.
+ * Next hop: `panels.ts`; `dom.ts` makes the elements.
  */
 import { enter } from "./api.ts";
-import { data } from "./data.ts";
-import { append, type Child, h, problem } from "./dom.ts";
-import { home } from "./home.ts";
+import { append, h, problem } from "./dom.ts";
 import { openPalette } from "./palette.ts";
-import { policies } from "./policies.ts";
-import { followLinks, fresh, onChange, type State, state } from "./state.ts";
-
-const panels: Record<string, { title: string; show: (state: State) => Child }> = {
-  home: { title: "Home", show: home },
-  data: { title: "Data", show: data },
-  policies: { title: "Policies", show: policies },
-};
+import { panels } from "./panels.ts";
+import { followLinks, fresh, onChange, state } from "./state.ts";
 
 const main = h("main", { id: "main" });
 const links = Object.entries(panels).map(([name, { title }]) => h("a", { href: fresh({ panel: name }) }, title));
@@ -32,9 +24,11 @@ function show(): void {
     else link.removeAttribute("aria-current");
   }
   const focused = document.activeElement?.id;
+  // The way back leads out of an open row too.
+  if (!now.row) document.querySelector("dialog.row")?.remove();
   main.replaceChildren();
   append(main, [panel.show(now)]);
-  const place = `${name} ${now.table ?? ""}`;
+  const place = `${name} ${now.table ?? now.run ?? now.user ?? now.trace ?? ""}`;
   // A new place is announced; within one the focus stays where it was, if that is still there.
   if (place !== shown && shown !== "") main.querySelector("h1")?.focus();
   else if (focused) document.getElementById(focused)?.focus();

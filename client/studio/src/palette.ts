@@ -1,6 +1,7 @@
 /** The command palette: every place of the page by its name, from the keyboard. */
 import { ask } from "./api.ts";
 import { h } from "./dom.ts";
+import { panels } from "./panels.ts";
 import { fresh, go } from "./state.ts";
 import type { Table } from "./types.ts";
 
@@ -10,10 +11,10 @@ interface Command {
 }
 
 const fixed: readonly Command[] = [
-  { name: "Home", address: fresh({ panel: "home" }) },
-  { name: "Data", address: fresh({ panel: "data" }) },
-  { name: "Policies", address: fresh({ panel: "policies" }) },
-  { name: "Dead jobs", address: fresh({ panel: "home", jobs: "dead" }) },
+  ...Object.entries(panels).map(([panel, { title }]) => ({ name: title, address: fresh({ panel }) })),
+  { name: "Failed runs of workflows", address: fresh({ panel: "workflows", status: "failed" }) },
+  { name: "Slow statements", address: fresh({ panel: "dba", what: "slow" }) },
+  { name: "Locks", address: fresh({ panel: "dba", what: "locks" }) },
 ];
 
 const ofTable = ({ name }: Table): Command[] => [
@@ -21,10 +22,14 @@ const ofTable = ({ name }: Table): Command[] => [
   { name: `Policies of ${name}`, address: fresh({ panel: "policies", table: name }) },
 ];
 
-/** Commands whose names have all the words. */
+/** Commands whose names have all the words; first those that begin with the text. */
 const fitting = (commands: readonly Command[], text: string): Command[] => {
   const words = text.toLowerCase().split(/\s+/);
-  return commands.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word))).slice(0, 12);
+  const begins = ({ name }: Command) => name.toLowerCase().startsWith(text.toLowerCase());
+  return commands
+    .filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
+    .sort((a, b) => Number(begins(b)) - Number(begins(a)))
+    .slice(0, 16);
 };
 
 export async function openPalette(): Promise<void> {

@@ -10,7 +10,7 @@ export function openRow(table: string, as: string | null, key: string[], page: R
   const close = h("button", { type: "button", class: "plain" }, "Close");
   const dialog = h(
     "dialog",
-    { "aria-labelledby": "row" },
+    { class: "row", "aria-labelledby": "row" },
     h("header", {}, h("h2", { id: "row" }, `${table} ${key.join(", ")}`), close),
     row?.cells
       ? h("dl", {}, ...row.cells.flatMap((cell, index) => field(table, as, key, page, cell, index)))

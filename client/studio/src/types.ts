@@ -73,3 +73,103 @@ export interface Act {
   arguments: Record<string, unknown>;
   outcome: string;
 }
+
+export interface Cron {
+  name: string;
+  schedule: string;
+  procedure: string;
+  isRegistered: boolean;
+  last_slot: string | null;
+  last_job: string | null;
+  paused_at: string | null;
+}
+
+export interface Run {
+  id: string;
+  name: string;
+  version: number;
+  status: string;
+  wait_marker: string | null;
+  caller: string;
+  attempts: number;
+  created_at: string;
+  wake_at: string | null;
+  finished_at: string | null;
+  error: string;
+}
+
+export interface Step {
+  position: string;
+  kind: string;
+  name: string;
+  is_done: boolean;
+  timed_out: boolean;
+  failed: boolean;
+  due_at: string | null;
+  started_at: string;
+  finished_at: string | null;
+}
+
+export interface RunDetails extends Run {
+  user_id: string | null;
+  hint: string | null;
+  steps: Step[];
+  events: { name: string; taken_by: string | null; created_at: string }[];
+}
+
+export interface Person {
+  id: string;
+  email: string;
+  name: string;
+  email_verified: boolean;
+  created_at: string;
+  sessions: string;
+  providers: string[];
+}
+
+export interface Session {
+  id: string;
+  created_at: string;
+  updated_at: string;
+  expires_at: string;
+  ip_address: string | null;
+  user_agent: string | null;
+}
+
+export interface MigrationFile {
+  state: string;
+  path: string;
+  appliedAt: string | null;
+}
+
+export interface RequestSummary {
+  traceId: string;
+  requestId: string;
+  at: string;
+  name: string;
+  status: number | null;
+  user: string | null;
+  ms: number;
+  statements: number;
+  jobs: number;
+  failed: string | null;
+}
+
+export interface Span {
+  traceId: string;
+  spanId: string;
+  parentId: string | null;
+  name: string;
+  kind: string;
+  began: number;
+  ms: number;
+  attributes: Record<string, string | number | boolean>;
+  failed: string | null;
+}
+
+export interface Mail {
+  kind: string;
+  email: string;
+  url: string;
+  at: string;
+}

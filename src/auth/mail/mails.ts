@@ -15,9 +15,14 @@ export interface MailsOptions {
   /** Outside production, a mail without a mailer is printed to the log. */
   production: boolean;
   log: Logger;
+  /** Shows each mail to the author, while developing. (Default: nobody sees it) */
+  show?: ShowMail | undefined;
   /** How long a mailer may take, in milliseconds. (Default: 10000) */
   timeout?: number;
 }
+
+/** The mail grants access like a password. */
+export type ShowMail = (kind: MailKind, mail: AuthMail) => void;
 
 type Mailer = (mail: AuthMail) => Promise<void> | void;
 
@@ -80,6 +85,7 @@ export class Mails {
     try {
       const mail = await make();
       if (!mail) return;
+      this.#options.show?.(kind, mail);
       const deadline = Promise.withResolvers<"late">();
       const timer = setTimeout(() => deadline.resolve("late"), timeout);
       const sent = (async () => mailer(mail))();

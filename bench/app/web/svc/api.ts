@@ -1,5 +1,5 @@
 // Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
-import { type FiltersOf, mutation, query, type RowIn, resourceQuery } from "@svc/client";
+import { type FiltersOf, type Many, mutation, type One, query, type RowIn, resourceQuery } from "@svc/client";
 import type backend from "../../backend/index.ts";
 
 type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
@@ -38,6 +38,10 @@ const items_1e7Columns = {
 const deep_itemsColumns = {
   createdAt: "date",
   updatedAt: "date",
+} as const;
+
+const articlesColumns = {
+  createdAt: "date",
 } as const;
 
 interface ItemsResource {
@@ -79,6 +83,34 @@ interface Items_1e7Resource {
 interface Deep_itemsResource {
   row: RowIn<Procedures["deepItems"]["list"]>;
   filters: FiltersOf<Procedures["deepItems"]["list"]>;
+  relations: {};
+}
+
+interface ArticlesResource {
+  row: RowIn<Procedures["articles"]["list"]>;
+  filters: FiltersOf<Procedures["articles"]["list"]>;
+  relations: {
+    author: One<AuthorsResource>;
+    tags: Many<TagsResource>;
+    comments: Many<CommentsResource>;
+  };
+}
+
+interface AuthorsResource {
+  row: RowIn<Procedures["authors"]["list"]>;
+  filters: FiltersOf<Procedures["authors"]["list"]>;
+  relations: {};
+}
+
+interface TagsResource {
+  row: RowIn<Procedures["tags"]["list"]>;
+  filters: FiltersOf<Procedures["tags"]["list"]>;
+  relations: {};
+}
+
+interface CommentsResource {
+  row: RowIn<Procedures["comments"]["list"]>;
+  filters: FiltersOf<Procedures["comments"]["list"]>;
   relations: {};
 }
 
@@ -128,6 +160,19 @@ const operations = {
   deep_items: {
     list: resourceQuery<Procedures["deepItems"]["list"], Deep_itemsResource>("deep_items.list", deep_itemsColumns),
   },
+  articles: {
+    list: resourceQuery<Procedures["articles"]["list"], ArticlesResource>("articles.list", articlesColumns),
+  },
+  authors: {
+    list: resourceQuery<Procedures["authors"]["list"], AuthorsResource>("authors.list"),
+    get: resourceQuery<Procedures["authors"]["get"], AuthorsResource>("authors.get"),
+  },
+  tags: {
+    list: resourceQuery<Procedures["tags"]["list"], TagsResource>("tags.list"),
+  },
+  comments: {
+    list: resourceQuery<Procedures["comments"]["list"], CommentsResource>("comments.list"),
+  },
   echo: query<Procedures["echo"]>("echo"),
   echoToAnyone: query<Procedures["echoToAnyone"]>("echoToAnyone"),
   storeFile: mutation<Procedures["storeFile"]>("storeFile"),
@@ -149,6 +194,10 @@ interface Items_1e5Operations extends Readonly<(typeof operations)["items_1e5"]>
 interface Items_1e6Operations extends Readonly<(typeof operations)["items_1e6"]> {}
 interface Items_1e7Operations extends Readonly<(typeof operations)["items_1e7"]> {}
 interface Deep_itemsOperations extends Readonly<(typeof operations)["deep_items"]> {}
+interface ArticlesOperations extends Readonly<(typeof operations)["articles"]> {}
+interface AuthorsOperations extends Readonly<(typeof operations)["authors"]> {}
+interface TagsOperations extends Readonly<(typeof operations)["tags"]> {}
+interface CommentsOperations extends Readonly<(typeof operations)["comments"]> {}
 interface WorkflowsOperations extends Readonly<(typeof operations)["workflows"]> {}
 export interface Api {
   readonly items: ItemsOperations;
@@ -158,6 +207,10 @@ export interface Api {
   readonly items_1e6: Items_1e6Operations;
   readonly items_1e7: Items_1e7Operations;
   readonly deep_items: Deep_itemsOperations;
+  readonly articles: ArticlesOperations;
+  readonly authors: AuthorsOperations;
+  readonly tags: TagsOperations;
+  readonly comments: CommentsOperations;
   readonly echo: (typeof operations)["echo"];
   readonly echoToAnyone: (typeof operations)["echoToAnyone"];
   readonly storeFile: (typeof operations)["storeFile"];

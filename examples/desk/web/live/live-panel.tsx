@@ -65,6 +65,12 @@ export function LivePanel() {
         <h3>In PostgreSQL</h3>
         <pre>{policies}</pre>
       </details>
+      {location.hostname === "localhost" && (
+        <p className="soft">
+          <code>npm run studio</code> in another terminal opens Studio: this table as Ann, as Bob or as nobody, the rows
+          that are hidden and why, jobs and sessions.
+        </p>
+      )}
     </div>
   );
 }

@@ -1,0 +1,69 @@
+/**
+ * A list of 20 articles with author, names of tags and ids of comments, which the page counts: one statement, against
+ * Drizzle's relational query under the same policies on the same rows, taking turns.
+ */
+import { join } from "node:path";
+import { createSetting, type Setting, type User } from "./lists/setting.ts";
+import { ask } from "./lists/sides.ts";
+import { interleave, report } from "./measure.ts";
+import { contestant } from "./process.ts";
+
+const args = {
+  select: ["id", "title", "createdAt"],
+  include: {
+    author: { select: ["name"] },
+    tags: { select: ["name"] },
+    comments: { select: ["id"], limit: 100 },
+  },
+};
+
+export async function run(): Promise<void> {
+  const setting = await createSetting();
+  const { cluster, svc } = setting;
+  const file = join(import.meta.dirname, "peers/drizzle-related.ts");
+  const drizzle = await contestant([file, cluster.urls.request, `${svc.url}/api/auth/jwks`, svc.url]);
+  try {
+    const user = await setting.user("user");
+    await fill(setting);
+    const headers = ({ token }: User) => ({ authorization: `Bearer ${token}` });
+    const sides = [
+      { name: "svc", process: svc, headers, path: "/api/query", body: { name: "articles.list", args } },
+      { name: "drizzle", process: drizzle, headers, path: "/articles", body: {} },
+    ];
+    const [ours, theirs] = await Promise.all(sides.map((side) => ask<Page>(side, user, side)));
+    if (sorted(ours) !== sorted(theirs)) throw new Error("the answers differ");
+    const runners = sides.map((side) => ({ ...side, headers: headers(user), body: () => JSON.stringify(side.body) }));
+    report("20 articles with author, tags and comments", await interleave(runners, { rounds: 5, seconds: 2 }));
+  } finally {
+    await drizzle.stop();
+    await setting.close();
+  }
+}
+
+interface Page {
+  json: { data: { id: number; createdAt: string; tags: { name: string }[]; comments: { id: number }[] }[] };
+}
+
+/** Drizzle does not order related rows, and writes times in another form. */
+function sorted(page: Page | undefined): string {
+  const rows = page?.json.data.map(({ createdAt, tags, comments, ...row }) => ({
+    ...row,
+    createdAt: new Date(createdAt).getTime(),
+    tags: tags.map(({ name }) => name).sort(),
+    comments: comments.map(({ id }) => id).sort(),
+  }));
+  return JSON.stringify(rows?.map((row) => Object.entries(row).sort()));
+}
+
+/** 5,000 articles of 200 authors, with 3 of 50 tags and 0 to 20 comments each. */
+const fill = ({ admin }: Setting) =>
+  admin.query(`
+    insert into authors (user_id, name) select 'user' || n, 'author ' || n from generate_series(1, 200) as n;
+    insert into tags (name) select 'tag ' || n from generate_series(1, 50) as n;
+    insert into articles (user_id, author_id, title, body, created_at)
+      select 'user' || n % 200, 1 + n % 200, 'article ' || n, repeat('text ', 200), now() - n * interval '1 minute'
+        from generate_series(1, 5000) as n;
+    insert into article_tags select a, 1 + (a * 7 + t * 13) % 50 from generate_series(1, 5000) as a, generate_series(1, 3) as t;
+    insert into comments (user_id, article_id, body)
+      select 'user' || n % 200, a, 'comment' from generate_series(1, 5000) as a, generate_series(1, a % 21) as n;
+    analyze`);

@@ -1,0 +1,167 @@
+/** Workflows: runs, and one run with its steps in the order in which they were recorded. */
+import { actButton, perform, status } from "./acting.ts";
+import { ask } from "./api.ts";
+import { bar, type Child, copyButton, field, h, lasting, later, problem, table, time } from "./dom.ts";
+import { fresh, href, type State } from "./state.ts";
+import type { Run, RunDetails, Step } from "./types.ts";
+
+const states = ["pending", "running", "completed", "failed", "cancelled"] as const;
+
+export function workflows(state: State): Child {
+  const heading = h("h1", { tabindex: -1 }, state.run ? "Run of a workflow" : "Workflows");
+  return [
+    heading,
+    state.run ? later("the run", () => show(state.run as string)) : later("the runs", () => list(state)),
+  ];
+}
+
+async function list(state: State): Promise<Child> {
+  const status = states.find((one) => one === state.status) ?? null;
+  const input = { status, name: state.name || null, before: state.before ?? null };
+  const { runs, next } = await ask<{ runs: Run[]; next: string | null }>("runs", input);
+  const choose = (one: string | null, label: string) =>
+    h(
+      "a",
+      { href: href({ status: one, before: null }), class: "count", "aria-current": one === status ? "true" : null },
+      label,
+    );
+  const head = ["Run", "Status", "Name", "As", "Attempts", "Created at", "Finished at", "Error"];
+  const rows = runs.map((run) => [
+    h("a", { href: fresh({ panel: "workflows", run: run.id }) }, run.id.slice(0, 8)),
+    statusOf(run),
+    h("a", { href: href({ name: run.name, before: null }) }, run.name),
+    run.caller,
+    run.attempts,
+    time(run.created_at),
+    time(run.finished_at),
+    run.error || "–",
+  ]);
+  return [
+    h("p", { class: "counts" }, choose(null, "all"), ...states.map((one) => choose(one, one))),
+    state.name && h("p", {}, `Only ${state.name}. `, h("a", { href: href({ name: null, before: null }) }, "All names")),
+    rows.length > 0 ? table("Runs of workflows", head, rows) : nothing(status),
+    h(
+      "p",
+      { class: "pages" },
+      state.before && h("a", { href: href({ before: null }) }, "Newest"),
+      next && h("a", { href: href({ before: next }) }, "Older"),
+      copyButton("Copy as command", `npx svc workflows list${status ? ` --status ${status}` : ""}`),
+    ),
+  ];
+}
+
+const nothing = (status: string | null): Child =>
+  h(
+    "p",
+    { class: "quiet" },
+    status ? `No run is ${status}.` : "No run yet. A handler starts one with ",
+    !status && h("code", {}, "ctx.workflows.start(…)"),
+    !status && ". Each of its steps is recorded, so it continues after a crash.",
+  );
+
+const statusOf = ({ status, wait_marker }: Run): Child => {
+  const waits = status === "pending" && wait_marker ? ` (${wait_marker.replace(/^wait:/, "waits for ")})` : "";
+  const tone = status === "completed" ? "yes" : status === "failed" ? "no" : null;
+  return h("span", { class: tone }, status + waits);
+};
+
+async function show(id: string): Promise<Child> {
+  const [run, { mayAct }] = await Promise.all([ask<RunDetails>("run", { id }), status()]);
+  const isOver = ["completed", "failed", "cancelled"].includes(run.status);
+  const asUser = run.user_id && { as: run.user_id };
+  const row = { panel: "data", table: "svc.workflow_runs", row: JSON.stringify([id]), ...asUser };
+  return [
+    h(
+      "dl",
+      { class: "facts" },
+      ...field("Id", id),
+      ...field("Name", `${run.name}, version ${run.version}`),
+      ...field("Status", statusOf(run)),
+      ...field("As", run.caller),
+      ...field("Attempts", run.attempts),
+      ...field("Created at", time(run.created_at)),
+      ...field(isOver ? "Finished at" : "Wakes at", time(isOver ? run.finished_at : run.wake_at)),
+      ...(run.error ? field("Error", run.error) : []),
+      ...(run.hint ? field("Hint", run.hint) : []),
+    ),
+    asUser
+      ? h("p", {}, h("a", { href: fresh(row) }, "Arguments and result, as its user sees them"))
+      : h("p", { class: "quiet" }, "Arguments and result: ", h("code", {}, `npx svc workflows show ${id}`)),
+    h("h2", {}, "Steps"),
+    run.steps.length > 0
+      ? table(
+          "Steps",
+          ["Position", "Step", "Kind", "Outcome", "Began at", "When", "Took", ...(mayAct && isOver ? ["Acts"] : [])],
+          run.steps.map((step) => [...stepCells(step, run), ...(mayAct && isOver ? [retryFrom(run, step)] : [])]),
+        )
+      : h("p", { class: "quiet" }, "No step has been recorded yet."),
+    run.events.length > 0 && [
+      h("h2", {}, "Events"),
+      table(
+        "Events",
+        ["Event", "Sent at", "Ended the wait"],
+        run.events.map(({ name, created_at, taken_by }) => [name, time(created_at), taken_by ?? "none yet"]),
+      ),
+    ],
+    mayAct && acts(run, isOver),
+    h("p", {}, copyButton("Copy as command", `npx svc workflows show ${id}`)),
+  ];
+}
+
+/** A bar shows when the step ran within the whole run; its text says the same. */
+function stepCells(step: Step, run: RunDetails): Child[] {
+  const outcome = step.failed ? "failed" : step.timed_out ? "timed out" : step.is_done ? "done" : "waits";
+  const end = (at: string | null) => new Date(at ?? Date.now()).getTime();
+  const [from, until] = [end(run.created_at), end(run.finished_at)];
+  const part = (at: number) => (at - from) / (until - from);
+  const began = end(step.started_at);
+  return [
+    step.position,
+    step.name,
+    step.kind,
+    h("span", { class: step.failed ? "no" : step.is_done ? "yes" : null }, outcome),
+    time(step.started_at),
+    bar(part(began), part(end(step.finished_at))),
+    step.finished_at ? lasting(end(step.finished_at) - began) : step.due_at ? `until ${time(step.due_at)}` : "–",
+  ];
+}
+
+const retryFrom = ({ id, status }: RunDetails, { position, name }: Step): Child =>
+  status !== "completed" &&
+  actButton(
+    "Retry from here",
+    { act: "act_retry_workflow", run: id, from: position },
+    { on: `${position}, ${name}`, isFinal: true },
+  );
+
+function acts({ id, status }: RunDetails, isOver: boolean): Child {
+  if (status === "completed") return null;
+  if (isOver) {
+    return h("p", {}, actButton("Retry", { act: "act_retry_workflow", run: id, from: null }, { on: "the run" }));
+  }
+  const event = h("input", { id: "event", type: "text", required: true, spellcheck: "false" });
+  const content = h("input", { id: "content", type: "text", value: "null", spellcheck: "false" });
+  const said = h("span", { role: "status" });
+  const submit = async (submitted: SubmitEvent) => {
+    submitted.preventDefault();
+    try {
+      const input = { act: "act_signal_workflow", run: id, event: event.value, content: JSON.parse(content.value) };
+      await perform(input);
+    } catch (error) {
+      said.replaceChildren(problem(error));
+    }
+  };
+  return [
+    h("p", {}, actButton("Cancel", { act: "act_cancel_workflow", run: id }, { on: "the run", isFinal: true })),
+    h(
+      "form",
+      { onsubmit: submit },
+      h("label", { for: "event" }, "Send an event"),
+      event,
+      h("label", { for: "content" }, "with the JSON"),
+      content,
+      h("button", {}, "Send"),
+      said,
+    ),
+  ];
+}

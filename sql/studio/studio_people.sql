@@ -1,0 +1,27 @@
+-- Users with the numbers of their live sessions, in the order of their e-mail addresses, for Studio's panel People.
+-- `next` pages: addresses after it.
+
+create or replace function svc_private.studio_people(search text, next text, most integer)
+returns table (
+  id text, email text, name text, email_verified boolean, created_at timestamptz, sessions bigint, providers text[]
+)
+language sql
+stable
+security definer
+set search_path = ''
+as $$
+  select u.id, u.email, u.name, u.email_verified, u.created_at,
+         (select count(*) from auth.session s where s.user_id = u.id and s.expires_at > now()),
+         array(select a.provider_id from auth.account a where a.user_id = u.id order by a.provider_id)
+    from auth."user" u
+   where (u.id = search or u.email >= lower(search) and starts_with(u.email, lower(search)))
+     and (next is null or u.email > next)
+   order by u.email
+   limit most
+$$;
+
+comment on function svc_private.studio_people(text, text, integer) is
+  'Users with this id, or with an e-mail address that begins so, with their live sessions and ways in. '
+  'Definer: svc_studio_read may not read the schema auth.';
+
+grant execute on function svc_private.studio_people(text, text, integer) to svc_studio_read;

@@ -1,0 +1,113 @@
+/**
+ * JSON Schemas of `select`, `include` and filters through relations, and of the rows that these shape. Related resources
+ * are named by reference, so that relations may lead in a circle.
+ */
+import type { CrudDefinition, CrudRelation } from "../contract/crud.ts";
+import type { JsonSchema } from "../kit/json-schema.ts";
+import type { Schemas } from "../kit/schemas.ts";
+import { sortableColumns } from "./crud-resource.ts";
+import { filterSchema, idSchema, rowSchema } from "./openapi-columns.ts";
+
+const named = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
+const map = <T>(crud: CrudDefinition, describe: (relation: CrudRelation) => T) =>
+  Object.fromEntries([...crud.relations].map(([name, relation]) => [name, describe(relation)]));
+
+/** A row as a list or get gives it. @returns the whole row, or what select and include have made of it */
+const shaped = ({ prefix }: CrudDefinition): JsonSchema => ({
+  anyOf: [named(`${prefix}.Row`), named(`${prefix}.Shaped`)],
+});
+
+/** The arguments `select` and `include`, and the row that lists and gets give for them. */
+export function related(crud: CrudDefinition, schemas: Schemas): { args: Record<string, JsonSchema>; row: JsonSchema } {
+  const shown = crud.columns.filter(({ property }) => crud.visible.has(property));
+  schemas.add(`${crud.prefix}.Shaped`, {
+    type: "object",
+    description: "With select and include: the selected properties, and the included rows.",
+    properties: {
+      ...Object.fromEntries(shown.map((column) => [column.property, rowSchema(column)])),
+      ...map(crud, ({ target, many }) => {
+        const row = shaped(target);
+        return many ? { type: "array", items: row } : { anyOf: [...(row.anyOf as JsonSchema[]), { type: "null" }] };
+      }),
+    },
+    additionalProperties: false,
+  });
+  return { args: choices(crud, schemas), row: shaped(crud) };
+}
+
+function choices(crud: CrudDefinition, schemas: Schemas): Record<string, JsonSchema> {
+  const select = selectOf(crud);
+  if (crud.relations.size === 0) return { select };
+  const include = schemas.add(`${crud.prefix}.Include`, {
+    type: "object",
+    description: "Related rows, at most 3 levels below each other.",
+    properties: map(crud, (relation) => ({ anyOf: [{ type: "boolean" }, optionsOf(relation)] })),
+    additionalProperties: false,
+  });
+  return { select, include };
+}
+
+const selectOf = ({ visible }: CrudDefinition): JsonSchema => ({
+  type: "array",
+  items: { type: "string", enum: [...visible] },
+  description: "The properties of each row. Without it all.",
+});
+
+function optionsOf({ target, many }: CrudRelation): JsonSchema {
+  const sorted = sortableColumns(target).map(({ property }) => property);
+  const direction = { type: "string", enum: ["asc", "desc"] };
+  return {
+    type: "object",
+    properties: {
+      select: selectOf(target),
+      ...(target.relations.size > 0 && { include: named(`${target.prefix}.Include`) }),
+      ...(many && {
+        limit: { type: "integer", minimum: 1, maximum: target.maxLimit, default: target.defaultLimit },
+        orderBy: {
+          type: "object",
+          properties: Object.fromEntries(sorted.map((property) => [property, direction])),
+          minProperties: 1,
+          maxProperties: 1,
+          additionalProperties: false,
+        },
+        filters: filtersOf(target),
+      }),
+    },
+    additionalProperties: false,
+  };
+}
+
+/** Whether the resource has something to filter by. */
+const canFilter = ({ allowedFilters, relations }: CrudDefinition) => allowedFilters.length > 0 || relations.size > 0;
+const nothing: JsonSchema = { type: "object", maxProperties: 0 };
+const filtersOf = (crud: CrudDefinition) => (canFilter(crud) ? named(`${crud.prefix}.Filters`) : nothing);
+
+/** @returns undefined where there is nothing to filter by */
+export function filters(crud: CrudDefinition, schemas: Schemas): JsonSchema | undefined {
+  if (!canFilter(crud)) return undefined;
+  const columns = crud.columns.filter(({ property }) => crud.allowedFilters.includes(property));
+  const group = { type: "array", items: named(`${crud.prefix}.Filters`) };
+  return schemas.add(`${crud.prefix}.Filters`, {
+    type: "object",
+    description: "Conditions, all of which must hold. Invalid ones are ignored.",
+    properties: {
+      ...Object.fromEntries(columns.map((column) => [column.property, filterSchema(column)])),
+      ...map(crud, ({ target, many }) => {
+        const inner = filtersOf(target);
+        return many ? { type: "object", properties: { some: inner, none: inner, every: inner } } : inner;
+      }),
+      OR: group,
+      AND: group,
+    },
+  });
+}
+
+/** The argument of `get`: the id or another key, with `select` and `include`. */
+export function getArguments(crud: CrudDefinition, args: Record<string, JsonSchema>): JsonSchema {
+  const [byId, ...others] = [["id"], ...crud.getBy].map((key): JsonSchema => {
+    const columns = crud.columns.filter(({ property }) => key.includes(property));
+    const values = Object.fromEntries(columns.map((column) => [column.property, idSchema(column)]));
+    return { type: "object", properties: { ...values, ...args }, required: [...key] };
+  });
+  return others.length > 0 ? { anyOf: [byId, ...others] } : (byId as JsonSchema);
+}

@@ -1,0 +1,99 @@
+/**
+ * The acts of operators: each is one function of SQL, which writes its line into svc.operator_acts in the same commit.
+ * Next hop: `sql/studio/act_retry_job.sql` and its neighbours.
+ */
+import { z } from "zod";
+import { SvcError } from "../kit/svc-error.ts";
+import { ask, panel, type Tools } from "./panel.ts";
+
+interface Act<Input> {
+  act: string;
+  /** Its arguments, in the order of the function's. */
+  values(input: Input, tools: Tools): unknown[] | Promise<unknown[]>;
+  /** Why nothing was done; null for an act that was. */
+  refusal(answer: unknown, input: Input): string | null;
+}
+
+const job = z.string().regex(/^\d{1,18}$/);
+const run = z.uuid();
+const text = z.string().min(1).max(200);
+
+const ofWorkflow: Record<string, string> = {
+  unknown: "There is no such run.",
+  ended: "The run has ended.",
+  active: "Only a run that failed or was cancelled can be retried.",
+  no_step: "The run has no such step.",
+};
+const refusalOfRun = (answer: unknown) => (answer === "accepted" ? null : (ofWorkflow[String(answer)] ?? "Refused."));
+const isGone = (answer: unknown, { id }: { id: string }) => (answer ? null : `Job ${id} is running, or is gone.`);
+
+const define = <Name extends string, Shape extends z.ZodRawShape>(
+  act: Name,
+  shape: Shape,
+  how: Omit<Act<z.output<z.ZodObject<Shape>>>, "act">,
+) => ({ input: z.strictObject({ act: z.literal(act), ...shape }), how: { act, ...how } as unknown as Act<never> });
+
+const acts = [
+  define("act_retry_job", { id: job }, { values: ({ id }) => [id], refusal: isGone }),
+  define("act_cancel_job", { id: job }, { values: ({ id }) => [id], refusal: isGone }),
+  define(
+    "act_retry_workflow",
+    { run, from: text.nullable() },
+    { values: (input) => [input.run, input.from], refusal: refusalOfRun },
+  ),
+  define("act_cancel_workflow", { run }, { values: (input) => [input.run], refusal: refusalOfRun }),
+  define(
+    "act_signal_workflow",
+    { run, event: text, content: z.json() },
+    { values: (input) => [input.run, input.event, JSON.stringify(input.content)], refusal: refusalOfRun },
+  ),
+  define("act_run_cron", { cron: text }, { values: procedureOf, refusal: () => null }),
+  define(
+    "act_pause_cron",
+    { cron: text, paused: z.boolean() },
+    {
+      values: (input) => [input.cron, input.paused],
+      refusal: (answer, { cron, paused }) =>
+        answer ? null : `${cron} is ${paused ? "paused" : "not paused"} already, or no worker has registered it.`,
+    },
+  ),
+  define(
+    "act_end_sessions",
+    { user: text, session: text.nullable() },
+    {
+      values: ({ user, session }) => [user, session],
+      refusal: (answer) => (Number(answer) > 0 ? null : "There is no such session any more."),
+    },
+  ),
+  define(
+    "act_verify_email",
+    { user: text },
+    {
+      values: ({ user }) => [user],
+      refusal: (answer) => (answer ? null : "The address is verified already, or the user is gone."),
+    },
+  ),
+];
+
+/** The page names the cron; its procedure is the definition's. */
+async function procedureOf({ cron }: { cron: string }, { command }: Tools): Promise<unknown[]> {
+  const crons = (await command("crons", "list")) as { name: string; procedure: string }[];
+  const found = crons.find(({ name }) => name === cron);
+  if (!found) throw new SvcError("NOT_FOUND", `The application defines no cron ${cron}.`);
+  return [cron, found.procedure];
+}
+
+const inputs = acts.map(({ input }) => input) as unknown as [z.ZodObject<{ act: z.ZodLiteral<string> }>];
+
+export const act = panel(z.discriminatedUnion("act", inputs), async (input, tools) => {
+  if (!tools.act) {
+    throw new SvcError("FORBIDDEN", "This Studio only reads.", { hint: "Acts need DATABASE_STUDIO_ACT_URL." });
+  }
+  const how = acts.find(({ how }) => how.act === input.act)?.how as Act<typeof input>;
+  const values = await how.values(input, tools);
+  const places = values.map((_, index) => `$${index + 1}`);
+  const [{ done }] = await ask(tools.act, `select svc_private.${how.act}(${places}) as done`, values);
+  const refusal = how.refusal(done, input);
+  if (refusal !== null) throw new SvcError("CONFLICT", refusal);
+  return { done };
+});

@@ -1,0 +1,37 @@
+/**
+ * Home's findings and the panels Storage, Realtime, AI, DBA and Migrations. What needs wider logins than Studio's is a
+ * command of `svc`, in a process of its own.
+ * Next hop: `sql/studio/studio_figures.sql`; `src/cli/studio.ts` runs the commands.
+ */
+import { z } from "zod";
+import { panel } from "./panel.ts";
+
+const none = z.strictObject({});
+
+/** The commands of the panel DBA; they only read. */
+const commands = {
+  lint: ["db", "lint"],
+  drift: ["db", "drift"],
+  slow: ["db", "slow"],
+  locks: ["db", "locks"],
+  stats: ["db", "stats"],
+} as const;
+
+const figures = "select * from svc_private.studio_figures() where metric like $1";
+
+export const databasePanels = {
+  doctor: panel(none, (_, { command }) => command("doctor")),
+  migrations: panel(none, (_, { command }) => command("migrate", "status")),
+  database: panel(z.strictObject({ what: z.enum(["lint", "drift", "slow", "locks", "stats"]) }), ({ what }, tools) =>
+    tools.command(...commands[what]),
+  ),
+  storage: panel(none, async (_, { ask }) => ({
+    figures: await ask(figures, ["storage%"]),
+    buckets: await ask("select * from svc_private.studio_storage(50)"),
+  })),
+  realtime: panel(none, async (_, { ask }) => (await ask("select svc_private.studio_realtime() as it"))[0].it),
+  usage: panel(z.strictObject({ days: z.int().min(1).max(366) }), async ({ days }, { ask }) => ({
+    figures: await ask(figures, ["ai%"]),
+    rows: await ask("select * from svc_private.studio_usage($1, 200)", [days]),
+  })),
+};

@@ -1,0 +1,46 @@
+/** Jobs, Workflows and Crons. Next hop: `sql/studio/studio_runs.sql`, `studio_jobs.sql`, `studio_crons.sql`. */
+import { z } from "zod";
+import { SvcError } from "../kit/svc-error.ts";
+import { panel } from "./panel.ts";
+
+const jobStates = ["dead", "running", "failing", "due", "scheduled"] as const;
+const runStates = ["pending", "running", "completed", "failed", "cancelled"] as const;
+
+/** Rows of a page. */
+const most = 50;
+
+const runs = z.strictObject({
+  status: z.enum(runStates).nullable(),
+  name: z.string().max(200).nullable(),
+  before: z.iso.datetime({ offset: true }).nullable(),
+});
+
+export const workPanels = {
+  queue: panel(z.strictObject({ state: z.enum(jobStates) }), async ({ state }, { ask }) => ({
+    counts: (await ask("select * from svc_private.studio_queue()"))[0],
+    jobs: await ask("select * from svc_private.studio_jobs($1, $2)", [state, most]),
+  })),
+  runs: panel(runs, async ({ status, name, before }, { ask }) => {
+    // As JSON: the time of the last row is the key of the next page, to the microsecond.
+    const text = "select to_jsonb(r) as run from svc_private.studio_runs($1, $2, $3, $4) r";
+    const found = (await ask(text, [status, name, before, most + 1])).map(({ run }) => run);
+    const rows = found.slice(0, most);
+    return { runs: rows, next: found.length > most ? rows.at(-1).created_at : null };
+  }),
+  run: panel(z.strictObject({ id: z.uuid() }), async ({ id }, { ask }) => {
+    const [{ run }] = await ask("select svc_private.studio_run($1) as run", [id]);
+    if (!run) throw new SvcError("NOT_FOUND", `There is no run ${id}.`);
+    return run;
+  }),
+  crons: panel(z.strictObject({}), async (_, { ask, command }) => {
+    const [registered, defined] = await Promise.all([
+      ask("select * from svc_private.studio_crons()"),
+      command("crons", "list") as Promise<{ name: string; schedule: string; procedure: string }[]>,
+    ]);
+    const known = new Map(registered.map((row) => [row.name, row]));
+    return defined.map(({ name, schedule, procedure }) => {
+      const { last_slot = null, last_job = null, paused_at = null } = known.get(name) ?? {};
+      return { name, schedule, procedure, isRegistered: known.has(name), last_slot, last_job, paused_at };
+    });
+  }),
+};
