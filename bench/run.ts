@@ -14,6 +14,7 @@ const all = [
   "jobs",
   "workflows",
   "storage",
+  "transfer",
   "documents",
   "search",
   "catalog",

@@ -2575,6 +2575,54 @@ $function$
 execute: svc_authenticated, svc_system
 comment: A run that the caller may see, with its steps and events; null otherwise.
 
+-- function svc.import_rows(text,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.import_rows(operation text, calls jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  parameters constant text := case when operation like '%\_upsert'
+    then 'c.value ->> 0, c.value -> 1, c.value -> 2' else 'c.value -> 0' end;
+  statement constant text := format('select count(svc_crud.%I(%s)) from jsonb_array_elements($1) as c', operation, parameters);
+  place integer := 0;
+  one jsonb;
+  added bigint;
+  written bigint := 0;
+  refused jsonb := '[]';
+  state text;
+  said text;
+  reason text;
+begin
+  set constraints all immediate;
+  begin
+    execute statement into written using calls;
+    return jsonb_build_object('written', written, 'refused', refused);
+  exception when others then
+    -- A deadlock, a timeout, a lack of resources, a wrong function: not a matter of any row.
+    if sqlstate ~ '^(40|42|5|XX)' and sqlstate <> '42501' then
+      raise;
+    end if;
+  end;
+  for one in select e.value from jsonb_array_elements(calls) as e loop
+    begin
+      execute statement into added using jsonb_build_array(one);
+      written := written + added;
+    exception when others then
+      if sqlstate ~ '^(40|42|5|XX)' and sqlstate <> '42501' then
+        raise;
+      end if;
+      get stacked diagnostics state = returned_sqlstate, said = message_text, reason = pg_exception_detail;
+      refused := refused || jsonb_build_object('index', place, 'state', state, 'message', said, 'detail', reason);
+    end;
+    place := place + 1;
+  end loop;
+  return jsonb_build_object('written', written, 'refused', refused);
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: Calls a generated create or upsert for each row; returns the number of written rows, and the refused ones.
+
 -- function svc.ingest_source(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.ingest_source(document jsonb)
  RETURNS jsonb
@@ -2769,6 +2817,42 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Waits until no other transaction holds the lock of this name, and holds it until the transaction ends. Definer: advisory locks are closed to requests, because the platform's keys are among them.
 
+-- function svc.open_export(jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.open_export(list jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+ SET cursor_tuple_fraction TO '1'
+AS $function$
+#variable_conflict use_variable
+declare
+  rows constant refcursor := 'svc_export';
+  columns constant jsonb := list -> 'columns';
+  args constant jsonb := list -> 'args';
+  sort constant jsonb := columns -> case when columns ? (args ->> 'orderBy') then args ->> 'orderBy' else list ->> 'orderBy' end;
+  direction constant text := case when lower(args ->> 'orderDir') = 'asc' then 'asc' else 'desc' end;
+  condition constant text := concat(coalesce(list ->> 'visible', 'true'),
+    svc_hidden.exact_filter(list, coalesce(args -> 'filters', '{}')),
+    ' and ' || svc_hidden.search_sql(list -> 'search', quote_literal(svc_hidden.search_pattern(nullif(args ->> 'search', '')))));
+begin
+  -- JSON is made outside of the sort, so that plain columns are sorted.
+  open rows for execute format(
+    'select %1$s as item from (select %2$s from %3$s as t where %4$s order by %5$s %6$s %7$s, %8$s %6$s) as t',
+    list ->> 'item',
+    list ->> 'row',
+    list ->> 'table',
+    condition,
+    format('t.%I', sort ->> 'name'),
+    direction,
+    case when (sort ->> 'notNull')::boolean then '' else 'nulls last' end,
+    format('t.%I', list #>> '{columns,id,name}')
+  );
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Opens the cursor of an export: every row of a list that the caller may see. Read by svc.read_export().
+
 -- function svc.open_upload_url(uuid,text,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.open_upload_url(reservation uuid, token_sha256 text, lifetime interval)
  RETURNS timestamp with time zone
@@ -2809,6 +2893,33 @@ end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Whether the stored file exists and belongs to the current user.
+
+-- function svc.read_export(integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.read_export(bytes integer)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+ SET "TimeZone" TO 'UTC'
+AS $function$
+declare
+  rows constant refcursor := 'svc_export';
+  item json;
+  line text;
+  lines text[] := '{}';
+  size integer := 0;
+begin
+  while size < bytes loop
+    fetch rows into item;
+    exit when not found;
+    line := translate(item::text, E'\n\r', '  ');
+    lines := lines || line;
+    size := size + length(line);
+  end loop;
+  return case when size > 0 then array_to_string(lines, E'\n') end;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: The next rows of svc.open_export() as JSON texts, one a line, of about the given length together; null at the end.
 
 -- function svc.read_section(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.read_section(id uuid)

@@ -8,15 +8,17 @@ import type { CrudDefinition } from "../contract/crud.ts";
 import { type HttpRoute, HttpRouteBuilder, type RouteDefinition } from "../contract/http-route.ts";
 import { nameByPlace, type Procedure, ProcedureBuilder, type ProcedureDefinition } from "../contract/procedure.ts";
 import { collectWorkflows } from "../contract/workflow.ts";
+import { importName } from "../crud/crud-import.ts";
 import { linkRelations } from "../crud/relations.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { ingestWorkflow } from "../rag/ingest-workflow.ts";
+import { importWorkflow } from "../transfer/import-workflow.ts";
 import { type WorkflowProcedures, workflowProcedures } from "../workflows/procedures.ts";
 
 /** First path segments reserved for the platform. The path `/api/` itself is free for the application. */
 // biome-ignore format: one line per kind
 const reserved = [
-  "/api/auth", "/api/query", "/api/mutation", "/api/batch", "/api/storage", "/api/realtime", "/api/graphql",
+  "/api/auth", "/api/query", "/api/mutation", "/api/batch", "/api/export", "/api/storage", "/api/realtime", "/api/graphql",
   "/ws", "/healthz", "/readyz", "/metrics", "/openapi.json", "/openapi", "/_studio",
 ];
 
@@ -64,7 +66,11 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
   linkRelations(crud);
   const crons = collectCrons(bags.crons ?? {});
   registerHandlers(crons, procedures);
-  const workflows = collectWorkflows({ ...bags.workflows, "the built-in rag.ingest": ingestWorkflow });
+  const workflows = collectWorkflows({
+    ...bags.workflows,
+    "the built-in rag.ingest": ingestWorkflow,
+    [`the built-in ${importName}`]: importWorkflow(crud.filter(({ transfer }) => transfer.import)),
+  });
   registerBuiltIn(procedures, bags.workflows !== undefined);
   const routes = collectRoutes(bags.httpRoutes ?? {});
   return { "~svc": { procedures, routes, crud, crons, paths, workflows } };

@@ -170,6 +170,10 @@ export const fileSchema = z.strictObject({
       generatedTimeoutMs: milliseconds().default(5_000),
       /** Longest pause inside an open transaction, in milliseconds. (Default: 10000) */
       idleInTransactionMs: milliseconds().default(10_000),
+      /** Exports of rows at once, in one process; never more than half of `pool.request`. (Default: 4) */
+      exports: whole(1, 100, "exports", 4).default(4),
+      /** Longest export of rows, in milliseconds. (Default: 600000, 10 minutes) */
+      exportMs: milliseconds().default(600_000),
       /** How long a stop waits for requests in flight, in milliseconds. (Default: 10000) */
       shutdownMs: milliseconds().default(10_000),
       /**

@@ -42,6 +42,8 @@ export interface CrudDefinition {
   upsertBy: readonly (readonly string[])[];
   /** What `aggregate` may group by and measure, by name; null: it does not exist. */
   aggregate: { groups: Record<string, AggregatePart>; measures: Record<string, AggregatePart> } | null;
+  /** Whether rows leave as files and come in from them. src/transfer/ does both. */
+  transfer: { export: boolean; import: boolean };
   /** The table's declaration, and what its `include` names; src/crud/relations.ts makes relations of it. */
   source: RelationSource;
   /** By name: what `include` and `filters` may follow. Filled by defineApi, which knows all resources. */

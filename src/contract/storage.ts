@@ -50,8 +50,13 @@ export interface ContextStorage {
    * The system owns every object. @throws SvcError NOT_FOUND also for objects that others have made public or shared
    */
   requireOwned(id: string): Promise<StorageObject>;
-  /** The bytes. @throws SvcError NOT_FOUND if the object does not exist or is not visible to the caller */
-  read(id: string): Promise<Readable>;
+  /**
+   * The bytes.
+   *
+   * @param from the first byte. (Default: 0)
+   * @throws SvcError NOT_FOUND if the object does not exist or is not visible to the caller
+   */
+  read(id: string, from?: number): Promise<Readable>;
   /** Deletes the object and everything derived from it. @throws SvcError NOT_FOUND as `setVisibility` */
   delete(id: string): Promise<void>;
 }

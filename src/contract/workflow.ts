@@ -12,6 +12,7 @@ import { type SchemaOf, toSchema } from "../kit/v.ts";
 import type { RequestDatabase, Schema } from "./database.ts";
 import type { ConvertedDocument, ConvertStoredInput } from "./documents.ts";
 import type { RagDocuments } from "./rag.ts";
+import type { ContextStorage } from "./storage.ts";
 
 /** A map of validators, or one schema. */
 export type WorkflowArgs = StandardSchemaV1 | Readonly<Record<string, StandardSchemaV1>>;
@@ -53,6 +54,8 @@ export interface WorkflowContext<S extends Schema = Schema> {
   readonly db: RequestDatabase<S>;
   /** Inside a step: documents for grounded answers, in the same transaction. */
   readonly rag: RagDocuments;
+  /** Inside a step: files of the user who started the run. What it stores commits with the checkpoint. */
+  readonly storage: ContextStorage;
   /** Inside a step: the same at every attempt, and unique to the step. For services that accept idempotency keys. */
   readonly idempotencyKey: string;
   /** Long operations that only workflows may run. */

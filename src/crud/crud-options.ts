@@ -50,6 +50,7 @@ const optionsSchema = z
       groupBy: columnNames.optional(),
       measures: z.array(z.string(must("a measure")), must("a list of measures")).readonly(),
     }) as never,
+    transfer: z.strictObject({ export: boolean().optional(), import: boolean().optional() }),
     defaultLimit: integer(1, 10_000),
     maxLimit: integer(1, 10_000),
     softDelete: z.strictObject({ field: columnName }),
@@ -180,4 +181,25 @@ export function operationsOf(table: string, options: CrudOptions): CrudOperation
     ...(upsertBy.length > 0 ? (["upsert"] as const) : []),
     ...onMany,
   ];
+}
+
+/** @throws DefinitionError when an operation is missing that export or import needs, or a hook would be left out */
+export function describeTransfer(table: string, { transfer, methods = crudOperations, hooks }: CrudOptions) {
+  const require = (option: "export" | "import", method: CrudMethod) => {
+    if (!transfer?.[option] || methods.includes(method)) return;
+    throw new DefinitionError(`createCrud: transfer.${option} of "${table}" needs methods with ${method}.`, {
+      hint: `Add it to methods, or leave transfer.${option} out.`,
+    });
+  };
+  require("export", "list");
+  require("import", "create");
+  if (transfer?.import && (hooks?.beforeCreate || hooks?.beforeUpsert)) {
+    throw new DefinitionError(
+      `createCrud: transfer.import of "${table}" cannot run hooks.beforeCreate or beforeUpsert.`,
+      {
+        hint: "Hooks need a request, and an import has none. Use a trigger, or leave transfer.import out.",
+      },
+    );
+  }
+  return { export: transfer?.export ?? false, import: transfer?.import ?? false };
 }

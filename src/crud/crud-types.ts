@@ -98,6 +98,7 @@ type OperationsOf<O, M = MethodsOf<O>> =
   | MethodsOf<O>
   | (O extends { upsertBy: readonly [unknown, ...unknown[]] } ? "upsert" : never)
   | (O extends { aggregate: object } ? "aggregate" : never)
+  | (O extends { transfer: { import: true } } ? "import" : never)
   | (O extends { many: true } ? ManyOf<M> : never);
 
 type ManyOf<M> =
@@ -137,6 +138,17 @@ export interface CrudGroups<Group extends string, Measure extends string> {
   hasMore: boolean;
 }
 
+/** The result is the id of a run: `workflows.get` shows its progress. */
+interface ImportArguments<Key> {
+  /** A stored file of the caller. */
+  storageId: string;
+  format: "csv" | "ndjson";
+  /** (Default: "insert") */
+  mode?: "insert" | "upsert";
+  /** The key of an upsert. */
+  by?: Key;
+}
+
 /** The result of an operation on many rows that returns them, in the order of the arguments. */
 export interface CrudMany<Row> {
   count: number;
@@ -157,6 +169,7 @@ export type CrudProcedures<T extends PgTable, O extends CrudOptions<T> = object>
     update: Crud<`${PrefixOf<T, O>}.update`, "mutation", UpdateOf<T, O>, RowOf<T, O>>;
     remove: Crud<`${PrefixOf<T, O>}.remove`, "mutation", { id: CrudId<T> }, { id: CrudId<T> }>;
     upsert: Crud<`${PrefixOf<T, O>}.upsert`, "mutation", { by: UpsertKey<O>; row: CreateOf<T, O> }, RowOf<T, O>>;
+    import: Crud<`${PrefixOf<T, O>}.import`, "mutation", ImportArguments<UpsertKey<O>>, { id: string }>;
     createMany: Crud<
       `${PrefixOf<T, O>}.createMany`,
       "mutation",
@@ -244,6 +257,11 @@ export interface CrudOptions<T extends PgTable = PgTable> {
     groupBy?: readonly Property<T>[];
     measures: readonly ("count" | `${"sum" | "avg" | "min" | "max"}:${Property<T>}`)[];
   };
+  /**
+   * Files of rows: `export` answers GET /api/export/<prefix>.csv and .ndjson, `import` adds the mutation of that name.
+   * (Default: neither)
+   */
+  transfer?: { export?: boolean; import?: boolean };
   /** Rows per page when the caller does not say. (Default: 20) */
   defaultLimit?: number;
   /** The most rows per page that a caller gets. (Default: 100) */

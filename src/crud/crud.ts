@@ -14,15 +14,16 @@ import {
 } from "../contract/crud.ts";
 import type { Schema } from "../contract/database.ts";
 import { definedAt } from "../contract/defined-at.ts";
-import type { ProcedureBuilders, ProcedureDefinition } from "../contract/procedure.ts";
+import type { Procedure, ProcedureBuilders, ProcedureDefinition } from "../contract/procedure.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { describeAggregate } from "./aggregate.ts";
 import { describeColumns } from "./columns.ts";
 import { crudHook } from "./crud-hooks.ts";
+import { importProcedure } from "./crud-import.ts";
 import { crudValues } from "./crud-input.ts";
 import { checkWritableKeys, describeKeys } from "./crud-keys.ts";
 import { shapeOf } from "./crud-list.ts";
-import { checkCrudOptions, operationsOf } from "./crud-options.ts";
+import { checkCrudOptions, describeTransfer, operationsOf } from "./crud-options.ts";
 import { describeRealtime } from "./crud-realtime.ts";
 import { functionName } from "./crud-text.ts";
 import type { CrudOptions, CrudProcedures } from "./crud-types.ts";
@@ -68,12 +69,13 @@ export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilder
     const given = (options ?? {}) as CrudOptions;
     const crud = describeCrud(table, given, schema);
     const place = definedAt(given.allowAnonymous ?? false, `createCrud(${crud.prefix})`, createCrud);
-    const procedures = Object.fromEntries(
+    const procedures: Record<string, Procedure> = Object.fromEntries(
       crud.methods.map((operation) => {
         const procedure = { ...toProcedure(crud, operation, given), ...place };
         return [operation, { "~svc": { procedure } }];
       }),
     );
+    if (crud.transfer.import) procedures.import = importProcedure(crud);
     return procedures as unknown as CrudProcedures<T, O>;
   };
 }
@@ -121,6 +123,7 @@ function describeCrud(table: PgTable, options: CrudOptions, application: Schema 
     getBy: describeKeys(table, columns, "getBy", options.getBy ?? []),
     upsertBy: describeKeys(table, columns, "upsertBy", options.upsertBy ?? []),
     aggregate: describeAggregate(name, columns, visible, options.aggregate),
+    transfer: describeTransfer(name, options),
     source: { table, schema: application, include: options.include ?? [] },
     relations: new Map(),
   };

@@ -11,6 +11,7 @@ import type { EffectiveConfig } from "../config/config.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import { errorResponses, errorSchema, headers, type Part, securitySchemes } from "../kit/parts.ts";
 import { Schemas } from "../kit/schemas.ts";
+import { exportPaths } from "../transfer/openapi.ts";
 import { builtInPaths } from "./builtin.ts";
 import { callPaths } from "./calls.ts";
 import { routePaths } from "./routes.ts";
@@ -38,6 +39,7 @@ export function openApiDocument(
     ...callPaths(api, schemas),
     ...routePaths(api.routes, schemas),
     ...authPaths(app.auth, schemas),
+    ...exportPaths(api.crud),
     ...builtInPaths(config),
   };
   return {

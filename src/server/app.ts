@@ -26,6 +26,7 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import type { MetricsAccess } from "../telemetry/metrics-access.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { batchEndpoint } from "./batch.ts";
+import { type ExportLimits, exportEndpoint, isExportPath } from "./export.ts";
 import { healthEndpoints, type Readiness } from "./health.ts";
 import { type OpenApiEndpoints, openApiEndpoints } from "./openapi.ts";
 import { type ProcedureTransport, procedureEndpoint } from "./procedures.ts";
@@ -40,6 +41,7 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   uploads: Endpoint;
   /** null: GraphQL is off. */
   graphql: Endpoint | null;
+  exportLimits: ExportLimits;
   origins: OriginPolicy;
   checkHost: CheckHost | null;
   requests: RequestLimits;
@@ -82,6 +84,7 @@ export function createApp(options: AppOptions): RequestListener {
     else if (kind === "mutation")
       calls.set(`/api/mutation/${name}`, (request, response) => mutation(request, response, name));
   }
+  const exports = exportEndpoint({ ...transport, limits: options.exportLimits });
   const cors = createCors(options.origins, options.production ? undefined : options.log);
   const app = expressApp(options);
 
@@ -127,6 +130,7 @@ export function createApp(options: AppOptions): RequestListener {
     const isCall = calls.has(path);
     let methods: readonly string[] = [];
     if (isCall) methods = ["POST"];
+    else if (isExportPath(path)) methods = ["GET"];
     else if (isFilePath(path)) methods = ["GET", "HEAD"];
     else if (method === "OPTIONS") methods = url === "*" ? everyMethod : [...routedMethods(app.router, path)];
     if (methods.length === 0) return void app(request, response);
@@ -141,6 +145,7 @@ export function createApp(options: AppOptions): RequestListener {
     const path = pathOf(url);
     const call = method === "POST" ? calls.get(path) : undefined;
     if (call) return call;
+    if (method === "GET" && isExportPath(path)) return exports;
     if (isUploadPath(path)) return options.uploads;
     if (options.graphql && isGraphqlPath(path)) return options.graphql;
     return (method === "GET" || method === "HEAD") && isFilePath(path) ? options.files : undefined;

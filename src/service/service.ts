@@ -251,6 +251,7 @@ function openApp(
     reads: realtime.reads,
     replicas,
     limits: config.limits,
+    exportLimits: config.limits,
     log,
     showCause: options.showCause,
     metrics: createMetrics(

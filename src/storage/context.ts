@@ -130,9 +130,11 @@ export class CallStorage implements ContextStorage {
     return rows[0];
   }
 
-  async read(id: string): Promise<Readable> {
-    const { bytesId } = await this.find(id);
-    const bytes = await this.#storage.driver.read(objectKey(bytesId));
+  async read(id: string, from = 0): Promise<Readable> {
+    const { bytesId, size } = await this.find(id);
+    if (from > 0 && from >= size) return Readable.from([]);
+    const range = from > 0 ? { start: from, end: size - 1 } : undefined;
+    const bytes = await this.#storage.driver.read(objectKey(bytesId), range);
     if (!bytes) throw fileNotFound();
     return bytes;
   }

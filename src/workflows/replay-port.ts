@@ -25,6 +25,7 @@ export interface RunningStep {
   name: string;
   readonly db: RequestDatabase;
   readonly rag: WorkflowContext["rag"];
+  readonly storage: WorkflowContext["storage"];
 }
 
 /**

@@ -112,6 +112,10 @@ class Replay implements WorkflowContext {
     return this.#stepHere("wf.rag").rag;
   }
 
+  get storage(): WorkflowContext["storage"] {
+    return this.#stepHere("wf.storage").storage;
+  }
+
   get idempotencyKey(): string {
     return `${this.runId}:${this.#stepHere("wf.idempotencyKey").position}`;
   }

@@ -81,6 +81,7 @@ export class RunPort implements ReplayPort {
       began,
     ];
     let db: RequestDatabase | undefined;
+    const storage = new CallStorage(this.#runtime.storage, transaction, "write");
     const step: RunningStep = {
       position,
       name,
@@ -88,10 +89,12 @@ export class RunPort implements ReplayPort {
         db ??= requestDatabase(transaction);
         return db;
       },
+      storage,
       rag: contextRag(transaction, this.#identity.userId || null, this.#identity.role === "svc_system"),
     };
     const fail = async (error: unknown): Promise<never> => {
       await transaction.rollback();
+      await storage.rolledBack();
       if (this.#signal.aborted && error === this.#signal.reason) throw new StepInterrupted();
       const explained = transaction.explain(error);
       if (!last(explained)) throw new StepFailure("to be tried again", { cause: explained });
@@ -102,7 +105,7 @@ export class RunPort implements ReplayPort {
     let done: { result: T; stored: string };
     try {
       const result = await withAiCall(
-        () => this.#aiCall(transaction),
+        () => this.#aiCall(transaction, storage),
         () => run(step),
       );
       const what = `The result of the step "${name}"`;
@@ -118,6 +121,7 @@ export class RunPort implements ReplayPort {
       if (error instanceof RunLostError || isConnectionLoss(error)) throw error;
       return fail(error);
     }
+    await storage.committed();
     return done.result;
   }
 
@@ -141,8 +145,7 @@ export class RunPort implements ReplayPort {
   }
 
   /** The user, files and transaction of AI calls in a step. */
-  #aiCall(transaction: RequestTransaction): AiCall {
-    const storage = new CallStorage(this.#runtime.storage, transaction, "write");
+  #aiCall(transaction: RequestTransaction, storage: CallStorage): AiCall {
     const { ai: services, storage: files, limits } = this.#runtime;
     const aside = readerOfCall(transaction, () => new RequestTransaction(this.#pool, this.#identity, "read", limits));
     const readFile = readFileOf(files, aside);

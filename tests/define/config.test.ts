@@ -51,6 +51,8 @@ describe("without a file", () => {
         storageBytes: 107_374_182_400,
         storageBytesAnonymous: 1_073_741_824,
         storageBytesPerUser: 10_737_418_240,
+        exports: 4,
+        exportMs: 600_000,
         uploadsPerUser: 20,
         statementTimeoutMs: 15_000,
         generatedTimeoutMs: 5_000,

@@ -25,6 +25,7 @@ const pages = createCrudFactory(procedure)(schema.pages, {
   defaultLimit: 100,
   many: true,
   aggregate: { groupBy: ["corpus"], measures: ["count"] },
+  transfer: { export: true },
 });
 
 /** The same table, with a column by which rows are upserted. */

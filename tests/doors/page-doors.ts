@@ -1,7 +1,7 @@
 /** The doors to rows of a `createCrud` table: HTTP, GraphQL, and messages to sockets. */
 import { afterAll } from "vitest";
 import { keyOf } from "../../src/realtime/context.ts";
-import type { Answer, TestService, User } from "../support/service.ts";
+import { type Answer, bearer, type TestService, type User } from "../support/service.ts";
 import { Socket } from "../support/sockets.ts";
 import { type Caller, type Door, isGiven, isSignedIn, type Scope, type WritingDoor } from "./door.ts";
 import type { World } from "./world.ts";
@@ -57,6 +57,22 @@ export function pageDoors({ running, sql }: World): Door[] {
           cursor = page.nextCursor;
           if (!cursor) return met;
         }
+      },
+    },
+    {
+      name: "an export of pages",
+      functions: ["open_export", "read_export"],
+      rows,
+      async read({ user }, $) {
+        const query = new URLSearchParams({ filters: JSON.stringify(filters($)) });
+        const answer = await running.fetch(`/api/export/pages.ndjson?${query}`, { headers: bearer(user) });
+        if (!isGiven(answer)) return [];
+        return ids(
+          answer.body
+            .split("\n")
+            .slice(0, -1)
+            .map((line: string) => JSON.parse(line)),
+        );
       },
     },
     {

@@ -18,7 +18,7 @@ const levels = [
   ["audit", "http", "postgres"],
   ["crud", "jobs", "storage"],
   ["ai", "realtime", "search"],
-  ["codegen", "documents", "rag"],
+  ["codegen", "documents", "rag", "transfer"],
   ["workflows"],
   ["app", "call"],
   ["auth", "graphql"],

@@ -54,6 +54,11 @@ describe("generated CRUD", () => {
     type CreateMany = TypesOf<typeof labelled.createMany>;
     expectTypeOf<CreateMany["input"]>().toEqualTypeOf<{ rows: readonly Create[] }>();
     expectTypeOf<CreateMany["output"]["data"]>().toEqualTypeOf<Note[]>();
+    const imported = createCrud(schema.notes, { upsertBy: ["title"], transfer: { import: true } });
+    type Import = TypesOf<typeof imported.import>;
+    expectTypeOf<Import["input"]>().toExtend<{ storageId: string; format: "csv" | "ndjson"; by?: "title" }>();
+    expectTypeOf<Import["output"]>().toEqualTypeOf<{ id: string }>();
+    expectTypeOf(labelled).not.toHaveProperty("import");
     const totals = createCrud(schema.notes, {
       aggregate: { groupBy: ["done", "createdAt"], measures: ["count", "sum:priority"] },
     });

@@ -32,7 +32,7 @@ const found = { searchFields: ["title"], allowedFilters: ["title", "done", "prio
 
 export default defineApi({
   procedures: {
-    items: createCrud(schema.items),
+    items: createCrud(schema.items, { transfer: { export: true, import: true } }),
     // bench/lists.ts: the same list over tables of every size, and one that does not count
     items1e3: createCrud(schema.items1e3, found),
     items1e4: createCrud(schema.items1e4, found),

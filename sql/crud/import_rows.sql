@@ -1,0 +1,57 @@
+-- Writes the rows of an import through a generated function, as the caller: each row as if it had been sent alone.
+-- Returns {written, refused}, where `refused` has the index of each refused row and the error of PostgreSQL.
+-- Called by steps of the workflow crud.import (src/transfer/import-batch.ts).
+--
+-- All rows are tried at once, because a subtransaction for each costs as much as the row. Only if one is refused, each is
+-- tried by itself. Deferred constraints are checked with the row: at COMMIT they would refuse rows that are valid.
+
+create or replace function svc.import_rows(operation text, calls jsonb)
+returns jsonb
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  parameters constant text := case when operation like '%\_upsert'
+    then 'c.value ->> 0, c.value -> 1, c.value -> 2' else 'c.value -> 0' end;
+  statement constant text := format('select count(svc_crud.%I(%s)) from jsonb_array_elements($1) as c', operation, parameters);
+  place integer := 0;
+  one jsonb;
+  added bigint;
+  written bigint := 0;
+  refused jsonb := '[]';
+  state text;
+  said text;
+  reason text;
+begin
+  set constraints all immediate;
+  begin
+    execute statement into written using calls;
+    return jsonb_build_object('written', written, 'refused', refused);
+  exception when others then
+    -- A deadlock, a timeout, a lack of resources, a wrong function: not a matter of any row.
+    if sqlstate ~ '^(40|42|5|XX)' and sqlstate <> '42501' then
+      raise;
+    end if;
+  end;
+  for one in select e.value from jsonb_array_elements(calls) as e loop
+    begin
+      execute statement into added using jsonb_build_array(one);
+      written := written + added;
+    exception when others then
+      if sqlstate ~ '^(40|42|5|XX)' and sqlstate <> '42501' then
+        raise;
+      end if;
+      get stacked diagnostics state = returned_sqlstate, said = message_text, reason = pg_exception_detail;
+      refused := refused || jsonb_build_object('index', place, 'state', state, 'message', said, 'detail', reason);
+    end;
+    place := place + 1;
+  end loop;
+  return jsonb_build_object('written', written, 'refused', refused);
+end
+$$;
+
+comment on function svc.import_rows(text, jsonb) is
+  'Calls a generated create or upsert for each row; returns the number of written rows, and the refused ones.';
+
+grant execute on function svc.import_rows(text, jsonb) to svc_authenticated;

@@ -1,0 +1,57 @@
+/**
+ * `<prefix>.import`: a mutation that starts the workflow `crud.import` over a stored file of the caller.
+ * Next hop: `src/transfer/import-workflow.ts` is the workflow.
+ */
+import { z } from "zod";
+import type { CrudDefinition } from "../contract/crud.ts";
+import { createSvcProcedureBuilders, type Procedure } from "../contract/procedure.ts";
+import { must, oneOf } from "../kit/options.ts";
+import { SvcError } from "../kit/svc-error.ts";
+
+/** The workflow's name. */
+export const importName = "crud.import";
+
+/** What the workflow gets. */
+export interface ImportArgs {
+  /** The prefix of the resource. */
+  resource: string;
+  storageId: string;
+  format: "csv" | "ndjson";
+  mode: "insert" | "upsert";
+  /** The properties of the key of an upsert. */
+  by?: string[] | undefined;
+}
+
+const inputSchema = z.strictObject({
+  storageId: z.uuid(must("the id of a stored file")),
+  format: oneOf(["csv", "ndjson"]),
+  mode: oneOf(["insert", "upsert"]).default("insert"),
+  by: z.union([z.string(), z.array(z.string())], must("a column, or a list of columns")).optional(),
+});
+
+const { mutation } = createSvcProcedureBuilders();
+
+export const importProcedure = (crud: CrudDefinition): Procedure =>
+  mutation
+    .name(`${crud.prefix}.import`)
+    .input(inputSchema)
+    .handler(async ({ context, input: { by, ...input } }) => {
+      const key = by === undefined ? undefined : [by].flat();
+      checkKey(crud, input.mode, key);
+      await context.storage.requireOwned(input.storageId);
+      return context.workflows.start(importName, { ...input, resource: crud.prefix, ...(key && { by: key }) });
+    });
+
+function checkKey({ upsertBy }: CrudDefinition, mode: ImportArgs["mode"], key: string[] | undefined): void {
+  const refuse = (path: string, message: string): never => {
+    throw new SvcError("VALIDATION_FAILED", undefined, { issues: [{ path: [path], message }] });
+  };
+  if (mode === "insert") {
+    if (key) refuse("by", 'is for mode "upsert"');
+    return;
+  }
+  if (upsertBy.length === 0) refuse("mode", 'must be "insert": this resource has no upsertBy');
+  if (upsertBy.some((names) => names.length === key?.length && names.every((name) => key.includes(name)))) return;
+  const known = upsertBy.map((names) => JSON.stringify(names.length === 1 ? names[0] : names)).join(" or ");
+  refuse("by", `must be ${known}`);
+}

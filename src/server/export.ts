@@ -1,0 +1,190 @@
+/**
+ * `GET /api/export/<resource>.csv` and `.ndjson`: every row that the caller may see, as a stream. A client that stops
+ * reading for `limits.idleInTransactionMs` is cut off, and so is an export after `limits.exportMs`: it holds a
+ * connection and a snapshot.
+ * Next hop: `src/transfer/export-rows.ts`.
+ */
+import type { ServerResponse } from "node:http";
+import { callerOf, requireSession, requireSessionOf } from "../call/caller.ts";
+import type { Runtime } from "../call/invoke.ts";
+import type { Api } from "../contract/api.ts";
+import type { CrudDefinition } from "../contract/crud.ts";
+import type { Endpoint } from "../http/endpoint.ts";
+import { toSvcError } from "../http/errors.ts";
+import { exchangeOf } from "../http/exchange.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import { identityOf } from "../postgres/identity.ts";
+import { RequestTransaction } from "../postgres/transaction.ts";
+import { exportRows, type Format, isFormat, mediaTypes } from "../transfer/export-rows.ts";
+import type { ProcedureTransport } from "./procedures.ts";
+
+const prefix = "/api/export/";
+
+/** Whether a path, without its query, is that of an export. */
+export const isExportPath = (path: string) => path.startsWith(prefix);
+
+export interface ExportLimits {
+  /** Exports of this process at once; a caller may have half of them, rounded up. */
+  exports: number;
+  /** In milliseconds. */
+  exportMs: number;
+}
+
+type Transport = Pick<ProcedureTransport, "authenticate" | "runtime" | "requests" | "procedures"> & {
+  api: Api;
+  limits: ExportLimits;
+};
+
+export function exportEndpoint({ api, authenticate, runtime, requests, procedures, limits }: Transport): Endpoint {
+  const slots = new Slots(Math.max(1, Math.min(limits.exports, Math.floor(poolSize(runtime) / 2))));
+  return async (request, response) => {
+    const [path = "", search = ""] = (request.url ?? "").split("?", 2);
+    const { crud, format } = find(api, path, runtime.production);
+    exchangeOf(response).operation = `${crud.prefix}.export`;
+    const session = await authenticate(request.headers, "read");
+    if (session) exchangeOf(response).userId = session.user.id;
+    const caller = callerOf(request, response, session, requests);
+    requireSession({ caller, anonymous: crud.anonymous });
+    const { args, spreadsheet } = readQuery(new URLSearchParams(search), format);
+    const list = procedures.get(`${crud.prefix}.list`)?.statement;
+    if (list) requireSessionOf(list, args, caller);
+
+    const leave = slots.take(caller.holder ?? "");
+    const { requestPool, limits: own } = runtime;
+    // This process ends an idle export first; the database does it for a process that hangs.
+    const limited = { ...own, idleInTransactionMs: own.idleInTransactionMs + 1_000 };
+    const transaction = new RequestTransaction(requestPool, identityOf(session, caller.holder), "read", limited);
+    try {
+      await send(response, exportRows(crud, transaction, { format, args, spreadsheet }), {
+        head: {
+          "content-type": mediaTypes[format],
+          "content-disposition": `attachment; filename="${crud.prefix}.${format}"`,
+          "cache-control": "no-store",
+        },
+        idleMs: runtime.limits.idleInTransactionMs,
+        totalMs: limits.exportMs,
+      });
+    } catch (error) {
+      throw transaction.explain(error);
+    } finally {
+      await transaction.rollback(); // it has only read
+      leave();
+    }
+    // Only now: the client's next export finds a place.
+    if (!response.destroyed) response.end();
+  };
+}
+
+const poolSize = ({ requestPool }: Runtime) => requestPool.options.max ?? 10;
+
+function find(api: Api, path: string, production: boolean): { crud: CrudDefinition; format: Format } {
+  const [, name, format] = /^([A-Za-z_]\w*)\.(\w+)$/.exec(path.slice(prefix.length)) ?? [];
+  const resources = api["~svc"].crud.filter(({ transfer, methods }) => transfer.export && methods.includes("list"));
+  const crud = resources.find((one) => one.prefix === name);
+  if (crud && isFormat(format)) return { crud, format };
+  const names = resources.map((one) => `${one.prefix}.csv`).join(", ") || "none: set transfer: { export: true }";
+  throw new SvcError("NOT_FOUND", "There is no such export.", {
+    hint: production
+      ? "The path ends in <resource>.csv or <resource>.ndjson."
+      : `The exports are ${names}; or .ndjson.`,
+  });
+}
+
+const parameters = ["filters", "search", "orderBy", "orderDir"] as const;
+
+/** @throws SvcError VALIDATION_FAILED. A misspelled parameter must not export every row. */
+function readQuery(query: URLSearchParams, format: Format): { args: Record<string, unknown>; spreadsheet: boolean } {
+  const refuse = (path: string, message: string): never => {
+    throw new SvcError("VALIDATION_FAILED", undefined, { issues: [{ path: [path], message }] });
+  };
+  const known = [...parameters, ...(format === "csv" ? ["spreadsheet"] : [])];
+  for (const name of query.keys()) {
+    if (!known.includes(name)) refuse(name, `is not a parameter of this export: it takes ${known.join(", ")}`);
+    if (query.getAll(name).length > 1) refuse(name, "is given twice");
+  }
+  const args: Record<string, unknown> = {};
+  for (const name of parameters) if (query.has(name)) args[name] = query.get(name);
+  if (args.filters !== undefined) {
+    try {
+      args.filters = JSON.parse(String(args.filters));
+    } catch {
+      refuse("filters", 'must be JSON, such as {"status":"open"}');
+    }
+  }
+  const spreadsheet = query.get("spreadsheet") ?? "false";
+  if (!["true", "false"].includes(spreadsheet)) refuse("spreadsheet", "must be true or false");
+  return { args, spreadsheet: spreadsheet === "true" };
+}
+
+interface Sending {
+  head: Record<string, string>;
+  idleMs: number;
+  totalMs: number;
+}
+
+/**
+ * Sends the pieces as fast as the client reads, and leaves the end of the answer to its caller. An error before the first piece is thrown; a later one, and a client
+ * that is too slow, cut the answer, which lacks the end of its chunked coding then.
+ */
+async function send(response: ServerResponse, pieces: AsyncIterable<string>, { head, idleMs, totalMs }: Sending) {
+  const exchange = exchangeOf(response);
+  const cut = (error: unknown) => {
+    exchange.error = toSvcError(error);
+    response.destroy();
+  };
+  const late = (code: "TIMEOUT" | "REQUEST_TIMEOUT", message: string) => () => cut(new SvcError(code, message));
+  let proceed = () => {};
+  response.on("drain", () => proceed()).once("close", () => proceed());
+  const total = setTimeout(late("TIMEOUT", `The export took longer than ${totalMs} ms (limits.exportMs).`), totalMs);
+  try {
+    for await (const piece of pieces) {
+      if (response.destroyed) return;
+      if (!response.headersSent) response.writeHead(200, { ...exchange.headers, ...head });
+      if (response.write(piece)) continue;
+      const idle = setTimeout(
+        late("REQUEST_TIMEOUT", `The client read nothing for ${idleMs} ms (limits.idleInTransactionMs).`),
+        idleMs,
+      );
+      await new Promise<void>((resolve) => {
+        proceed = resolve;
+      });
+      clearTimeout(idle);
+      if (response.destroyed) return;
+    }
+    if (!response.headersSent) response.writeHead(200, { ...exchange.headers, ...head });
+  } catch (error) {
+    if (!response.headersSent && !response.destroyed) throw error;
+    cut(error);
+  } finally {
+    clearTimeout(total);
+  }
+}
+
+class Slots {
+  readonly #most: number;
+  readonly #held = new Map<string, number>();
+  #taken = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** @returns the function that gives the slot back @throws SvcError UNAVAILABLE */
+  take(holder: string): () => void {
+    const own = this.#held.get(holder) ?? 0;
+    if (this.#taken >= this.#most || own >= Math.ceil(this.#most / 2)) {
+      throw new SvcError("UNAVAILABLE", "Too many exports are under way.", {
+        retryAfter: 10,
+        hint: "Wait until one has ended. The operator can raise limits.exports and pool.request.",
+      });
+    }
+    this.#taken++;
+    this.#held.set(holder, own + 1);
+    return () => {
+      this.#taken--;
+      const left = (this.#held.get(holder) ?? 1) - 1;
+      if (left > 0) this.#held.set(holder, left);
+      else this.#held.delete(holder);
+    };
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * CSV as RFC 4180 has it, with `null` told from an empty text as PostgreSQL's COPY does: an empty cell is null, a quoted
+ * empty cell is the empty text. A cell holds the text of a value's wire form; arrays, JSON and vectors hold JSON.
+ * Next hop: `export-rows.ts` writes it, `import-batch.ts` reads it.
+ */
+import type { ColumnDescription } from "../contract/crud.ts";
+
+/** Whether a column's cells hold JSON. */
+const holdsJson = ({ kind, isArray }: ColumnDescription) => isArray || kind === "json" || kind === "vector";
+
+/** Spreadsheets compute cells that begin so. A number is not one of these. */
+const isFormula = (text: string) => /^[=+\-@\t\r]/.test(text) && !/^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text);
+
+/** @param spreadsheet whether cells that a spreadsheet would compute begin with an apostrophe */
+export function csvLine(columns: readonly ColumnDescription[], row: Record<string, unknown>, spreadsheet: boolean) {
+  const cells = columns.map((column) => {
+    const value = row[column.property] ?? null;
+    if (value === null) return "";
+    const text = holdsJson(column) ? JSON.stringify(value) : String(value);
+    return cell(spreadsheet && isFormula(text) ? `'${text}` : text);
+  });
+  return `${cells.join(",")}\r\n`;
+}
+
+export const csvHeader = (columns: readonly ColumnDescription[]) =>
+  `${columns.map(({ property }) => cell(property)).join(",")}\r\n`;
+
+const cell = (text: string) =>
+  text === "" || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+
+/**
+ * The cells of one record, without its line end.
+ *
+ * @returns null for a record that is not CSV: text before or behind a quoted cell, or a quote that is not closed
+ */
+export function csvCells(record: string): (string | null)[] | null {
+  const cells: (string | null)[] = [];
+  for (let at = 0; ; at++) {
+    if (record[at] === '"') {
+      let text = "";
+      for (;;) {
+        const end = record.indexOf('"', at + 1);
+        if (end < 0) return null;
+        text += record.slice(at + 1, end);
+        at = end + 1;
+        if (record[at] !== '"') break;
+        text += '"';
+      }
+      cells.push(text);
+    } else {
+      const comma = record.indexOf(",", at);
+      const end = comma < 0 ? record.length : comma;
+      const text = record.slice(at, end);
+      if (text.includes('"')) return null;
+      cells.push(text === "" ? null : text);
+      at = end;
+    }
+    if (at === record.length) return cells;
+    if (record[at] !== ",") return null;
+  }
+}
+
+/** The value that a cell stands for; a cell of another form stays text, which the checks of the column refuse. */
+export function cellValue(column: ColumnDescription, text: string): unknown {
+  try {
+    if (holdsJson(column)) return JSON.parse(text);
+  } catch {
+    return undefinedJson;
+  }
+  if (column.kind === "boolean") return { true: true, false: false, t: true, f: false }[text.toLowerCase()] ?? text;
+  if (column.kind !== "integer" && column.kind !== "number") return text;
+  return text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text);
+}
+
+/** No JSON value: the checks of every kind refuse it. */
+const undefinedJson = Symbol("not JSON");

@@ -1,0 +1,191 @@
+/**
+ * One step of an import: reads some records of the file, checks them as `create` and `upsert` check their input, and
+ * writes them as the run's user. Rows that are refused are returned with the reason.
+ * Next hop: `sql/crud/import_rows.sql` writes them.
+ */
+import { sql } from "drizzle-orm";
+import pg from "pg";
+import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
+import type { RequestDatabase } from "../contract/database.ts";
+import type { ContextStorage } from "../contract/storage.ts";
+import { writableColumns } from "../crud/crud-definition.ts";
+import type { ImportArgs } from "../crud/crud-import.ts";
+import { crudValues } from "../crud/crud-input.ts";
+import { functionName } from "../crud/crud-text.ts";
+import { type Input, isPlain } from "../kit/input-checks.ts";
+import { didYouMean } from "../kit/nearest.ts";
+import { type Issue, SvcError } from "../kit/svc-error.ts";
+import { databaseError } from "../postgres/errors.ts";
+import { identityOfUser } from "../postgres/identity.ts";
+import { cellValue, csvCells } from "./csv.ts";
+import { exportedColumns } from "./export-rows.ts";
+import { type FilePlace, readRecords } from "./records.ts";
+
+/** Of one step, in rows and in bytes of the file. */
+const batchRows = 1_000;
+const batchBytes = 1_048_576;
+
+/** In UTF-16 units: the reasons of a batch must fit a step's result. */
+const longestReason = 200;
+
+/** What has been read of a file. */
+export interface OpenFile {
+  /** In bytes. */
+  size: number;
+  /** The properties that the cells of CSV belong to; null for NDJSON. */
+  header: string[] | null;
+  /** Of the first row. */
+  place: FilePlace;
+}
+
+/** The line of a row, an error code, and the reason. */
+export type Refused = [line: number, code: string, reason: string];
+
+export interface BatchResult {
+  /** Behind the batch. */
+  place: FilePlace;
+  written: number;
+  refused: Refused[];
+}
+
+/** @throws SvcError NOT_FOUND for a file that is gone; BAD_REQUEST for a header that names other columns */
+export async function openFile(crud: CrudDefinition, files: ContextStorage, args: ImportArgs): Promise<OpenFile> {
+  const { size } = await files.requireOwned(args.storageId);
+  const place = { offset: 0, line: 1 };
+  if (args.format === "ndjson") return { size, header: null, place };
+  for await (const { text } of readRecords(await files.read(args.storageId), place, true)) {
+    return { size, header: headerOf(crud, text ?? ""), place };
+  }
+  throw new SvcError("BAD_REQUEST", "The file is empty. The first line of CSV names the columns.");
+}
+
+function headerOf(crud: CrudDefinition, text: string): string[] {
+  const names = csvCells(text) ?? [];
+  const twin = names.find((name, index) => names.indexOf(name) < index);
+  const wrong = twin === undefined ? unknownName(crud, names.map(String)) : `names "${twin}" twice.`;
+  if (names.length === 0 || wrong !== undefined) {
+    throw new SvcError("BAD_REQUEST", `The first line ${wrong ?? "is not CSV."}`, {
+      hint: `It names columns, such as ${writableColumns(crud)
+        .map(({ property }) => property)
+        .join(",")}.`,
+    });
+  }
+  return names as string[];
+}
+
+/** Why names are not all columns that the caller sees; a misspelled one would lose its values. */
+function unknownName(crud: CrudDefinition, names: string[]): string | undefined {
+  const name = names.find((one) => !crud.visible.has(one));
+  return name === undefined
+    ? undefined
+    : `names "${name}", which is not a column. ${didYouMean(name, [...crud.visible])}`;
+}
+
+/** Reads and writes the rows from `place` on: as many as fit in a batch. */
+export async function importBatch(
+  crud: CrudDefinition,
+  { files, db }: { files: ContextStorage; db: () => RequestDatabase },
+  args: ImportArgs,
+  { header }: OpenFile,
+  from: FilePlace,
+): Promise<BatchResult> {
+  const place = { ...from };
+  const columns = header && columnsOf(crud, header);
+  const operation = args.mode === "upsert" ? "upsert" : "create";
+  const values = crudValues(crud, operation);
+  const refused: Refused[] = [];
+  const calls: { line: number; json: string }[] = [];
+  let rows = 0;
+  const bytes = await files.read(args.storageId, place.offset);
+  for await (const { text, line } of readRecords(bytes, place, header !== null)) {
+    if (text !== "") {
+      try {
+        const row = rowOf(crud, text, columns);
+        const [first, ...others] = values(args.mode === "upsert" ? { by: args.by, row } : row);
+        // The arguments are JSON texts, except for the key of an upsert.
+        const json = others.length > 0 ? `[${JSON.stringify(first)},${others.join(",")}]` : `[${first}]`;
+        calls.push({ line, json });
+      } catch (error) {
+        if (!(error instanceof SvcError)) throw error;
+        refused.push(refusal(line, error));
+      }
+    }
+    rows++;
+    if (rows === batchRows || place.offset - from.offset >= batchBytes) break;
+  }
+  if (calls.length === 0) return { place, written: 0, refused };
+  const written = await write(db(), functionName(crud, operation), calls);
+  return { place, written: written.written, refused: [...refused, ...written.refused].sort(([a], [b]) => a - b) };
+}
+
+const columnsOf = (crud: CrudDefinition, header: string[]) => {
+  const known = new Map(exportedColumns(crud).map((column) => [column.property, column]));
+  return header.map((name) => known.get(name) as ColumnDescription);
+};
+
+/** @throws SvcError BAD_REQUEST for a record that is not a row */
+function rowOf(crud: CrudDefinition, text: string | null, columns: ColumnDescription[] | null): Input {
+  if (text === null) throw new SvcError("BAD_REQUEST", "It is not UTF-8.");
+  if (!columns) {
+    const row = parsed(text);
+    if (!isPlain(row)) throw new SvcError("BAD_REQUEST", "It is not a JSON object.");
+    const wrong = unknownName(crud, Object.keys(row));
+    if (wrong !== undefined) throw new SvcError("BAD_REQUEST", `It ${wrong}`);
+    return row;
+  }
+  const cells = csvCells(text);
+  if (!cells) throw new SvcError("BAD_REQUEST", "It is not CSV: a quote stands inside a cell, or is not closed.");
+  if (cells.length !== columns.length) {
+    throw new SvcError("BAD_REQUEST", `It has ${cells.length} cells, and the first line has ${columns.length}.`);
+  }
+  const row: Input = Object.create(null);
+  for (const [index, column] of columns.entries()) {
+    const cell = cells[index] ?? null;
+    // An empty cell of a column that takes no null leaves the value to the column's default.
+    if (cell !== null) row[column.property] = cellValue(column, cell);
+    else if (!column.notNull) row[column.property] = null;
+  }
+  return row;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+interface Written {
+  written: number;
+  refused: { index: number; state: string; message: string; detail: string }[];
+}
+
+async function write(db: RequestDatabase, operation: string, calls: { line: number; json: string }[]) {
+  const json = `[${calls.map((call) => call.json).join(",")}]`;
+  // A request's database has no execute(): this calls the function for one row.
+  const call = sql<Written>`svc.import_rows(${operation}, ${json}::jsonb)`;
+  const [answer] = await db.select({ it: call }).from(sql`(select) as one`);
+  const { written, refused } = answer?.it ?? { written: 0, refused: [] };
+  return {
+    written,
+    refused: refused.map(({ index, state, message, detail }): Refused => {
+      const error = Object.assign(new pg.DatabaseError(message, 0, "error"), { code: state, detail });
+      return refusal(calls[index]?.line ?? 0, databaseError(error, identityOfUser("")));
+    }),
+  };
+}
+
+function refusal(line: number, { code, message, issues }: SvcError): Refused {
+  const reason = issues?.map(said).join("; ") ?? message;
+  return [
+    line,
+    code,
+    reason
+      .slice(0, longestReason)
+      .toWellFormed()
+      .replaceAll(/\p{Cc}/gu, " "),
+  ];
+}
+
+const said = ({ path, message }: Issue) => `${path.filter((part) => part !== "row").join(".")} ${message}`.trim();

@@ -1,0 +1,35 @@
+/** The paths of exports in the API's description. `src/server/export.ts` answers them. */
+import type { CrudDefinition } from "../contract/crud.ts";
+import { answers, anyone, errors, inQuery, type Part, signedIn, text } from "../kit/parts.ts";
+import { type Format, formats, mediaTypes } from "./export-rows.ts";
+
+export const exportPaths = (resources: readonly CrudDefinition[]): Record<string, Part> =>
+  Object.fromEntries(
+    resources
+      .filter(({ transfer, methods }) => transfer.export && methods.includes("list"))
+      .flatMap((crud) => formats.map((format) => [`/api/export/${crud.prefix}.${format}`, path(crud, format)])),
+  );
+
+const path = ({ prefix, table, anonymous }: CrudDefinition, format: Format): Part => ({
+  get: {
+    operationId: `${prefix}-export-${format}`,
+    tags: [prefix],
+    summary: `Every row of ${table} that the caller may see`,
+    security: anonymous ? anyone : signedIn,
+    parameters: [
+      inQuery("filters", text(), "As JSON, those of the list."),
+      inQuery("search", text(), "As in the list."),
+      inQuery("orderBy", text(), "As in the list."),
+      inQuery("orderDir", text({ enum: ["asc", "desc"] }), "As in the list."),
+      ...(format === "csv"
+        ? [inQuery("spreadsheet", text({ enum: ["true", "false"] }), "Whether formulas are escaped.")]
+        : []),
+    ],
+    responses: {
+      200: answers("The rows. An answer that is cut off lacks rows.", {
+        [mediaTypes[format].split(";")[0] ?? ""]: { schema: text() },
+      }),
+      ...errors(400, 401, 404, 504),
+    },
+  },
+});
