@@ -60,6 +60,13 @@ if (!chromiumPath) {
     // A question is not a claim: passages, and no verdict.
     expect(await docs.getByText(/% of your words/).count()).toBeGreaterThan(0);
     expect(await docs.getByText(/^The documents/).count()).toBe(0);
+    // Words without a full stop ask as well.
+    await ask(page, "upsert");
+    await docs
+      .getByText(/Query your data/)
+      .first()
+      .waitFor();
+    expect(await docs.getByText(/^The documents/).count()).toBe(0);
     expect(await docs.getByRole("alert").count()).toBe(0);
   });
 

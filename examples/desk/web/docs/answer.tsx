@@ -13,20 +13,21 @@ import { Verdict } from "./verdict.tsx";
 
 type Answered = OutputOf<typeof api.docs.ask>;
 
-const isQuestion = (text: string) => /[?？]$|^(who|what|when|where|which|why|how|is|are|do|does|can)\b/i.test(text);
+/** A statement ends with a full stop. Everything else asks, as "upsert" and "how to do a join" do. */
+const isStatement = (text: string) => /[.!。]$/.test(text);
 
 /** @param from whose `ask` answers */
 export function Answer({ from, text }: { from: "docs" | "library"; text: string }) {
   const { data, error, isPending, refetch } = useQuery(api[from].ask, { text });
   if (isPending) return <Skeleton rows={3} />;
   if (error) return <Problem error={error} retry={refetch} />;
-  const claim = isQuestion(text) ? null : data.claim;
+  const claim = isStatement(text) ? data.claim : null;
   const found = foundIn(claim, data.passages);
   return (
     <div className="answer">
       {claim && <Verdict claim={claim} />}
       {found.length === 0 ? (
-        <Empty title="Nothing about it.">Try other words: it looks for words, not for meanings.</Empty>
+        <Empty title="Nothing answers this.">Try other words: it looks for words, not for meanings.</Empty>
       ) : (
         <ul className="rows" aria-label="Passages">
           {found.map((one) => (

@@ -40,7 +40,7 @@ export function DocsPanel() {
       {contents.error && <Problem error={contents.error} retry={contents.refetch} />}
       <AskForm
         label="A question or a statement about svc"
-        placeholder="Ask, or state: A JWT ends with its session."
+        placeholder="Ask, or state with a full stop: A JWT ends with its session."
         onAsk={setText}
       />
       {text !== "" && <Answer key={text} from="docs" text={text} />}
