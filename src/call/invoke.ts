@@ -220,9 +220,9 @@ export async function invokeStatement(
 }
 
 function callGenerated(...[pool, identity, statement, values, reads, seen]: Parameters<typeof callStatement>) {
-  const shape = seen ? undefined : statement.shape?.(values);
+  const shape = statement.shape?.(values);
   const call = () => callStatement(pool, identity, statement, values, reads, seen);
-  return shape ? callPrepared(pool, identity, shape, call) : call();
+  return shape ? callPrepared(pool, identity, shape, call, seen) : call();
 }
 
 /**

@@ -30,8 +30,15 @@ export const enterList =
   "set_config('search_path', 'pg_catalog, public, extensions, pg_temp', true), " +
   "set_config('plan_cache_mode', 'force_custom_plan', true), set_config('role', $2, true)";
 
+/** Behind a watched list: back to the login's own role, which alone may ask what was read. */
+const seeing: readonly Step[] = [
+  { name: "svc_leave_list", text: "set local role none", values: [] },
+  { name: "svc_list_read", text: "select array_to_json((svc.tables_read()).tables)::text", values: [] },
+];
+
 /**
  * @param otherwise calls the generated function: for shapes without a statement, and after an error that repeating may cure
+ * @param watched   as in `callStatement`
  * @returns the list as JSON text
  * @throws SvcError through the SQLSTATE map
  */
@@ -40,15 +47,18 @@ export async function callPrepared(
   identity: Identity,
   list: ListShape,
   otherwise: () => Promise<string | null>,
+  watched?: (snapshot: string | null, tables: string[]) => void,
 ): Promise<string | null> {
   const statement = await statementOf(pool, identity, list);
   if (!statement) return otherwise();
   const { client, release } = await acquire(pool, identity.holder);
   try {
     const enter = { name: "svc_enter_list", text: enterList, values: [identity.userId, identity.role] };
-    const result = await sendPacket(client, enter, { ...statement, values: list.values });
+    const answer = { ...(watched ? withSnapshot(statement) : statement), values: list.values };
+    const [row, , read] = await sendPacket(client, enter, answer, watched && seeing);
     release();
-    return result;
+    watched?.(row?.[1] ?? null, JSON.parse(read?.[0] ?? "[]"));
+    return row?.[0] ?? null;
   } catch (error) {
     const isStale = staleStates.has(sqlState(error) ?? "");
     release(isConnectionLoss(error) || isStale);
@@ -57,6 +67,11 @@ export async function callPrepared(
     throw explained(databaseError(error, identity), true);
   }
 }
+
+const withSnapshot = ({ name, text }: Statement): Statement => ({
+  name: `${name}+s`,
+  text: `select list.result, pg_current_snapshot()::text from (${text}) as list`,
+});
 
 /** A migration changed the table or a function, or the connection's prepared statements are gone. */
 const staleStates: ReadonlySet<string> = new Set([

@@ -1,10 +1,10 @@
 /**
- * Sends prepared statements in one packet and one transaction, and reads one text. The driver's own query also asks for
- * a description of the row, which costs both sides more than a small row.
+ * Sends prepared statements in one packet and one transaction, and reads the last row of each as texts. The driver's own
+ * query also asks for a description of the row, which costs both sides more than a small row.
  *
- * Of two statements the first sets identity and role, and the second answers: it is parsed under the caller's role.
- * Between them is no Sync, so that PostgreSQL ends the transaction, and with it identity and role, after the second. A
- * failure of the first skips the second.
+ * Of several statements the first sets identity and role, and the second answers: it is parsed under the caller's role.
+ * Between them is no Sync, so that PostgreSQL ends the transaction, and with it identity and role, after the last. A
+ * failure of one skips those after it.
  * https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
  */
 import pg from "pg";
@@ -35,7 +35,9 @@ export const maxPrepared = 100;
 /** By connection: the names of its statements, the least recently used first. */
 const prepared = new WeakMap<Wire, Set<string>>();
 
-type Callback = (error: Error | null, result: string | null) => void;
+/** The last row of a statement; null without one. */
+export type TextRow = (string | null)[] | null;
+type Callback = (error: Error | null, rows: TextRow[]) => void;
 
 /**
  * A query of the driver, which pipelines only those of its own class. The driver notes the name of an active query as
@@ -46,8 +48,8 @@ class Packet extends pg.Query {
   declare text: string;
   declare callback: Callback | undefined;
   readonly #steps: readonly Step[];
-  #done = 0;
-  #result: string | null = null;
+  readonly #rows: TextRow[] = [];
+  #row: TextRow = null;
 
   constructor(steps: readonly Step[], answer: Step) {
     // Until it is sent it has the answer's text, for traces.
@@ -74,27 +76,28 @@ class Packet extends pg.Query {
   }
 
   #showStep(): void {
-    const step = this.#steps[this.#done];
+    const step = this.#steps[this.#rows.length];
     if (!step) return;
     this.name = step.name;
     this.text = step.text;
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
-    this.#result = fields[0] ?? null;
+    this.#row = fields;
   }
 
   handleCommandComplete(): void {
-    if (++this.#done < this.#steps.length) this.#result = null;
+    this.#rows.push(this.#row);
+    this.#row = null;
     this.#showStep();
   }
 
   handleError(error: Error): void {
-    this.callback?.(error, null);
+    this.callback?.(error, []);
   }
 
   handleReadyForQuery(): void {
-    this.callback?.(null, this.#result);
+    this.callback?.(null, this.#rows);
   }
 }
 
@@ -114,19 +117,31 @@ function makeRoom(client: pg.ClientBase, { name }: Step): void {
 }
 
 /** @param client of a pipelined pool @returns the first column of the statement's row, as text; null without a row */
-export function sendStatement(client: pg.ClientBase, statement: Step): Promise<string | null> {
-  return send(client, [statement], statement);
+export async function sendStatement(client: pg.ClientBase, statement: Step): Promise<string | null> {
+  const [row] = await send(client, [statement], statement);
+  return row?.[0] ?? null;
 }
 
-/** @param enter sets the identity and the role of `answer` @returns as `sendStatement`, of `answer` */
-export function sendPacket(client: pg.ClientBase, enter: Step, answer: Step): Promise<string | null> {
+/**
+ * @param client of a pipelined pool
+ * @param enter  sets the identity and the role of `answer`
+ * @param after  statements behind it. (Default: none)
+ * @returns the row of `answer`, and those of `after`
+ */
+export async function sendPacket(
+  client: pg.ClientBase,
+  enter: Step,
+  answer: Step,
+  after: readonly Step[] = [],
+): Promise<TextRow[]> {
   makeRoom(client, answer);
-  return send(client, [enter, answer], answer);
+  const [, ...rows] = await send(client, [enter, answer, ...after], answer);
+  return rows;
 }
 
-function send(client: pg.ClientBase, steps: readonly Step[], answer: Step): Promise<string | null> {
-  const { promise, resolve, reject } = Promise.withResolvers<string | null>();
+function send(client: pg.ClientBase, steps: readonly Step[], answer: Step): Promise<TextRow[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<TextRow[]>();
   const query = client.query as unknown as (packet: Packet, callback: Callback) => void;
-  query.call(client, new Packet(steps, answer), (error, result) => (error ? reject(error) : resolve(result)));
+  query.call(client, new Packet(steps, answer), (error, rows) => (error ? reject(error) : resolve(rows)));
   return promise;
 }

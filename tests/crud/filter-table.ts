@@ -203,8 +203,8 @@ export function filterShapes(db: Database): FindByShape {
     const text = written[0]?.text;
     if (!text) return undefined;
     const name = createHash("md5").update(text).digest("hex");
-    const answer = await sendPacket(client, enter, { name, text, values: shape.values });
-    const { data, total } = JSON.parse(answer ?? "");
+    const [answer] = await sendPacket(client, enter, { name, text, values: shape.values });
+    const { data, total } = JSON.parse(answer?.[0] ?? "");
     return { ids: data.map(({ id }: { id: number }) => id).reverse(), total };
   };
 }

@@ -98,7 +98,10 @@ describe("a list with", () => {
     for (const user of name === "notes" ? [ann, bob] : [ann, bob, null]) {
       for (let again = 0; again < 2; again++) {
         const { status, body } = await svc.query(user, `${name}.list`, args);
-        expect({ status, list: body.json }).toEqual({ status: 200, list: await found(user, name, args) });
+        const list = await found(user, name, args);
+        expect({ status, list: body.json }).toEqual({ status: 200, list });
+        const watched = await svc.post("/api/query", { name: `${name}.list`, args, watch: true }, user);
+        expect(watched).toMatchObject({ status: 200, body: { json: list } });
       }
     }
   });

@@ -3,7 +3,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { enterList } from "../../src/crud/prepared-list.ts";
-import { maxPrepared, sendPacket } from "../../src/postgres/packet.ts";
+import { maxPrepared, type Step, sendPacket } from "../../src/postgres/packet.ts";
 import { database } from "../support/database.ts";
 
 const db = database();
@@ -28,6 +28,7 @@ const who = {
   text: "select json_build_array(current_user, svc.current_user_id(), current_setting('search_path'))::text",
   values: [],
 };
+const send = async (enter: Step, answer: Step) => (await sendPacket(client, enter, answer))[0]?.[0] ?? null;
 /** What a statement of its own sees on the connection. */
 const outside = async () => {
   const text =
@@ -37,11 +38,11 @@ const outside = async () => {
 const nobody = { role: "svc_request", id: "", plan: "auto" };
 
 test("a caller sees the rows of that caller, and the role is left with the packet", async () => {
-  expect(await sendPacket(client, as("ann"), ids)).toBe("[1]");
+  expect(await send(as("ann"), ids)).toBe("[1]");
   expect(await outside()).toEqual(nobody);
-  expect(await sendPacket(client, as("bob"), ids)).toBe("[2]");
-  expect(await sendPacket(client, as("", "svc_anonymous"), { ...ids, name: "ids anonymous" })).toBe(null);
-  expect(JSON.parse((await sendPacket(client, as("ann"), who)) ?? "")).toEqual([
+  expect(await send(as("bob"), ids)).toBe("[2]");
+  expect(await send(as("", "svc_anonymous"), { ...ids, name: "ids anonymous" })).toBe(null);
+  expect(JSON.parse((await send(as("ann"), who)) ?? "")).toEqual([
     "svc_authenticated",
     "ann",
     "pg_catalog, public, extensions, pg_temp",
@@ -51,8 +52,22 @@ test("a caller sees the rows of that caller, and the role is left with the packe
 
 test("calls that are under way together keep apart", async () => {
   const users = Array.from({ length: 60 }, (_, index) => (index % 2 ? "bob" : "ann"));
-  const answers = await Promise.all(users.map((user) => sendPacket(client, as(user), ids)));
+  const answers = await Promise.all(users.map((user) => send(as(user), ids)));
   expect(answers).toEqual(users.map((user) => (user === "ann" ? "[1]" : "[2]")));
+});
+
+test("behind the answer the login itself tells which tables it was read from", async () => {
+  await db.sql("alter publication svc add table owned");
+  const leave = { name: "leave", text: "set local role none", values: [] };
+  const read = {
+    name: "read",
+    text: "select current_user, array_to_json((svc.tables_read()).tables)::text",
+    values: [],
+  };
+  const rows = await sendPacket(client, as("ann"), ids, [leave, read]);
+  expect(rows).toEqual([["[1]"], null, ["svc_request", '["public.owned"]']]);
+  await expect(send(as("ann"), { ...read, name: "read early" })).rejects.toMatchObject({ code: "42501" });
+  expect(await outside()).toEqual(nobody);
 });
 
 test("without the first statement the second may do nothing", async () => {
@@ -69,34 +84,34 @@ describe("after an error", () => {
   });
 
   test("of the first statement the second is not run", async () => {
-    await expect(sendPacket(client, as("ann", "nobody at all"), write(3, "ann"))).rejects.toMatchObject({
+    await expect(send(as("ann", "nobody at all"), write(3, "ann"))).rejects.toMatchObject({
       code: "22023",
     });
-    await expect(sendPacket(client, as("ann", "postgres"), write(3, "ann"))).rejects.toMatchObject({ code: "42501" });
+    await expect(send(as("ann", "postgres"), write(3, "ann"))).rejects.toMatchObject({ code: "42501" });
     expect(await db.sql("select from owned where id = 3")).toHaveLength(0);
     expect(await outside()).toEqual(nobody);
   });
 
   test("of the second, nothing of the packet stays", async () => {
-    await expect(sendPacket(client, as("ann"), write(3, "bob"))).rejects.toMatchObject({ code: "42501" });
+    await expect(send(as("ann"), write(3, "bob"))).rejects.toMatchObject({ code: "42501" });
     expect(await outside()).toEqual(nobody);
     expect(await db.sql("select from owned where id = 3")).toHaveLength(0);
-    expect(await sendPacket(client, as("ann"), write(3, "ann"))).toBe("3");
+    expect(await send(as("ann"), write(3, "ann"))).toBe("3");
   });
 
   test("a statement that PostgreSQL could not read is read anew, and the others stay prepared", async () => {
     const late = { name: "late", text: "select count(*)::text from not_yet", values: [] };
     const another = { ...as("ann"), name: "another enter" };
-    await expect(sendPacket(client, another, late)).rejects.toMatchObject({ code: "42P01" });
-    await expect(sendPacket(client, another, late)).rejects.toMatchObject({ code: "42P01" });
+    await expect(send(another, late)).rejects.toMatchObject({ code: "42P01" });
+    await expect(send(another, late)).rejects.toMatchObject({ code: "42P01" });
     await db.sql("create table not_yet (); grant select on not_yet to svc_authenticated");
-    expect(await sendPacket(client, another, late)).toBe("0");
-    expect(await sendPacket(client, another, late)).toBe("0");
+    expect(await send(another, late)).toBe("0");
+    expect(await send(another, late)).toBe("0");
   });
 
   test("of one call, others on the connection are answered", async () => {
     const calls = [ids, { name: "bad", text: "select 1 / $1::int", values: ["0"] }, ids].map((answer) =>
-      sendPacket(client, as("bob"), answer),
+      send(as("bob"), answer),
     );
     const results = await Promise.allSettled(calls);
     expect(results.map((result) => (result.status === "fulfilled" ? result.value : result.reason.code))).toEqual([
@@ -110,9 +125,9 @@ describe("after an error", () => {
 test("a connection keeps a bounded number of statements, and prepares the others again", async () => {
   const numbered = (number: number) => ({ name: `number ${number}`, text: `select '${number}'`, values: [] });
   for (let number = 0; number < maxPrepared + 20; number++) {
-    expect(await sendPacket(client, as("ann"), numbered(number))).toBe(String(number));
+    expect(await send(as("ann"), numbered(number))).toBe(String(number));
   }
   const { rows } = await client.query("select name from pg_prepared_statements where name like 'number %'");
   expect(rows).toHaveLength(maxPrepared);
-  expect(await sendPacket(client, as("ann"), numbered(0))).toBe("0");
+  expect(await send(as("ann"), numbered(0))).toBe("0");
 });

@@ -90,11 +90,14 @@ describe("a change of what a query read reaches its watchers", () => {
 });
 
 describe("a generated operation", () => {
-  test("hears of what its policies read: a list of boards, of who joins a team and leaves it", async () => {
+  test.each([
+    ["in the default order", undefined],
+    ["by a prepared statement", { orderBy: "name" }],
+  ])("hears of what its policies read: a list %s, of who joins a team and leaves it", async (_how, args) => {
     const ann = await running.signUp("ann");
     const socket = await connect(ann);
-    await db.sql("insert into boards (team_id, name) values ('blue', 'plans')");
-    const { changed } = await watch(socket, ann, "boards.list");
+    await db.sql("delete from boards; insert into boards (team_id, name) values ('blue', 'plans')");
+    const { changed } = await watch(socket, ann, "boards.list", args);
     expect((await ask(ann, "boards.list")).json.data).toEqual([]);
     await running.mutate(ann, "memberships.create", { teamId: "blue" });
     await socket.wait(changed);
