@@ -2596,7 +2596,7 @@ declare
 begin
   set constraints all immediate;
   begin
-    execute statement into written using calls;
+    for written in execute statement using calls loop end loop;
     return jsonb_build_object('written', written, 'refused', refused);
   exception when others then
     -- A deadlock, a timeout, a lack of resources, a wrong function: not a matter of any row.
@@ -2606,7 +2606,7 @@ begin
   end;
   for one in select e.value from jsonb_array_elements(calls) as e loop
     begin
-      execute statement into added using jsonb_build_array(one);
+      for added in execute statement using jsonb_build_array(one) loop end loop;
       written := written + added;
     exception when others then
       if sqlstate ~ '^(40|42|5|XX)' and sqlstate <> '42501' then

@@ -3,7 +3,7 @@
 -- Called by steps of the workflow crud.import (src/transfer/import-batch.ts).
 --
 -- All rows are tried at once, because a subtransaction for each costs as much as the row. Only if one is refused, each is
--- tried by itself. Deferred constraints are checked with the row: at COMMIT they would refuse rows that are valid.
+-- tried by itself. A loop over EXECUTE takes one statement only, which gives rows. Deferred constraints are checked with the row: at COMMIT they would refuse rows that are valid.
 
 create or replace function svc.import_rows(operation text, calls jsonb)
 returns jsonb
@@ -26,7 +26,7 @@ declare
 begin
   set constraints all immediate;
   begin
-    execute statement into written using calls;
+    for written in execute statement using calls loop end loop;
     return jsonb_build_object('written', written, 'refused', refused);
   exception when others then
     -- A deadlock, a timeout, a lack of resources, a wrong function: not a matter of any row.
@@ -36,7 +36,7 @@ begin
   end;
   for one in select e.value from jsonb_array_elements(calls) as e loop
     begin
-      execute statement into added using jsonb_build_array(one);
+      for added in execute statement using jsonb_build_array(one) loop end loop;
       written := written + added;
     exception when others then
       if sqlstate ~ '^(40|42|5|XX)' and sqlstate <> '42501' then

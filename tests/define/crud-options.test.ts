@@ -41,7 +41,7 @@ const mistakes: [what: string, define: () => unknown, message: string, hint?: st
     "an unknown option",
     make({ serachFields: ["title"] }),
     'createCrud of "things": "serachFields" is not a known key. ' +
-      'Did you mean "searchFields"? Known here: allowAnonymous, prefix, searchFields, allowedFilters, include, getBy, upsertBy, many, aggregate, defaultLimit, ' +
+      'Did you mean "searchFields"? Known here: allowAnonymous, prefix, searchFields, allowedFilters, include, getBy, upsertBy, many, aggregate, transfer, defaultLimit, ' +
       "maxLimit, softDelete, count, columns, methods, graphql, realtime, hooks",
   ],
   [

@@ -78,7 +78,11 @@ describe("a platform function that runs text takes one statement, and none that 
           and (has_function_privilege('svc_anonymous', p.oid, 'execute')
                or has_function_privilege('svc_authenticated', p.oid, 'execute'))`,
     );
-    expect(rows.map(({ name }) => name.split("(")[0]).sort()).toEqual(["svc.estimate_rows", "svc.search_vector"]);
+    expect(rows.map(({ name }) => name.split("(")[0]).sort()).toEqual([
+      "svc.estimate_rows",
+      "svc.import_rows",
+      "svc.search_vector",
+    ]);
     for (const { source } of rows) {
       // Parameters are set with a number. A cursor, and RETURN QUERY, only accept statements that return rows.
       const free = source.replace(/^\s*--.*$/gm, "").replace(/execute format\('set local hnsw/g, "");
