@@ -3,7 +3,8 @@
 -- Called by steps of the workflow crud.import (src/transfer/import-batch.ts).
 --
 -- All rows are tried at once, because a subtransaction for each costs as much as the row. Only if one is refused, each is
--- tried by itself. A loop over EXECUTE takes one statement only, which gives rows. Deferred constraints are checked with the row: at COMMIT they would refuse rows that are valid.
+-- tried by itself. A loop over EXECUTE takes one statement only, and none that is SET. Deferred constraints are checked
+-- with the row: at COMMIT they would refuse rows that are valid.
 
 create or replace function svc.import_rows(operation text, calls jsonb)
 returns jsonb
