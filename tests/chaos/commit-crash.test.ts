@@ -10,7 +10,6 @@ import { openCluster, provision } from "../../src/cluster/open-cluster.ts";
 import type { Cluster } from "../../src/cluster/types.ts";
 import { v } from "../../src/index.ts";
 import { migrate } from "../../src/migrate/migrate.ts";
-import { asksFor } from "../../src/postgres/outcome.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
 import { serverPid } from "../postgres/clusters.ts";
@@ -54,8 +53,6 @@ test("writes while the server crashes: what is acknowledged is there, what is re
   const codes = new Set<string>();
   let saved = 0;
   let writing = true;
-  // In milliseconds: the longest time until a write was saved after a crash.
-  let slowest = 0;
   const writer = async (name: string) => {
     while (writing) {
       const title = crypto.randomUUID();
@@ -72,10 +69,6 @@ test("writes while the server crashes: what is acknowledged is there, what is re
       const goal = saved + 30;
       await expect.poll(() => saved, { timeout: 60_000, interval: 5 }).toBeGreaterThan(goal);
       process.kill(serverPid(cluster), "SIGKILL");
-      const killed = performance.now();
-      const before = saved + writers.length; // answers may be under way
-      await expect.poll(() => saved, { timeout: 60_000, interval: 5 }).toBeGreaterThan(before);
-      slowest = Math.max(slowest, performance.now() - killed);
     }
     const goal = saved + 30;
     await expect.poll(() => saved, { timeout: 60_000 }).toBeGreaterThan(goal);
@@ -90,12 +83,11 @@ test("writes while the server crashes: what is acknowledged is there, what is re
     code === "saved" ? !there.has(title) : code.endsWith("UNAVAILABLE") && there.has(title),
   );
   expect(wrong).toEqual([]);
-  // A server that comes back while it is asked always knows the outcome of a handler's transaction.
-  const known =
-    slowest < asksFor / 2
-      ? /^saved$| UNAVAILABLE$|^notes.create OUTCOME_UNKNOWN$/
-      : /^saved$| UNAVAILABLE$| OUTCOME_UNKNOWN$/;
-  expect([...codes].filter((code) => !known.test(code))).toEqual([]);
+  // A handler's transaction is unknown only if the crash took the place of its COMMIT with it, which is rare: the server
+  // cannot tell then whose the id is.
+  expect([...codes].filter((code) => !/^saved$| UNAVAILABLE$| OUTCOME_UNKNOWN$/.test(code))).toEqual([]);
+  const unknown = [...answers.values()].filter((code) => code === "crash.write OUTCOME_UNKNOWN");
+  expect(unknown.length).toBeLessThanOrEqual(writers.length);
 }, 240_000);
 
 describe.skipIf(missing)(`a standby that takes over${missing}`, () => {
