@@ -7,14 +7,12 @@ import type { CrudStatement } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { noteIgnored } from "../crud/ignored-input.ts";
 import { locateInvalidColumns } from "../crud/locate-invalid-columns.ts";
-import { callWithin } from "../crud/statement.ts";
 import { encodeJsonText, encodeResult, withMembers } from "../http/wire.ts";
 import { atIndex, SvcError } from "../kit/svc-error.ts";
 import { identityOf } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import { type Caller, requireSession, requireSessionOf } from "./caller.ts";
+import type { Caller } from "./caller.ts";
 import type { CallContext } from "./create-context.ts";
-import { missingRow } from "./hints.ts";
 import {
   behindGate,
   checkOutput,
@@ -48,7 +46,9 @@ export async function invokeBatch(runtime: Runtime, calls: readonly BatchCall[],
           continue;
         }
         // Sent without waiting for each other: PostgreSQL runs them one after the other, and none after one that fails.
-        const sent = await Promise.allSettled(together.map((call) => send(transaction, call, caller)));
+        const sent = await Promise.allSettled(
+          together.map(({ procedure, input }) => invokeWithin(transaction, context, procedure, input, runtime)),
+        );
         for (const [place, outcome] of sent.entries()) {
           index = results.length;
           if (outcome.status === "rejected") throw outcome.reason;
@@ -75,15 +75,6 @@ const isPlain = (call: BatchCall): call is PlainCall => isGenerated(call.procedu
 function plainCalls(calls: readonly BatchCall[]): PlainCall[] {
   const end = calls.findIndex((call) => !isPlain(call));
   return (end === -1 ? calls : calls.slice(0, end)) as PlainCall[];
-}
-
-async function send(transaction: RequestTransaction, { procedure, input }: PlainCall, caller: Caller): Promise<string> {
-  const { statement, anonymous } = procedure;
-  requireSession({ caller, anonymous });
-  requireSessionOf(statement, input, caller);
-  const json = await callWithin(transaction, statement, statement.values(input));
-  if (json === null) throw missingRow();
-  return json;
 }
 
 function encode(runtime: Runtime, { procedure, input }: PlainCall, json: string): string {

@@ -242,9 +242,9 @@ export async function invokeWithin(
   requireSession({ caller, anonymous: procedure.anonymous });
   const { statement, definedAt } = procedure;
   requireSessionOf(statement, input, caller);
-  const changed = await behindGate(runtime, definedAt, context, (seen) =>
-    hooked(transaction, statement, input, seen, runtime.production),
-  );
+  const change = (seen: Context) => hooked(transaction, statement, input, seen, runtime.production);
+  // Without a hook nothing is awaited before the statement is sent: a batch sends several in their order.
+  const changed = statement.before ? await behindGate(runtime, definedAt, context, change) : input;
   const json = await callWithin(transaction, statement, statement.values(changed));
   if (json === null) throw missingRow();
   return json;

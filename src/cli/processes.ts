@@ -66,7 +66,7 @@ export async function runProcesses({ count, words, first, env, stopped, ready }:
       if (isStopping) return;
       if (performance.now() - since > 60_000) wait = pause.least;
       say(`Process ${worker.process.pid} ended (${signal ?? `exit code ${code}`}). Another one is started.`);
-      await sleep(wait);
+      await Promise.race([sleep(wait, undefined, { ref: false }), stopped]);
       if (isStopping) return;
       wait = Math.min(wait * 2, pause.most);
       worker = start(index);

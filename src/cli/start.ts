@@ -69,15 +69,17 @@ async function serveTogether(
   try {
     if (!config.database)
       await migrateOwn({ platform: platformRoot, application: config.cwd, adminUrl: cluster.urls.admin });
-    const stopped = nextSignal();
+    const stopped = Promise.race([nextSignal(), cluster.failed]);
     await runProcesses({
       count,
       words: ["start", "--cwd", config.cwd, ...(allowDrift ? ["--allow-drift"] : []), ...(json ? ["--json"] : [])],
       first: withWorker || !config.database ? ["--with-worker"] : [],
       env: config.database ? {} : variablesOf(cluster.urls),
-      stopped: Promise.race([stopped, cluster.failed]),
+      stopped,
       ready: (address) => say(`\n  Ready: ${config.auth.url ?? address}, ${count} processes\n`),
     });
+    const ended = await stopped;
+    if (ended instanceof Error) throw ended;
     say("All processes have ended.");
   } finally {
     await cluster.stop();

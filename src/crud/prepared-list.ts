@@ -12,18 +12,20 @@ import type { Identity } from "../postgres/identity.ts";
 import { type Step, sendPacket } from "../postgres/packet.ts";
 import { callAs, explained } from "./statement.ts";
 
-/** Shapes that are kept, of all resources. */
+/** Shapes that are kept for a pool, of all resources. */
 const maxShapes = 1_000;
 
 type Statement = Pick<Step, "name" | "text">;
 
 /** By role and shape, the least recently used first; null for a shape that svc.find_rows() answers. */
-const statements = new Map<string, Promise<Statement | null>>();
+type Statements = Map<string, Promise<Statement | null>>;
+/** By pool: a process may serve several applications, as tests do. */
+const statementsOf = new WeakMap<pg.Pool, Statements>();
 
 /**
- * The statement that enters. Values of the filters decide about the plan: of a value that most rows have, PostgreSQL reads the rows in their order;
- * of a rare one it uses the column's index. So each call is planned, as with values in the text. Names are looked up as in
- * svc.find_rows().
+ * The statement that enters. The values of the filters decide about the plan: for a value that most rows have, PostgreSQL
+ * reads the rows in their order; for a rare one it uses the column's index. So each call is planned. Names are looked up
+ * as in svc.find_rows().
  */
 export const enterList =
   "select set_config('svc.user_id', $1, true), set_config('timezone', 'UTC', true), " +
@@ -62,7 +64,7 @@ export async function callPrepared(
   } catch (error) {
     const isStale = staleStates.has(sqlState(error) ?? "");
     release(isConnectionLoss(error) || isStale);
-    if (isStale) statements.delete(keyOf(identity, list));
+    if (isStale) statementsOf.get(pool)?.delete(keyOf(identity, list));
     if (isStale || isTransient(error) || isConnectionLoss(error)) return otherwise();
     throw explained(databaseError(error, identity), true);
   }
@@ -89,6 +91,8 @@ const keyOf = ({ role }: Identity, { key }: ListShape) => `${role} ${key}`;
 
 function statementOf(pool: pg.Pool, identity: Identity, list: ListShape): Promise<Statement | null> {
   const key = keyOf(identity, list);
+  const statements: Statements = statementsOf.get(pool) ?? new Map();
+  statementsOf.set(pool, statements);
   const known = statements.get(key) ?? writeStatement(pool, identity, list);
   statements.delete(key);
   statements.set(key, known);
@@ -107,6 +111,6 @@ function writeStatement(pool: pg.Pool, identity: Identity, list: ListShape): Pro
     return { name: `svc_list_${hash}`, text };
   });
   // The list itself says what is wrong.
-  written.catch(() => statements.delete(keyOf(identity, list)));
+  written.catch(() => statementsOf.get(pool)?.delete(keyOf(identity, list)));
   return written.catch(() => null);
 }

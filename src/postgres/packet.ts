@@ -123,7 +123,7 @@ export async function sendStatement(client: pg.ClientBase, statement: Step): Pro
 }
 
 /**
- * @param client of a pipelined pool
+ * @param client of a pipelined pool, with no other packet under way that prepares the same statement
  * @param enter  sets the identity and the role of `answer`
  * @param after  statements behind it. (Default: none)
  * @returns the row of `answer`, and those of `after`

@@ -70,7 +70,7 @@ test("stop together, after the requests in flight", async () => {
   expect(command.output()).toContain("All processes have ended.");
 });
 
-test("a number that is none is refused, and so is an application that cannot start", async () => {
+test("an invalid number is refused, and so is an application that cannot start", async () => {
   const wrong = await svc(db, fixture, ["start", "--processes", "many"]).ended;
   expect(wrong).toMatchObject({
     code: 1,

@@ -274,7 +274,7 @@ describe("aggregate refuses", () => {
       ["orderBy"],
       expect.stringContaining("must be one of groupBy"),
     ],
-    ["a limit that is none", { limit: "ten" }, ["limit"], "must be a number"],
+    ["a limit that is not a number", { limit: "ten" }, ["limit"], "must be a number"],
     [
       "a filter that a list would ignore",
       { filters: { secret: "x" } },

@@ -84,7 +84,7 @@ describe("is refused", () => {
     ["2,001 characters", { query: "a".repeat(2_001) }, 400],
     ["a limit of 0", { limit: 0 }, 400],
     ["a limit of 21", { limit: 21 }, 400],
-    ["a limit that is none", { limit: "many" }, 400],
+    ["a limit that is not a number", { limit: "many" }, 400],
     ["no scope", { scope: undefined }, 400],
     ["another owner", { scope: { ...scope, ownerUserId: "x" } }, 403],
     ["an id that is none", { sourceIds: ["x"] }, 400],

@@ -105,7 +105,7 @@ describe("an export", () => {
     expect((await get("papers.ndjson")).body).toBe("");
   });
 
-  test("is for those whom list answers", async () => {
+  test("is for the callers of list", async () => {
     await add(ann, "a");
     await db.sql("insert into papers (title) values ('p')");
     expect(await get("entries.csv", null)).toMatchObject({ status: 401, body: { code: "UNAUTHORIZED" } });
