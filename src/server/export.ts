@@ -123,8 +123,8 @@ interface Sending {
 }
 
 /**
- * Sends the pieces as fast as the client reads, and leaves the end of the answer to its caller. An error before the first piece is thrown; a later one, and a client
- * that is too slow, cut the answer, which lacks the end of its chunked coding then.
+ * Sends the pieces as fast as the client reads. The caller ends the answer. An error before the first piece is thrown. A
+ * later error, or a client that is too slow, cuts the answer: then the end of its chunked coding is missing.
  */
 async function send(response: ServerResponse, pieces: AsyncIterable<string>, { head, idleMs, totalMs }: Sending) {
   const exchange = exchangeOf(response);
