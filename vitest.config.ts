@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { long } from "./tests/long.ts";
 import { LongestFirst } from "./tests/support/sequencer.ts";
 
 // What is waited for comes, also on a busy machine: these end what never would. `expect.poll` would give up after a second.
@@ -13,6 +14,8 @@ const limits = {
 const installed = (path: string) => join(import.meta.dirname, path);
 const shared = { execArgv: ["--import", installed("tests/support/warnings.ts")] };
 const bindings = ["tests/client/react.test.ts", "tests/client/use-upload.test.ts", "tests/client/use-workflow.test.ts"];
+const isNamed = process.argv.some((word) => /(^|\/)tests\//.test(word));
+const later = isNamed || process.env.TESTS === "all" ? [] : long;
 /** With a document, which comes before React is loaded; and one that counts which functions run. */
 const alone = [...bindings, "tests/docs/readme.test.ts", "tests/structure/request.test.ts"];
 
@@ -29,7 +32,7 @@ export default defineConfig({
         test: {
           name: "svc",
           include: ["tests/**/*.test.ts"],
-          exclude: ["**/node_modules/**", ...alone],
+          exclude: ["**/node_modules/**", ...alone, ...later],
           // Node runs TypeScript by itself. The files of a worker share its process and modules: loading them for each
           // file took as long as half of the tests.
           isolate: false,

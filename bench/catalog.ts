@@ -62,7 +62,7 @@ export async function run(): Promise<void> {
 }
 
 /** As applications have them: an owner, an index, four policies, a foreign key, grants. */
-const manyTables = `
+export const manyTables = `
 set role svc_owner;
 do $$
 begin

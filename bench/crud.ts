@@ -1,6 +1,6 @@
 /**
- * Generated CRUD and a call without database, against hand-written Express + pg and against node:http. Same server,
- * same rows, same policies, taking turns. pgbench runs the very statement of `get` and `list` to show what the database
+ * Generated CRUD and a call without database, against what one would write by hand: Express + pg, Fastify + postgres.js,
+ * and node:http + pipelined pg as a limit. Same server, same rows, same policies, taking turns. pgbench runs the very statement of `get` and `list` to show what the database
  * alone could do.
  */
 import { execFileSync } from "node:child_process";
@@ -16,6 +16,18 @@ import { type Contestant, contestant } from "./process.ts";
 const here = import.meta.dirname;
 const svcCommand = join(here, "../src/cli/svc.ts");
 
+interface Peer {
+  name: string;
+  process: Contestant;
+}
+
+/** Ratios are to the last one. */
+const handWritten = [
+  ["node:http + pg", "bare-pg.ts"],
+  ["fastify", "fastify.ts"],
+  ["express + pg", "express.ts"],
+] as const;
+
 export async function run(): Promise<void> {
   execFileSync(process.execPath, [svcCommand, "codegen", "--cwd", join(here, "app")], { stdio: "ignore" });
   const cluster = await openCluster({ directory: join(here, "app/.svc"), report: console.info });
@@ -24,23 +36,26 @@ export async function run(): Promise<void> {
   const bare = await contestant([join(here, "peers/bare-http.ts")]);
   const idle = [svc.memory()]; // before the first password is hashed
   const { token, userId } = await givenUser(svc, cluster.urls.admin);
-  const express = await contestant([
-    join(here, "peers/express.ts"),
-    cluster.urls.request,
-    `${svc.url}/api/auth/jwks`,
-    svc.url,
-  ]);
+  const peers: Peer[] = [];
+  for (const [name, file] of handWritten) {
+    const script = join(here, "peers", file);
+    peers.push({
+      name,
+      process: await contestant([script, cluster.urls.request, `${svc.url}/api/auth/jwks`, svc.url]),
+    });
+  }
+  const [, , express] = peers;
   try {
-    idle.push(express.memory());
+    if (express) idle.push(express.process.memory());
     await checkIsolation(svc, token);
-    await measure(svc, express, bare, token, cluster.urls.admin);
+    await measure(svc, peers, bare, token, cluster.urls.admin);
     if (cluster.binDir) pgbench(cluster.binDir, cluster.urls.request, userId);
     const [ours = 0, theirs = 1] = idle;
     console.info(
       `\nIdle memory: svc ${ours.toFixed(0)} MiB, peer ${theirs.toFixed(0)} MiB, ${(ours / theirs).toFixed(2)}x`,
     );
   } finally {
-    await Promise.all([svc.stop(), express.stop(), bare.stop()]);
+    await Promise.all([svc, bare, ...peers.map(({ process }) => process)].map((one) => one.stop()));
     await cluster.stop();
   }
 }
@@ -92,7 +107,7 @@ async function call(svc: Contestant, name: string, args: unknown, token: string)
   return (await response.json()) as { json: { total: number; data: { id: number }[] } };
 }
 
-async function measure(svc: Contestant, express: Contestant, bare: Contestant, token: string, adminUrl: string) {
+async function measure(svc: Contestant, peers: Peer[], bare: Contestant, token: string, adminUrl: string) {
   const headers = { authorization: `Bearer ${token}` };
   const { json } = await call(svc, "items.list", { limit: 100 }, token);
   let turn = 0;
@@ -104,21 +119,22 @@ async function measure(svc: Contestant, express: Contestant, bare: Contestant, t
     headers,
     body: () => JSON.stringify({ name, args: args() }),
   });
-  const theirs = (path: string, args: () => unknown) => ({
-    name: "express + pg",
-    process: express,
-    path,
-    headers,
-    body: () => JSON.stringify(args()),
-  });
+  const theirs = (path: string, args: () => unknown) =>
+    peers.map((peer) => ({ ...peer, path, headers, body: () => JSON.stringify(args()) }));
 
   report(
     "get",
-    await interleave([ours("/api/query", "items.get", () => ({ id: id() })), theirs("/get", () => ({ id: id() }))]),
+    await interleave([ours("/api/query", "items.get", () => ({ id: id() })), ...theirs("/get", () => ({ id: id() }))]),
   );
-  report("list of 20", await interleave([ours("/api/query", "items.list", () => ({})), theirs("/list", () => ({}))]));
+  report(
+    "list of 20",
+    await interleave([ours("/api/query", "items.list", () => ({})), ...theirs("/list", () => ({}))]),
+  );
+  const filtered = () => ({ filters: { done: true, priority: 6 } });
+  const list = ours("/api/query", "items_1e6.list", filtered);
+  report("the same, filtered: 34 of 1,000 rows", await interleave([list, ...theirs("/list", filtered)]));
   const title = () => ({ title: `new ${turn++}` });
-  report("create", await interleave([ours("/api/mutation", "items.create", title), theirs("/create", title)]));
+  report("create", await interleave([ours("/api/mutation", "items.create", title), ...theirs("/create", title)]));
   await removeCreated(adminUrl);
 
   const text = () => ({ text: "hello" });

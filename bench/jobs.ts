@@ -1,6 +1,6 @@
 /**
  * Jobs: how many a worker does in a second, beside the bare library with a task of the same durability; with several
- * workers, and with jobs that fail among them; how long after the enqueuing commit a job begins. Both sides write one row
+ * workers, with jobs that fail among them, and with the history of finished jobs or without; how long after the enqueuing commit a job begins. Both sides write one row
  * per job in a transaction under row-level security.
  */
 import { join } from "node:path";
@@ -18,6 +18,10 @@ import { median } from "./measure.ts";
 const here = import.meta.dirname;
 const jobs = 1_000;
 const rounds = 3;
+/** Enough for several seconds, in each of which the history is written. */
+const long = 10_000;
+/** So short that rows are removed with each writing. */
+const historyLength = 5_000;
 /** Latencies are taken in turns of so many. */
 const waitsPerRound = 50;
 const concurrency = 8;
@@ -79,6 +83,11 @@ export async function run(): Promise<void> {
     ]);
     console.info(`with one job in a hundred that fails: ${ratio(poisoned, clean)} of the rate without`);
 
+    const kept = (finishedJobs: number | false) =>
+      throughput(admin, enqueueOurs(long), () => startOurs(cluster.urls, concurrency, finishedJobs), long);
+    const [withHistory, without] = await inTurns([() => kept(historyLength), () => kept(false)]);
+    console.info(`with the history of finished jobs: ${ratio(withHistory, without)} of the rate without`);
+
     const [wait, bareWait] = await inTurns([
       () => latency(admin, enqueueOurs(1), ours),
       () => latency(admin, enqueueBareOne, () => startBare(cluster.urls)),
@@ -133,7 +142,12 @@ async function several(count: number, start: () => Promise<Running>): Promise<Ru
 }
 
 /** Jobs per second from the start of workers until none is left that has not been tried. */
-async function throughput(admin: pg.Client, enqueue: string, start: () => Promise<Running>): Promise<number> {
+async function throughput(
+  admin: pg.Client,
+  enqueue: string,
+  start: () => Promise<Running>,
+  count = jobs,
+): Promise<number> {
   await admin.query(enqueue);
   await admin.query("vacuum analyze graphile_worker._private_jobs");
   const worker = await start();
@@ -145,14 +159,19 @@ async function throughput(admin: pg.Client, enqueue: string, start: () => Promis
     if (!rows[0].busy) break;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  const rate = jobs / ((performance.now() - from) / 1_000);
+  const rate = count / ((performance.now() - from) / 1_000);
   await worker.stop();
   await admin.query("truncate graphile_worker._private_jobs");
   return rate;
 }
 
-async function startOurs(urls: Urls, atATime = concurrency): Promise<Running> {
-  const config = await loadConfig({ cwd: join(here, "app"), env: {} });
+async function startOurs(
+  urls: Urls,
+  atATime = concurrency,
+  finishedJobs: number | false = historyLength,
+): Promise<Running> {
+  const loaded = await loadConfig({ cwd: join(here, "app"), env: {} });
+  const config = { ...loaded, limits: { ...loaded.limits, finishedJobs } };
   const secrets = ["a secret of at least thirty-two characters"];
   const worker = startWorker({ app, config, urls, secrets, log: createLog("error"), concurrency: atATime });
   await worker.ready;

@@ -18,6 +18,7 @@ const all = [
   "documents",
   "search",
   "catalog",
+  "studio",
   "backup",
 ];
 const given = process.argv.slice(2);

@@ -203,6 +203,10 @@ usage: svc_anonymous, svc_authenticated, svc_system
 range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.ai_ledger.id
 grant select, usage to svc_system
 
+-- sequence svc.job_history_entry_seq: owner svc_owner
+range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.job_history.entry
+grant select, usage to svc_system
+
 -- sequence svc.operator_acts_id_seq: owner svc_owner
 range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.operator_acts.id
 grant select, usage to svc_system
@@ -408,6 +412,32 @@ grant delete, insert, select, update to svc_system
 comment: Speech to be turned into text, by jobs of the kind transcribe.
 comment column error: Why it failed, in a sentence for its owner.
 comment policy select_owner: Users see their own transcriptions.
+
+-- table svc.job_history: owner svc_owner
+column entry: bigint not null generated always as identity
+column job: bigint not null
+column kind: text not null
+column name: text not null
+column outcome: text not null
+column attempts: integer not null
+column run_at: timestamp with time zone not null
+column started_at: timestamp with time zone not null
+column finished_at: timestamp with time zone not null
+column duration: interval not null generated (finished_at - started_at)
+constraint job_history_outcome_check: CHECK ((outcome = ANY (ARRAY['done'::text, 'dead'::text])))
+constraint job_history_pkey: PRIMARY KEY (entry)
+grant select to svc_system
+comment: Jobs that finished lately, without their arguments. Bounded by limits.finishedJobs and limits.finishedJobDays.
+comment column entry: The order in which workers reported the jobs.
+comment column job: The id that the job had in the queue. It occurs again when somebody retried the dead job.
+comment column kind: The kind of job: procedure, workflow, transcribe or sweep-storage.
+comment column name: The internal procedure; the kind for other jobs.
+comment column outcome: done, or dead: its last attempt failed. A dead job is still in the queue, with its error.
+comment column attempts: How many attempts it took, the last one included.
+comment column run_at: When the last attempt was due.
+comment column started_at: When a worker claimed the last attempt.
+comment column finished_at: When the last attempt ended.
+comment column duration: How long the last attempt took.
 
 -- table svc.operator_acts: owner svc_owner
 column id: bigint not null generated always as identity
@@ -2682,6 +2712,25 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Whether the policies show the caller this stored file in a list.
 
+-- function svc.jobs_of_transaction(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.jobs_of_transaction()
+ RETURNS TABLE(name text, due timestamp with time zone)
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select coalesce(j.payload ->> 'procedure', j.payload ->> 'name', t.identifier), j.run_at
+    from graphile_worker._private_jobs j
+    join graphile_worker._private_tasks t on t.id = j.task_id
+   where case when age(j.xmin) <= age(pg_current_xact_id()::xid) then
+           pg_xact_status(
+             ((pg_current_xact_id()::text::bigint >> 32 << 32) + j.xmin::text::bigint)::text::xid8) = 'in progress'
+         end
+   order by j.id
+$function$
+execute: svc_request
+comment: Names and times of the jobs that the transaction has enqueued. Definer: requests have no rights on the queue's tables; it answers for its own transaction.
+
 -- function svc.list_sources(text,text,text,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.list_sources(corpus text, visibility text, owner_id text, size integer, skip integer)
  RETURNS jsonb
@@ -2723,6 +2772,8 @@ declare
   condition constant text  := coalesce(nullif(concat_ws(' and ', list ->> 'visible', nullif(requested, ''),
     case when shape ? 'search' then svc_hidden.search_sql(list -> 'search', 'svc_hidden.search_pattern($3::text)') end), ''),
     'true');
+  page_size constant text := coalesce((shape ->> 'limit')::bigint::text, '$1::bigint');
+  skipped   constant text := case when shape ? 'limit' then '0' else '$2::bigint' end;
   chosen record;
 begin
   if requested is null or not list ? 'fields' or list ->> 'count' = 'estimated' then
@@ -2742,13 +2793,13 @@ begin
                from %4$s as t
               where %5$s
               order by %6$s %7$s %8$s, %9$s %7$s
-              limit $1::bigint offset $2::bigint
+              limit %10$s offset %11$s
            ) as t
        ) as page',
     -- A page that is not full shows the total, unless it lies behind the end.
     case when list ->> 'count' = 'none' then 'null' else format(
-      'case when count(*) < $1::bigint and (count(*) > 0 or $2::bigint = 0) then $2::bigint + count(*)
-            else (select count(*) from %s as t where %s) end', list ->> 'table', condition) end,
+      'case when count(*) < %1$s and (count(*) > 0 or %2$s = 0) then %2$s + count(*)
+            else (select count(*) from %3$s as t where %4$s) end', page_size, skipped, list ->> 'table', condition) end,
     chosen.item,
     svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', list #>> '{columns,id,name}']),
     list ->> 'table',
@@ -2756,7 +2807,9 @@ begin
     format('t.%I', sort ->> 'name'),
     direction,
     case when (sort ->> 'notNull')::boolean then '' else 'nulls last' end,
-    id
+    id,
+    page_size,
+    skipped
   );
 end
 $function$
@@ -4342,6 +4395,35 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The statement that reads a page of a list. Part of svc.find_rows(). lint:allow function_without_search_path: it runs under that of its caller; its text names no function of a schema.
 
+-- function svc_hidden.related_counts(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.related_counts(relations jsonb, wanted jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  members text[] := '{}';
+  relation jsonb;
+  target jsonb;
+  link record;
+  name text;
+  options jsonb;
+begin
+  for name, options in select e.key, e.value from jsonb_each(wanted) as e loop
+    relation := relations -> name;
+    continue when relation is null or not (relation -> 'many')::boolean;
+    target := svc_hidden.crud_resource(relation ->> 'to');
+    link := svc_hidden.related_link(relation, target, case when jsonb_typeof(options) = 'object' then options -> 'filters' end);
+    members := members || format(
+      '%L, (select c.n from (select %s) as k cross join lateral (select count(*) as n from %s as t where %s) as c)',
+      name, link.keys, target ->> 'table', link.condition);
+  end loop;
+  return format('json_build_object(%s)', array_to_string(members, ', '));
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: The numbers of rows behind relations as JSON, as SQL over t. Part of svc_hidden.related_item(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
 -- function svc_hidden.related_item(jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.related_item(resource jsonb, wanted jsonb, OUT item text, OUT needed text[])
  RETURNS record
@@ -4361,7 +4443,11 @@ begin
    where not wanted ? 'select' or wanted -> 'select' ? (f.field ->> 0);
 
   for name, options in select e.key, e.value from jsonb_each(coalesce(wanted -> 'include', '{}')) as e loop
-    if relations ? name and (options = 'true' or jsonb_typeof(options) = 'object') then
+    if name = '_count' then
+      parts := parts || format('%s as "_count"', svc_hidden.related_counts(relations, options));
+      needed := needed || array(
+        select jsonb_array_elements_text(relations -> c.key -> 'local') from jsonb_each(options) as c where relations ? c.key);
+    elsif relations ? name and (options = 'true' or jsonb_typeof(options) = 'object') then
       parts := parts || format('%s as %I', svc_hidden.related_rows(relations -> name, options), name);
       needed := needed || array(select jsonb_array_elements_text(relations -> name -> 'local'));
     end if;
@@ -4373,6 +4459,33 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: A row as JSON with selected properties and included relations, as SQL over t. Part of svc.find_rows(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
+-- function svc_hidden.related_link(jsonb,jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.related_link(relation jsonb, target jsonb, filters jsonb, OUT keys text, OUT condition text)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  through constant jsonb := relation -> 'through';
+begin
+  select string_agg(format('t.%I as k%s', l.name, l.position), ', ') into keys
+    from jsonb_array_elements_text(relation -> 'local') with ordinality as l (name, position);
+
+  select string_agg(format('t.%I = k.k%s', f.name, f.position), ' and ') into condition
+    from jsonb_array_elements_text(coalesce(through -> 'local', relation -> 'foreign')) with ordinality as f (name, position);
+  if through is not null then
+    condition := format('(%s) in (select %s from %s as t where %s)',
+      svc_hidden.names_sql(relation -> 'foreign'), svc_hidden.names_sql(through -> 'foreign'), through ->> 'table',
+      concat_ws(' and ', through ->> 'visible', condition));
+  end if;
+  condition := concat_ws(' and ', condition, target ->> 'visible',
+    case when (relation -> 'many')::boolean then
+      svc_hidden.filter_sql((target -> 'filters') || coalesce(target -> 'relations', '{}'), filters) end);
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: The keys and the condition of the rows behind a relation, as SQL. Part of svc_hidden.related_rows(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
 -- function svc_hidden.related_rows(jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.related_rows(relation jsonb, wanted jsonb)
  RETURNS text
@@ -4382,34 +4495,15 @@ AS $function$
 declare
   target  constant jsonb   := svc_hidden.crud_resource(relation ->> 'to');
   many    constant boolean := (relation -> 'many')::boolean;
-  through constant jsonb   := relation -> 'through';
   options constant jsonb   := case when jsonb_typeof(wanted) = 'object' then wanted else '{}' end;
   chosen  constant record  := svc_hidden.related_item(target, options);
-  keys text;
-  link text;
-  conditions text;
+  link    constant record  := svc_hidden.related_link(relation, target, options -> 'filters');
   order_by text := target ->> 'orderBy';
   direction text := 'desc';
   sort jsonb;
   row_limit bigint := 1;
 begin
-  select string_agg(format('t.%I as k%s', l.name, l.position), ', ') into keys
-    from jsonb_array_elements_text(relation -> 'local') with ordinality as l (name, position);
-
-  -- Step 1: which rows. A join table is read under its own policies; a row that it names twice comes once.
-  select string_agg(format('t.%I = k.k%s', f.name, f.position), ' and ') into link
-    from jsonb_array_elements_text(coalesce(through -> 'local', relation -> 'foreign')) with ordinality as f (name, position);
-  if through is not null then
-    link := format('(%s) in (select %s from %s as t where %s)',
-      svc_hidden.names_sql(relation -> 'foreign'), svc_hidden.names_sql(through -> 'foreign'), through ->> 'table',
-      concat_ws(' and ', through ->> 'visible', link));
-  end if;
-  conditions := concat_ws(' and ', link, target ->> 'visible');
-
-  -- Step 2: of a list, its filters, order and length.
   if many then
-    conditions := concat_ws(' and ', conditions,
-      svc_hidden.filter_sql((target -> 'filters') || coalesce(target -> 'relations', '{}'), options -> 'filters'));
     select o.key, case when o.value = 'asc' then 'asc' else 'desc' end into order_by, direction
       from jsonb_each_text(options -> 'orderBy') as o
      where target -> 'columns' ? o.key
@@ -4430,11 +4524,11 @@ begin
          from (select %4$s from %5$s as t where %6$s order by t.%7$I %8$s %9$s, t.%10$I %8$s limit %11$s) as t
      ) as r)',
     case when many then 'coalesce(json_agg(r.item), ''[]'')' else 'r.item' end,
-    keys,
+    link.keys,
     chosen.item,
     svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', target #>> '{columns,id,name}']),
     target ->> 'table',
-    conditions,
+    link.condition,
     sort ->> 'name',
     direction,
     case when (sort ->> 'notNull')::boolean then '' else 'nulls last' end,
@@ -4668,7 +4762,7 @@ declare
   col jsonb;
   cast_type text;
   part text;
-  parts text[];
+  parts text[] := '{}';
 begin
   for condition in select e.value from jsonb_array_elements(shape) as e loop
     if condition ? 'OR' or condition ? 'AND' then
@@ -4825,6 +4919,19 @@ end
 $function$
 execute: svc_system
 comment: Sets the user whose policies apply until the transaction ends; null means anonymous.
+
+-- function svc_private.act_import_rows(text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.act_import_rows(resource text, user_id text, file text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select svc_private.note_act(
+    'act_import_rows', jsonb_build_object('resource', resource, 'userId', user_id, 'file', file), 'began')
+$function$
+execute: svc_system
+comment: Writes the act of an import that an operator begins. Definer: no login may write svc.operator_acts.
 
 -- function svc_private.act_pause_cron(text,boolean): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.act_pause_cron(cron text, paused boolean)
@@ -6570,6 +6677,27 @@ $function$
 execute: svc_system
 comment: Caches the result of a conversion, for its owner.
 
+-- function svc_private.keep_finished_jobs(jsonb,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.keep_finished_jobs(jobs jsonb, most integer)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  with added as (
+    insert into svc.job_history (job, kind, name, outcome, attempts, run_at, started_at, finished_at)
+    select j.job, j.kind, left(j.name, 128), j.outcome, j.attempts, j.run_at, j.started_at,
+           j.started_at + j.ms * interval '1 millisecond'
+      from jsonb_to_recordset(keep_finished_jobs.jobs) as j (
+        job bigint, kind text, name text, outcome text, attempts integer, run_at timestamptz, started_at timestamptz,
+        ms float8)
+    returning entry
+  )
+  delete from svc.job_history h where h.entry <= (select max(a.entry) from added a) - keep_finished_jobs.most
+$function$
+execute: svc_system
+comment: Adds finished jobs to the history, and removes all but the newest. Definer: svc_system only reads svc.job_history.
+
 -- function svc_private.keep_sweep_job(interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.keep_sweep_job(delay interval)
  RETURNS void
@@ -6721,6 +6849,24 @@ $function$
 execute: svc_system
 comment: Functions that requests may execute, and those that run with their owner's rights, each with its reason.
 
+-- function svc_private.list_job_history(text,text,integer,bigint,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_job_history(only_name text, only_outcome text, least_ms integer, before bigint, most integer)
+ RETURNS TABLE(entry bigint, job bigint, kind text, name text, outcome text, attempts integer, run_at timestamp with time zone, started_at timestamp with time zone, finished_at timestamp with time zone, ms double precision)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select h.entry, h.job, h.kind, h.name, h.outcome, h.attempts, h.run_at, h.started_at, h.finished_at,
+         extract(epoch from h.duration)::float8 * 1000
+    from svc.job_history h
+   where (only_name is null or h.name = only_name) and (only_outcome is null or h.outcome = only_outcome)
+     and (least_ms is null or h.duration >= least_ms * interval '1 millisecond') and (before is null or h.entry < before)
+   order by h.entry desc
+   limit most
+$function$
+execute: svc_system
+comment: Jobs that finished lately, newest first, with how long their last attempt took in milliseconds.
+
 -- function svc_private.list_jobs(text,bigint,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_jobs(only_state text, only_id bigint, most integer)
  RETURNS TABLE(id bigint, kind text, name text, state text, caller text, attempts integer, max_attempts integer, run_at timestamp with time zone, created_at timestamp with time zone, locked_by text, locked_at timestamp with time zone, last_error text, payload json)
@@ -6732,8 +6878,8 @@ AS $function$
     select j.id, t.identifier as kind, coalesce(j.payload ->> 'procedure', j.payload ->> 'name') as name,
            case when j.locked_at is not null then 'running'
                 when j.attempts >= j.max_attempts then 'dead'
-                when j.last_error is not null then 'failing'
                 when j.run_at <= now() then 'due'
+                when j.attempts > 0 then 'failing'
                 else 'scheduled' end as state,
            coalesce(j.payload #>> '{caller,userId}', j.payload #>> '{caller,kind}') as caller,
            j.attempts::integer, j.max_attempts::integer, j.run_at, j.created_at, j.locked_by, j.locked_at, j.last_error,
@@ -7100,17 +7246,18 @@ declare
   most constant integer := 10000;
   urgency smallint := (select min(j.priority) from graphile_worker._private_jobs j where j.is_available);
   oldest timestamptz;
+  later bigint := 0; -- scheduled and failing
+  retries bigint; -- failing, and due for another attempt
   kept float8;
   tried float8;
   plan json;
 begin
   due := 0;
-  scheduled := 0;
   while urgency is not null loop
     due := due + (select count(*) from (
       select from graphile_worker._private_jobs j
        where j.is_available and j.priority = urgency and j.run_at <= now() limit most + 1) d);
-    scheduled := scheduled + (select count(*) from (
+    later := later + (select count(*) from (
       select from graphile_worker._private_jobs j
        where j.is_available and j.priority = urgency and j.run_at > now() limit most + 1) s);
     oldest := least(oldest, (
@@ -7121,41 +7268,42 @@ begin
   end loop;
   running := (select count(*) from (
     select from graphile_worker._private_jobs j where j.locked_by is not null limit most + 1) r);
-  failing := (select count(*) from (
-    select from graphile_worker._private_jobs j
-     where j.is_available and j.locked_at is null and j.attempts > 0 limit most + 1) f);
+  select count(*), count(*) filter (where f.run_at > now()) into retries, failing from (
+    select j.run_at from graphile_worker._private_jobs j
+     where j.is_available and j.locked_at is null and j.attempts > 0 limit most + 1) f;
   dead := (select count(*) from (
     select from graphile_worker._private_jobs j
      where not j.is_available and j.locked_at is null and j.attempts > 0 limit most + 1) d);
   oldest_due_seconds := greatest(0, coalesce(extract(epoch from now() - oldest), 0));
 
-  if greatest(due, scheduled, failing, dead) > most then
+  if greatest(due, later, retries, dead) > most then
     select c.reltuples * pg_relation_size(c.oid) / current_setting('block_size')::float8 / greatest(1, c.relpages) into kept
       from pg_catalog.pg_class c where c.oid = 'graphile_worker._private_jobs'::regclass;
     select c.reltuples into tried from pg_catalog.pg_class c where c.oid = 'graphile_worker.jobs_tried'::regclass;
     if dead > most then
-      dead := greatest(dead, tried - failing);
-    elsif failing > most then
-      failing := greatest(failing, tried - dead);
+      dead := greatest(dead, tried - retries);
+    elsif retries > most then
+      failing := failing * greatest(1, (tried - dead) / retries);
     end if;
-    if due > most and scheduled > most then
+    if due > most and later > most then
       for plan in
         explain (format json) select from graphile_worker._private_jobs j where j.is_available and j.run_at <= now()
       loop
         due := greatest(due, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::bigint);
       end loop;
     elsif due > most then
-      due := greatest(due, kept - scheduled - running - dead);
+      due := greatest(due, kept - later - running - dead);
     end if;
-    if scheduled > most then
-      scheduled := greatest(scheduled, kept - due - running - dead);
+    if later > most then
+      later := greatest(later, kept - due - running - dead);
     end if;
   end if;
+  scheduled := greatest(0, later - failing);
   return next;
 end
 $function$
 execute: svc_system
-comment: Numbers of jobs by state (failing ones count as due or scheduled too), estimates beyond 10,000, and for how long the oldest has been due.
+comment: Numbers of jobs by state, estimates beyond 10,000, and for how long the oldest has been due.
 
 -- function svc_private.read_conversion(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.read_conversion(id uuid, owner_id text)
@@ -9040,6 +9188,18 @@ $function$
 execute: svc_studio_read, svc_system
 comment: Numbers of runs, files, bytes, credits and of the log that replication slots keep. Definer: svc_studio_read reads tables only as a user.
 
+-- function svc_private.studio_job_history(text,text,integer,bigint,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_job_history(only_name text, only_outcome text, least_ms integer, before bigint, most integer)
+ RETURNS TABLE(entry bigint, job bigint, kind text, name text, outcome text, attempts integer, run_at timestamp with time zone, started_at timestamp with time zone, finished_at timestamp with time zone, ms double precision)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.list_job_history(only_name, only_outcome, least_ms, before, most)
+$function$
+execute: svc_studio_read, svc_system
+comment: Jobs that finished lately, newest first. Definer: svc_studio_read reads tables only as a user.
+
 -- function svc_private.studio_jobs(text,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_jobs(only_state text, most integer)
  RETURNS TABLE(id bigint, kind text, name text, caller text, attempts integer, max_attempts integer, run_at timestamp with time zone, last_error text)
@@ -9055,8 +9215,8 @@ AS $function$
    where case only_state
            when 'running' then j.locked_by is not null
            when 'due' then j.is_available and j.run_at <= now()
-           when 'scheduled' then j.is_available and j.run_at > now()
-           when 'failing' then j.is_available and j.locked_at is null and j.attempts > 0
+           when 'scheduled' then j.is_available and j.run_at > now() and j.attempts = 0
+           when 'failing' then j.is_available and j.run_at > now() and j.attempts > 0
            when 'dead' then not j.is_available and j.locked_at is null and j.attempts > 0 end
    order by j.id desc
    limit most
@@ -9376,6 +9536,18 @@ AS $function$
 $function$
 execute: svc_system
 comment: Removes cached conversions that were not used for a given time.
+
+-- function svc_private.sweep_job_history(interval): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.sweep_job_history(age interval)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  delete from svc.job_history h where h.finished_at < now() - age
+$function$
+execute: svc_system
+comment: Removes finished jobs that are older than this from the history. Definer: svc_system only reads svc.job_history.
 
 -- function svc_private.try_to_store(svc.storage_uploads,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.try_to_store(upload svc.storage_uploads, size bigint)

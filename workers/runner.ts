@@ -15,6 +15,7 @@ import { createRuntime } from "../src/service/runtime.ts";
 import type { JobMetrics } from "../src/telemetry/job-metrics.ts";
 import { activeSpan, type Tracing } from "../src/telemetry/span.ts";
 import { startCrontab } from "./crontab.ts";
+import { JobHistory } from "./job-history.ts";
 import { inJobSpan, jobName } from "./job-span.ts";
 import { createQueuePool } from "./queue-pool.ts";
 import { startRescue } from "./rescue.ts";
@@ -72,7 +73,8 @@ export function startWorker(options: WorkerOptions): Worker {
   const direct = options.urls.queue ?? options.urls.system;
   const queue = createQueuePool(direct, settings, log);
   const runtime = createRuntime(app, pools, config, options.secrets, log);
-  const services: TaskServices = { app, runtime, sessionOf: sessionsOfUsers(pools.system, app.auth) };
+  const history = new JobHistory(queue.pool, config.limits, log);
+  const services: TaskServices = { app, runtime, sessionOf: sessionsOfUsers(pools.system, app.auth), history };
 
   const { promise: ready, resolve: nowReady } = Promise.withResolvers<void>();
   // A worker without procedure jobs leaves the crons to others.
@@ -184,7 +186,7 @@ export function startWorker(options: WorkerOptions): Worker {
     await crontab.close();
     hold(); // in case it was never held
     abandoned = !(await Promise.race([graceful, after(config.limits.shutdownMs)]));
-    await rescue.close();
+    await Promise.all([rescue.close(), history.close()]);
     runtime.documents.children.close();
     await Promise.all([pools.close(), queue.close()]);
     // Only now: a claim that was in progress would take the jobs again.
@@ -242,9 +244,12 @@ export async function runJob(
   try {
     await task.run(task.payload.parse(payload), job, services);
     if (!finished) await services.runtime.systemPool.query(statement);
-    log.info({ ms: Math.round(performance.now() - began) }, "job done");
+    const ms = performance.now() - began;
+    services.history?.add(row, "done", ms);
+    log.info({ ms: Math.round(ms) }, "job done");
   } catch (error) {
     const last = gaveUp || job.attempt >= job.maxAttempts;
+    if (last) services.history?.add(row, "dead", performance.now() - began);
     log.warn({ err: error, attempt: job.attempt, of: job.maxAttempts }, last ? "job failed for good" : "job failed");
     throw reasonOf(error);
   }

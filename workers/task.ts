@@ -8,12 +8,15 @@ import type { SessionOfUser } from "../src/auth/sessions/find-user.ts";
 import type { Runtime } from "../src/call/invoke.ts";
 import type { LoadedApp } from "../src/contract/loaded-app.ts";
 import type { RequestTransaction } from "../src/postgres/transaction.ts";
+import type { JobHistory } from "./job-history.ts";
 
 /** Shared by all jobs of a worker. */
 export interface TaskServices {
   app: LoadedApp;
   runtime: Runtime;
   sessionOf: SessionOfUser;
+  /** Keeps finished jobs. (Default: they are forgotten) */
+  history?: JobHistory;
 }
 
 /** A running job. */

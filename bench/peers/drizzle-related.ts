@@ -27,13 +27,21 @@ app.post("/articles", async (_, response) => {
       with: {
         author: { columns: { name: true } },
         articleTags: { columns: {}, with: { tag: { columns: { name: true } } } },
-        comments: { columns: { id: true } },
       },
+      extras: (article) => ({
+        commentCount: sql<number>`(select count(*)::int from comments c where c.article_id = ${article.id})`.as(
+          "comment_count",
+        ),
+      }),
       orderBy: [desc(schema.articles.createdAt), desc(schema.articles.id)],
       limit: 20,
     });
   });
-  const data = rows.map(({ articleTags, ...row }) => ({ ...row, tags: articleTags.map(({ tag }) => tag) }));
+  const data = rows.map(({ articleTags, commentCount, ...row }) => ({
+    ...row,
+    tags: articleTags.map(({ tag }) => tag),
+    _count: { comments: commentCount },
+  }));
   response.json({ json: { data } });
 });
 

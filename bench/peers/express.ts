@@ -42,13 +42,17 @@ app.post("/get", async (request, response) => {
 });
 
 app.post("/list", async (request, response) => {
-  const { page = 1, limit = 20 } = request.body;
+  const { page = 1, limit = 20, filters = {} } = request.body;
   const json = await asUser(response.locals.userId, async (client) => {
+    const given = ["done", "priority"].filter((name) => filters[name] !== undefined);
+    const values = given.map((name) => filters[name]);
+    const where = given.map((name, index) => ` and ${name} = $${index + 1}`).join("");
     const rows = await client.query(
-      `select ${columns} from items order by created_at desc, id desc limit $1 offset $2`,
-      [limit, (page - 1) * limit],
+      `select ${columns} from items where true${where} order by created_at desc, id desc
+        limit $${given.length + 1} offset $${given.length + 2}`,
+      [...values, limit, (page - 1) * limit],
     );
-    const total = await client.query("select count(*)::int as total from items");
+    const total = await client.query(`select count(*)::int as total from items where true${where}`, values);
     return { data: rows.rows, total: total.rows[0].total };
   });
   response.json({ json });

@@ -1,6 +1,7 @@
--- Tells every process that a session has ended, so that none still accepts JWTs that were issued from it.
--- src/auth/sessions/revocations.ts listens. It covers every way to end a session: a sign-out, a deleted user through
--- the foreign key, a DBA in psql. The notice is sent with the commit, never without it.
+-- Tells every process that a session has ended, so that none still accepts its cached tokens: the session token
+-- and the JWTs that were issued from it. src/auth/sessions/revocations.ts listens. It covers every way to end a session:
+-- a sign-out, a deleted user through the foreign key, a DBA in psql. The notice is sent with the commit, never without
+-- it.
 --
 -- One notice per row, because listeners need a notice per session, and a payload may have 8,000 bytes. Expired sessions
 -- send no notice: no JWT outlives its session, so sweeping 10,000 of them sends nothing. Extending a session sends
@@ -8,7 +9,8 @@
 -- forgotten.
 --
 -- Where triggers do not fire (session_replication_role = replica, pg_restore --disable-triggers, a disabled trigger),
--- JWTs remain valid for up to five minutes. To revoke them at once, send a notice by hand: notify svc_auth, '{}';
+-- cached tokens remain valid for up to five minutes. To revoke them at once, send a notice by hand:
+--   notify svc_auth, '{}';
 -- Anybody may NOTIFY, which does no harm: a forged notice can only make the processes read the table again.
 --
 -- The same message goes into the write-ahead log. There it has its place among all other changes, so that no socket of

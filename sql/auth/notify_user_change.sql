@@ -1,4 +1,4 @@
--- Tells every process that a user's row has changed, so that none still accepts JWTs that were issued before.
+-- Tells every process that a user's row has changed, so that none still uses tokens that it cached before.
 -- src/auth/sessions/revocations.ts listens. The notice is sent with the commit, never without it.
 --
 -- A deleted user needs no notice of its own: the foreign key deletes the sessions, and each of them sends one. The

@@ -8,11 +8,15 @@
 --   $1, $2     the number of rows of a page, and of those before it
 --   $3 …       the text of the search, if there is one, then the values of the filters
 --
+-- or nothing: a first page without filters and search has its size in the text. PostgreSQL then keeps the plan, too. Nothing
+-- in such a plan depends on a value: it reads the rows in their order until the page is full.
+--
 -- The argument is the description of the resource (see svc.find_rows) with one member more, `shape`:
 --
 --   orderBy, orderDir, select, include   of the caller, as svc.find_rows() takes them; no filters within include
 --   search                               whether there is one
 --   filters                              the conditions (svc_hidden.shape_sql)
+--   limit                                the size of a page, where it is in the text
 --
 -- Null for what a statement of this form cannot answer; then svc.find_rows() does.
 
@@ -33,6 +37,8 @@ declare
   condition constant text  := coalesce(nullif(concat_ws(' and ', list ->> 'visible', nullif(requested, ''),
     case when shape ? 'search' then svc_hidden.search_sql(list -> 'search', 'svc_hidden.search_pattern($3::text)') end), ''),
     'true');
+  page_size constant text := coalesce((shape ->> 'limit')::bigint::text, '$1::bigint');
+  skipped   constant text := case when shape ? 'limit' then '0' else '$2::bigint' end;
   chosen record;
 begin
   if requested is null or not list ? 'fields' or list ->> 'count' = 'estimated' then
@@ -52,13 +58,13 @@ begin
                from %4$s as t
               where %5$s
               order by %6$s %7$s %8$s, %9$s %7$s
-              limit $1::bigint offset $2::bigint
+              limit %10$s offset %11$s
            ) as t
        ) as page',
     -- A page that is not full shows the total, unless it lies behind the end.
     case when list ->> 'count' = 'none' then 'null' else format(
-      'case when count(*) < $1::bigint and (count(*) > 0 or $2::bigint = 0) then $2::bigint + count(*)
-            else (select count(*) from %s as t where %s) end', list ->> 'table', condition) end,
+      'case when count(*) < %1$s and (count(*) > 0 or %2$s = 0) then %2$s + count(*)
+            else (select count(*) from %3$s as t where %4$s) end', page_size, skipped, list ->> 'table', condition) end,
     chosen.item,
     svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', list #>> '{columns,id,name}']),
     list ->> 'table',
@@ -66,7 +72,9 @@ begin
     format('t.%I', sort ->> 'name'),
     direction,
     case when (sort ->> 'notNull')::boolean then '' else 'nulls last' end,
-    id
+    id,
+    page_size,
+    skipped
   );
 end
 $$;

@@ -1,7 +1,8 @@
 -- A row of the alias t as JSON, with the properties that a caller selects and the relations that they include, as SQL;
--- and the columns of t that it reads. Called by svc.find_rows(), svc.find_row() and svc_hidden.related_rows().
+-- and the columns of t that it reads. Called by svc.find_rows(), svc.find_row(),
+-- svc.list_statement() and svc_hidden.related_rows().
 --
--- `wanted` comes from the caller: {select, include}. It only chooses among the `fields` and `relations` of the
+-- `wanted` comes from the caller: {select, include}. In include, `_count` asks for numbers of related rows. It only chooses among the `fields` and `relations` of the
 -- description, which comes from the code generator; what is not there is left out. src/crud/related-arguments.ts has
 -- refused it before, and has bounded levels, relations and rows.
 
@@ -22,7 +23,11 @@ begin
    where not wanted ? 'select' or wanted -> 'select' ? (f.field ->> 0);
 
   for name, options in select e.key, e.value from jsonb_each(coalesce(wanted -> 'include', '{}')) as e loop
-    if relations ? name and (options = 'true' or jsonb_typeof(options) = 'object') then
+    if name = '_count' then
+      parts := parts || format('%s as "_count"', svc_hidden.related_counts(relations, options));
+      needed := needed || array(
+        select jsonb_array_elements_text(relations -> c.key -> 'local') from jsonb_each(options) as c where relations ? c.key);
+    elsif relations ? name and (options = 'true' or jsonb_typeof(options) = 'object') then
       parts := parts || format('%s as %I', svc_hidden.related_rows(relations -> name, options), name);
       needed := needed || array(select jsonb_array_elements_text(relations -> name -> 'local'));
     end if;

@@ -16,34 +16,15 @@ as $$
 declare
   target  constant jsonb   := svc_hidden.crud_resource(relation ->> 'to');
   many    constant boolean := (relation -> 'many')::boolean;
-  through constant jsonb   := relation -> 'through';
   options constant jsonb   := case when jsonb_typeof(wanted) = 'object' then wanted else '{}' end;
   chosen  constant record  := svc_hidden.related_item(target, options);
-  keys text;
-  link text;
-  conditions text;
+  link    constant record  := svc_hidden.related_link(relation, target, options -> 'filters');
   order_by text := target ->> 'orderBy';
   direction text := 'desc';
   sort jsonb;
   row_limit bigint := 1;
 begin
-  select string_agg(format('t.%I as k%s', l.name, l.position), ', ') into keys
-    from jsonb_array_elements_text(relation -> 'local') with ordinality as l (name, position);
-
-  -- Step 1: which rows. A join table is read under its own policies; a row that it names twice comes once.
-  select string_agg(format('t.%I = k.k%s', f.name, f.position), ' and ') into link
-    from jsonb_array_elements_text(coalesce(through -> 'local', relation -> 'foreign')) with ordinality as f (name, position);
-  if through is not null then
-    link := format('(%s) in (select %s from %s as t where %s)',
-      svc_hidden.names_sql(relation -> 'foreign'), svc_hidden.names_sql(through -> 'foreign'), through ->> 'table',
-      concat_ws(' and ', through ->> 'visible', link));
-  end if;
-  conditions := concat_ws(' and ', link, target ->> 'visible');
-
-  -- Step 2: of a list, its filters, order and length.
   if many then
-    conditions := concat_ws(' and ', conditions,
-      svc_hidden.filter_sql((target -> 'filters') || coalesce(target -> 'relations', '{}'), options -> 'filters'));
     select o.key, case when o.value = 'asc' then 'asc' else 'desc' end into order_by, direction
       from jsonb_each_text(options -> 'orderBy') as o
      where target -> 'columns' ? o.key
@@ -64,11 +45,11 @@ begin
          from (select %4$s from %5$s as t where %6$s order by t.%7$I %8$s %9$s, t.%10$I %8$s limit %11$s) as t
      ) as r)',
     case when many then 'coalesce(json_agg(r.item), ''[]'')' else 'r.item' end,
-    keys,
+    link.keys,
     chosen.item,
     svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', target #>> '{columns,id,name}']),
     target ->> 'table',
-    conditions,
+    link.condition,
     sort ->> 'name',
     direction,
     case when (sort ->> 'notNull')::boolean then '' else 'nulls last' end,

@@ -16,7 +16,7 @@ declare
   col jsonb;
   cast_type text;
   part text;
-  parts text[];
+  parts text[] := '{}';
 begin
   for condition in select e.value from jsonb_array_elements(shape) as e loop
     if condition ? 'OR' or condition ? 'AND' then

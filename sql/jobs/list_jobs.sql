@@ -1,7 +1,8 @@
--- The jobs in the queue, for `svc jobs list` and related commands. state summarizes several columns in one word.
+-- The jobs in the queue, for `svc jobs list` and related commands. state summarizes several columns in one word, and
+-- means the same as in queue_state.sql and studio_jobs.sql.
 --
--- dead: all attempts are used up; a person has to decide. running: held by a worker. failing: will be tried again. due:
--- could run now. scheduled: its time has not come.
+-- running: held by a worker. dead: all attempts are used up; a person has to decide. due: could run now. failing: has
+-- failed, and waits for its next attempt. scheduled: has not been tried, and its time has not come.
 
 create or replace function svc_private.list_jobs(only_state text, only_id bigint, most integer)
 returns table (
@@ -16,8 +17,8 @@ as $$
     select j.id, t.identifier as kind, coalesce(j.payload ->> 'procedure', j.payload ->> 'name') as name,
            case when j.locked_at is not null then 'running'
                 when j.attempts >= j.max_attempts then 'dead'
-                when j.last_error is not null then 'failing'
                 when j.run_at <= now() then 'due'
+                when j.attempts > 0 then 'failing'
                 else 'scheduled' end as state,
            coalesce(j.payload #>> '{caller,userId}', j.payload #>> '{caller,kind}') as caller,
            j.attempts::integer, j.max_attempts::integer, j.run_at, j.created_at, j.locked_by, j.locked_at, j.last_error,

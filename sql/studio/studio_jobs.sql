@@ -1,6 +1,5 @@
 -- Jobs of one state without their payloads, which hold data of users. The states are those that
--- sql/jobs/queue_state.sql counts, so each number of Studio leads to what it counts: a failing job is due or scheduled
--- too.
+-- sql/jobs/queue_state.sql counts, so each number of Studio leads to what it counts.
 
 create or replace function svc_private.studio_jobs(only_state text, most integer)
 returns table (
@@ -20,8 +19,8 @@ as $$
    where case only_state
            when 'running' then j.locked_by is not null
            when 'due' then j.is_available and j.run_at <= now()
-           when 'scheduled' then j.is_available and j.run_at > now()
-           when 'failing' then j.is_available and j.locked_at is null and j.attempts > 0
+           when 'scheduled' then j.is_available and j.run_at > now() and j.attempts = 0
+           when 'failing' then j.is_available and j.run_at > now() and j.attempts > 0
            when 'dead' then not j.is_available and j.locked_at is null and j.attempts > 0 end
    order by j.id desc
    limit most

@@ -42,7 +42,7 @@ export async function invokeBatch(runtime: Runtime, calls: readonly BatchCall[],
         index = results.length;
         const together = plainCalls(calls.slice(index));
         if (together.length === 0) {
-          results.push(await run(runtime, transaction, context, calls[index] as BatchCall));
+          results.push(await runWithin(runtime, transaction, context, calls[index] as BatchCall));
           continue;
         }
         // Sent without waiting for each other: PostgreSQL runs them one after the other, and none after one that fails.
@@ -83,7 +83,8 @@ function encode(runtime: Runtime, { procedure, input }: PlainCall, json: string)
   return notice ? withMembers(body, { notice }) : body;
 }
 
-async function run(
+/** Runs a procedure in an open transaction. @returns its result, encoded as the body of its answer */
+export async function runWithin(
   runtime: Runtime,
   transaction: RequestTransaction,
   context: CallContext,

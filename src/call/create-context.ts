@@ -255,6 +255,11 @@ export class CallContext implements Context {
     await context[state].realtime?.flush(context[state].transaction);
   }
 
+  /** The notifications that `tell` will send, as JSON. */
+  static messages(context: CallContext): readonly string[] {
+    return context[state].realtime?.pending ?? [];
+  }
+
   /** Deletes the bytes that a commit or rollback leaves unreferenced. Not called when the outcome is unknown. */
   static async ended(context: CallContext, how: "committed" | "rolledBack"): Promise<void> {
     await context[state].storage?.[how]();

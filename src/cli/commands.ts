@@ -4,10 +4,10 @@ import { type Definition, defineCommand } from "./define.ts";
 export const svc: Definition = defineCommand({
   meta: { name: "svc", description: "A backend in which PostgreSQL does the work." },
   headings: {
-    Development: ["init", "dev", "prepare", "codegen", "openapi", "doctor", "completion"],
+    Development: ["init", "dev", "prepare", "codegen", "openapi", "dry-run", "doctor", "completion"],
     Service: ["start", "worker", "logs", "jobs", "crons", "workflows", "secrets", "ai", "studio"],
     Database: ["migrate", "db", "policies", "rls"],
-    Data: ["storage", "search", "convert"],
+    Data: ["data", "storage", "search", "convert"],
   },
   subCommands: {
     init: () => import("./init.ts").then((file) => file.initCommand),
@@ -15,6 +15,7 @@ export const svc: Definition = defineCommand({
     prepare: () => import("./prepare.ts").then((file) => file.prepareCommand),
     codegen: () => import("./codegen.ts").then((file) => file.codegenCommand),
     openapi: () => import("./openapi.ts").then((file) => file.openapiCommand),
+    "dry-run": () => import("./dry-run.ts").then((file) => file.dryRunCommand),
     doctor: () => import("./doctor.ts").then((file) => file.doctorCommand),
     completion: () => import("./completion.ts").then((file) => file.makeCompletion(svc)),
     start: () => import("./start.ts").then((file) => file.start),
@@ -30,6 +31,7 @@ export const svc: Definition = defineCommand({
     db: () => import("./db/db.ts").then((file) => file.dbCommand),
     policies: () => import("./policies.ts").then((file) => file.policiesCommand),
     rls: () => import("./rls/rls.ts").then((file) => file.rlsCommand),
+    data: () => import("./data.ts").then((file) => file.dataCommand),
     storage: () => import("./storage.ts").then((file) => file.storageCommand),
     search: () => import("./search.ts").then((file) => file.searchCommand),
     convert: () => import("./convert.ts").then((file) => file.convertCommand),

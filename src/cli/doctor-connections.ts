@@ -26,7 +26,7 @@ const variables = {
 /** The features that need a session of their own. */
 const needs = {
   queue: "workers are not notified of new jobs, and the lock that marks a worker as alive is in a shared session",
-  replication: "revocations of JWTs are not received, and reading the log may fail",
+  replication: "revocations are not received, and reading the log may fail",
 } as const;
 
 const remedy = "Use PostgreSQL's own address, or a database of the pooler in session mode (deploy/pgbouncer.ini).";

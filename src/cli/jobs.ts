@@ -1,6 +1,6 @@
 /**
- * `svc jobs`: lists the jobs of the queue, retries and cancels them.
- * Next hop: `sql/jobs/list_jobs.sql`, `sql/studio/act_retry_job.sql`.
+ * `svc jobs`: lists the jobs of the queue and those that finished, retries and cancels them.
+ * Next hop: `sql/jobs/list_jobs.sql`, `sql/jobs/list_job_history.sql`, `sql/studio/act_retry_job.sql`.
  */
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
@@ -26,6 +26,21 @@ interface Job {
   payload: Record<string, unknown>;
 }
 
+interface Finished {
+  entry: string;
+  job: string;
+  kind: string;
+  name: string;
+  outcome: keyof typeof endColours;
+  attempts: number;
+  run_at: Date;
+  started_at: Date;
+  finished_at: Date;
+  ms: number;
+}
+
+const endColours = { done: 32, dead: 31 } as const;
+const ends = Object.keys(endColours);
 const colours = { dead: 31, failing: 33, running: 36, due: 32, scheduled: 39 } as const;
 const states = Object.keys(colours);
 
@@ -90,9 +105,40 @@ const tail = defineCommand({
     ),
 });
 
+const history = defineCommand({
+  meta: { name: "history", description: "List jobs that finished lately, newest first." },
+  args: {
+    ...cwdArgument,
+    name: { type: "string", description: "Only of this internal procedure or kind. (Default: all)" },
+    outcome: { type: "string", description: `Only one of: ${ends.join(", ")}. (Default: both)` },
+    least: { type: "string", description: "Only those that took this many milliseconds or more. (Default: all)" },
+    before: {
+      type: "string",
+      description: "Only entries before this one: the last of the page before. (Default: none)",
+    },
+    ...limitArgument,
+  },
+  run: ({ args }) =>
+    run(args.cwd, async () => {
+      const values = [
+        args.name ?? null,
+        oneOf("outcome", args.outcome, ends),
+        args.least === undefined ? null : wholeNumber("least", args.least),
+        args.before === undefined ? null : entryOf(args.before),
+        wholeNumber("limit", args.limit),
+      ];
+      await withSystem(args.cwd, async (pool) => {
+        const text = "select * from svc_private.list_job_history($1, $2, $3, $4, $5)";
+        const { rows } = await pool.query<Finished>(text, values);
+        const head = ["entry", "job", "outcome", "name", "attempts", "started at (UTC)", "took"];
+        print(rows, () => table(head, rows.map(finishedLine)));
+      });
+    }),
+});
+
 export const jobsCommand = defineCommand({
-  meta: { name: "jobs", description: "Look at the queue; retry or cancel jobs." },
-  subCommands: { list, show, retry, cancel, tail },
+  meta: { name: "jobs", description: "Look at the queue and at finished jobs; retry or cancel jobs." },
+  subCommands: { list, show, history, retry, cancel, tail },
 });
 
 async function read(pool: pg.Pool, state: string | null, id: string | null, most: number): Promise<Job[]> {
@@ -126,6 +172,16 @@ const line = (job: Job): string[] => [
   `${job.attempts}/${job.max_attempts}`,
   time(job.run_at),
   (job.last_error ?? "").split("\n", 1)[0]?.slice(0, 80) ?? "",
+];
+
+const finishedLine = (job: Finished): string[] => [
+  job.entry,
+  job.job,
+  paint(job.outcome, endColours[job.outcome]),
+  job.name,
+  String(job.attempts),
+  time(job.started_at),
+  `${Math.round(job.ms)} ms`,
 ];
 
 const followed = (job: Job) => ({
@@ -163,5 +219,14 @@ function idOf(text: string): string {
   throw new DefinitionError(`"${text}" is not a job's id.`, { hint: "Ids are numbers: see `svc jobs list`." });
 }
 
+function entryOf(text: string): string {
+  if (/^[1-9]\d{0,17}$/.test(text)) return text;
+  throw new DefinitionError(`--before ${text} is not an entry.`, {
+    hint: "Entries are numbers: see `svc jobs history`.",
+  });
+}
+
 const unknownJob = (id: string) =>
-  new DefinitionError(`There is no job ${id} in the queue.`, { hint: "Finished jobs are removed: see the log." });
+  new DefinitionError(`There is no job ${id} in the queue.`, {
+    hint: "Finished jobs are removed: see `svc jobs history`.",
+  });

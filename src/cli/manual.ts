@@ -36,6 +36,13 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     ],
     page: "how-to/workers.md",
   },
+  "dry-run": {
+    examples: [
+      [`svc dry-run tasks.remove --as ann@example.com --input '{"id":7}'`, "What the call would answer and change."],
+    ],
+    exitCodes: { 0: "The call would succeed.", 1: "It would fail, or could not be run." },
+    page: "how-to/studio.md",
+  },
   "workflows list": {
     examples: [["svc workflows list --status failed", "The runs that failed, newest first."]],
     page: "reference/workflows.md",
@@ -63,6 +70,23 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     page: "reference/jobs.md",
   },
   "jobs show": { examples: [["svc jobs show 42", "Its arguments and its last error."]], page: "reference/jobs.md" },
+  "data export": {
+    examples: [
+      ["svc data export expenses --as ann@example.com --output expenses.csv", "Every expense that Ann may see."],
+    ],
+    page: "how-to/import-and-export.md",
+  },
+  "data import": {
+    examples: [["svc data import expenses expenses.csv --as ann@example.com", "Writes the rows as Ann."]],
+    page: "how-to/import-and-export.md",
+  },
+  "jobs history": {
+    examples: [
+      ["svc jobs history --outcome dead", "The last jobs whose last attempt failed."],
+      ["svc jobs history --name tasks.nag --least 1000", "Runs of one procedure that took a second or more."],
+    ],
+    page: "reference/jobs.md",
+  },
   "jobs retry": { examples: [["svc jobs retry 42", "Makes it due now."]], page: "reference/jobs.md" },
   "jobs cancel": { examples: [["svc jobs cancel 42", "Removes it from the queue."]], page: "reference/jobs.md" },
   "crons list": {

@@ -44,19 +44,20 @@ const rank = (file: FileStatus) => (file.state === "applied" ? 2 : 0) + (isPlatf
 
 const colours: Record<FileStatus["state"], number> = { applied: 32, pending: 33, edited: 31, missing: 31 };
 
-const advice: Record<FileStatus["state"], string> = {
-  applied: "",
+const advice = {
   pending: "Run `svc migrate`.",
   edited: "Restore their text and write a new migration for the change.",
-  missing: "They were applied here and their files are gone.",
 };
 
 function summary(files: readonly FileStatus[]): string {
-  const counts = (["pending", "edited", "missing"] as const).flatMap((state) => {
+  const counts = (["pending", "edited"] as const).flatMap((state) => {
     const count = files.filter((file) => file.state === state).length;
     return count > 0 ? `${count} ${state}. ${advice[state]}` : [];
   });
-  const vanished = vanishedOf(files.filter(({ state }) => state === "missing").map(({ path }) => path));
+  const missing = files.filter(({ state }) => state === "missing").map(({ path }) => path);
+  const vanished = vanishedOf(missing);
   if (vanished.length > 0) counts.push(describeVanished(vanished));
+  const newer = missing.length - vanished.length;
+  if (newer > 0) counts.push(`${newer} missing. They are of the platform: another version of svc has migrated here.`);
   return counts.length > 0 ? counts.join("\n") : `Everything is applied: ${files.length} files.`;
 }

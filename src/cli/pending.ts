@@ -9,7 +9,7 @@ import { say } from "./command.ts";
 /**
  * @returns whether newer files have migrated the database, which is printed: during a release, a process of the
  *   previous version may start again
- * @throws DefinitionError that lists the pending files
+ * @throws DefinitionError that lists the application's pending files, and counts the platform's
  */
 export async function refusePending(target: Parameters<typeof compareFiles>[0]): Promise<boolean> {
   const { pending, newer } = await compareFiles(target);
@@ -22,7 +22,16 @@ export async function refusePending(target: Parameters<typeof compareFiles>[0]):
     }
     return newer.length > 0;
   }
-  throw new DefinitionError(`The database lacks ${pending.length} files:\n  ${pending.join("\n  ")}`, {
-    hint: "Run `svc migrate` first.",
+  const own = pending.filter((path) => !path.startsWith("platform/"));
+  const ofPlatform = pending.length - own.length;
+  const lines = [
+    ...own.slice(0, listed),
+    ...(own.length > listed ? [`${own.length - listed} more of the application`] : []),
+    ...(ofPlatform > 0 ? [`${ofPlatform} of the platform`] : []),
+  ];
+  throw new DefinitionError(`The database lacks ${pending.length} files:\n  ${lines.join("\n  ")}`, {
+    hint: "Run `svc migrate` first. `svc migrate status` lists them.",
   });
 }
+
+const listed = 10;

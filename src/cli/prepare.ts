@@ -11,7 +11,7 @@ import { generateMigration } from "../migrate/generate/schema-generate.ts";
 import { migrate } from "../migrate/migrate.ts";
 import { MigrationError } from "../migrate/migration-error.ts";
 import { describeVanished, findVanished } from "../migrate/vanished.ts";
-import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
+import { cwdArgument, isDeveloping, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { conclude, during } from "./output.ts";
 
@@ -42,6 +42,8 @@ export const prepareCommand = defineCommand({
         if (applied.length > own.length) say(`applied ${applied.length - own.length} files of the platform`);
         for (const file of own) say(`applied ${file.replace(/^application\//, "")}`);
         conclude({ changes, applied });
+        // To `svc dev`: what this process has loaded may be older than the files that it wrote.
+        if (isDeveloping) process.send?.(changes.length > 0 ? "outdated" : "prepared");
       });
     }),
 });

@@ -5,6 +5,7 @@ import type { DatabaseUrls } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { AuthMail } from "../contract/auth.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { returnMemory } from "../kit/return-memory.ts";
 import { migrate } from "../migrate/migrate.ts";
 import { sharesPort } from "../server/shared-metrics.ts";
 import { type Service, startService } from "../service/service.ts";
@@ -118,7 +119,7 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean, json
     const target = { platform: platformRoot, application: config.cwd };
     let isOlder = false;
     if (config.database) isOlder = await refusePending({ ...target, adminUrl: cluster.urls.system });
-    else await migrateOwn({ ...target, adminUrl: cluster.urls.admin });
+    else if (!isDeveloping) await migrateOwn({ ...target, adminUrl: cluster.urls.admin }); // `svc dev` has prepared
 
     const secrets = await readSecrets(config);
     const watched = isDeveloping && !config.production;
@@ -140,6 +141,7 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean, json
     service = await startService({ ...shared, allowDrift: allowDrift || isOlder, jobMetrics, ...shows });
     // On a private cluster no other process runs the jobs.
     if (jobMetrics) worker = await startOwnWorker({ ...shared, metrics: jobMetrics });
+    if (!isDeveloping) returnMemory();
     const stop = nextSignal(); // before "Ready" is printed, since a stop may follow at once
     if (!sharesPort) say(`\n  Ready: ${config.auth.url ?? service.url}\n`);
     if (config.host === "127.0.0.1" && !config.production && !isPart)

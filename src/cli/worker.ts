@@ -6,6 +6,7 @@ import { startWorker, type Worker } from "../../workers/runner.ts";
 import { loadApp } from "../app/load-app.ts";
 import { createHostCheck } from "../http/allowed-hosts.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { returnMemory } from "../kit/return-memory.ts";
 import { JobMetrics } from "../telemetry/job-metrics.ts";
 import { createLog } from "../telemetry/log.ts";
 import { prettyLog } from "../telemetry/pretty-log.ts";
@@ -91,6 +92,7 @@ async function work({ cwd, "metrics-port": port, ...args }: WorkArguments): Prom
       told = await serveWorkerMetrics(metricsPort, metrics, access, config.host, checkHost);
       say(`  Metrics: ${told.url}`);
     }
+    returnMemory();
     const stop = nextSignal();
     say(`\n  Taking jobs, ${concurrency} at a time.\n`);
     const ended = await Promise.race([stop, cluster.failed]);

@@ -55,7 +55,7 @@ export class Resources {
         `interface ${name} {`,
         `  row: RowIn<${source}>;`,
         `  filters: ${crud.methods.includes("list") ? `FiltersOf<${source}>` : "object"};`,
-        ...(relations.length > 0 ? ["  relations: {", ...relations, "  };"] : ["  relations: {};"]),
+        ...(relations.length > 0 ? ["  relations: {", ...relations, "  };"] : ["  relations: Record<never, never>;"]),
         "}",
       ].join("\n");
     });

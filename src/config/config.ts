@@ -27,6 +27,7 @@ import {
 const texts = (be: string) => z.array(z.string(must(be)), must(`a list in which each entry is ${be}`));
 const proxies = "true, false or the number of proxies, for example 1";
 const schemaFiles = 'a file such as "./backend/schema.ts", or a list of them';
+const historyLength = "a whole number of jobs from 1 to 100000, for example 10000, or false for no history";
 const headers = 'headers and their values, such as { "content-security-policy": "default-src \'self\'" }';
 
 /** Whether HTTP can send them. Node would only fail at the first answer. */
@@ -174,6 +175,12 @@ export const fileSchema = z.strictObject({
       exports: whole(1, 100, "exports", 4).default(4),
       /** Longest export of rows, in milliseconds. (Default: 600000, 10 minutes) */
       exportMs: milliseconds().default(600_000),
+      /** Finished jobs that the history keeps; false: none. (Default: 10000) */
+      finishedJobs: z
+        .union([z.literal(false), integer(1, 100_000, historyLength)], must(historyLength))
+        .default(10_000),
+      /** How long it keeps them, in days. (Default: 7) */
+      finishedJobDays: whole(1, 366, "days", 7).default(7),
       /** How long a stop waits for requests in flight, in milliseconds. (Default: 10000) */
       shutdownMs: milliseconds().default(10_000),
       /**

@@ -187,7 +187,7 @@ export interface ListShape {
   resource: string;
   /** As svc.list_statement() takes it. */
   shape: object;
-  /** Number of rows of a page and before it, search, values of the filters. */
+  /** Number of rows of a page and before it, search, values of the filters; none where the shape has a limit. */
   values: string[];
 }
 

@@ -42,7 +42,8 @@ export const importProcedure = (crud: CrudDefinition): Procedure =>
       return context.workflows.start(importName, { ...input, resource: crud.prefix, ...(key && { by: key }) });
     });
 
-function checkKey({ upsertBy }: CrudDefinition, mode: ImportArgs["mode"], key: string[] | undefined): void {
+/** @throws SvcError VALIDATION_FAILED unless the key is one that the resource declares */
+export function checkKey({ upsertBy }: CrudDefinition, mode: ImportArgs["mode"], key: string[] | undefined): void {
   const refuse = (path: string, message: string): never => {
     throw new SvcError("VALIDATION_FAILED", undefined, { issues: [{ path: [path], message }] });
   };

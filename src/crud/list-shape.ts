@@ -35,11 +35,14 @@ export function listShape(crud: CrudDefinition, args: Record<string, unknown>): 
   const reading = { crud, values, conditions: 0 };
   const conditions = conditionsOf(reading, filters, 0);
   if (!conditions) return undefined;
+  // Then nothing but the page's size would be a parameter, and PostgreSQL keeps the plan of a statement without any.
+  const isOne = isFirst && conditions.length === 0 && search === undefined;
   const isColumn = crud.columns.some(({ property }) => property === orderBy);
   const shape = {
     ...(isColumn && { orderBy }),
     orderDir,
     ...(search !== undefined && { search: true }),
+    ...(isOne && { limit: pageSize }),
     filters: conditions,
     select,
     include,
@@ -48,7 +51,7 @@ export function listShape(crud: CrudDefinition, args: Record<string, unknown>): 
     key: `${crud.prefix} ${JSON.stringify(shape)}`,
     resource: `svc_crud.${crud.prefix}_resource`,
     shape,
-    values,
+    values: isOne ? [] : values,
   };
 }
 

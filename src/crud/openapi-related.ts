@@ -29,6 +29,7 @@ export function related(crud: CrudDefinition, schemas: Schemas): { args: Record<
         const row = shaped(target);
         return many ? { type: "array", items: row } : { anyOf: [...(row.anyOf as JsonSchema[]), { type: "null" }] };
       }),
+      ...counts(crud, () => ({ type: "integer", minimum: 0 }), "Numbers of related rows."),
     },
     additionalProperties: false,
   });
@@ -41,11 +42,28 @@ function choices(crud: CrudDefinition, schemas: Schemas): Record<string, JsonSch
   const include = schemas.add(`${crud.prefix}.Include`, {
     type: "object",
     description: "Related rows, at most 3 levels below each other.",
-    properties: map(crud, (relation) => ({ anyOf: [{ type: "boolean" }, optionsOf(relation)] })),
+    properties: {
+      ...map(crud, (relation) => ({ anyOf: [{ type: "boolean" }, optionsOf(relation)] })),
+      ...counts(crud, ({ target }) => ({ anyOf: [{ type: "boolean" }, filtered(target)] }), "Relations to count."),
+    },
     additionalProperties: false,
   });
   return { select, include };
 }
+
+/** The member `_count`, with the relations to many rows. */
+function counts(crud: CrudDefinition, describe: (relation: CrudRelation) => JsonSchema, description: string) {
+  const countable = [...crud.relations].filter(([, { many }]) => many);
+  if (countable.length === 0) return {};
+  const properties = Object.fromEntries(countable.map(([name, relation]) => [name, describe(relation)]));
+  return { _count: { type: "object", description, properties, additionalProperties: false } };
+}
+
+const filtered = (crud: CrudDefinition): JsonSchema => ({
+  type: "object",
+  properties: { filters: filtersOf(crud) },
+  additionalProperties: false,
+});
 
 const selectOf = ({ visible }: CrudDefinition): JsonSchema => ({
   type: "array",

@@ -94,6 +94,7 @@ function include(
   }
   return Object.fromEntries(
     wanted.map(([name, one]) => {
+      if (name === "_count") return [name, counts(crud, one, [...here, name], reading)];
       const relation = crud.relations.get(name);
       if (!relation) {
         const known = [...crud.relations.keys()].join(", ") || "none: its createCrud has no include";
@@ -113,6 +114,40 @@ function include(
         return [name, rowsOf(relation.target, options, rows, place, reading)];
       }
       return [name, {}];
+    }),
+  );
+}
+
+/** Relations whose rows are counted: `{ comments: true, tags: { filters: { … } } }`. */
+function counts(crud: CrudDefinition, value: unknown, path: string[], reading: Reading): Input {
+  const countable = [...crud.relations].flatMap(([name, { many }]) => (many ? [name] : []));
+  if (!isPlain(value)) {
+    reading.issues.push({ path, message: "must be an object such as { comments: true }" });
+    return {};
+  }
+  const wanted = Object.entries(value).filter(([, one]) => one !== undefined && one !== null && one !== false);
+  return Object.fromEntries(
+    wanted.map(([name, one]) => {
+      const relation = crud.relations.get(name);
+      const place = [...path, name];
+      if (!relation?.many) {
+        const known = countable.join(", ") || "none";
+        reading.issues.push({
+          path: place,
+          message: `is not a relation of ${crud.prefix} to many rows, which has ${known}`,
+        });
+        return [name, true];
+      }
+      reading.included += 1;
+      if (one === true) return [name, true];
+      if (!isPlain(one)) {
+        reading.issues.push({ path: place, message: "must be true, or { filters }" });
+        return [name, true];
+      }
+      onlyKeys(one, ["filters"], place, reading.issues);
+      const filters = toFilterJson(own(one, "filters"), relation.target);
+      reading.followed += inFilters(relation.target, filters).length;
+      return [name, filters === undefined ? true : { filters }];
     }),
   );
 }
@@ -163,7 +198,8 @@ interface Followed {
 export function followedRelations(crud: CrudDefinition, input: unknown): Followed[] {
   if (crud.relations.size === 0) return [];
   const { include: included, filters } = Object(input) as Input;
-  const found = Object.entries(Object(included)).flatMap(([name, one]): Followed[] => {
+  const { _count: counted, ...others } = Object(included) as Input;
+  const found = [...Object.entries(others), ...Object.entries(Object(counted))].flatMap(([name, one]): Followed[] => {
     const relation = crud.relations.get(name);
     if (!relation || !one) return [];
     const deeper = followedRelations(relation.target, one).map((inner) => ({

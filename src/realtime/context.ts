@@ -65,6 +65,11 @@ export class CallRealtime implements ContextRealtime {
     }
   }
 
+  /** What `flush` will send. */
+  get pending(): readonly string[] {
+    return [...this.#messages];
+  }
+
   /** Only queries can be watched. Without this check a mistyped name would be ignored silently. */
   #keyOf(call: string, queryKey: string, args?: object): string {
     const key = keyOf(String(queryKey), args);

@@ -11,6 +11,7 @@ import { devPanels } from "./dev-panels.ts";
 import type { Answer } from "./listener.ts";
 import { type Panel, type PanelOptions, panel, toolsOf } from "./panel.ts";
 import { peoplePanels } from "./people-panels.ts";
+import { runPanels } from "./run-panel.ts";
 import { searchPanels } from "./search-panel.ts";
 import { sqlPanel } from "./sql-panel.ts";
 import { workPanels } from "./work-panels.ts";
@@ -26,6 +27,7 @@ const panels: Readonly<Record<string, Panel>> = {
   ...databasePanels,
   ...devPanels,
   ...searchPanels,
+  ...runPanels,
   sql: sqlPanel,
   act,
 };

@@ -1,4 +1,7 @@
-/** Jobs, Workflows and Crons. Next hop: `sql/studio/studio_runs.sql`, `studio_jobs.sql`, `studio_crons.sql`. */
+/**
+ * Jobs, Workflows and Crons.
+ * Next hop: `sql/studio/studio_runs.sql`, `studio_jobs.sql`, `studio_job_history.sql`, `studio_crons.sql`.
+ */
 import { z } from "zod";
 import { SvcError } from "../kit/svc-error.ts";
 import { panel } from "./panel.ts";
@@ -15,11 +18,28 @@ const runs = z.strictObject({
   before: z.iso.datetime({ offset: true }).nullable(),
 });
 
+const finished = z.strictObject({
+  name: z.string().max(200).nullable(),
+  outcome: z.enum(["done", "dead"]).nullable(),
+  /** In milliseconds. */
+  least: z.int().min(1).max(86_400_000).nullable(),
+  before: z
+    .string()
+    .regex(/^\d{1,18}$/)
+    .nullable(),
+});
+
 export const workPanels = {
-  queue: panel(z.strictObject({ state: z.enum(jobStates) }), async ({ state }, { ask }) => ({
+  queue: panel(z.strictObject({ state: z.enum(jobStates).nullable() }), async ({ state }, { ask }) => ({
     counts: (await ask("select * from svc_private.studio_queue()"))[0],
-    jobs: await ask("select * from svc_private.studio_jobs($1, $2)", [state, most]),
+    jobs: state === null ? [] : await ask("select * from svc_private.studio_jobs($1, $2)", [state, most]),
   })),
+  history: panel(finished, async ({ name, outcome, least, before }, { ask }) => {
+    const text = "select * from svc_private.studio_job_history($1, $2, $3, $4, $5)";
+    const found = await ask(text, [name, outcome, least, before, most + 1]);
+    const jobs = found.slice(0, most);
+    return { jobs, next: found.length > most ? jobs.at(-1).entry : null };
+  }),
   runs: panel(runs, async ({ status, name, before }, { ask }) => {
     // As JSON: the time of the last row is the key of the next page, to the microsecond.
     const text = "select to_jsonb(r) as run from svc_private.studio_runs($1, $2, $3, $4) r";

@@ -7,7 +7,6 @@ import { sql } from "drizzle-orm";
 import pg from "pg";
 import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import type { RequestDatabase } from "../contract/database.ts";
-import type { ContextStorage } from "../contract/storage.ts";
 import { writableColumns } from "../crud/crud-definition.ts";
 import type { ImportArgs } from "../crud/crud-import.ts";
 import { crudValues } from "../crud/crud-input.ts";
@@ -38,6 +37,13 @@ export interface OpenFile {
   place: FilePlace;
 }
 
+/** Where the file's bytes come from. */
+export type ImportSource = {
+  requireOwned(id: string): Promise<{ size: number }>;
+  /** @param from in bytes */
+  read(id: string, from?: number): Promise<AsyncIterable<Uint8Array>>;
+};
+
 /** The line of a row, an error code, and the reason. */
 export type Refused = [line: number, code: string, reason: string];
 
@@ -49,7 +55,7 @@ export interface BatchResult {
 }
 
 /** @throws SvcError NOT_FOUND for a file that is gone; BAD_REQUEST for a header that names other columns */
-export async function openFile(crud: CrudDefinition, files: ContextStorage, args: ImportArgs): Promise<OpenFile> {
+export async function openFile(crud: CrudDefinition, files: ImportSource, args: ImportArgs): Promise<OpenFile> {
   const { size } = await files.requireOwned(args.storageId);
   const place = { offset: 0, line: 1 };
   if (args.format === "ndjson") return { size, header: null, place };
@@ -84,7 +90,7 @@ function unknownName(crud: CrudDefinition, names: string[]): string | undefined 
 /** Reads and writes the rows from `place` on: as many as fit in a batch. */
 export async function importBatch(
   crud: CrudDefinition,
-  { files, db }: { files: ContextStorage; db: () => RequestDatabase },
+  { files, db }: { files: ImportSource; db: () => RequestDatabase },
   args: ImportArgs,
   { header }: OpenFile,
   from: FilePlace,

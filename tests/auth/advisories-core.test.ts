@@ -1,6 +1,5 @@
 // Advisories about the library's origins, paths, cookies and sessions, tried on this service; each test is named after
 // one. A failing test means that the hole is open here. Explanations: docs/reference/advisories.md.
-import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createLibrary } from "../../src/auth/library.ts";
 import { defineAuth } from "../../src/index.ts";
@@ -140,7 +139,7 @@ describe("GHSA-cq3f-vc6p-68fh, CVE-2026-53514, CVE-2026-67333, CVE-2026-67336, G
     const definition = defineAuth({
       betterAuth: (defaults) => ({ ...defaults, plugins: [{ id: "planted", endpoints: { planted: endpoint } }] }),
     });
-    const pool = new pg.Pool({ connectionString: db.url("auth"), max: 1 });
+    const pool = db.pool("auth", 1);
     const parts = {
       pool,
       secrets: [secret],

@@ -1,5 +1,5 @@
 // If this file fails, the counters of attempts lose or invent attempts, block each other for ever, or fill the disk.
-import pg from "pg";
+import type pg from "pg";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { networkOf } from "../../src/http/client-address.ts";
 import { database } from "../support/database.ts";
@@ -93,7 +93,7 @@ describe("an attempt", () => {
 });
 
 test("of many at the same moment, over crossing keys, exactly as many get through as are left", async () => {
-  const pool = new pg.Pool({ connectionString: db.url("auth"), max: 12 });
+  const pool = db.pool("auth", 12);
   const [a, b] = [
     { kind: "k1", subject: "a", most: 40 },
     { kind: "k2", subject: "b", most: 60 },

@@ -67,6 +67,14 @@ describe("a life in cookie mode", () => {
 });
 
 describe("the cookie", () => {
+  test("of a page that is not ours is refused, also while its session is remembered", async () => {
+    const cookie = kept(await signUp());
+    const call = (page: string | undefined) => server.auth.authenticate({ cookie, origin: page }, "write");
+    await expect.poll(async () => (await call(origin)) && !(call(origin) instanceof Promise)).toBe(true);
+    expect(() => call("https://evil.test")).toThrow(expect.objectContaining({ code: "FORBIDDEN" }));
+    expect(() => call(undefined)).toThrow(expect.objectContaining({ code: "FORBIDDEN" }));
+  });
+
   test("on https is Secure, says so in its name, and is out of reach of scripts, for seven days", async () => {
     const [line = "", ...others] = setCookies(await signUp());
     expect(others).toEqual([]);

@@ -1,6 +1,6 @@
 /** Tokens that work once, against the real table. */
-import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type pg from "pg";
+import { beforeAll, describe, expect, test } from "vitest";
 import { OneTimeTokens } from "../../src/auth/mail/one-time-tokens.ts";
 import { database } from "../support/database.ts";
 
@@ -8,11 +8,9 @@ const db = database();
 let pool: pg.Pool;
 let once: OneTimeTokens;
 beforeAll(() => {
-  pool = new pg.Pool({ connectionString: db.url("auth"), max: 20 });
-  pool.on("error", () => {}); // the database goes before the pool does
+  pool = db.pool("auth", 20);
   once = new OneTimeTokens(pool);
 });
-afterAll(() => pool.end());
 
 describe("a one-time token", () => {
   test("gives back what was kept, once", async () => {

@@ -51,12 +51,12 @@ const warnings = () =>
   server.log.map((line) => JSON.parse(line)).filter(({ level, msg }) => level >= 40 && msg.includes("revocations"));
 
 describe("a process that hears of revocations", () => {
-  test("asks the database once for a token", async () => {
+  test.for(["token", "sessionToken"] as const)("asks the database once for a %s", async (kind) => {
     await start();
-    const { token } = await signIn();
-    await remembered(token);
+    const { [kind]: credential } = await signIn();
+    await remembered(credential);
     // A process that waited for a second queries again, until it receives notices.
-    await expect.poll(() => questions(100, token), eventually).toBeLessThan(5);
+    await expect.poll(() => questions(100, credential), eventually).toBeLessThan(5);
   });
 
   test("survives notices that nobody should send, and forgets what it knew", async () => {
@@ -91,7 +91,7 @@ describe("a process whose listening connection", () => {
   test("has been ended asks the database on every call, and remembers again once it hears", async () => {
     await start();
     const [ended, alive] = [await signIn(), await signIn()];
-    await Promise.all([remembered(ended.token), remembered(alive.token)]);
+    await Promise.all([ended.token, ended.sessionToken, alive.token, alive.sessionToken].map(remembered));
     proxy.mode = "refuses";
     await db.sql(
       `select pg_terminate_backend(pid) from pg_stat_activity
@@ -99,14 +99,18 @@ describe("a process whose listening connection", () => {
     );
     await hears(false);
     await end(ended.sessionToken);
-    expect(await server.caller(ended.token)).toBeNull();
-    expect(await questions(20, alive.token)).toBeGreaterThanOrEqual(20);
-    expect(isRemembered(alive.token)).toBe(false);
+    for (const kind of ["token", "sessionToken"] as const) {
+      expect(await server.caller(ended[kind])).toBeNull();
+      expect(await questions(20, alive[kind])).toBeGreaterThanOrEqual(20);
+      expect(isRemembered(alive[kind])).toBe(false);
+    }
 
     proxy.mode = "passes";
     await hears(true);
-    expect(await server.caller(ended.token)).toBeNull();
-    await remembered(alive.token);
+    for (const kind of ["token", "sessionToken"] as const) {
+      expect(await server.caller(ended[kind])).toBeNull();
+      await remembered(alive[kind]);
+    }
     expect(warnings()).toHaveLength(1);
   });
 
@@ -166,7 +170,7 @@ describe("a look-up that is under way", () => {
       end $$`);
   });
 
-  /** Lets the lookup of a token find its session, and waits. @returns a function that lets it answer */
+  /** Lets the lookup of a JWT find its session, and waits. @returns a function that lets it answer */
   async function held(token: string) {
     const lock = await db.connect("admin");
     await lock.query("select pg_advisory_lock(42)");
@@ -189,7 +193,7 @@ describe("a look-up that is under way", () => {
     const { token, sessionToken } = await signIn();
     const answer = await held(token);
     await end(sessionToken);
-    await expect.poll(() => server.log.some((line) => line.includes("JWTs have ended")), eventually).toBe(true);
+    await expect.poll(() => server.log.some((line) => line.includes("tokens have ended")), eventually).toBe(true);
     expect(await answer()).toMatchObject({ user: { id: user.id } });
     expect(await server.caller(token)).toBeNull();
   });

@@ -70,6 +70,28 @@ const endings: [string, (person: Person) => Promise<unknown>][] = [
   ["TRUNCATE", () => db.sql("truncate auth.session")],
 ];
 
+describe("session tokens", () => {
+  const ends = endings.filter(([what]) => !what.startsWith("a new"));
+  test.for(ends)("are refused after %s, in every process, although they were remembered", async ([, end]) => {
+    const person = await somebody();
+    await believed(person.sessionToken);
+    await end(person);
+    await expect.poll(() => statusThere(person.sessionToken), eventually).toBe(401);
+    await expect.poll(() => statusInChild(person.sessionToken), eventually).toBe(401);
+    await expect.poll(() => here.caller(person.sessionToken), eventually).toBeNull();
+    expect([await statusThere(person.sessionToken), await statusInChild(person.sessionToken)]).toEqual([401, 401]);
+  });
+
+  test("show a changed user in every process, although the former one was remembered", async () => {
+    const { sessionToken, user } = await somebody();
+    await believed(sessionToken);
+    await db.sql(`update auth."user" set name = 'Ann the Third' where id = $1`, [user.id]);
+    for (const server of [here, there]) {
+      await expect.poll(async () => (await server.caller(sessionToken))?.user.name, eventually).toBe("Ann the Third");
+    }
+  });
+});
+
 describe("JWTs", () => {
   test.for(endings)("are refused after %s, in every process, although they were remembered", async ([, end]) => {
     const person = await somebody();
@@ -141,7 +163,7 @@ describe("JWTs", () => {
     await db.sql("update auth.session set expires_at = now() + interval '7 days' where id = $1", [sid(person)]);
     await db.sql('update auth."user" set name = name, updated_at = now() where id = $1', [person.user.id]);
     await db.sql(`notify svc_auth, '{"user":"nobody","session":"the-last"}'`); // heard after whatever else there was
-    const notices = () => there.log.slice(heard).filter((line) => line.includes("JWTs have ended"));
+    const notices = () => there.log.slice(heard).filter((line) => line.includes("tokens have ended"));
     await expect.poll(() => notices().some((line) => line.includes("the-last")), eventually).toBe(true);
     expect(notices()).toHaveLength(1);
     expect(await there.caller(person.token)).not.toBeNull();

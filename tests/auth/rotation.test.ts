@@ -4,7 +4,6 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { twoFactor } from "better-auth/plugins";
-import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { countSealed, resealAll } from "../../src/auth/reencrypt.ts";
 import { defineAuth } from "../../src/contract/auth.ts";
@@ -89,7 +88,7 @@ describe("docs/how-to/rotate-secrets.md", () => {
   });
 
   test("is right that the new one must not come in front at once, and that status sees what is left", async () => {
-    const pool = new pg.Pool({ connectionString: db.urls.system });
+    const pool = db.pool("system");
     const counted = await countSealed(pool, [randomBytes(32).toString("hex"), names.NEW]);
     expect(counted.lost).toBe(0);
     expect(counted.bySecret[0]).toBe(0);

@@ -10,8 +10,8 @@ import {
   twoFactor,
   username,
 } from "better-auth/plugins";
-import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type pg from "pg";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createLibrary } from "../../src/auth/library.ts";
 import type { AuthDefinition } from "../../src/contract/auth.ts";
 import { createLog } from "../../src/telemetry/log.ts";
@@ -22,9 +22,8 @@ import { migrateAuth } from "../support/plugin-tables.ts";
 const db = database();
 let pool: pg.Pool;
 beforeAll(() => {
-  pool = new pg.Pool({ connectionString: db.url("auth"), max: 2 });
+  pool = db.pool("auth", 2);
 });
-afterAll(() => pool.end());
 
 const jwksColumns = {
   publicKey: "public_key",

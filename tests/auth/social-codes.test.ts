@@ -1,6 +1,6 @@
 // If this file fails, a stolen one-time code opens a session.
 import { Agent, request } from "node:http";
-import pg from "pg";
+import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { OneTimeTokens } from "../../src/auth/mail/one-time-tokens.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
@@ -19,8 +19,7 @@ beforeAll(async () => {
   provider = await startScriptedProvider();
   const frontendOrigins = [front, "https://other.test"];
   server = await startAuthServer(db, { google: provider.settings, frontendOrigins, max: 10 });
-  pool = new pg.Pool({ connectionString: db.url("auth"), max: 4 });
-  pool.on("error", () => {});
+  pool = db.pool("auth", 4);
   once = new OneTimeTokens(pool);
 });
 afterAll(async () => {

@@ -1,5 +1,5 @@
 // If this file fails, expired sessions are never removed, or live ones are.
-import pg from "pg";
+import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { Sweeper } from "../../src/auth/sweeper.ts";
 import { createLog } from "../../src/telemetry/log.ts";
@@ -9,7 +9,7 @@ const db = database();
 let pool: pg.Pool;
 let sweeper: Sweeper;
 beforeAll(async () => {
-  pool = new pg.Pool({ connectionString: db.url("auth"), max: 2 });
+  pool = db.pool("auth", 2);
   sweeper = new Sweeper(pool, createLog("silent"));
   await db.sql(`insert into auth."user" (id, name, email) values ('ann', 'Ann', 'ann@example.com')`);
 });

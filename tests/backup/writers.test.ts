@@ -2,8 +2,8 @@
 // existed together.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import pg from "pg";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import type pg from "pg";
+import { beforeAll, describe, expect, inject, test } from "vitest";
 import { backedUpFiles, checkBackup } from "../../src/backup/check.ts";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { sweepStorage } from "../../src/storage/sweep.ts";
@@ -24,10 +24,9 @@ let pool: pg.Pool;
 let ann: User;
 
 beforeAll(async () => {
-  pool = new pg.Pool({ connectionString: db.urls.system });
+  pool = db.pool("system");
   ann = await svc.signUp("ann");
 });
-afterAll(() => pool.end());
 
 const file = (text: string) => new File([text], "a.txt", { type: "text/plain" });
 const sweep = () => sweepStorage({ driver: disk, pool, log: createLog("silent") }, new Date(Date.now() + 60_000));

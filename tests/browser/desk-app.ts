@@ -22,7 +22,7 @@ import { root } from "../support/global-setup.ts";
 import { raisedLimits } from "../support/limits.ts";
 import { secret } from "../support/service.ts";
 
-const desk = join(root, "examples/desk");
+export const desk = join(root, "examples/desk");
 const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
 /** The path of Chromium, or undefined. It is too large for `scripts/setup` to install. */

@@ -5,10 +5,12 @@
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import sharp from "sharp";
-import { test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { studio } from "../studio/test-studio.ts";
+import { svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
-import { add, chromiumPath, deskApp, goTo, signIn, signUp, task } from "./desk-app.ts";
+import { add, chromiumPath, desk, deskApp, goTo, signIn, signUp, task } from "./desk-app.ts";
 
 const wide = { viewport: { width: 1120, height: 640 }, deviceScaleFactor: 1.5 };
 const phone = { viewport: { width: 360, height: 640 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
@@ -51,6 +53,19 @@ async function frame(pages: Page[], lines: string[]): Promise<Buffer> {
     .toBuffer();
 }
 
+/** Ada files one, Bob approves it. */
+async function expense(ada: Page, bob: Page): Promise<void> {
+  await goTo(ada, "Expenses");
+  await ada.getByLabel("What it was for").fill("Train to Busan");
+  await ada.getByLabel("Amount").fill("120.50");
+  await ada.keyboard.press("Enter");
+  await ada.locator(".timeline").getByText("Waiting for a colleague").waitFor();
+  await goTo(bob, "Expenses");
+  const own = bob.locator("li", { hasText: "Train to Busan" });
+  await own.getByRole("button", { name: "Approve" }).first().click();
+  await ada.locator(".timeline").getByText("Paid").waitFor();
+}
+
 /** Two people and psql on one table. */
 async function moving(ada: Page, bob: Page): Promise<void> {
   const pages = [ada, bob];
@@ -83,9 +98,10 @@ if (!process.env.PICTURES || !chromiumPath) {
   test.skip("the pictures of the documentation: `npm run pictures`, with Chromium");
 } else {
   const app = deskApp(db);
+  const opened = studio(db);
+  beforeAll(() => app.startWorker());
 
   test("the pictures of the documentation", { timeout: 300_000 }, async () => {
-    await app.startWorker();
     const ada = await app.page(wide);
     const email = await signUp(ada, "Ada");
     for (const title of ["Order paper", "Write to the printers", "Answer the customer in Busan"]) await add(ada, title);
@@ -98,16 +114,9 @@ if (!process.env.PICTURES || !chromiumPath) {
     await task(onPhone, "Answer the customer").waitFor();
     await save(onPhone, "phone");
 
-    await goTo(ada, "Expenses");
-    await ada.getByLabel("What it was for").fill("Train to Busan");
-    await ada.getByLabel("Amount").fill("120.50");
-    await ada.keyboard.press("Enter");
-    await ada.locator(".timeline").getByText("Waiting for a colleague").waitFor();
     const bob = await app.page(wide);
     await signUp(bob, "Bob");
-    await goTo(bob, "Expenses");
-    await bob.locator("li", { hasText: "Train to Busan" }).getByRole("button", { name: "Approve" }).click();
-    await ada.locator(".timeline").getByText("Paid").waitFor();
+    await expense(ada, bob);
     await save(ada, "workflow");
 
     await goTo(ada, "Docs", "Ask the docs");
@@ -120,5 +129,48 @@ if (!process.env.PICTURES || !chromiumPath) {
     await save(ada, "answer");
 
     await moving(ada, bob);
+  });
+
+  test("the pictures of Studio", { timeout: 120_000 }, async () => {
+    const [ada, bob] = [await app.page(wide), await app.page(wide)];
+    const email = await signUp(ada, "Ada");
+    await signUp(bob, "Bob");
+    for (const title of ["Order paper", "Write to the printers"]) await add(ada, title);
+    for (const title of ["Book the train", "Call the landlord"]) await add(bob, title);
+    await add(ada, "Answer the customer in Busan");
+    await expense(ada, bob);
+
+    const commands: string[][] = [["doctor"], ["migrate", "status"]];
+    for (const words of commands) {
+      const { out } = await svc(db, desk, [...words, "--json"]).ended;
+      opened.commands[words.join(" ")] = JSON.parse(out);
+    }
+    // What is true of the tests' server and of no other.
+    const { findings } = opened.commands.doctor as { findings: { text: string }[] };
+    opened.commands.doctor = { findings: findings.filter(({ text }) => !/fsync|other databases/.test(text)) };
+    await db.sql("update auth.\"user\" set email = 'ada@example.com' where email = $1", [email]);
+    const [user] = await db.sql("select id from auth.\"user\" where email = 'ada@example.com'");
+    await db.sql(`select graphile_worker.add_job('procedure', json_build_object('procedure', p), max_attempts => 1,
+      run_at => now() + interval '1 day') from unnest('{expenses.remind,board.digest}'::text[]) p`);
+    await db.sql(
+      "update graphile_worker._private_jobs set attempts = 1, last_error = 'no such mailbox' where max_attempts = 1",
+    );
+    const [job] = await db.sql("select id from graphile_worker._private_jobs where max_attempts = 1");
+    await opened.ask("act", { act: "act_cancel_job", id: job?.id });
+    const page = await app.page(wide);
+    const open = async (search: string) => {
+      await page.goto(`${opened.origin}/${search}#${opened.token}`);
+      await page.locator("h1").waitFor();
+      await expect.poll(() => page.locator("[aria-busy]").count()).toBe(0);
+    };
+    await open("");
+    await save(page, "studio-home");
+    await open(`?panel=data&table=public.tasks&as=${user?.id}&ghosts=1`);
+    await page.locator(".ghost").first().waitFor();
+    await save(page, "studio-data");
+    const [run] = await db.sql("select id from svc.workflow_runs order by created_at desc limit 1");
+    await open(`?panel=workflows&run=${run?.id}`);
+    await page.getByRole("table", { name: "Steps" }).waitFor();
+    await save(page, "studio-workflow");
   });
 }

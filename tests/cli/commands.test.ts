@@ -51,7 +51,8 @@ describe("svc", () => {
   test("start refuses a database that has not been migrated, and names the command", async () => {
     const command = svc(["start"]);
     expect((await command.ended).code).toBe(1);
-    expect(command.output()).toContain("platform/migrations/0001_create_ledger.sql");
+    expect(command.output()).toContain("application/migrations/0001_create_desk.sql");
+    expect(command.output()).toMatch(/\d+ of the platform\n/);
     expect(command.output()).toContain("Run `svc migrate` first.");
     expect(command.output()).not.toContain("    at "); // an explained mistake needs no stack
   });

@@ -53,6 +53,27 @@ describe("svc jobs", () => {
     expect((await jobs(db)).map(({ id }) => id)).toEqual([first]);
   });
 
+  test("lists finished jobs by pages, and by name, outcome and time", async () => {
+    await db.sql(
+      `insert into svc.job_history (job, kind, name, outcome, attempts, run_at, started_at, finished_at)
+         select n, 'procedure', 'tasks.' || n % 2, case n when 4 then 'dead' else 'done' end, n, now(), now(),
+                now() + n * interval '1 second'
+           from generate_series(1, 5) n`,
+    );
+    const list = async (...args: string[]): Promise<{ entry: string; job: string; ms: number }[]> =>
+      JSON.parse((await run("jobs", "history", "--json", ...args).ended).out);
+    const ids = async (...args: string[]) => (await list(...args)).map(({ job }) => job);
+    const first = await list("--limit", "2");
+    expect(first).toMatchObject([{ job: "5" }, { job: "4", outcome: "dead", name: "tasks.0", attempts: 4, ms: 4000 }]);
+    expect(await ids("--before", first[1]?.entry ?? "")).toEqual(["3", "2", "1"]);
+    expect(await ids("--name", "tasks.0")).toEqual(["4", "2"]);
+    expect(await ids("--outcome", "dead")).toEqual(["4"]);
+    expect(await ids("--least", "3000", "--outcome", "done")).toEqual(["5", "3"]);
+    expect((await run("jobs", "history", "--limit", "1").ended).text).toMatch(
+      /entry +job +outcome +name +attempts +started at \(UTC\) +took\n\d+ +5 +done +tasks.1 +5 .* 5000 ms/,
+    );
+  });
+
   test("prints nothing that a terminal would obey, whatever the message of an error holds", async () => {
     const id = await enqueue("tasks.hostile");
     const hostile = "\u001b]52;c;b3duZWQ=\u0007no \u001b[2Jsuch\u009b1A mailbox\r\nand more";
@@ -68,6 +89,8 @@ describe("svc jobs", () => {
   test.for([
     [["show", "999999"], /There is no job 999999/],
     [["retry", "x"], /"x" is not a job's id/],
+    [["history", "--outcome", "lost"], /--outcome lost is unknown[\s\S]*There are: done, dead/],
+    [["history", "--before", "x"], /--before x is not an entry/],
     [["list", "--state", "lost"], /--state lost is unknown[\s\S]*There are: dead, failing, running, due, scheduled/],
   ] as const)("%j says what is wrong", async ([args, says]) => {
     const { code, text } = await run("jobs", ...args).ended;

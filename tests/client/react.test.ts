@@ -6,7 +6,6 @@ import { act, cleanup, configure, render, screen, waitFor } from "@testing-libra
 import { createElement as h, Suspense, version } from "react";
 import { renderToString } from "react-dom/server";
 import { afterEach, describe, expect, test } from "vitest";
-import WebSocket from "ws"; // the document's own WebSocket sends another origin
 import {
   queryOptions,
   SvcProvider,
@@ -18,40 +17,17 @@ import {
   useRealtimeStatus,
   useSuspenseQuery,
 } from "../../client/react/src/index.ts";
-import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts";
 import { api } from "../fixture/web/svc/api.ts";
 import { database } from "../support/database.ts";
 import { service } from "../support/service.ts";
+import { connectTo, show } from "./react-client.ts";
 
 const db = database();
 const running = service(db);
 configure({ asyncUtilTimeout: 20_000 }); // generous, for a busy machine
 afterEach(cleanup);
 
-/** A client whose requests can be held back. */
-function connect() {
-  let gate = Promise.resolve();
-  const fetch: typeof globalThis.fetch = async (input, init) => {
-    if (String(input).endsWith("/api/mutation")) await gate;
-    return globalThis.fetch(input, init);
-  };
-  const auth = createAuthClient(running.url, { sessionTokenStorage: "memory" });
-  const client = createSvcClient({ api, baseUrl: running.url, auth, fetch, WebSocket: WebSocket as never });
-  /** Holds mutations until the returned function is called. */
-  const hold = () => {
-    let release = () => {};
-    gate = new Promise((resolve) => {
-      release = resolve;
-    });
-    return release;
-  };
-  const signUp = () => auth.signUp(`${crypto.randomUUID()}@example.com`, "correct horse", "Ann");
-  return { auth, client, hold, signUp };
-}
-type Client = ReturnType<typeof connect>["client"];
-
-const show = (client: Client, component: () => ReturnType<typeof h>) =>
-  render(h(SvcProvider, { apiClient: client }, h(component)));
+const connect = () => connectTo(running);
 const text = () => document.body.textContent;
 
 describe("useQuery", () => {

@@ -88,13 +88,20 @@ describe("a list with", () => {
     ["notes", { orderBy: "title" }],
     ["notes", { orderBy: "title", orderDir: "asc", page: 2, limit: 5 }],
     ["blog_posts", { include: { author: true }, orderBy: "id" }],
+    ["blog_posts", { include: { author: true, _count: { tags: true } }, limit: 3 }],
+    ["blog_posts", { select: ["slug"], limit: 100 }],
     [
       "blog_posts",
       { include: { author: { select: ["handle"] }, tags: { limit: 1 } }, select: ["slug"], page: 2, limit: 4 },
     ],
   ];
   test.for(cases)("%s %j is what svc.find_rows() answers", async ([name, args]) => {
-    expect(listShape(crudOf(name), args)).toBeDefined();
+    const shape = listShape(crudOf(name), args);
+    const [written] = await db.sql<{ text: string | null }>(
+      `select svc.list_statement(svc_crud.${name}_resource() || $1::jsonb) as text`,
+      [JSON.stringify({ shape: shape?.shape })],
+    );
+    expect(written?.text).toContain("json_build_object");
     for (const user of name === "notes" ? [ann, bob] : [ann, bob, null]) {
       for (let again = 0; again < 2; again++) {
         const { status, body } = await svc.query(user, `${name}.list`, args);

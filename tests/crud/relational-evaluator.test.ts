@@ -10,7 +10,8 @@ import { random } from "./random.ts";
 import { type Call, expected } from "./relational-evaluator.ts";
 import { randomCall } from "./relational-queries.ts";
 import { everybody } from "./relational-schema.ts";
-import { type Policy, type Table, type World, world } from "./relational-world.ts";
+import type { Policy, Table } from "./relational-types.ts";
+import { type World, world } from "./relational-world.ts";
 
 const runs = Math.min(Number(process.env.FUZZ_RUNS ?? 300), 10_000);
 const seed = Number(process.env.FUZZ_SEED ?? 20260101);

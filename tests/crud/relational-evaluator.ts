@@ -4,7 +4,7 @@
  */
 import type { Columns } from "./reference-filter.ts";
 import { filterTest } from "./reference-filter.ts";
-import type { Options, Relation, Row, Table } from "./relational-world.ts";
+import type { Options, Relation, Row, Table } from "./relational-types.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: arguments as a client sends them
 export type Args = Record<string, any>;
@@ -53,7 +53,11 @@ export function expected({ table, operation, args }: Call, user: User, skipped?:
 
 const optionsOf = ({ options }: Table) => options as Options;
 const clamp = (limit: number, max: number) => Math.min(Math.max(limit, 1), max);
-const entriesOf = (include: Args | undefined) => Object.entries(include ?? {}).filter(([, one]) => one);
+const given = (include: Args | undefined) => Object.entries(include ?? {}).filter(([, one]) => one);
+/** Relations whose rows are included. */
+const entriesOf = (include: Args | undefined) => given(include).filter(([name]) => name !== "_count");
+/** Relations whose rows are counted. */
+const countsOf = (include: Args | undefined) => given(include?._count);
 const relationOf = (table: Table, name: string) => table.relations.get(name) as Relation;
 
 /** Softly deleted rows are not there; policies do not know of them. */
@@ -92,7 +96,12 @@ function shape(table: Table, row: Row, args: Args, user: User): Row {
       .slice(0, clamp(inner.limit ?? defaultLimit, maxLimit));
     return [name, kept.map((one) => shape(target, one, inner, user))];
   });
-  return Object.fromEntries([...names.map((name) => [name, row[name]]), ...more]) as Row;
+  const counts = countsOf(args.include).map(([name, { filters }]) => {
+    const relation = relationOf(table, name);
+    return [name, related(relation, row, user).filter(filterTest(columns(relation.target, user), filters)).length];
+  });
+  const counted = args.include?._count ? [["_count", Object.fromEntries(counts)]] : [];
+  return Object.fromEntries([...names.map((name) => [name, row[name]]), ...more, ...counted]) as Row;
 }
 
 /** What filters may name. */
@@ -189,15 +198,17 @@ function measured(table: Table, rows: Row[], name: string): unknown {
 }
 
 /** Every relation that `include` names, at all levels. */
-const included = (table: Table, include: Args | undefined): Relation[] =>
-  entriesOf(include).flatMap(([name, wanted]) => {
+const included = (table: Table, include: Args | undefined): Relation[] => [
+  ...countsOf(include).map(([name]) => relationOf(table, name)),
+  ...entriesOf(include).flatMap(([name, wanted]) => {
     const relation = relationOf(table, name);
     return [relation, ...included(relation.target, wanted.include)];
-  });
+  }),
+];
 
 /** Every relation that filters inside `include` name. */
 const inIncluded = (table: Table, include: Args | undefined): Relation[] =>
-  entriesOf(include).flatMap(([name, { filters, include: inner }]) => {
+  [...countsOf(include), ...entriesOf(include)].flatMap(([name, { filters, include: inner }]) => {
     const { target } = relationOf(table, name);
     return [...inFilters(target, filters), ...inIncluded(target, inner)];
   });
@@ -222,4 +233,4 @@ const rowsAsked = (table: Table, include: Args | undefined, rows: number): numbe
   }, 0);
 
 const isDeep = (include: Args | undefined, levels: number): boolean =>
-  entriesOf(include).some(([, wanted]) => levels === 0 || isDeep(wanted.include, levels - 1));
+  given(include).some(([name, wanted]) => levels === 0 || (name !== "_count" && isDeep(wanted.include, levels - 1)));

@@ -1,9 +1,29 @@
 /** Random arguments for the tables of relational-world.ts. */
 import type { Random } from "./random.ts";
 import type { Args, Call } from "./relational-evaluator.ts";
-import type { Options, Table, World } from "./relational-world.ts";
+import type { Options, Table } from "./relational-types.ts";
+import type { World } from "./relational-world.ts";
 
-export function randomCall({ tables }: World, random: Random): Call {
+export function randomCall(world: World, random: Random): Call {
+  const call = randomArguments(world, random);
+  if (call.operation !== "aggregate" && random.chance(0.4)) addCounts(call.table, call.args, random);
+  return call;
+}
+
+/** Asks for counts at some levels. */
+function addCounts(table: Table, args: Args, random: Random): void {
+  const countable = [...table.relations].filter(([, { many }]) => many);
+  const counts = random.some(countable, 2).map(([name, { target }]) => {
+    const options = { filters: filters(target as Table, random, 0, false) };
+    return [name, random.chance(0.4) ? options : true];
+  });
+  for (const [name, options] of Object.entries(args.include ?? {})) {
+    if (options !== true) addCounts(table.relations.get(name)?.target as Table, options as Args, random);
+  }
+  args.include = { ...args.include, _count: Object.fromEntries(counts) };
+}
+
+function randomArguments({ tables }: World, random: Random): Call {
   const { below, chance, pick } = random;
   const table = pick(tables.filter(({ options }) => options));
   const options = table.options as Options;

@@ -16,7 +16,8 @@ import {
   uuid,
 } from "drizzle-orm/pg-core";
 import { createCrudFactory, createSvcProcedureBuilders, openRls } from "../../src/index.ts";
-import type { Column, Declared, Memberships, Reference, Table } from "./relational-world.ts";
+import type { Column, Declared, Reference, Table } from "./relational-types.ts";
+import type { Memberships } from "./relational-world.ts";
 
 export const kinds: [kind: string, type: string, build: (name: string) => PgColumnBuilderBase][] = [
   ["text", "text", (name) => text(name)],

@@ -44,6 +44,42 @@ const slugs = async (user: User | null, filters: object) =>
   (await posts(user, { filters, select: ["slug"] })).map(({ slug }: { slug: string }) => slug);
 
 describe("a list with include", () => {
+  test("counts related rows, which the caller may see and the filters let pass", async () => {
+    const counted = async (user: User | null, _count: object) =>
+      (await posts(user, { select: ["slug"], include: { _count } })).map((post: { _count: object }) => post._count);
+    expect(await counted(ann, { comments: true, tags: { filters: { name: "red" } } })).toEqual([
+      { comments: 2, tags: 1 },
+      { comments: 1, tags: 0 },
+      { comments: 0, tags: 0 },
+    ]);
+    expect(await counted(bob, { comments: true })).toEqual([{ comments: 1 }, { comments: 0 }, { comments: 0 }]);
+    const [one] = await posts(ann, {
+      include: { comments: { limit: 1, select: ["body"] }, _count: { comments: true } },
+    });
+    expect(one).toMatchObject({ comments: [expect.anything()], _count: { comments: 2 } });
+    expect(await ask(ann, "blog_posts.get", { id: 1, select: ["slug"], include: { _count: { tags: true } } })).toEqual({
+      slug: "one",
+      _count: { tags: 2 },
+    });
+  });
+
+  test("refuses counts of what is no relation to many rows", async () => {
+    const refused = async (_count: unknown) => {
+      const { status, body } = await running.query(ann, "blog_posts.list", { include: { _count } });
+      expect(status).toBe(400);
+      return body.issues;
+    };
+    expect(await refused(true)).toEqual([
+      { path: ["include", "_count"], message: "must be an object such as { comments: true }" },
+    ]);
+    expect(await refused({ author: true, nonsense: true, tags: { limit: 1 }, comments: 3 })).toEqual([
+      { path: ["include", "_count", "author"], message: expect.stringContaining("to many rows, which has") },
+      { path: ["include", "_count", "nonsense"], message: expect.stringContaining("to many rows, which has") },
+      { path: ["include", "_count", "tags", "limit"], message: "is not an option: filters" },
+      { path: ["include", "_count", "comments"], message: "must be true, or { filters }" },
+    ]);
+  });
+
   test("has one row, rows and rows behind a join table, with the columns of their resources", async () => {
     const [one, , three] = await posts(null, { include: { author: true, editor: { select: ["handle"] }, tags: true } });
     expect(one).toEqual({

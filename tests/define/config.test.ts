@@ -57,6 +57,8 @@ describe("without a file", () => {
         statementTimeoutMs: 15_000,
         generatedTimeoutMs: 5_000,
         idleInTransactionMs: 10_000,
+        finishedJobs: 10_000,
+        finishedJobDays: 7,
         shutdownMs: 10_000,
         requestsPerAddress: 30_000,
         socketsPerAddress: 2_000,

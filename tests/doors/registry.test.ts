@@ -23,6 +23,7 @@ const registry: Record<string, { test: string } | { reason: string }> = {
   find_objects_as_anonymous: { test: "tests/doors/storage.test.ts" },
   find_objects_as_authenticated: { test: "tests/doors/storage.test.ts" },
   finish_job: { reason: "Removes the job that this worker holds." },
+  jobs_of_transaction: { test: "tests/studio/dry-run.test.ts" },
   lock: { reason: "Locks a name of the application's." },
   lock_document: { reason: "Locks a name that holds the caller's id." },
   open_upload_url: { test: "tests/security/storage-writes.test.ts" },

@@ -1,5 +1,4 @@
 // If this file fails, one caller can use up all capacity, or is refused without a time to wait.
-import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
 import { addressOf, RequestLimits } from "../../src/http/request-limits.ts";
@@ -56,7 +55,7 @@ describe("requests", () => {
 });
 
 test("readiness, which nobody is refused, asks the database once for all who want to know at the same time", async () => {
-  const pool = new pg.Pool({ connectionString: db.url("request"), max: 1 });
+  const pool = db.pool("request", 1);
   let taken = 0;
   pool.on("acquire", () => taken++);
   try {

@@ -2,7 +2,7 @@
  * The published packages from a user's view: packed, installed by npm outside the repository with the machine's own
  * Node, type-checked by the oldest and the newest supported TypeScript, and run.
  */
-import { execFile, execFileSync, spawn } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,6 +15,7 @@ import { root } from "../support/global-setup.ts";
 import { followTutorial } from "./follow-tutorial.ts";
 import { otherVersions } from "./resolved-versions.ts";
 import { readTutorial } from "./tutorial.ts";
+import { serving, visit } from "./visit.ts";
 
 const execute = promisify(execFile);
 const db = database("template1");
@@ -286,33 +287,3 @@ describe("an application as the documentation shows one, on the packed packages"
     });
   });
 }, 60_000);
-
-/** Runs `npm start` during the visit. */
-async function serving(cwd: string, environment: NodeJS.ProcessEnv, visitAt: (url: string) => Promise<void>) {
-  const server = spawn("npm", ["start"], { cwd, env: environment, detached: true });
-  try {
-    let output = "";
-    for (const stream of [server.stdout, server.stderr]) stream.on("data", (chunk) => (output += chunk));
-    const ready = () => /Ready: (\S+)/.exec(output)?.[1] ?? output;
-    await expect.poll(ready, { timeout: 60_000 }).toMatch(/^http/);
-    await visitAt(ready());
-  } finally {
-    process.kill(-(server.pid ?? 0));
-  }
-}
-
-/** A client that only knows the application by its api.ts. */
-const visit = `
-import { createAuthClient, createSvcClient } from "@svc/client";
-import { api } from "./web/svc/api.ts";
-
-const baseUrl = process.argv[2] ?? "";
-const auth = createAuthClient(baseUrl);
-const client = createSvcClient({ api, baseUrl, auth });
-await auth.signUp("visitor@example.com", "correct horse", "Visitor");
-const { id } = await client.mutate(api.notes.create, { text: "first" });
-const note = await client.mutate(api.notes.update, { id, done: true });
-const { removed } = await client.mutate(api.notes.clearDone);
-if (!(note.createdAt instanceof Date)) throw new TypeError("createdAt is no Date");
-console.log(\`visited: \${note.text}, \${note.done ? "done" : "open"}; removed \${removed}\`);
-`;

@@ -3,7 +3,7 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
+import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { createAuthClient, createSvcClient, mutation, query } from "../../client/sdk/src/index.ts";
 import { canMakeStandby, type Standby, startStandby } from "../../scripts/rehearse/standby.ts";
@@ -147,7 +147,7 @@ describe.skipIf(missing)(`standbys for queries${missing}`, () => {
   };
   /** Standbys in another process. Calls back with a function that chooses one for a new client. */
   async function withReplicas(stalest: number, use: (choose: () => unknown, replicas: Replicas) => Promise<void>) {
-    const primary = new pg.Pool({ connectionString: db.url("request") });
+    const primary = db.pool("request");
     const url = Object.assign(new URL(db.url("request")), { port: String(standby.port) });
     const replicas = new Replicas([url.href], primary, settings, createLog("silent"), stalest);
     try {

@@ -2,7 +2,7 @@
 // without limit; or an upload bypasses the application's policies for storing files.
 import { createHash, randomUUID } from "node:crypto";
 import { sql } from "drizzle-orm";
-import pg from "pg";
+import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createSvcProcedureBuilders, v } from "../../src/index.ts";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
@@ -28,14 +28,13 @@ let ann: User;
 let eve: User;
 
 beforeAll(async () => {
-  pool = new pg.Pool({ connectionString: db.url("system") });
+  pool = db.pool("system");
   await db.sql(`create function public.run_text(text text) returns text language plpgsql as
     $$ begin execute text; return 'done'; end $$`);
   await db.sql("grant execute on function public.run_text(text) to svc_anonymous, svc_authenticated");
   ann = await svc.signUp("ann");
   eve = await svc.signUp("eve");
 });
-afterAll(() => pool.end());
 beforeEach(() => db.sql("delete from svc.storage_uploads").then(() => {}));
 
 const token = "a token of eve's";

@@ -12,9 +12,7 @@ import { Database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
 const opened: { close(): Promise<unknown> }[] = [];
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((thing) => thing.close()));
-});
+afterEach(() => Promise.all(opened.splice(0).map((thing) => thing.close())));
 
 /** An empty database, not a clone of the template. */
 async function empty(): Promise<string> {

@@ -72,7 +72,25 @@ test("each state of the queue is counted, and jobs are claimed by their urgency,
                       (1, -8, 0, false, 'third')) j (priority, due, attempts, held, key)`,
   );
   const { rows } = await client.query("select * from svc_private.queue_state()");
-  expect(rows).toEqual([{ due: "3", running: "1", scheduled: "2", failing: "2", dead: "1", oldest_due_seconds: 480 }]);
+  expect(rows).toEqual([{ due: "3", running: "1", scheduled: "1", failing: "1", dead: "1", oldest_due_seconds: 480 }]);
+  const listed = await client.query(
+    "select jsonb_object_agg(key, state) as states from svc_private.list_jobs(null, null, 9) join graphile_worker._private_jobs using (id)",
+  );
+  expect(listed.rows[0].states).toEqual({
+    first: "due",
+    second: "due",
+    third: "due",
+    held: "running",
+    later: "scheduled",
+    dead: "dead",
+    "urgent, later": "failing",
+  });
+  const shown = await client.query(
+    `select key, state from unnest('{due,running,scheduled,failing,dead}'::text[]) state,
+       svc_private.studio_jobs(state, 9) join graphile_worker._private_jobs using (id)`,
+  );
+  expect(Object.fromEntries(shown.rows.map(({ key, state }) => [key, state]))).toEqual(listed.rows[0].states);
+  expect(shown.rowCount).toBe(7);
   const claim = async () =>
     (
       await client.query(

@@ -1,6 +1,5 @@
 // If this file fails, one silently dead database connection blocks all stored files.
 import { randomUUID } from "node:crypto";
-import pg from "pg";
 import { expect, test } from "vitest";
 import { ObjectFinder } from "../../src/storage/find-objects.ts";
 import { database } from "../support/database.ts";
@@ -8,7 +7,7 @@ import { database } from "../support/database.ts";
 const db = database();
 
 test("behind a connection that does not answer nobody waits who asks a moment later", async () => {
-  const pool = new pg.Pool({ connectionString: db.urls.system, max: 2 });
+  const pool = db.pool("system", 2);
   const id = randomUUID();
   await db.sql("insert into svc.storage_objects (id, name, size, type, sha256) values ($1, 'x', 1, 'text/plain', $2)", [
     id,

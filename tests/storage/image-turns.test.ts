@@ -3,8 +3,8 @@
  * the cache of one file fills the disk. The engines here only count; the store and the rows are real.
  */
 import { createHash, randomUUID } from "node:crypto";
-import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import type pg from "pg";
+import { beforeAll, expect, test } from "vitest";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import type { StorageDriver } from "../../src/storage/drivers/driver.ts";
 import { ObjectFinder } from "../../src/storage/find-objects.ts";
@@ -21,9 +21,8 @@ const disk = new DiskDriver(bytesFolder());
 let pool: pg.Pool;
 
 beforeAll(() => {
-  pool = new pg.Pool({ connectionString: db.urls.system });
+  pool = db.pool("system");
 });
-afterAll(() => pool.end());
 
 async function stored(): Promise<FoundObject> {
   const bytes = Buffer.from("a picture, as far as this file is concerned");

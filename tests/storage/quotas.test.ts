@@ -1,7 +1,7 @@
 // If this file fails, one user, or anonymous callers, fill the disk that all files share; or a file that was deleted,
 // or never arrived, still counts.
-import pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type pg from "pg";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { systemIdentity } from "../../src/postgres/identity.ts";
 import { RequestTransaction } from "../../src/postgres/transaction.ts";
 import { CallStorage } from "../../src/storage/context.ts";
@@ -34,9 +34,8 @@ let ann: User;
 let bob: User;
 
 beforeAll(async () => {
-  pool = new pg.Pool({ connectionString: db.url("system") });
+  pool = db.pool("system");
 });
-afterAll(() => pool.end());
 beforeEach(async () => {
   await db.sql("delete from svc.storage_objects");
   await db.sql("delete from svc.storage_uploads");

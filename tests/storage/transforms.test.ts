@@ -3,9 +3,9 @@
  * wait.
  */
 import { createHash, randomUUID } from "node:crypto";
-import pg from "pg";
+import type pg from "pg";
 import sharp from "sharp";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import type { StorageDriver } from "../../src/storage/drivers/driver.ts";
 import { ObjectFinder } from "../../src/storage/find-objects.ts";
@@ -21,12 +21,11 @@ let pool: pg.Pool;
 let picture: Buffer;
 
 beforeAll(async () => {
-  pool = new pg.Pool({ connectionString: db.urls.system });
+  pool = db.pool("system");
   picture = await sharp({ create: { width: 90, height: 60, channels: 3, background: "#2060c0" } })
     .png()
     .toBuffer();
 });
-afterAll(() => pool.end());
 
 async function stored(): Promise<FoundObject> {
   const object = {

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import pg from "pg";
+import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { database } from "../support/database.ts";
@@ -15,9 +15,8 @@ import { begun, broken, offsetOf, patch, pattern } from "../support/uploads.ts";
 const db = database();
 let pool: pg.Pool;
 beforeAll(() => {
-  pool = new pg.Pool({ connectionString: db.url("system") });
+  pool = db.pool("system");
 });
-afterAll(() => pool.end());
 
 const size = 600_000;
 const bytes = pattern(size);

@@ -1,8 +1,8 @@
 /** Uploads in parts with any store, as a tus client sends them. Each store has a test file that calls this. */
 import { createHash } from "node:crypto";
 import { connect } from "node:net";
-import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type pg from "pg";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { EffectiveConfig } from "../../src/config/config.ts";
 import type { StorageDriver } from "../../src/storage/drivers/driver.ts";
 import { createDriver } from "../../src/storage/storage.ts";
@@ -24,11 +24,10 @@ export function uploadConformance(storage: EffectiveConfig["storage"]): void {
 
   beforeAll(async () => {
     driver = createDriver(storage);
-    pool = new pg.Pool({ connectionString: db.url("system") });
+    pool = db.pool("system");
     ann = await svc.signUp("ann");
     bob = await svc.signUp("bob");
   });
-  afterAll(() => pool.end());
 
   const remove = (user: User | null, id: string) =>
     svc.fetch(`${collection}/${id}`, { method: "DELETE", headers: { ...tus, ...bearer(user) } });

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from "no
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
+import type pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { database } from "../support/database.ts";
@@ -22,11 +22,10 @@ const size = 700_000;
 const db = database();
 let pool: pg.Pool;
 beforeAll(() => {
-  pool = new pg.Pool({ connectionString: db.url("system") });
+  pool = db.pool("system");
 });
 // Each describe has another folder.
 afterEach(() => db.sql("delete from svc.storage_objects").then(() => {}));
-afterAll(() => pool.end());
 
 const any = (most: number) => Math.floor(Math.random() * most);
 const small = () => any(size / 3) + 1;

@@ -1,7 +1,7 @@
 /** Signed upload URLs: the holder can store one file for the URL's maker, and nothing else. */
 import { request } from "node:http";
-import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import type pg from "pg";
+import { beforeAll, expect, test } from "vitest";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { database } from "../support/database.ts";
 import { bytesFolder, fileProcedures } from "../support/files.ts";
@@ -18,11 +18,10 @@ let pool: pg.Pool;
 let ann: User;
 let bob: User;
 beforeAll(async () => {
-  pool = new pg.Pool({ connectionString: db.url("system") });
+  pool = db.pool("system");
   ann = await svc.signUp("ann");
   bob = await svc.signUp("bob");
 });
-afterAll(() => pool.end());
 
 const make = async (options: object = {}) => (await svc.mutate(ann, "files.uploadUrl", { options })).body.json;
 const put = (url: string, body: BodyInit, headers: Record<string, string> = {}) =>

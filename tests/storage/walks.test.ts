@@ -3,8 +3,8 @@
 import { createHash, randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import type pg from "pg";
+import { beforeAll, expect, test } from "vitest";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { sweepStorage } from "../../src/storage/sweep.ts";
 import { verifyStorage } from "../../src/storage/verify.ts";
@@ -21,7 +21,7 @@ let pool: pg.Pool;
 const ids = Array.from({ length: 1_203 }, () => randomUUID()).sort();
 
 beforeAll(async () => {
-  pool = new pg.Pool({ connectionString: db.urls.system });
+  pool = db.pool("system");
   const sha256 = createHash("sha256").update("x").digest("hex");
   for (const id of ids) write(pathOf(id), "x");
   await db.sql(
@@ -30,7 +30,6 @@ beforeAll(async () => {
     [ids, sha256],
   );
 });
-afterAll(() => pool.end());
 
 function write(path: string, content: string) {
   mkdirSync(dirname(path), { recursive: true });

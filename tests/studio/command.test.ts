@@ -31,6 +31,29 @@ test("svc studio prints an address, whose page shows what the commands find, and
   expect(files).toContainEqual(
     expect.objectContaining({ path: "platform/migrations/0043_create_operator_acts.sql", state: "applied" }),
   );
+  // Run: its forms, and a dry run as a user by the service's logins.
+  await db.sql(`insert into auth."user" (id, name, email) values ('ann', 'Ann', 'ann@example.com')`);
+  const operations: { name: string; fields: { name: string }[] }[] = await ask("operations");
+  const creating = operations.find(({ name }) => name === "notes.create");
+  expect(creating).toMatchObject({
+    kind: "mutation",
+    takesFiles: false,
+    fields: [
+      { name: "title", type: "string", required: true },
+      { name: "done", type: "boolean" },
+      { name: "priority", type: "integer" },
+    ],
+  });
+  expect(await ask("dryRun", { name: "notes.create", as: "ann", args: { title: "--as=ben" } })).toMatchObject({
+    status: 200,
+    answer: { json: { title: "--as=ben", userId: "ann" } },
+    rows: [{ table: "public.notes", inserted: 1 }],
+  });
+  expect(await db.snapshot("notes")).toEqual([]);
+  expect(await ask("dryRun", { name: "notes.create", as: "ben", args: {} })).toMatchObject({
+    error: expect.stringContaining("svc dry-run notes.create --as=ben --input={}: There is no user ben."),
+  });
+  expect(await ask("dryRun", { name: "--input=1", as: null })).toMatchObject({ code: "VALIDATION_FAILED" });
   expect(output()).toContain("Studio, for another tab: http://127.0.0.1:");
   child.kill("SIGTERM");
   expect((await ended).code).toBe(0);

@@ -36,6 +36,7 @@ test("the reading login reaches the named operator functions, and no table", asy
       "svc_private.studio_columns",
       "svc_private.studio_crons",
       "svc_private.studio_figures",
+      "svc_private.studio_job_history",
       "svc_private.studio_jobs",
       "svc_private.studio_keys",
       "svc_private.studio_match",

@@ -1,109 +1,13 @@
-// If this file fails, an operator's browser does not show Studio, shows more than it should, or runs foreign scripts.
-import { readdir, readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { gzipSync } from "node:zlib";
-import { type Browser, chromium, type Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { pageFile } from "../../src/studio/page-files.ts";
+// If this file fails, an operator's browser does not show what Studio has, or shows more than it should.
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
 import { chromiumPath, whySkipped } from "../browser/desk-app.ts";
-import { database } from "../support/database.ts";
-import { page as folder, studio } from "./test-studio.ts";
-
-test("the whole page takes at most 60 kB of the network, and nothing from elsewhere", async () => {
-  const names = (await readdir(folder)).filter((name) => name !== "types.ts");
-  const files = await Promise.all(names.map((name) => pageFile(folder, name === "index.html" ? "/" : `/${name}`)));
-  const texts = files.map((file) => file?.text ?? "");
-  expect(texts.filter((text) => text === "")).toEqual([]);
-  expect(texts.reduce((sum, text) => sum + gzipSync(text).length, 0)).toBeLessThan(60_000);
-  expect(texts.filter((text) => /https?:\/\//.test(text))).toEqual([]);
-});
+import { studioInBrowser } from "./browser-studio.ts";
 
 if (!chromiumPath) {
   test.skip(`Studio in a browser: ${whySkipped}`);
 } else {
-  const db = database();
-  const opened = studio(db);
-  const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-  const complaints: string[] = [];
-  const run = "00000000-0000-4000-8000-000000000001";
-  let browser: Browser;
-
-  beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: chromiumPath as string, args: ["--no-sandbox"] });
-    await db.sql(`insert into auth."user" (id, name, email) values
-      ('ann', 'Ann', 'ann@example.com'), ('ben', 'Ben', 'ben@example.com')`);
-    await db.sql(`insert into notes (user_id, title) select case when i % 2 = 0 then 'ann' else 'ben' end, 'note ' || i
-      from generate_series(1, 120) i`);
-    await db.sql("insert into notes (id, user_id, title) values (500, 'ann', $1)", [
-      `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`,
-    ]);
-    await db.sql("insert into notes (id, user_id, title) values (501, 'ann', repeat('long ', 200) || 'end')");
-    await db.sql(`select graphile_worker.add_job('procedure', '{"procedure":"notes.sweep"}'::json, max_attempts => 1)`);
-    await db.sql("update graphile_worker._private_jobs set attempts = 1, last_error = 'out of paper'");
-    await db.sql(`insert into auth.session (id, user_id, token, expires_at, user_agent)
-      values ('s', 'ann', 't', now() + interval '1 day', '<b>browser</b>')`);
-    await db.sql(`insert into svc.workflow_runs (id, name, version, args, status, user_id, error)
-      values ('${run}', 'send', 1, '{}', 'failed', 'ann', '{"code":"INTERNAL","message":"no mail"}')`);
-    await db.sql(`insert into svc.workflow_steps (run_id, position, kind, name, is_done, error, finished_at)
-      values ('${run}', '1', 'step', 'render', true, null, now()), ('${run}', '2', 'step', 'mail', true, '{}', now())`);
-    await db.sql(`insert into svc_private.crons (name, schedule, anchor, last_slot)
-      values ('notes.nightly', '0 3 * * *', now(), now())`);
-    opened.commands["crons list"] = [{ name: "notes.nightly", schedule: "0 3 * * *", procedure: "notes.sweep" }];
-    const span = { traceId: "t1", began: Date.now(), ms: 5, failed: null, attributes: {} };
-    const http = { "http.response.status_code": 200, "svc.request_id": "r1", "svc.operation": "notes.create" };
-    const db1 = { "db.system.name": "postgresql", "db.query.text": "insert into notes <b>" };
-    const call = { ...span, spanId: "1", parentId: null, name: "POST notes.create", kind: "server" } as const;
-    const query = { ...span, spanId: "2", parentId: "1", name: "insert notes", kind: "client" } as const;
-    opened.observations.take({ span: { ...query, began: span.began + 1, ms: 3, attributes: db1 } });
-    opened.observations.take({ span: { ...call, attributes: http } });
-    opened.observations.take({
-      mail: {
-        kind: "verification",
-        email: "ann@example.com",
-        url: "http://localhost/verify",
-        at: new Date().toISOString(),
-      },
-    });
-    opened.commands["db lint"] = [
-      { rule: "missing_index", object: "public.notes", level: "advice", bytes: 5, more: null },
-    ];
-    opened.commands.doctor = {
-      findings: [
-        { kind: "ok", text: "Node 24" },
-        { kind: "wrong", text: "The disk is full.\n  Make room." },
-        { kind: "advice", text: "AUTHLIB_URL is not set." },
-      ],
-    };
-    opened.commands["migrate status"] = [
-      { path: "application/migrations/0002_add.sql", state: "pending", appliedAt: null },
-      { path: "application/migrations/0001_init.sql", state: "applied", appliedAt: "2026-01-01T00:00:00.000Z" },
-    ];
-  });
-  afterAll(() => browser?.close());
-  afterEach(async () => {
-    await Promise.all(browser.contexts().map((context) => context.close()));
-    expect(complaints.splice(0)).toEqual([]);
-  });
-
-  /** A tab that has redeemed the newest address. */
-  async function tab(search = "", scheme: "light" | "dark" = "light"): Promise<Page> {
-    const context = await browser.newContext({
-      locale: "en-GB",
-      colorScheme: scheme,
-      viewport: { width: 1200, height: 800 },
-    });
-    const page = await context.newPage();
-    page.on("pageerror", ({ message }) => complaints.push(message));
-    page.on("console", (message) => {
-      if (/Content Security Policy|TrustedHTML/i.test(message.text())) complaints.push(message.text());
-    });
-    await page.goto(`${opened.origin}/${search}#${opened.token}`);
-    await page.locator("h1").waitFor();
-    return page;
-  }
-
-  /** Waits until nothing is loading. */
-  const settled = (page: Page) => expect.poll(() => page.locator("[aria-busy]").count()).toBe(0);
+  const { db, opened, tab, settled, newContext } = studioInBrowser();
   const cells = (page: Page) => page.locator("tbody tr td:nth-child(4)").allTextContents();
 
   test("the address loses its token, a reload stays signed in, and a second tab needs another address", async () => {
@@ -112,7 +16,7 @@ if (!chromiumPath) {
     expect(page.url()).toBe(`${opened.origin}/`);
     await page.reload();
     await page.getByText("The disk is full.").waitFor();
-    const other = await (await browser.newContext()).newPage();
+    const other = await (await newContext()).newPage();
     await other.goto(`${opened.origin}/#${token}`);
     await other.getByRole("alert").getByText("This address was used already.").waitFor();
   });
@@ -133,6 +37,38 @@ if (!chromiumPath) {
     expect(page.url()).toContain("state=due");
     await page.getByRole("link", { name: "Home" }).click();
     await page.getByRole("cell", { name: "act_retry_job" }).waitFor();
+  });
+
+  test("Jobs: finished ones, filtered by links, by pages, in the address", async () => {
+    await db.sql(
+      `insert into svc.job_history (job, kind, name, outcome, attempts, run_at, started_at, finished_at)
+         select n, 'procedure', case when n = 7 then '<b>slow</b>' else 'notes.sweep' end,
+                case n when 7 then 'dead' else 'done' end, 1, now(), now(), now() + case n when 7 then 20 else 0 end * interval '1 s'
+           from generate_series(1, 60) n`,
+    );
+    const page = await tab("?panel=jobs");
+    await page.getByRole("link", { name: "finished" }).press("Enter");
+    await page.getByRole("link", { name: "Older" }).press("Enter");
+    await page.getByRole("link", { name: "Newest" }).waitFor();
+    await settled(page);
+    expect(await page.locator("tbody tr").count()).toBe(10);
+    await page.getByRole("link", { name: "10 s or longer" }).press("Enter");
+    await page.getByRole("link", { name: "<b>slow</b>" }).press("Enter");
+    await page.getByText("Only <b>slow</b>.").waitFor();
+    await page.getByRole("link", { name: "dead", exact: true }).press("Enter");
+    expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
+      panel: "jobs",
+      state: "finished",
+      least: "10000",
+      name: "<b>slow</b>",
+      outcome: "dead",
+    });
+    await page.getByRole("link", { name: /^\d due$/ }).press("Enter");
+    await page
+      .getByText("No job is due.")
+      .or(page.getByRole("table", { name: "Jobs that are due" }))
+      .waitFor();
+    expect(new URL(page.url()).search).toBe("?panel=jobs&state=due");
   });
 
   test("the other panels, by keyboard: from the palette to an act, with their state in the address", async () => {
@@ -278,6 +214,13 @@ if (!chromiumPath) {
     expect(await page.title()).toContain("Studio");
   });
 
+  test("an address names a viewer by id: no other user's name stands beside the rows", async () => {
+    const page = await tab("?panel=data&table=public.notes&as=ann@example.com");
+    await page.getByText("No user has this id.").waitFor();
+    await settled(page);
+    expect(await page.locator("tbody tr").count()).toBe(0);
+  });
+
   test("Policies: each role, command and table in words and as SQL", async () => {
     const page = await tab("?panel=policies");
     await page.getByRole("link", { name: "public.notes" }).click();
@@ -304,115 +247,37 @@ if (!chromiumPath) {
     await page.getByRole("heading", { name: "Policies", exact: true }).waitFor();
   });
 
-  const places = [
-    "",
-    "?panel=data",
-    "?panel=data&table=public.notes&as=ann&ghosts=1",
-    '?panel=data&table=public.notes&as=ann&ghosts=1&row=["1"]',
-    "?panel=policies",
-    "?panel=policies&table=public.notes",
-    "?panel=workflows",
-    `?panel=workflows&run=${run}`,
-    "?panel=jobs&state=due",
-    "?panel=crons",
-    "?panel=people",
-    "?panel=people&user=ann",
-    "?panel=sql&as=ann&sql=select 1 as one, null as two",
-    "?panel=requests",
-    "?panel=requests&trace=t1",
-    "?panel=mailbox",
-    "?panel=storage",
-    "?panel=realtime",
-    "?panel=search&table=public.pages&query=milk",
-    "?panel=ai",
-    "?panel=dba",
-    "?panel=migrations",
-    "palette",
-  ];
-  test.each(["light", "dark"] as const)("axe finds nothing in the %s scheme, on any panel", async (scheme) => {
-    const page = await tab("", scheme);
-    await page.evaluate(await readFile(axe, "utf8"));
-    for (const place of places) {
-      // As a link of the page does; loading it anew for each place takes most of the time.
-      await page.evaluate(
-        (address) => {
-          history.pushState(null, "", address);
-          dispatchEvent(new PopStateEvent("popstate"));
-        },
-        `/${place === "palette" ? "" : place}`,
-      );
-      await settled(page);
-      if (place === "palette") {
-        await page.keyboard.press("Control+k");
-        await page.getByRole("option", { name: "Home" }).waitFor();
-      }
-      const found = await page.evaluate(async (scheme) => {
-        // biome-ignore lint/suspicious/noExplicitAny: axe adds itself to the page
-        const { violations } = await (globalThis as any).axe.run(
-          scheme === "dark" ? { runOnly: ["color-contrast"] } : {},
-        );
-        return violations.map(
-          ({ id, nodes }: { id: string; nodes: { html: string; failureSummary: string }[] }) =>
-            `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join("; ")}`,
-        );
-      }, scheme);
-      expect([place, found]).toEqual([place, []]);
-    }
-  });
-
-  const clicks = Number(process.env.CLICKS ?? 40);
-  test("random clicks find no error, and each act leaves one line", { timeout: 60_000 + clicks * 500 }, async () => {
-    const seed = Number(process.env.CLICK_SEED ?? Date.now() % 1e6);
-    let state = seed;
-    const random = () => {
-      state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-      return state / 2_147_483_648;
-    };
-    const lines = async () => Number((await db.sql("select count(*)::integer as n from svc.operator_acts"))[0]?.n);
-    const before = await lines();
+  test("Run: by keyboard, from the palette to what the call would do; nothing runs before the press", async () => {
     const page = await tab();
-    const failed: string[] = [];
-    let acts = 0;
-    let waiting = 0;
-    page.on("request", (request) => {
-      if (request.url().endsWith("/api/act")) waiting++;
-    });
-    page.on("response", (response) => {
-      if (response.url().endsWith("/api/act")) waiting--;
-      if (response.status() >= 500) failed.push(`${response.url()} ${response.status()}`);
-      if (response.url().endsWith("/api/act") && response.ok()) acts++;
-    });
-    for (let i = 0; i < clicks; i++) {
-      await page.evaluate((part) => {
-        // An open dialog hides the rest.
-        const within = document.querySelector("dialog[open]") ?? document;
-        const all = [...within.querySelectorAll<HTMLElement>("a:not([target]), button, summary, [role=option]")];
-        all[Math.floor(part * all.length)]?.click();
-      }, random());
-      await settled(page);
-      if (await page.locator("dialog.palette").count()) await page.keyboard.press("Escape");
-      expect([seed, i, await page.locator("h1").count()]).toEqual([seed, i, 1]);
-    }
-    await expect.poll(() => waiting).toBe(0);
-    await page.close();
-    expect([seed, failed, complaints, (await lines()) - before]).toEqual([seed, [], [], acts]);
-    if (process.env.CLICKS) console.log(`${clicks} clicks, ${acts} acts, seed ${seed}`);
-  });
-
-  test("no frame shows it", async () => {
-    const context = await browser.newContext();
-    const page = await context.newPage();
-    await page.route("http://frame.example/", (route) =>
-      route.fulfill({ contentType: "text/html", body: `<iframe src="${opened.origin}/#${opened.token}"></iframe>` }),
-    );
-    const token = opened.token;
-    await page.goto("http://frame.example/");
-    const frame = page.frames().find((one) => one !== page.mainFrame());
-    expect(frame?.url()).toMatch(/^chrome-error:/);
-    expect(opened.token).toBe(token);
-  });
-
-  test("Studio had no error of its own", () => {
-    expect(opened.failures).toEqual([]);
+    const calls: string[] = [];
+    page.on("request", (request) => calls.push(request.url().split("/api/")[1] ?? ""));
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("run");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("View as").fill("ann");
+    await page.keyboard.press("Enter");
+    await page.getByText("Ann, ann@example.com").waitFor();
+    await settled(page);
+    await page.getByLabel("Operation", { exact: true }).selectOption("notes.create");
+    await page.getByRole("button", { name: "Choose" }).press("Enter");
+    await page.getByText("It cannot undo what a handler does by other means").waitFor();
+    await page.getByLabel("title *").fill("<img src=x onerror=\"document.title='owned'\">");
+    await page.getByLabel("priority").fill("2");
+    expect(calls).not.toContain("dryRun");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "It would succeed" }).waitFor();
+    await page.getByText("fetch POST http://mail.example/<b>").waitFor();
+    await page.getByRole("cell", { name: "public.notes" }).waitFor();
+    await page.getByText("notes.sweep, due").waitFor();
+    expect(await page.getByLabel("Answer").textContent()).toContain("<img src=x onerror");
+    expect(await page.title()).toBe("Run · Studio");
+    calls.length = 0;
+    await page.reload();
+    await page.getByLabel("title *").waitFor();
+    expect(await page.getByLabel("priority").inputValue()).toBe("2");
+    expect(calls).not.toContain("dryRun");
+    await page.getByLabel("Arguments as JSON").fill("{");
+    await page.getByRole("button", { name: "Dry run" }).press("Enter");
+    await page.getByRole("alert").waitFor();
   });
 }

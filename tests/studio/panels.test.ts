@@ -71,6 +71,26 @@ describe("Workflows", () => {
   });
 });
 
+test("Jobs: finished ones by pages, name, outcome and time", async () => {
+  await db.sql(
+    `insert into svc.job_history (job, kind, name, outcome, attempts, run_at, started_at, finished_at)
+       select n, 'procedure', 'of ' || n % 2, case when n % 10 = 0 then 'dead' else 'done' end, 1, now(), now(),
+              now() + n * interval '1 second'
+         from generate_series(1, 60) n`,
+  );
+  const none = { name: null, outcome: null, least: null, before: null };
+  const ask = (filter: object) => opened.ask("history", { ...none, ...filter });
+  const first = await ask({});
+  expect([first.jobs.length, first.jobs[0]]).toEqual([50, expect.objectContaining({ job: "60", ms: 60_000 })]);
+  const second = await ask({ before: first.next });
+  expect([second.jobs[0].job, second.jobs.length, second.next]).toEqual(["10", 10, null]);
+  expect(
+    (await ask({ outcome: "dead", name: "of 0", least: 40_000 })).jobs.map(({ job }: { job: string }) => job),
+  ).toEqual(["60", "50", "40"]);
+  expect((await opened.send("history", { ...none, least: 1e12 })).status).toBe(400);
+  expect(await opened.ask("queue", { state: null })).toEqual({ counts: expect.any(Object), jobs: [] });
+});
+
 test("Crons: definitions with what the database knows of them", async () => {
   await db.sql(
     `insert into svc_private.crons (name, schedule, anchor, last_slot) values ('nightly', 'daily', now(), now())`,

@@ -10,6 +10,7 @@ export type Login = "request" | "system" | "auth" | "admin" | "replication" | "s
 export class Database {
   readonly name = `svc_test_${randomBytes(6).toString("hex")}`;
   readonly #clients: pg.Client[] = [];
+  readonly #pools: pg.Pool[] = [];
 
   /** @param template to clone; "template0" gives an empty database, "platform" one without an application */
   async create(template = "application"): Promise<void> {
@@ -21,6 +22,7 @@ export class Database {
 
   async drop(): Promise<void> {
     await Promise.all(this.#clients.map((client) => client.end()));
+    for (const pool of this.#pools) if (!pool.ending) void pool.end();
     for (let attempt = 0; ; attempt++) {
       try {
         await execute(inject("urls").admin, `drop database if exists ${this.name} with (force)`);
@@ -51,6 +53,16 @@ export class Database {
     await client.connect();
     this.#clients.push(client);
     return client;
+  }
+
+  /** A pool as the given login, ended with the database. */
+  pool(login: Login, max?: number): pg.Pool {
+    const pool = new pg.Pool({ connectionString: this.url(login), ...(max && { max }) });
+    // Tests kill backends, and `end()` does not wait for them: the database may go first.
+    pool.on("error", () => {});
+    pool.on("connect", (client) => client.on("error", () => {}));
+    this.#pools.push(pool);
+    return pool;
   }
 
   /** Ends open transactions of this file's connections as soon as their statements have ended. */

@@ -32,6 +32,24 @@ test("select and include decide what a row has", async () => {
   expectTypeOf(post.comments[0]?.body).toEqualTypeOf<string | undefined>();
 });
 
+test("counts are numbers by relation", async () => {
+  const { data } = await client.query(api.blog_posts.list, {
+    select: ["slug"],
+    include: { author: { select: ["handle"] }, _count: { comments: true, tags: { filters: { name: "red" } } } },
+  });
+  const [post] = data;
+  if (!post) return;
+  expectTypeOf(post).toEqualTypeOf<{
+    slug: string;
+    author: { handle: string } | null;
+    _count: { comments: number; tags: number };
+  }>();
+  // @ts-expect-error one row is not counted
+  client.query(api.blog_posts.list, { include: { _count: { author: true } } });
+  // @ts-expect-error no such relation, beside one that there is
+  client.query(api.blog_posts.list, { include: { _count: { comments: true, nonsense: true } } });
+});
+
 test("at every depth", async () => {
   const post = await client.query(api.blog_posts.get, {
     slug: "one",

@@ -1,7 +1,7 @@
 // If this file fails, a nightly cron runs twice or not at all, or an hour off after the change of clocks.
 
-import pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type pg from "pg";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { defineApi } from "../../src/app/api.ts";
 import { cron } from "../../src/contract/cron.ts";
 import { DefinitionError } from "../../src/kit/definition-error.ts";
@@ -14,9 +14,8 @@ import { jobs, until, workers } from "../support/worker.ts";
 const db = database();
 let pool: pg.Pool;
 beforeAll(() => {
-  pool = new pg.Pool({ connectionString: db.url("system"), max: 5 });
+  pool = db.pool("system", 5);
 });
-afterAll(() => pool.end());
 const ran: unknown[] = [];
 const tick = procedure.internal.name("crons.tick").handler(({ context, input }) => {
   ran.push({ input, session: context.auth.getSession() });

@@ -1,5 +1,4 @@
 // If this file fails, the jobs of a dead worker stay stuck, or a living worker loses its jobs.
-import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { createLog } from "../../src/telemetry/log.ts";
 import { startRescue } from "../../workers/rescue.ts";
@@ -126,7 +125,7 @@ describe("the rescue", () => {
 describe("a worker that has lost its own lock, as all do at once in a failover", () => {
   test("takes nobody for dead until they had time to come back", async () => {
     const id = await enqueue("crash.unknown", "of a slow one");
-    const pool = new pg.Pool({ connectionString: db.url("system") });
+    const pool = db.pool("system");
     // At most the server's uptime: during that time after its start the database considers no worker dead.
     const [up] = await db.sql(
       "select round(extract(epoch from clock_timestamp() - pg_postmaster_start_time()) * 1000) as ms",

@@ -1,6 +1,6 @@
 /**
  * Removes bytes without a stored object, left by unfinished uploads and by calls that rolled back while their process
- * died. Also removes conversions of files that were not used for a month. Every starting worker ensures that one such
+ * died. Also removes conversions of files that were not used for a month, and old rows of the history of jobs. Every starting worker ensures that one such
  * job is queued; each enqueues the next day's.
  *
  * Retries: 3 attempts; the next day's run does the rest.
@@ -14,9 +14,10 @@ import { defineTask } from "../task.ts";
 export const sweepStorageTask = defineTask({
   kind: "sweep-storage",
   payload: z.object({}),
-  async run(_payload, job, { runtime }) {
+  async run(_payload, job, { runtime, history }) {
     const removed = await sweepStorage(runtime.storage, undefined, job.signal);
     await runtime.systemPool.query("select svc_private.sweep_conversions('30 days')");
+    await history?.sweep();
     await runtime.systemPool.query("select svc_private.keep_sweep_job('1 day')");
     job.log.info({ removed }, "storage swept");
   },

@@ -45,7 +45,16 @@ export type SelectOf<R extends Resource> = readonly (keyof R["row"] & string)[];
 
 export type IncludeOf<R extends Resource, D extends Depth = 3> = D extends 0
   ? { readonly [name: string]: never }
-  : { readonly [K in keyof R["relations"]]?: true | RelationArguments<R["relations"][K], Below<D>> };
+  : { readonly [K in keyof R["relations"]]?: true | RelationArguments<R["relations"][K], Below<D>> } & Counting<R>;
+
+interface Counting<R extends Resource> {
+  /** Relations to many rows whose visible rows are counted. */
+  readonly _count?: {
+    readonly [K in keyof R["relations"] as R["relations"][K] extends Many<unknown> ? K : never]?:
+      | true
+      | { readonly filters?: FiltersThrough<TargetOf<R["relations"][K]>> };
+  };
+}
 
 type RelationArguments<Relation, D extends Depth> =
   Relation extends Many<infer Target extends Resource> ? ManyArguments<Target, D> : OneArguments<TargetOf<Relation>, D>;
@@ -94,7 +103,9 @@ type Known<R extends Resource, I> = {
     ? I[K] extends object
       ? KnownArguments<R["relations"][K], I[K]>
       : I[K]
-    : never;
+    : K extends "_count"
+      ? { readonly [C in keyof I[K]]: C extends keyof R["relations"] ? I[K][C] : never }
+      : never;
 };
 
 type KnownArguments<Relation, A> = {
@@ -132,7 +143,7 @@ type RelatedRow<R extends Resource, I, S> = Flat<
     [K in keyof I & keyof R["relations"]]: R["relations"][K] extends Many<infer Target extends Resource>
       ? RelatedRow<Target, Member<I[K], "include">, Member<I[K], "select">>[]
       : RelatedRow<TargetOf<R["relations"][K]>, Member<I[K], "include">, Member<I[K], "select">> | null;
-  }
+  } & { [K in keyof I & "_count"]: { -readonly [C in keyof I[K]]-?: number } }
 >;
 
 /** undefined where it is not given: then nothing is included, and all is selected. */

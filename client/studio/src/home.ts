@@ -28,7 +28,7 @@ export function home(): Child {
 }
 
 async function queue(): Promise<Child> {
-  const { counts } = await ask<{ counts: Record<string, string> }>("queue", { state: "dead" });
+  const { counts } = await ask<{ counts: Record<string, string> }>("queue", { state: null });
   return h(
     "p",
     { class: "counts" },

@@ -7,6 +7,7 @@ import { home } from "./home.ts";
 import { people } from "./people.ts";
 import { policies } from "./policies.ts";
 import { mailbox, requests } from "./requests.ts";
+import { run } from "./run.ts";
 import { search } from "./search.ts";
 import { sql } from "./sql.ts";
 import type { State } from "./state.ts";
@@ -23,6 +24,7 @@ export const panels: Readonly<Record<string, Panel>> = {
   data: { title: "Data", show: data },
   policies: { title: "Policies", show: policies },
   sql: { title: "SQL", show: sql },
+  run: { title: "Run", show: run },
   requests: { title: "Requests", show: requests },
   mailbox: { title: "Mailbox", show: mailbox },
   people: { title: "People", show: people },

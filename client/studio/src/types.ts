@@ -65,6 +65,18 @@ export interface Job {
   last_error: string | null;
 }
 
+export interface FinishedJob {
+  entry: string;
+  job: string;
+  name: string;
+  outcome: "done" | "dead";
+  attempts: number;
+  run_at: string;
+  started_at: string;
+  finished_at: string;
+  ms: number;
+}
+
 export interface Act {
   at: string;
   login: string;
@@ -172,4 +184,29 @@ export interface Mail {
   email: string;
   url: string;
   at: string;
+}
+
+export interface Operation {
+  name: string;
+  kind: "query" | "mutation";
+  says: string;
+  fields: Field[];
+  takesFiles: boolean;
+}
+
+export interface Field {
+  name: string;
+  type: "string" | "number" | "integer" | "boolean" | "choice" | "json";
+  values: string[];
+  required: boolean;
+  says: string;
+}
+
+export interface DryRun {
+  status: number;
+  answer: Record<string, unknown>;
+  rows: { table: string; inserted: number; updated: number; deleted: number; followed: boolean }[];
+  jobs: { name: string; due: string }[];
+  messages: Record<string, unknown>[];
+  refused: string[];
 }

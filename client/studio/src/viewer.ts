@@ -36,8 +36,10 @@ export function viewer(as: string | undefined): HTMLElement {
   };
   if (as) {
     ask<User[]>("users", { search: as }).then(
-      ([user]) => {
-        message.textContent = user ? `${user.name}, ${user.email}` : "This user does not exist.";
+      (users) => {
+        // The rows are those of this id, so the name must be, too: an address may begin with the same letters.
+        const user = users.find(({ id }) => id === as);
+        message.textContent = user ? `${user.name}, ${user.email}` : "No user has this id.";
       },
       () => {},
     );

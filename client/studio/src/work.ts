@@ -2,17 +2,24 @@
 import { actButton, status } from "./acting.ts";
 import { ask } from "./api.ts";
 import { type Child, copyButton, h, later, number, table, time } from "./dom.ts";
+import { finished, history, noFilter } from "./history.ts";
 import { fresh, href, type State } from "./state.ts";
 import type { Cron, Job } from "./types.ts";
 
 export const jobStates = ["dead", "failing", "running", "due", "scheduled"] as const;
 
 export function jobs(state: State): Child {
-  const shown = jobStates.find((one) => one === state.state) ?? "dead";
-  return [h("h1", { tabindex: -1 }, "Jobs"), later("the queue", () => queue(shown))];
+  const isPast = state.state === finished;
+  const shown = isPast ? null : (jobStates.find((one) => one === state.state) ?? "dead");
+  return [
+    h("h1", { tabindex: -1 }, "Jobs"),
+    later("the queue", () => queue(shown)),
+    isPast && later("finished jobs", () => history(state)),
+  ];
 }
 
-async function queue(shown: string): Promise<Child> {
+/** @param shown null: only the numbers, because finished jobs are shown below */
+async function queue(shown: string | null): Promise<Child> {
   const [{ counts, jobs }, { mayAct }] = await Promise.all([
     ask<{ counts: Record<string, string>; jobs: Job[] }>("queue", { state: shown }),
     status(),
@@ -20,11 +27,18 @@ async function queue(shown: string): Promise<Child> {
   const links = jobStates.map((one) =>
     h(
       "a",
-      { href: href({ state: one }), class: "count", "aria-current": one === shown ? "true" : null },
+      { href: href({ state: one, ...noFilter }), class: "count", "aria-current": one === shown ? "true" : null },
       h("strong", {}, number(counts[one] ?? 0)),
       ` ${one}`,
     ),
   );
+  const past = h(
+    "a",
+    { href: href({ state: finished }), class: "count", "aria-current": shown === null ? "true" : null },
+    finished,
+  );
+  const numbers = h("p", { class: "counts" }, ...links, past);
+  if (shown === null) return numbers;
   const head = ["Job", "Name", "As", "Attempts", "Runs at", "Last error", ...(mayAct ? ["Acts"] : [])];
   const rows = jobs.map((job) => [
     job.id,
@@ -43,7 +57,7 @@ async function queue(shown: string): Promise<Child> {
       : []),
   ]);
   return [
-    h("p", { class: "counts" }, ...links),
+    numbers,
     rows.length > 0
       ? table(`Jobs that are ${shown}`, head, rows)
       : h("p", { class: "quiet" }, `No job is ${shown}. ${meanings[shown] ?? ""}`),
@@ -54,7 +68,7 @@ async function queue(shown: string): Promise<Child> {
 
 const meanings: Record<string, string> = {
   dead: "A job is dead when all its attempts have failed; then a person decides.",
-  failing: "A job is failing while it has failed and will be tried again.",
+  failing: "A job is failing while it has failed and waits for its next attempt.",
   running: "A job is running while a worker holds it.",
   due: "A job is due when a worker could take it now.",
   scheduled: "ctx.scheduler.runAfter and runAt schedule jobs for later.",

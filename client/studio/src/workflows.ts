@@ -68,6 +68,7 @@ const statusOf = ({ status, wait_marker }: Run): Child => {
 async function show(id: string): Promise<Child> {
   const [run, { mayAct }] = await Promise.all([ask<RunDetails>("run", { id }), status()]);
   const isOver = ["completed", "failed", "cancelled"].includes(run.status);
+  const mayRetry = mayAct && isOver && run.status !== "completed";
   const asUser = run.user_id && { as: run.user_id };
   const row = { panel: "data", table: "svc.workflow_runs", row: JSON.stringify([id]), ...asUser };
   return [
@@ -91,8 +92,8 @@ async function show(id: string): Promise<Child> {
     run.steps.length > 0
       ? table(
           "Steps",
-          ["Position", "Step", "Kind", "Outcome", "Began at", "When", "Took", ...(mayAct && isOver ? ["Acts"] : [])],
-          run.steps.map((step) => [...stepCells(step, run), ...(mayAct && isOver ? [retryFrom(run, step)] : [])]),
+          ["Position", "Step", "Kind", "Outcome", "Began at", "When", "Took", ...(mayRetry ? ["Acts"] : [])],
+          run.steps.map((step) => [...stepCells(step, run), ...(mayRetry ? [retryFrom(run, step)] : [])]),
         )
       : h("p", { class: "quiet" }, "No step has been recorded yet."),
     run.events.length > 0 && [
@@ -126,8 +127,7 @@ function stepCells(step: Step, run: RunDetails): Child[] {
   ];
 }
 
-const retryFrom = ({ id, status }: RunDetails, { position, name }: Step): Child =>
-  status !== "completed" &&
+const retryFrom = ({ id }: RunDetails, { position, name }: Step): Child =>
   actButton(
     "Retry from here",
     { act: "act_retry_workflow", run: id, from: position },

@@ -1,11 +1,11 @@
 /**
  * Identifies the caller: `Authorization: Bearer` with a JWT or a session token, or else the session cookie. It runs on
- * every request and is cheap: a known JWT costs one map lookup, and invalid credentials are rejected without the
+ * every request and is cheap: a known token costs one map lookup, and invalid credentials are rejected without the
  * database.
  * Next hop: `verified-tokens.ts` and then `jwt.ts`, or `session-token.ts` and then `session-store.ts`.
  */
 import { foreignOrigin, type OriginPolicy } from "../../http/origin-policy.ts";
-import type { Authenticate } from "../../kit/session.ts";
+import type { Authenticate, Session } from "../../kit/session.ts";
 import type { Jwts } from "./jwt.ts";
 import type { SessionCookie } from "./session-cookie.ts";
 import type { LiveSession, SessionStore } from "./session-store.ts";
@@ -24,18 +24,40 @@ export interface AuthenticateOptions {
 }
 
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { jwts, verified, cookie, origins, schemes } = options;
+  const { jwts, verified, cookie, origins, schemes, sessionTokens } = options;
   return (headers, access = "write") => {
     const credential = credentialIn(headers.authorization, schemes);
     if (credential !== null) {
-      if (!looksLikeJwt(credential)) return findSession(options, credential);
-      return verified.get(credential) ?? jwts.verify(credential);
+      const known = verified.get(credential);
+      if (known) return known;
+      if (looksLikeJwt(credential)) return jwts.verify(credential);
+      const token = sessionTokens.open(credential);
+      return token === null ? null : lookUp(options, credential, token);
     }
     const signed = cookie.read(headers.cookie);
-    if (signed === null || options.sessionTokens.open(signed) === null) return null;
+    if (signed === null) return null;
+    const known = verified.get(signed);
+    const token = known ? "" : sessionTokens.open(signed);
+    if (token === null) return null;
     requirePageOfOurs(origins, headers.origin, access);
-    return findSession(options, signed);
+    return known ?? lookUp(options, signed, token);
   };
+}
+
+/** In milliseconds: how long a session token is known. Then its session is read again, which may extend it. */
+const knownFor = 5 * 60_000;
+
+/** The session of a session token that is not cached. It is cached under the same rules as a JWT's: see `Jwts.verify`. */
+async function lookUp(options: AuthenticateOptions, signed: string, token: string): Promise<Session | null> {
+  const { sessions, verified } = options;
+  const { endings } = verified;
+  const found = await sessions.find(token);
+  if (!found) return null;
+  const session = Object.freeze({ id: found.id, user: Object.freeze(found.user) });
+  if (endings === verified.endings) {
+    verified.add(signed, session, Math.min(found.expiresAt.getTime(), Date.now() + knownFor));
+  }
+  return session;
 }
 
 /**

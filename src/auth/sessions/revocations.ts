@@ -1,5 +1,5 @@
 /**
- * Listens for events that end JWTs early: ended sessions, changed users. PostgreSQL sends them to every process by
+ * Listens for events that end cached tokens early: ended sessions, changed users. PostgreSQL sends them to every process by
  * NOTIFY, on one dedicated connection. Heartbeats test that notices arrive: a pooler that shares connections drops
  * notices silently, and a broken network reports nothing.
  * Next hop: `verified-tokens.ts`; the notices come from `sql/auth/notify_*.sql`.
@@ -62,7 +62,7 @@ export class Revocations {
     while (!signal.aborted) {
       try {
         for await (const askedAt of this.#signsOfLife()) {
-          if (announced) this.#options.log.info("revocations of JWTs are heard");
+          if (announced) this.#options.log.info("revocations are heard");
           this.#options.verified.trust(askedAt + trustFor);
           this.#everHeard = true;
           announced = false;
@@ -137,13 +137,13 @@ export class Revocations {
     const { verified, log } = this.#options;
     const { user, session } = parse(notice);
     // The user's id is not logged: an application may derive ids from addresses.
-    log.trace({ session }, "heard that JWTs have ended");
+    log.trace({ session }, "heard that tokens have ended");
     if (typeof user !== "string") verified.end({});
     else verified.end(typeof session === "string" ? { user, session } : { user });
   }
 
   #announce(err: unknown): void {
-    const text = "revocations of JWTs are not heard: until they are, every call by JWT asks the database";
+    const text = "revocations are not heard: until they are, every call with a token asks the database";
     // If no notice ever arrived, it is probably a pooler.
     const hint = "; behind PgBouncer, set DATABASE_REPLICATION_URL to a direct connection";
     this.#options.log.warn({ err }, this.#everHeard ? text : text + hint);

@@ -1,8 +1,8 @@
 /**
- * Cache of JWTs that this process has verified: a known token costs one map lookup. Entries are trusted without a
- * query, so everything that ends a session must reach `end`: notices, the write-ahead log, and sign-outs of this
- * process. From here it reaches the sockets (`src/service/service.ts` connects them).
- * Next hop: `jwt.ts` fills it, `revocations.ts` and `session-store.ts` empty it.
+ * Cache of the JWTs and session tokens that this process has verified: a known token costs one map lookup. Entries are
+ * trusted without a query, so everything that ends a session must reach `end`: notices, the write-ahead log, and
+ * sign-outs of this process. From here it reaches the sockets (`src/service/service.ts` connects them).
+ * Next hop: `jwt.ts` and `authenticate.ts` fill it, `revocations.ts` and `session-store.ts` empty it.
  */
 import type { Ended, Session } from "../../kit/session.ts";
 
@@ -63,7 +63,7 @@ export class VerifiedTokens {
   /** @param expiresAt in milliseconds since 1970 */
   add(token: string, session: Session, expiresAt: number): void {
     const first = this.#byToken.entries().next();
-    // All tokens live five minutes, so the oldest entry expires first, roughly.
+    // All tokens are known for five minutes, so the oldest entry expires first, roughly.
     if (this.#byToken.size >= this.#size && !first.done) this.#drop(...first.value);
     this.#byToken.set(token, { session, expiresAt });
     const tokens = this.#byUser.get(session.user.id);

@@ -47,43 +47,43 @@ const articlesColumns = {
 interface ItemsResource {
   row: RowIn<Procedures["items"]["list"]>;
   filters: FiltersOf<Procedures["items"]["list"]>;
-  relations: {};
+  relations: Record<never, never>;
 }
 
 interface Items_1e3Resource {
   row: RowIn<Procedures["items1e3"]["list"]>;
   filters: FiltersOf<Procedures["items1e3"]["list"]>;
-  relations: {};
+  relations: Record<never, never>;
 }
 
 interface Items_1e4Resource {
   row: RowIn<Procedures["items1e4"]["list"]>;
   filters: FiltersOf<Procedures["items1e4"]["list"]>;
-  relations: {};
+  relations: Record<never, never>;
 }
 
 interface Items_1e5Resource {
   row: RowIn<Procedures["items1e5"]["list"]>;
   filters: FiltersOf<Procedures["items1e5"]["list"]>;
-  relations: {};
+  relations: Record<never, never>;
 }
 
 interface Items_1e6Resource {
   row: RowIn<Procedures["items1e6"]["list"]>;
   filters: FiltersOf<Procedures["items1e6"]["list"]>;
-  relations: {};
+  relations: Record<never, never>;
 }
 
 interface Items_1e7Resource {
   row: RowIn<Procedures["items1e7"]["list"]>;
   filters: FiltersOf<Procedures["items1e7"]["list"]>;
-  relations: {};
+  relations: Record<never, never>;
 }
 
 interface Deep_itemsResource {
   row: RowIn<Procedures["deepItems"]["list"]>;
   filters: FiltersOf<Procedures["deepItems"]["list"]>;
-  relations: {};
+  relations: Record<never, never>;
 }
 
 interface ArticlesResource {
@@ -99,19 +99,19 @@ interface ArticlesResource {
 interface AuthorsResource {
   row: RowIn<Procedures["authors"]["list"]>;
   filters: FiltersOf<Procedures["authors"]["list"]>;
-  relations: {};
+  relations: Record<never, never>;
 }
 
 interface TagsResource {
   row: RowIn<Procedures["tags"]["list"]>;
   filters: FiltersOf<Procedures["tags"]["list"]>;
-  relations: {};
+  relations: Record<never, never>;
 }
 
 interface CommentsResource {
   row: RowIn<Procedures["comments"]["list"]>;
   filters: FiltersOf<Procedures["comments"]["list"]>;
-  relations: {};
+  relations: Record<never, never>;
 }
 
 const operations = {

@@ -32,31 +32,31 @@ const expensesColumns = {
 interface CardsResource {
   row: RowIn<Procedures["cards"]["list"]>;
   filters: FiltersOf<Procedures["cards"]["list"]>;
-  relations: {};
+  relations: Record<never, never>;
 }
 
 interface TasksResource {
   row: RowIn<Procedures["tasks"]["list"]>;
   filters: FiltersOf<Procedures["tasks"]["list"]>;
-  relations: {};
+  relations: Record<never, never>;
 }
 
 interface PostsResource {
   row: RowIn<Procedures["posts"]["list"]>;
   filters: FiltersOf<Procedures["posts"]["list"]>;
-  relations: {};
+  relations: Record<never, never>;
 }
 
 interface GuestbookResource {
   row: RowIn<Procedures["guestbook"]["list"]>;
   filters: FiltersOf<Procedures["guestbook"]["list"]>;
-  relations: {};
+  relations: Record<never, never>;
 }
 
 interface ExpensesResource {
   row: RowIn<Procedures["expenses"]["list"]>;
   filters: FiltersOf<Procedures["expenses"]["list"]>;
-  relations: {};
+  relations: Record<never, never>;
 }
 
 const operations = {

@@ -13,7 +13,7 @@ const notesColumns = {
 interface NotesResource {
   row: RowIn<Procedures["notes"]["list"]>;
   filters: FiltersOf<Procedures["notes"]["list"]>;
-  relations: {};
+  relations: Record<never, never>;
 }
 
 const operations = {

@@ -1,0 +1,80 @@
+/** Finished jobs, which the queue has removed. */
+import { ask } from "./api.ts";
+import { type Child, copyButton, h, lasting, table, time } from "./dom.ts";
+import { href, type State } from "./state.ts";
+import type { FinishedJob } from "./types.ts";
+
+const outcomes = ["done", "dead"] as const;
+/** In milliseconds. */
+const lengths = [100, 1_000, 10_000];
+
+/** The state of the panel Jobs that shows them. */
+export const finished = "finished";
+/** The parts of the address that are theirs. */
+export const noFilter = { name: null, outcome: null, least: null, before: null };
+
+const quiet = (...children: Child[]) => h("p", { class: "quiet" }, ...children);
+
+export async function history(state: State): Promise<Child> {
+  const outcome = outcomes.find((one) => one === state.outcome) ?? null;
+  const least = lengths.find((one) => one === Number(state.least)) ?? null;
+  const before = /^\d{1,18}$/.test(state.before ?? "") ? (state.before ?? null) : null;
+  const name = state.name?.slice(0, 200) || null;
+  const { jobs, next } = await ask<{ jobs: FinishedJob[]; next: string | null }>("history", {
+    name,
+    outcome,
+    least,
+    before,
+  });
+  const head = ["Job", "Outcome", "Name", "Attempts", "Started at", "Waited", "Took"];
+  const rows = jobs.map((job) => [
+    job.job,
+    h("span", { class: job.outcome === "done" ? "yes" : "no" }, job.outcome),
+    h("a", { href: href({ name: job.name, before: null }) }, job.name),
+    job.attempts,
+    time(job.started_at),
+    lasting(new Date(job.started_at).getTime() - new Date(job.run_at).getTime()),
+    lasting(job.ms),
+  ]);
+  const isFiltered = [outcome, least, name, before].some((one) => one !== null);
+  const options = [name && `--name ${name}`, outcome && `--outcome ${outcome}`, least && `--least ${least}`];
+  return [
+    choices("outcome", outcome, [[null, "done and dead"], ...outcomes.map((one) => [one, one] as const)]),
+    choices("least", least === null ? null : String(least), [
+      [null, "of any length"],
+      ...lengths.map((one) => [String(one), `${lasting(one)} or longer`] as const),
+    ]),
+    name && h("p", {}, `Only ${name}. `, h("a", { href: href({ name: null, before: null }) }, "All names")),
+    rows.length > 0
+      ? table("Jobs that finished", head, rows)
+      : quiet(
+          isFiltered
+            ? "No finished job is like this."
+            : "No job has finished yet. Workers add finished jobs once a second.",
+        ),
+    h(
+      "p",
+      { class: "pages" },
+      before && h("a", { href: href({ before: null }) }, "Newest"),
+      next && h("a", { href: href({ before: next }) }, "Older"),
+      copyButton("Copy as command", ["npx svc jobs history", ...options.filter(Boolean)].join(" ")),
+    ),
+  ];
+}
+
+const choices = (part: string, chosen: string | null, all: readonly (readonly [string | null, string])[]): Child =>
+  h(
+    "p",
+    { class: "counts" },
+    ...all.map(([value, label]) =>
+      h(
+        "a",
+        {
+          href: href({ [part]: value, before: null }),
+          class: "count",
+          "aria-current": value === chosen ? "true" : null,
+        },
+        label,
+      ),
+    ),
+  );

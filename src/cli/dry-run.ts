@@ -1,0 +1,64 @@
+/**
+ * `svc dry-run NAME`: runs a query or mutation as a user and rolls it back.
+ * Next hop: `src/service/dry-run.ts`.
+ */
+import { loadApp } from "../app/load-app.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { type DryRun, dryRun } from "../service/dry-run.ts";
+import { createLog } from "../telemetry/log.ts";
+import { cwdArgument, readConfig, run, withDatabase } from "./command.ts";
+import { defineCommand } from "./define.ts";
+import { commandPool, findUser } from "./inspect.ts";
+import { print } from "./output.ts";
+import { readSecrets } from "./read-secrets.ts";
+import { printable } from "./table.ts";
+
+export const dryRunCommand = defineCommand({
+  meta: { name: "dry-run", description: "Run a query or mutation as a user, show what it would do, and roll it back." },
+  args: {
+    ...cwdArgument,
+    name: { type: "positional", description: "The procedure's name, such as tasks.create.", required: true },
+    as: { type: "string", description: "Id or e-mail address of a user. (Default: not signed in)" },
+    input: { type: "string", description: "The arguments as JSON. (Default: none)" },
+  },
+  run: ({ args }) =>
+    run(args.cwd, async () => {
+      const input = args.input === undefined ? undefined : parse(args.input);
+      const config = await readConfig(args.cwd);
+      const app = await loadApp(config);
+      await withDatabase(config, { logins: "serving" }, async ({ urls }) => {
+        const system = commandPool(urls.system, "svc dry-run");
+        const userId = args.as === undefined ? null : await findUser(system, args.as).finally(() => system.end());
+        const options = {
+          app,
+          config,
+          urls,
+          secrets: await readSecrets(config),
+          log: createLog("warn", process.stderr),
+        };
+        const done = await dryRun({ name: args.name, userId, args: input }, options);
+        print(done, () => describe(args.name, done));
+        if (done.status !== 200) process.exitCode = 1;
+      });
+    }),
+});
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new DefinitionError(`--input is not JSON: ${(error as Error).message}`);
+  }
+}
+
+function describe(name: string, { status, answer, rows, jobs, messages, refused }: DryRun): string {
+  const lines = [
+    `${name} would answer ${status}: ${JSON.stringify(answer)}`,
+    ...rows.map((row) => `${row.table}: ${row.inserted} inserted, ${row.updated} updated, ${row.deleted} deleted`),
+    ...jobs.map((job) => `job ${job.name}, due ${job.due.toISOString()}`),
+    ...messages.map((message) => `message ${JSON.stringify(message)}`),
+    ...refused.map((effect) => `refused: ${effect}`),
+    "Rolled back. Numbers of sequences are used up; what a handler sends by other means than fetch is sent.",
+  ];
+  return `${lines.map(printable).join("\n")}\n`;
+}

@@ -1,0 +1,92 @@
+/** An application in which a test makes a mistake, and `svc` in its folder. */
+import { spawn } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect } from "vitest";
+import type { Database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+
+/** The files of the application without a mistake. */
+export const good = {
+  "backend/schema.ts": `
+import { ownerRls } from "@svc/core";
+import { pgTable, serial, text } from "drizzle-orm/pg-core";
+export const notes = pgTable("notes", { id: serial("id").primaryKey(), userId: text("user_id").notNull() },
+  (t) => ownerRls(t.userId));`,
+  "backend/runtime.ts": `
+import { createCrudFactory, createSvcProcedureBuilders } from "@svc/core";
+export const procedure = createSvcProcedureBuilders();
+export const createCrud = createCrudFactory(procedure);`,
+  "backend/index.ts": `
+import { defineApi } from "@svc/core";
+import { createCrud } from "./runtime.ts";
+import { notes } from "./schema.ts";
+export default defineApi({ procedures: { notes: createCrud(notes) } });`,
+};
+
+export interface Ended {
+  code: number | null;
+  output: string;
+}
+
+export const urls = (target: Database) => ({
+  DATABASE_URL: target.url("request"),
+  DATABASE_SYSTEM_URL: target.url("system"),
+  DATABASE_AUTH_URL: target.url("auth"),
+  DATABASE_ADMIN_URL: target.url("admin"),
+  DATABASE_REPLICATION_URL: target.url("replication"),
+});
+
+/** For the tests of a file: a new folder before each of them. */
+export function mistakenApp(db: Database) {
+  const app = { folder: "", write, svc, same };
+  beforeEach(async () => {
+    await mkdir(join(root, ".svc"), { recursive: true });
+    app.folder = await mkdtemp(join(root, ".svc/mistakes-")); // inside the project, where @svc/core resolves
+    await write(good);
+  });
+  afterEach(() => rm(app.folder, { recursive: true, force: true }));
+
+  async function write(files: Record<string, string>): Promise<void> {
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(dirname(join(app.folder, name)), { recursive: true });
+      await writeFile(join(app.folder, name), text);
+    }
+  }
+
+  /** Runs `svc` in the folder. @param env overrides a working DATABASE_URL */
+  function svc(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+    const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args], {
+      cwd: app.folder,
+      env: { ...process.env, PORT: "0", ...urls(db), ...env },
+    });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
+    // Not "exit": output may follow that event.
+    return new Promise((resolve) => child.once("close", (code) => resolve({ code, output })));
+  }
+  /** Without what differs between machines and runs. */
+  function same(text: string): string {
+    return text
+      .replaceAll(`${app.folder}/`, "")
+      .replaceAll(app.folder, "the folder")
+      .replaceAll(root, "…")
+      .replace(/(localhost|127\.0\.0\.1|[Pp]ort|PORT=|process)([: ]?)\d+/g, "$1$2N")
+      .replace(/taken by .*?process/g, "taken by a process")
+      .replace(/kill \d+/g, "kill N")
+      .replace(/^PostgreSQL \d.*\n\n?/m, "")
+      .replace(/^.* …\n/gm, "") // is said of work that takes longer than a second
+      .replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, "TIME")
+      .replace(/(lacks|listed:) \d+/g, "$1 N")
+      .replace(/\d+ of the platform/g, "N of the platform")
+      .trim();
+  }
+  return app;
+}
+
+/** An explained mistake: exit code 1, every part of the message, and none of our stack frames. */
+export function expectExplained({ code, output }: Ended, ...parts: (string | RegExp)[]): void {
+  for (const part of parts) expect(output).toMatch(part);
+  expect(output).not.toMatch(/^\s+at /m);
+  expect(code).toBe(1);
+}

@@ -1,0 +1,109 @@
+// If this file fails, `svc dev` explains a mistake less well. Read the snapshots as the application's author would.
+import { expect, onTestFinished, test } from "vitest";
+import { svc as start } from "../support/cli.ts";
+import { database } from "../support/database.ts";
+import { mistakenApp } from "./mistaken-app.ts";
+
+const db = database("template1");
+const app = mistakenApp(db);
+
+test("beside svc dev: a type error, a handler that throws, PostgreSQL's error, a filter, an internal procedure", async () => {
+  await app.write({
+    "backend/index.ts": `import { defineApi } from "@svc/core";
+import { createCrud, procedure } from "./runtime.ts";
+import { notes } from "./schema.ts";
+import { avg } from "drizzle-orm";
+const thrown = procedure.mutation.handler(() => {
+  throw new TypeError("no such printer");
+});
+const refused = procedure.mutation.handler(async ({ context }) => {
+  await context.db.select({ average: avg(notes.userId) }).from(notes);
+});
+const inside = procedure.internal.handler(() => {});
+export const wrong: number = "text";
+export default defineApi({ procedures: { notes: createCrud(notes), thrown, refused, inside } });`,
+    "tsconfig.json": JSON.stringify({ extends: "../../tsconfig.json", include: ["backend"], exclude: [] }),
+  });
+  const command = start(db, app.folder, ["dev"], { AUTHLIB_URL: "" });
+  onTestFinished(async () => {
+    command.child.kill("SIGTERM");
+    await command.ended;
+  });
+  const url = () => /Ready: (\S+)/.exec(command.output())?.[1] ?? "";
+  await expect.poll(() => url() || command.output(), { timeout: 40_000 }).toMatch(/^http/);
+  const sign = async (how: string) => {
+    const answer = await fetch(`${url()}/api/auth/sign-${how}/email`, {
+      method: "POST",
+      headers: { "content-type": "application/json", origin: url() },
+      body: JSON.stringify({ name: "Ann", email: "ann@example.com", password: "correct horse battery" }),
+    });
+    return answer.headers
+      .getSetCookie()
+      .map((cookie) => cookie.split(";")[0])
+      .join("; ");
+  };
+  await sign("up");
+  await db.sql('update auth."user" set email_verified = true');
+  const cookie = await sign("in");
+  const call = async (kind: string, name: string, args: object) => {
+    const answer = await fetch(`${url()}/api/${kind}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", origin: url(), cookie },
+      body: JSON.stringify({ name, args }),
+    });
+    const { requestId: _, ...body } = (await answer.json()) as Record<string, unknown>;
+    return { status: answer.status, ...body };
+  };
+  expect(await call("mutation", "thrown", {})).toMatchInlineSnapshot(`
+    {
+      "code": "INTERNAL",
+      "error": "Something went wrong on our side.",
+      "hint": "backend/index.ts:6:9
+        throw new TypeError("no such printer");
+              ^
+    TypeError: no such printer",
+      "status": 500,
+    }
+  `);
+  expect(await call("mutation", "refused", {})).toMatchInlineSnapshot(`
+    {
+      "code": "INTERNAL",
+      "error": "Something went wrong on our side.",
+      "hint": "backend/index.ts:9:3
+        await context.db.select({ average: avg(notes.userId) }).from(notes);
+        ^
+    PostgreSQL: function avg(text) does not exist (42883)
+      Statement: select avg("user_id") from "notes"
+      Hint: No function matches the given name and argument types. You might need to add explicit type casts.",
+      "status": 500,
+    }
+  `);
+  expect(await call("query", "notes.list", { filters: { title: "x" } })).toMatchInlineSnapshot(`
+    {
+      "json": {
+        "data": [],
+        "total": 0,
+      },
+      "notice": ""notes.list" ignores the filter "title". Name it in allowedFilters of its createCrud, or leave it out.",
+      "status": 200,
+    }
+  `);
+  expect(await call("mutation", "inside", {})).toMatchInlineSnapshot(`
+    {
+      "code": "NOT_FOUND",
+      "error": "There is no mutation of that name.",
+      "hint": "inside is internal: only the scheduler, crons and workflows run it. For clients, define a query or mutation.",
+      "status": 404,
+    }
+  `);
+  await expect.poll(command.output, { timeout: 60_000 }).toContain("types  ");
+  expect(
+    app.same(
+      command
+        .output()
+        .split("\n")
+        .filter((line) => line.startsWith("types"))
+        .join("\n"),
+    ),
+  ).toMatchInlineSnapshot(`"types  backend/index.ts:12:14 TS2322: Type 'string' is not assignable to type 'number'."`);
+}, 120_000);

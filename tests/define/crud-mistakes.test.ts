@@ -1,0 +1,58 @@
+// If this file fails, a mistake in a createCrud causes an unclear error at run time, or none.
+import { integer, pgTable, serial } from "drizzle-orm/pg-core";
+import { test } from "vitest";
+import { notes } from "../fixture/backend/schema.ts";
+import { createCrud, expectTold, type Mistake, open } from "./builders.ts";
+
+const prefixHint = "Use a letter or _, then letters, digits or _; at most 50 characters.";
+
+const mistakes: Mistake[] = [
+  [
+    "createCrud without an id",
+    () => createCrud(pgTable("t", { key: integer("id") }, open)),
+    'createCrud: table "t" must have an id column.',
+    'Add one, such as id: serial("id").primaryKey() or id: uuid("id").primaryKey().defaultRandom().',
+  ],
+  [
+    "createCrud without a policy",
+    () => createCrud(pgTable("t", { id: serial("id").primaryKey() })),
+    'createCrud: table "t" declares no policy, so it would deny everybody.',
+    "Return one of these from the table's third argument: ownerRls(t.userId) for rows of a user, " +
+      'openRls({ read: "anyone", write: "authenticated" }) for rows without an owner, or your own pgPolicy(…).',
+  ],
+  ...["", "1a", "a-b", "a.b", "a b", "ä", "x".repeat(51), "a;drop"].map(
+    (prefix): Mistake => [
+      `the prefix ${prefix}`,
+      () => createCrud(notes, { prefix }),
+      `createCrud: "${prefix}" cannot be a prefix.`,
+      prefixHint,
+    ],
+  ),
+  [
+    "a table whose name cannot be a prefix",
+    () => createCrud(pgTable("my-table", { id: serial("id").primaryKey() }, open)),
+    'createCrud: "my-table" cannot be a prefix.',
+    prefixHint,
+  ],
+  ...(
+    [
+      [0],
+      [-1],
+      [1.5, ", got a number"],
+      [10_001],
+      [Number.NaN, ", got NaN"],
+      [Infinity, ", got Infinity"],
+      ["20", ", got a string"],
+    ] as const
+  ).flatMap(([value, got = ""]) =>
+    ["defaultLimit", "maxLimit"].map(
+      (option): Mistake => [
+        `${option} ${value}`,
+        () => createCrud(notes, { [option]: value }),
+        `createCrud of "notes": ${option}: must be a whole number from 1 to 10000${got}`,
+      ],
+    ),
+  ),
+];
+
+test.for(mistakes)("%s is told, with what to write instead", ([, ...mistake]) => expectTold(...mistake));

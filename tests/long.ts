@@ -1,0 +1,57 @@
+/**
+ * Test files that take long, because they install packages, stop servers, repeat random cases or read large collections.
+ * `npm test` leaves them out; `npm run test:all` runs every file, and is run before a release. Naming a file or a folder
+ * runs all of it.
+ */
+export const long = [
+  // the packed product, installed with npm
+  "packages/publish",
+  "cli/templates",
+  // collections of documents and questions
+  "documents/corpus",
+  "documents/ocr",
+  "rag/file",
+  "rag/scifact",
+  "search/hybrid",
+  "search/ranking",
+  // servers and processes that are killed
+  "backup/killed",
+  "backup/round-trip",
+  "chaos/*",
+  "postgres/cluster",
+  "postgres/postmaster-death",
+  "postgres/replicas",
+  "realtime/convergence",
+  "realtime/live-convergence",
+  "storage/upload-faults",
+  "workers/crashes",
+  "workflows/outages",
+  // random schemas, inputs and orders
+  "auth/plugin-guesses",
+  "auth/revocation-property",
+  "client/network",
+  "codegen/auth-schema",
+  "codegen/schema-access-changes",
+  "codegen/schema-changes",
+  "codegen/schema-identities",
+  "codegen/schema-random",
+  "crud/injection",
+  "security/enumeration",
+  // limits of time and memory
+  "auth/password-reset",
+  "auth/revocation-hearing",
+  "http/form-memory",
+  "realtime/options",
+  "storage/costly-images",
+  "storage/image-turns",
+  "storage/upload-compose",
+  "storage/walks",
+  // every command, every page
+  "browser/docs",
+  "browser/expenses",
+  "cli/db-explain",
+  "cli/seed",
+  "doors/pages",
+  "openapi/lint",
+  "security/command-output",
+].map((name) => `tests/${name}.test.ts`);
