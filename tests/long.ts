@@ -5,6 +5,7 @@
  */
 export const long = [
   // the packed product, installed with npm
+  "packages/outside",
   "packages/publish",
   "cli/templates",
   // collections of documents and questions

@@ -2,7 +2,7 @@
 import type pg from "pg";
 
 /** Rows of every owner in the tables of a given size. */
-export const ownedRows = 1000;
+const ownedRows = 1000;
 
 /**
  * Fills a table with rows of as many owners as have 1,000 each, the measured one among them. Owners take turns, so that

@@ -6,7 +6,7 @@
 import type pg from "pg";
 import { judged } from "../../tests/search/corpora.ts";
 
-export const dimensions = 64;
+const dimensions = 64;
 const batch = 2_000;
 
 /** Fills the table `passages`, with a GIN index over a `tsvector` and without an index of ours. */

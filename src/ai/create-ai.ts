@@ -16,14 +16,14 @@ import { type Speech, speech } from "./speech.ts";
 import { streamed } from "./stream.ts";
 
 /** The cost of an answer. */
-export interface Billing {
+interface Billing {
   usage: Usage;
   creditsCharged: number;
   model: string;
 }
 
 /** The image itself, or its storage id. */
-export type ImageSource =
+type ImageSource =
   | { image: Uint8Array | ArrayBuffer | Blob; mediaType: string; storageId?: undefined }
   | { storageId: string; image?: undefined; mediaType?: undefined };
 

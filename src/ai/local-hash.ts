@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 
-export const dimensions = 384;
+const dimensions = 384;
 
 /** @returns a vector of length 1, or all zeros for a text without letters and digits */
 export function hashEmbedding(text: string): number[] {

@@ -8,7 +8,7 @@ import { isUuid } from "../kit/uuid.ts";
 import { type AiCall, currentAiCall } from "./call.ts";
 import { paid, signalFor, tokensOf } from "./paid.ts";
 
-export interface Transcription {
+interface Transcription {
   id: string;
   status: "pending" | "completed" | "failed";
   /** Set when completed. */

@@ -173,7 +173,7 @@ function scopeOf(owner: FunctionNode | Source["ast"]): Map<string, Declaration> 
 }
 
 /** The names that a pattern declares, with the members that they stand for. */
-export function namesIn(pattern: Node, path: string[] | null = []): { name: string; path: string[] | null }[] {
+function namesIn(pattern: Node, path: string[] | null = []): { name: string; path: string[] | null }[] {
   switch (pattern.type) {
     case "Identifier":
       return [{ name: pattern.name, path }];

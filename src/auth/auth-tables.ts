@@ -9,7 +9,7 @@ import type { AuthDefinition } from "../contract/auth.ts";
 import { libraryOptions } from "./library-options.ts";
 import { isCore } from "./plugins/plugin-names.ts";
 
-export type AuthType = "text" | "boolean" | "integer" | "bigint" | "timestamp" | "jsonb";
+type AuthType = "text" | "boolean" | "integer" | "bigint" | "timestamp" | "jsonb";
 
 export interface AuthColumn {
   /** The library's name of the column, and its property in Drizzle. */
@@ -26,7 +26,7 @@ export interface AuthColumn {
   origin: "platform" | "field" | "plugin";
 }
 
-export type OnDelete = "cascade" | "restrict" | "no action" | "set null" | "set default";
+type OnDelete = "cascade" | "restrict" | "no action" | "set null" | "set default";
 
 export interface AuthTable {
   /** The library's name of the table. */

@@ -1,7 +1,7 @@
 /** Type of the running better-auth instance. `library.ts` creates it. */
 import type { BetterAuthOptions, betterAuth } from "better-auth";
 
-export type Instance = ReturnType<typeof betterAuth<BetterAuthOptions>>;
+type Instance = ReturnType<typeof betterAuth<BetterAuthOptions>>;
 
 export interface Library {
   api: Instance["api"];

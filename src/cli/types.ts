@@ -42,7 +42,7 @@ function compilerOf(cwd: string): string | undefined {
 }
 
 /** @returns a function from a line that `tsc --watch` prints to the lines for the terminal */
-export function reportTypes(): (line: string) => string[] {
+function reportTypes(): (line: string) => string[] {
   let wrong = false;
   return (line) => {
     const [, file, at, column, text] = /^(.+)\((\d+),(\d+)\): error (.+)$/.exec(line) ?? [];

@@ -7,7 +7,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "pg";
 
-export const databaseName = "svc";
+const databaseName = "svc";
 
 /** The attributes of each role. */
 const logins = {

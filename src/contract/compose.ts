@@ -5,7 +5,7 @@
 import { SvcError } from "../kit/svc-error.ts";
 
 /** Runs the rest of the chain; the given parts replace those of the call. */
-export type Next<Call, Result> = (change?: Partial<Call>) => Promise<Result>;
+type Next<Call, Result> = (change?: Partial<Call>) => Promise<Result>;
 
 /**
  * One layer. It may change the input of the inner layers and the result for the outer ones, or not call `next` at all.

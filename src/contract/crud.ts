@@ -163,7 +163,7 @@ export interface RowContext {
 /**
  * How the lists of a resource are partitioned into scopes: `ScopedRealtime` (src/crud/crud-realtime.ts) of any table.
  */
-export interface RealtimeBuckets {
+interface RealtimeBuckets {
   policy: "authorized" | "public";
   resourceIdentity: string;
   scope(args: object): RealtimeScope;
@@ -192,7 +192,7 @@ export interface ListShape {
 }
 
 /** Calls a generated function inside the transaction of its hook. */
-export type StatementCall = (values: (string | number | null)[]) => Promise<string | null>;
+type StatementCall = (values: (string | number | null)[]) => Promise<string | null>;
 
 /** How a generated procedure is answered. */
 export interface CrudStatement {

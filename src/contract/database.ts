@@ -5,7 +5,7 @@ import type { PgDatabase } from "drizzle-orm/pg-core";
 /** A map of Drizzle tables and relations, as `typeof schema`. */
 export type Schema = Record<string, unknown>;
 
-export type Drizzle<S extends Schema> = PgDatabase<NodePgQueryResultHKT, S>;
+type Drizzle<S extends Schema> = PgDatabase<NodePgQueryResultHKT, S>;
 
 /**
  * Drizzle in the call's one transaction, with the caller's role and identity. The first statement opens the

@@ -21,7 +21,7 @@ import { type DefinedAt, definedAt } from "./defined-at.ts";
 import { type Call, type Middleware, middlewareLayer } from "./middleware.ts";
 import type { SvcRequest } from "./request.ts";
 
-export type Verb = "get" | "post" | "put" | "delete" | "patch";
+type Verb = "get" | "post" | "put" | "delete" | "patch";
 
 /** The result of a route's handler. */
 export interface RouteResult<Body = unknown> {

@@ -32,7 +32,7 @@ export type SearchFilter =
   | { in: unknown[] }
   | { range: { gt?: unknown; gte?: unknown; lt?: unknown; lte?: unknown } };
 
-export interface Page {
+interface Page {
   /** The collection and who may read it. `private` means the caller's own rows. */
   scope: RagScope;
   /** Maximum number of items, 1 to 100. (Default: 10) */
@@ -98,7 +98,7 @@ export interface SearchResult<Row = Record<string, unknown>> {
   meta: { mode: "keyword" | "vector" | "hybrid"; corpus: string; visibility: string; limit: number; offset: number };
 }
 
-export type RowOf<T> = T extends PgTable ? Partial<InferSelectModel<T>> : Record<string, unknown>;
+type RowOf<T> = T extends PgTable ? Partial<InferSelectModel<T>> : Record<string, unknown>;
 
 /** The search members of a context. `table` is a Drizzle table or the name of its export. */
 export interface ContextSearch {

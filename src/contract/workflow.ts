@@ -69,7 +69,7 @@ export interface WorkflowContext<S extends Schema = Schema> {
 type ResultsOf<B extends readonly (() => unknown)[]> = { -readonly [K in keyof B]: Awaited<ReturnType<B[K]>> };
 
 /** Retry options of steps. */
-export interface WorkflowRetries {
+interface WorkflowRetries {
   /** Retries from each checkpoint, without the first attempt. (Default: 3) */
   limit?: number;
   /** Delay before the first retry; it doubles each time. (Default: "1 second") */

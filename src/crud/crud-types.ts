@@ -15,9 +15,9 @@ type Flat<T> = { [K in keyof T]: T[K] } & {};
 
 /** A row with all of its columns. */
 export type CrudRow<T extends PgTable> = Flat<T["$inferSelect"]>;
-export type CrudId<T extends PgTable> = T["$inferSelect"] extends { id: infer Id } ? Id : never;
+type CrudId<T extends PgTable> = T["$inferSelect"] extends { id: infer Id } ? Id : never;
 /** The columns that `create` takes. */
-export type CrudCreate<T extends PgTable> = Flat<Omit<T["$inferInsert"], Managed>>;
+type CrudCreate<T extends PgTable> = Flat<Omit<T["$inferInsert"], Managed>>;
 
 /**
  * The input of `list`. Without it: the first page in the default order.
@@ -132,7 +132,7 @@ interface AggregateArguments<Group extends string, Measure extends string, Condi
 }
 
 /** Groups with what was asked of them. Wide numbers, dates and times are texts. */
-export interface CrudGroups<Group extends string, Measure extends string> {
+interface CrudGroups<Group extends string, Measure extends string> {
   data: ({ [K in Group | Exclude<Measure, "count">]?: string | number | boolean | null } & { count?: number })[];
   /** Whether the limit has left out groups. */
   hasMore: boolean;
@@ -150,7 +150,7 @@ interface ImportArguments<Key> {
 }
 
 /** The result of an operation on many rows that returns them, in the order of the arguments. */
-export interface CrudMany<Row> {
+interface CrudMany<Row> {
   count: number;
   data: Row[];
 }
@@ -222,11 +222,11 @@ export interface ScopedRealtime<T extends PgTable = PgTable> {
 export type RealtimeOption<T extends PgTable> = false | { listRealtime?: boolean } | ScopedRealtime<T>;
 
 /** Passed to a hook besides the data. */
-export interface CrudHookCall {
+interface CrudHookCall {
   context: Context;
 }
 
-export type Property<T extends PgTable> = keyof CrudRow<T> & string;
+type Property<T extends PgTable> = keyof CrudRow<T> & string;
 
 export interface CrudOptions<T extends PgTable = PgTable> {
   /**

@@ -67,7 +67,7 @@ function whole({ isArray, notNull }: ColumnDescription, value: JsonSchema): Json
   return notNull ? schema : orNull(schema);
 }
 
-export function orNull(schema: JsonSchema): JsonSchema {
+function orNull(schema: JsonSchema): JsonSchema {
   if (schema.$ref) return { anyOf: [schema, { type: "null" }] };
   if (schema.type === undefined) return schema; // any type, so null too
   const types = [schema.type].flat();

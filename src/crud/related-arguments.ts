@@ -10,11 +10,11 @@ import { toFilterJson } from "./crud-filters.ts";
 import { sortableColumns } from "./crud-resource.ts";
 
 /** Relations below each other. */
-export const maxDepth = 3;
+const maxDepth = 3;
 /** Relations that one call includes, at all levels together. */
-export const maxIncluded = 20;
+const maxIncluded = 20;
 /** Rows that one call may give at most, at all levels together: the product of the limits. */
-export const maxRows = 10_000;
+const maxRows = 10_000;
 /** Relations that the filters of one call follow, at all levels together. */
 const maxFollowed = 20;
 
@@ -195,7 +195,7 @@ interface Followed {
 }
 
 /** The relations that the arguments include or filter by. @param input of any shape */
-export function followedRelations(crud: CrudDefinition, input: unknown): Followed[] {
+function followedRelations(crud: CrudDefinition, input: unknown): Followed[] {
   if (crud.relations.size === 0) return [];
   const { include: included, filters } = Object(input) as Input;
   const { _count: counted, ...others } = Object(included) as Input;

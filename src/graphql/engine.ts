@@ -31,7 +31,7 @@ export interface GraphqlRequest {
   variables: Record<string, unknown>;
 }
 
-export interface GraphqlAnswer {
+interface GraphqlAnswer {
   /** JSON text. */
   body: string;
   /** An error for the log. */

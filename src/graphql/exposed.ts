@@ -18,7 +18,7 @@ export interface ExposedTable {
   columns: ReadonlyMap<string, ExposedColumn>;
 }
 
-export interface ExposedColumn {
+interface ExposedColumn {
   /** Name of the field, the column's property. */
   field: string;
   column: ColumnDescription;

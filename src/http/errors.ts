@@ -10,7 +10,7 @@ import { databaseReason } from "../telemetry/describe-error.ts";
 import { exchangeOf, sendJson } from "./exchange.ts";
 
 /** The body of every error answer. */
-export interface ErrorBody {
+interface ErrorBody {
   /** One sentence for a person. */
   error: string;
   code: ErrorCode;

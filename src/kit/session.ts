@@ -26,7 +26,7 @@ export interface Ended {
 }
 
 /** The part of a request that carries credentials. */
-export interface CredentialHeaders {
+interface CredentialHeaders {
   authorization?: string | undefined;
   cookie?: string | undefined;
   /** The origin of the page, as the browser sends it. */

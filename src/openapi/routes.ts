@@ -24,7 +24,7 @@ export function routePaths(routes: readonly RouteDefinition[], schemas: Schemas)
 }
 
 /** `/api/hello/:name` in OpenAPI's form. */
-export const pathOf = ({ path }: Pick<RouteDefinition, "path">) => path.replace(/:(\w+)/g, "{$1}");
+const pathOf = ({ path }: Pick<RouteDefinition, "path">) => path.replace(/:(\w+)/g, "{$1}");
 
 const shape = (path: string) => path.replace(/\{\w+\}/g, "{}");
 const sameShape = (paths: object, path: string) => Object.keys(paths).find((other) => shape(other) === shape(path));

@@ -124,7 +124,7 @@ export const limitShares = (pool: pg.Pool, most: number, waitMs: number): void =
   void shares.set(pool, new Shares(most, waitMs));
 
 /** @returns undefined for a pool without shares */
-export const sharesOf = (pool: pg.Pool): Shares | undefined => shares.get(pool);
+const sharesOf = (pool: pg.Pool): Shares | undefined => shares.get(pool);
 
 const tooMany = () =>
   new SvcError("UNAVAILABLE", "Too many of your calls are under way.", {

@@ -23,8 +23,6 @@ const gates = new AsyncLocalStorage<AnonymousGate | undefined>();
 export const withGate = <T>(gate: AnonymousGate | undefined, work: () => T): T =>
   gate || gates.getStore() ? gates.run(gate, work) : work();
 
-export const currentGate = (): AnonymousGate | undefined => gates.getStore();
-
 /** @throws SvcError ANONYMOUS_BLOCKED for a statement of an anonymous call that names a table of the platform */
 export function checkTables(text: string | undefined): void {
   const gate = gates.getStore();

@@ -21,10 +21,10 @@ export interface TransactionMark {
   place: string | null;
 }
 
-export type Outcome = "committed" | "rolled back" | "unknown";
+type Outcome = "committed" | "rolled back" | "unknown";
 
 /** In milliseconds: how long a server that is unreachable, or still committing, is asked. docs/reference/limits.md. */
-export const asksFor = 10_000;
+const asksFor = 10_000;
 /** In milliseconds: the first and the longest pause between two tries. */
 const pauses = { first: 20, longest: 500 };
 

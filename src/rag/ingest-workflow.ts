@@ -9,7 +9,7 @@ import { workflow } from "../contract/workflow.ts";
 import { v } from "../kit/v.ts";
 
 /** Input that `ctx.rag.ingestFile` has checked. */
-export interface IngestFileArgs {
+interface IngestFileArgs {
   document: Pick<IngestInput, "title" | "scope" | "sourceUri" | "language">;
   file: ConvertStoredInput;
 }

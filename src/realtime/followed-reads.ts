@@ -46,7 +46,7 @@ export const tableTopics = {
 export const followLifetime = 30 * 60_000;
 
 /** What one query may follow: the token fits a frame of the socket. */
-export const maxFollowed = 50;
+const maxFollowed = 50;
 
 export interface FollowedReadsOptions {
   tables: readonly FollowedTable[];

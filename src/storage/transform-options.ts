@@ -8,7 +8,7 @@ import { SvcError } from "../kit/svc-error.ts";
 export const formats = ["webp", "avif", "jpeg", "png"] as const;
 export const fits = ["cover", "contain", "fill", "inside"] as const;
 export type Format = (typeof formats)[number];
-export type Fit = (typeof fits)[number];
+type Fit = (typeof fits)[number];
 
 /** As given; an absent option was not requested. */
 export interface TransformOptions {

@@ -8,7 +8,7 @@ import type pg from "pg";
 import type { StorageDriver } from "./drivers/driver.ts";
 import { objectKey } from "./storage.ts";
 
-export type Damage = "missing" | "another size" | "other bytes";
+type Damage = "missing" | "another size" | "other bytes";
 
 export interface Verified {
   id: string;

@@ -11,7 +11,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import { Keys } from "./keys.ts";
 import { pageFile } from "./page-files.ts";
 
-export const host = "127.0.0.1";
+const host = "127.0.0.1";
 
 /** Answers one call of the page. @throws SvcError for the page */
 export type Answer = (name: string, input: unknown) => Promise<unknown>;

@@ -20,7 +20,7 @@ export interface Column {
 
 export const operators = ["=", "<>", "<", ">", "contains", "is null", "is not null"] as const;
 
-export interface Filter {
+interface Filter {
   column: string;
   operator: (typeof operators)[number];
   value: string;
@@ -37,7 +37,7 @@ export interface RowsInput {
   ghosts: boolean;
 }
 
-export interface Row {
+interface Row {
   /** null where the table has no primary key. */
   key: string[] | null;
   /** As PostgreSQL writes it; null where the row is hidden from the viewer. */
@@ -75,7 +75,7 @@ export async function columnsOf(transaction: RequestTransaction, table: string):
 
 const seenBy = (viewer: Viewer) => (column: Column) => (viewer === null ? column.for_anonymous : column.for_users);
 
-export const keyOf = (columns: readonly Column[]): Column[] =>
+const keyOf = (columns: readonly Column[]): Column[] =>
   columns.filter(({ key_place }) => key_place !== null).sort((a, b) => Number(a.key_place) - Number(b.key_place));
 
 export const readRows = (pool: pg.Pool, input: RowsInput): Promise<Rows> =>

@@ -7,7 +7,7 @@ import { type Block, markdownBlocks, textBlocks } from "./blocks.ts";
 import { sentences } from "./sentences.ts";
 
 /** All positions are in characters (Unicode code points), as PostgreSQL counts. */
-export interface Chunk {
+interface Chunk {
   text: string;
   /** Start of each sentence in `text`, from 1. */
   sentenceStarts: number[];

@@ -7,7 +7,7 @@ import { cutDocument } from "./cut-document.ts";
 import { neutralise } from "./neutralise.ts";
 
 /** The tasks of the thread. */
-export const tasks = { cut: cutDocument, neutralise };
+const tasks = { cut: cutDocument, neutralise };
 export type Tasks = typeof tasks;
 
 parentPort?.on("message", ({ task, args }: { task: keyof Tasks; args: never }) => {

@@ -23,7 +23,7 @@ export interface ImportResult {
 }
 
 /** After so many the file is read no further: it is of another table, or broken. */
-export const maxRefused = 10_000;
+const maxRefused = 10_000;
 
 /** @param resources those that declare `transfer: { import: true }` */
 export const importWorkflow = (resources: readonly CrudDefinition[]): Workflow =>

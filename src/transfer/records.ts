@@ -20,7 +20,7 @@ export interface FilePlace {
 }
 
 /** In bytes. */
-export const maxRecord = 1_048_576;
+const maxRecord = 1_048_576;
 
 const newline = 0x0a;
 const quote = 0x22;

@@ -24,8 +24,8 @@ import {
 } from "drizzle-orm/pg-core";
 import type { Version } from "./evolution.ts";
 
-export const user = pgSchema("auth").table("user", { id: text("id").primaryKey() });
-export const instant = (name: string) => timestamp(name, { withTimezone: true }).notNull().defaultNow();
+const user = pgSchema("auth").table("user", { id: text("id").primaryKey() });
+const instant = (name: string) => timestamp(name, { withTimezone: true }).notNull().defaultNow();
 export const owned = (columns: object = {}, options: { read?: "public" } = {}) =>
   pgTable(
     "notes",
@@ -41,7 +41,7 @@ export const owned = (columns: object = {}, options: { read?: "public" } = {}) =
   );
 export const table = (name: string, columns: object = {}, extra: () => PgPolicy[] = everybody) =>
   pgTable(name, { id: serial("id").primaryKey(), message: text("message").notNull(), ...columns }, extra);
-export const everybody = () => openRls({ read: "anyone", write: "anyone" });
+const everybody = () => openRls({ read: "anyone", write: "anyone" });
 export const named = (name: string, ...values: [string, ...string[]]): PgEnum<[string, ...string[]]> =>
   pgEnum(name, values);
 export const mood = (...values: [string, ...string[]]) => named("mood", ...values);

@@ -16,7 +16,7 @@ import { createCrudFactory, createSvcProcedureBuilders, defineApi, openRls, owne
 
 const open = () => openRls({ read: "anyone", write: "authenticated" });
 
-export const authors = pgTable(
+const authors = pgTable(
   "authors",
   {
     id: serial("id").primaryKey(),
@@ -26,7 +26,7 @@ export const authors = pgTable(
   },
   open,
 );
-export const posts = pgTable(
+const posts = pgTable(
   "blog_posts",
   {
     id: serial("id").primaryKey(),
@@ -38,7 +38,7 @@ export const posts = pgTable(
   open,
 );
 /** Rows of one user that nobody else sees. */
-export const comments = pgTable(
+const comments = pgTable(
   "comments",
   {
     id: serial("id").primaryKey(),
@@ -51,8 +51,8 @@ export const comments = pgTable(
   },
   (t) => ownerRls(t.userId),
 );
-export const tags = pgTable("tags", { id: serial("id").primaryKey(), name: text("name").notNull() }, open);
-export const postTags = pgTable(
+const tags = pgTable("tags", { id: serial("id").primaryKey(), name: text("name").notNull() }, open);
+const postTags = pgTable(
   "post_tags",
   {
     postId: integer("post_id").references(() => posts.id),
@@ -60,7 +60,7 @@ export const postTags = pgTable(
   },
   (t) => [primaryKey({ columns: [t.postId, t.tagId] }), ...open()],
 );
-export const follows = pgTable(
+const follows = pgTable(
   "follows",
   {
     followerId: integer("follower_id").references(() => authors.id),
@@ -69,7 +69,7 @@ export const follows = pgTable(
   (t) => [primaryKey({ columns: [t.followerId, t.followedId] }), ...open()],
 );
 /** A key of two columns, and rows that refer to it. */
-export const editions = pgTable(
+const editions = pgTable(
   "editions",
   {
     id: serial("id").primaryKey(),
@@ -78,22 +78,22 @@ export const editions = pgTable(
   },
   (t) => [unique().on(t.book, t.number), ...open()],
 );
-export const prints = pgTable(
+const prints = pgTable(
   "prints",
   { id: serial("id").primaryKey(), book: text("book"), number: integer("number"), copies: integer("copies") },
   (t) => [foreignKey({ columns: [t.book, t.number], foreignColumns: [editions.book, editions.number] }), ...open()],
 );
 
-export const authorRelations = relations(authors, ({ many }) => ({
+const authorRelations = relations(authors, ({ many }) => ({
   posts: many(posts, { relationName: "author" }),
   edited: many(posts, { relationName: "editor" }),
 }));
-export const postRelations = relations(posts, ({ one, many }) => ({
+const postRelations = relations(posts, ({ one, many }) => ({
   author: one(authors, { fields: [posts.authorId], references: [authors.id], relationName: "author" }),
   editor: one(authors, { fields: [posts.editorId], references: [authors.id], relationName: "editor" }),
   comments: many(comments),
 }));
-export const commentRelations = relations(comments, ({ one, many }) => ({
+const commentRelations = relations(comments, ({ one, many }) => ({
   post: one(posts, { fields: [comments.postId], references: [posts.id] }),
   parent: one(comments, { fields: [comments.parentId], references: [comments.id], relationName: "thread" }),
   replies: many(comments, { relationName: "thread" }),
@@ -113,7 +113,7 @@ export const schema = {
   commentRelations,
 };
 
-export const createCrud = createCrudFactory(createSvcProcedureBuilders<typeof schema>(), schema);
+const createCrud = createCrudFactory(createSvcProcedureBuilders<typeof schema>(), schema);
 
 export const procedures = {
   authors: createCrud(authors, {

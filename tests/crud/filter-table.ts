@@ -149,7 +149,7 @@ export const rows: Row[] = [
 ];
 
 /** The result of one filter in the database. */
-export interface Found {
+interface Found {
   /** The expression; null when no condition was left. */
   sql: string | null;
   ids: number[];

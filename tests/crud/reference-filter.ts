@@ -19,7 +19,7 @@ export type Columns = Record<string, FilterColumn | Relation>;
 export type Test = (row: Row) => boolean;
 
 /** The visible rows behind a row, and the columns by which they are filtered. */
-export interface Relation {
+interface Relation {
   many: boolean;
   columns(): Columns;
   related(row: Row): Row[];

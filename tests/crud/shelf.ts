@@ -25,7 +25,7 @@ import {
 } from "../../src/index.ts";
 
 /** Everybody reads them; their owner changes them. */
-export const books = pgTable(
+const books = pgTable(
   "books",
   {
     id: serial("id").primaryKey(),
@@ -43,7 +43,7 @@ export const books = pgTable(
   (t) => ownerRls(t.userId, { read: "public" }),
 );
 /** Only their owner sees them. A name is unique for each owner, a code for all. */
-export const shelves = pgTable(
+const shelves = pgTable(
   "shelves",
   {
     id: bigint("id", { mode: "bigint" }).primaryKey().generatedAlwaysAsIdentity(),
@@ -59,14 +59,14 @@ export const shelves = pgTable(
   (t) => [unique().on(t.userId, t.name), ...ownerRls(t.userId)],
 );
 /** Rows that a column numbers, unless the caller does. */
-export const tickets = pgTable(
+const tickets = pgTable(
   "tickets",
   { id: serial("id").primaryKey(), number: serial("number").unique(), title: text("title") },
   () => openRls({ read: "anyone", write: "anyone" }),
 );
 
 /** Rows to measure, of every kind that has measures. Only their owner sees them. */
-export const sales = pgTable(
+const sales = pgTable(
   "sales",
   {
     id: serial("id").primaryKey(),

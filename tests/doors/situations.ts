@@ -4,7 +4,7 @@
  */
 import type { Database } from "../support/database.ts";
 
-export interface Policy {
+interface Policy {
   tables: readonly Table[];
   as: "permissive" | "restrictive";
   to: string;
@@ -34,7 +34,7 @@ const labelled = (column: string): Columns => ({
 });
 
 /** Every table with rows of users; tables.test.ts checks the catalog for others. */
-export const tables = {
+const tables = {
   "public.pages": declared("rank = 1"),
   "svc.rag_sources": declared("key like '%odd'"),
   "svc.rag_sections": declared("title like '%odd'"),
@@ -50,7 +50,7 @@ export type Table = keyof typeof tables;
 export const everything = Object.keys(tables) as Table[];
 
 /** As in docs/how-to/teams.md: the teams' corpora begin with `team-`, and the function returns the caller's teams. */
-export const isOfMyTeam = "{corpus} = any (array(select 'team-' || team from public.door_teams() as team))";
+const isOfMyTeam = "{corpus} = any (array(select 'team-' || team from public.door_teams() as team))";
 const both = "svc_anonymous, svc_authenticated";
 const signedIn = "svc_authenticated";
 

@@ -10,8 +10,8 @@ import { api, pagesSql } from "./application.ts";
 import { type Caller, nobody, RequestSql, type Scope } from "./door.ts";
 
 export const words = "The harbour crane lifts nine tons.";
-export const corpora = ["open", "team-1"] as const;
-export const visibilities = ["private", "shared", "public"] as const;
+const corpora = ["open", "team-1"] as const;
+const visibilities = ["private", "shared", "public"] as const;
 
 /** In the order of their sign-up: the first two own rows, the first and the third are members of the team. */
 export const names = ["owner", "stranger", "member"] as const;

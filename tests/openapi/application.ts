@@ -19,7 +19,7 @@ const Tree = z.object({
 /** Tables with relations, which the fixture does not have. */
 export const relatedSql = blogSql;
 
-export const procedures = {
+const procedures = {
   ...blog,
   notes: crud.notes,
   samples: crud.samples,
@@ -73,7 +73,7 @@ export const procedures = {
     .handler(() => 1),
 };
 
-export const httpRoutes = {
+const httpRoutes = {
   hello: route.get
     .path("/api/hello/:name")
     .allowAnonymous()

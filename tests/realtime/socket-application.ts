@@ -18,7 +18,8 @@ const since = query
   .input(z.object({ from: z.date(), id: z.bigint() }))
   .handler(() => count);
 /** The same arguments in another order give the same key. */
-export const [from, id] = [new Date(0), 7n];
+export const from = new Date(0);
+const id = 7n;
 export const sinceKey = operationKey({ kind: "query", name: "test.since" }, { from, id });
 const tell = mutation
   .name("test.tell")

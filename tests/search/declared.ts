@@ -12,23 +12,23 @@ const columns = {
 };
 
 /** Without options: private rows of one corpus. */
-export const diaries = pgTable("diaries", columns, (t) => [
+const diaries = pgTable("diaries", columns, (t) => [
   ...ownerRls(t.userId),
   ...searchable({ fields: [t.title], owner: t.userId }),
 ]);
 
 /** All columns are declared, and there is no other policy: `searchable` alone decides who reads. */
-export const papers = pgTable("papers", columns, (t) =>
+const papers = pgTable("papers", columns, (t) =>
   searchable({ fields: [t.title], corpus: t.corpus, visibility: t.visibility, owner: t.userId }),
 );
 
 /** Every row is shared with all signed-in users. */
-export const manuals = pgTable("manuals", columns, (t) =>
+const manuals = pgTable("manuals", columns, (t) =>
   searchable({ fields: [t.title], corpus: t.corpus, visibility: "shared", owner: t.userId }),
 );
 
 /** Every row is public, without an owner. */
-export const bulletins = pgTable("bulletins", columns, (t) =>
+const bulletins = pgTable("bulletins", columns, (t) =>
   searchable({ fields: [t.title], language: "simple", visibility: "public", bm25: { k1: 1.5 } }),
 );
 

@@ -6,7 +6,7 @@ import { root } from "./global-setup.ts";
 
 export const fixture = join(root, "tests/fixture");
 
-export interface Ended {
+interface Ended {
   code: number | null;
   out: string;
   error: string;

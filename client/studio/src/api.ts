@@ -2,7 +2,7 @@
 
 const place = "svc studio";
 
-export class StudioError extends Error {
+class StudioError extends Error {
   readonly code: string;
   readonly hint: string | undefined;
 

@@ -6,7 +6,7 @@ import { fresh, go, href, type State } from "./state.ts";
 import type { Column, Row, Rows, Table } from "./types.ts";
 import { viewer } from "./viewer.ts";
 
-export const operators = ["=", "<>", "<", ">", "contains", "is null", "is not null"] as const;
+const operators = ["=", "<>", "<", ">", "contains", "is null", "is not null"] as const;
 
 export function data(state: State): Child {
   const heading = h("h1", { tabindex: -1 }, state.table ?? "Data");

@@ -12,7 +12,7 @@ interface Figure {
 const heading = (text: string) => h("h1", { tabindex: -1 }, text);
 const quiet = (...children: Child[]) => h("p", { class: "quiet" }, ...children);
 
-export function bytes(value: number | string): string {
+function bytes(value: number | string): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let size = Number(value);
   let unit = 0;

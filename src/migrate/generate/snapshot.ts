@@ -34,7 +34,7 @@ export interface Index {
   where?: string;
 }
 
-export interface ForeignKey {
+interface ForeignKey {
   name: string;
   tableFrom: string;
   tableTo: string;
@@ -102,7 +102,7 @@ export interface Privileges {
 }
 
 /** By table or view, then by role. */
-export type Grants = Record<string, Record<string, Privileges>>;
+type Grants = Record<string, Record<string, Privileges>>;
 
 /** A column, by its table's key and its name. */
 export interface ColumnRef {
