@@ -106,7 +106,7 @@ async function measure(browser: Browser, client: pg.Client, address: () => strin
     "a page in the middle": rows("most", `&after=${JSON.stringify([String(await middle(client))])}`),
     "another table": "?panel=data&table=public.t250&as=most",
   };
-  const times: Record<string, number[]> = { shell: [] };
+  const times: Record<string, number[]> = { "first paint": [], shell: [] };
   for (let round = 0; round < rounds; round++) {
     const context = await browser.newContext();
     const page = await context.newPage();
@@ -115,6 +115,7 @@ async function measure(browser: Browser, client: pg.Client, address: () => strin
     await page.goto(`${origin}/?panel=data${hash}`);
     await page.getByRole("link", { name: "t500" }).waitFor();
     times.shell?.push(performance.now() - start);
+    times["first paint"]?.push(await page.evaluate(painted));
     for (const [view, search] of Object.entries(views)) {
       times[view] ??= [];
       times[view].push(await opening(page, search));
@@ -128,6 +129,9 @@ async function measure(browser: Browser, client: pg.Client, address: () => strin
   }
   await costs(browser, client, address(), rows("most"));
 }
+
+/** In the browser: milliseconds from the navigation to the first text. */
+const painted = (): number => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Number.NaN;
 
 const middle = async (client: pg.Client): Promise<number> =>
   (await client.query("select max(id) / 2 as id from public.large")).rows[0].id;
