@@ -16,15 +16,20 @@ import { testServer } from "../support/test-server.ts";
 import { snippets } from "./markdown.ts";
 
 const everywhere = await snippets();
-// The snippets of the README, the tutorial, the shop, the team, the audit trail and the books each form one application:
-// readme.test.ts, tests/packages/publish.test.ts, staff-and-customers.test.ts, teams.test.ts, audit-trail.test.ts and
-// query-your-data.test.ts run them.
-const all = everywhere.filter(
-  ({ place }) =>
-    !/^(README\.md|docs\/tutorial\/|docs\/how-to\/(staff-and-customers|teams|audit-trail|query-your-data)\.md)/.test(
-      place,
-    ),
-);
+/** Pages whose snippets form one application each: the test of the same name builds and runs it. */
+const applications = [
+  "README",
+  "docs/tutorial/first-application", // tests/packages/publish.test.ts
+  ...[
+    "audit-trail",
+    "infinite-lists",
+    "query-your-data",
+    "staff-and-customers",
+    "teams",
+    "user-profiles",
+  ].map((name) => `docs/how-to/${name}`),
+];
+const all = everywhere.filter(({ place }) => !applications.some((page) => place.startsWith(`${page}.md:`)));
 const of = (language: string) => all.filter((snippet) => snippet.language === language);
 
 const db = database("platform");
