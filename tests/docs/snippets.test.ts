@@ -20,14 +20,9 @@ const everywhere = await snippets();
 const applications = [
   "README",
   "docs/tutorial/first-application", // tests/packages/publish.test.ts
-  ...[
-    "audit-trail",
-    "infinite-lists",
-    "query-your-data",
-    "staff-and-customers",
-    "teams",
-    "user-profiles",
-  ].map((name) => `docs/how-to/${name}`),
+  ...["audit-trail", "infinite-lists", "query-your-data", "staff-and-customers", "teams", "user-profiles"].map(
+    (name) => `docs/how-to/${name}`,
+  ),
 ];
 const all = everywhere.filter(({ place }) => !applications.some((page) => place.startsWith(`${page}.md:`)));
 const of = (language: string) => all.filter((snippet) => snippet.language === language);
