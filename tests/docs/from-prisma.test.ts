@@ -44,9 +44,10 @@ ALTER TABLE "Post" ADD CONSTRAINT "Post_authorId_fkey" FOREIGN KEY ("authorId") 
 
 test("tables, rows and users move, and policies decide afterwards", async () => {
   await old.sql(prisma);
-  await old.sql(`insert into "User" values ('c1', 'Ann@example.com', 'Ann', $1), ('c2', 'bob@example.com', null, 'none')`, [
-    await hashPassword("correct horse"),
-  ]);
+  await old.sql(
+    `insert into "User" values ('c1', 'Ann@example.com', 'Ann', $1), ('c2', 'bob@example.com', null, 'none')`,
+    [await hashPassword("correct horse")],
+  );
   await old.sql(`insert into "Post" values ('p1', 'Of Ann', true, now(), 'c1'), ('p2', 'Of Bob', false, now(), 'c2')`);
 
   const shown = (await snippets()).filter(({ place, file }) => place.startsWith(`${page}:`) && file);
