@@ -16,15 +16,17 @@ const moved = database("template0");
 
 test("a dump opens elsewhere, and policies and passwords work without svc", async () => {
   const [ann, bob] = await Promise.all(["ann", "bob"].map(person));
-  for (const [{ token }, title] of [[ann, "Of Ann"], [bob, "Of Bob"]] as const) {
+  for (const [{ token }, title] of [
+    [ann, "Of Ann"],
+    [bob, "Of Bob"],
+  ] as const) {
     await call("mutation", token, "tasks.create", { title });
   }
   const file = { user_id: ann.user.id, name: "plan.txt", type: "text/plain" };
-  await db.sql("insert into svc.storage_objects (id, user_id, name, size, type, sha256) values (gen_random_uuid(), $1, $2, 4, $3, encode(sha256('plan'), 'hex'))", [
-    file.user_id,
-    file.name,
-    file.type,
-  ]);
+  await db.sql(
+    "insert into svc.storage_objects (id, user_id, name, size, type, sha256) values (gen_random_uuid(), $1, $2, 4, $3, encode(sha256('plan'), 'hex'))",
+    [file.user_id, file.name, file.type],
+  );
 
   const shown = (await snippets()).filter(({ place }) => place.startsWith(`${page}:`));
   const folder = await mkdtemp(join(root, ".svc", "leave-"));

@@ -3,6 +3,7 @@ import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import starter from "../../examples/starter/package.json" with { type: "json" };
 import packageJson from "../../package.json" with { type: "json" };
 import { loadApp } from "../../src/app/load-app.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
@@ -20,9 +21,17 @@ const everywhere = await snippets();
 const applications = [
   "README",
   "docs/tutorial/first-application", // tests/packages/publish.test.ts
-  ...["audit-trail", "infinite-lists", "query-your-data", "staff-and-customers", "teams", "user-profiles"].map(
-    (name) => `docs/how-to/${name}`,
-  ),
+  ...[
+    "audit-trail",
+    "from-prisma",
+    "from-supabase",
+    "infinite-lists",
+    "leave-svc",
+    "query-your-data",
+    "staff-and-customers",
+    "teams",
+    "user-profiles",
+  ].map((name) => `docs/how-to/${name}`),
 ];
 const all = everywhere.filter(({ place }) => !applications.some((page) => place.startsWith(`${page}.md:`)));
 const of = (language: string) => all.filter((snippet) => snippet.language === language);
@@ -94,10 +103,13 @@ describe("JSON parses", () => {
   });
 });
 
+// Of this repository, or of an application.
+const scripts = Object.keys({ ...packageJson.scripts, ...starter.scripts });
+
 describe("npm scripts exist", () => {
   test.for(everywhere.filter(({ language }) => language === "sh"))("$place", ({ text }) => {
     for (const [, name = ""] of text.matchAll(/\bnpm (?:run )?([\w:]+)/g)) {
-      if (!["install", "ci", "i", "rebuild"].includes(name)) expect(Object.keys(packageJson.scripts)).toContain(name);
+      if (!["install", "ci", "i", "rebuild"].includes(name)) expect(scripts).toContain(name);
     }
   });
 });
