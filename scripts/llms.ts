@@ -18,24 +18,43 @@ const { homepage, version } = JSON.parse(read("package.json")) as { homepage: st
 /** The address of a page on the site. */
 export const addressOf = (page: string): string => homepage + page.replace(/\.md$/, ".html");
 
+interface Page {
+  title: string;
+  /** Below docs/. */
+  path: string;
+}
+
 export interface Section {
   name: string;
-  /** Paths below docs/. */
-  pages: { title: string; path: string }[];
+  pages: Page[];
+  /** The same pages, where the section has headings of its own. */
+  groups: { name: string; pages: Page[] }[];
 }
 
 /** The sections of `docs/README.md`, without the decisions, which are for those who work on svc. */
 export function sections(): Section[] {
-  return [...read("docs/README.md").matchAll(/^## (.+?)\n(.*?)(?=^## |$(?![\s\S]))/gms)]
-    .map(([, name = "", links = ""]) => ({
+  return headed(read("docs/README.md"), "##")
+    .filter(({ name }) => name !== "Decisions")
+    .map(({ name, text }) => ({
       name,
-      pages: [...links.matchAll(/\[([^\]]+)\]\(([^)]+\.md)\)/g)].map(([, title = "", path = ""]) => ({
-        title: title.replaceAll(/\s+/g, " "),
-        path,
-      })),
-    }))
-    .filter(({ name }) => name !== "Decisions");
+      pages: pagesIn(text),
+      groups: headed(text, "###").map((group) => ({ name: group.name, pages: pagesIn(group.text) })),
+    }));
 }
+
+/** The parts of a text below the headings of one level. */
+function headed(text: string, level: string): { name: string; text: string }[] {
+  return text
+    .split(new RegExp(`^${level} `, "m"))
+    .slice(1)
+    .map((part) => ({ name: part.split("\n")[0] ?? "", text: part }));
+}
+
+const pagesIn = (text: string): Page[] =>
+  [...text.matchAll(/\[([^\]]+)\]\(([^)]+\.md)\)/g)].map(([, title = "", path = ""]) => ({
+    title: title.replaceAll(/\s+/g, " "),
+    path,
+  }));
 
 /** @returns the text of `llms.txt` */
 export function llmsText(): string {
