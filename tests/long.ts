@@ -50,6 +50,7 @@ export const long = [
   // every command, every page
   "browser/docs",
   "browser/expenses",
+  "browser/site",
   "cli/db-explain",
   "cli/seed",
   "doors/pages",

@@ -6,8 +6,8 @@
 import { copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type DefaultTheme, defineConfig } from "vitepress";
 import type { Plugin } from "vite";
+import { type DefaultTheme, defineConfig } from "vitepress";
 import type * as llms from "../../scripts/llms.ts";
 import { Sources } from "./links.ts";
 
@@ -23,6 +23,9 @@ const others = readdirSync(root, { withFileTypes: true })
   .filter(({ name }) => !shown.includes(name))
   .map((entry) => (entry.isDirectory() ? `${entry.name}/**` : entry.name));
 
+const icon =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#0b5f86"/><path d="M4 6h8M4 10h5" stroke="#fff" stroke-width="2"/></svg>';
+
 /** Pages that are for those who work on svc: no search finds them. */
 const forContributors = /^(docs\/adr\/|docs\/reference\/conformance|CONTRIBUTING|SECURITY|CHANGELOG)/;
 
@@ -32,15 +35,24 @@ const linkTo = ({ title, path }: llms.Section["pages"][number]) => ({
   link: `/${path.replace(/\.md$/, "")}`,
 });
 
-const api = ["core", "client", "react", "testing"].map((name) => ({ text: `@svc/${name}`, link: `/reference/api/${name}` }));
+const api = ["core", "client", "react", "testing"].map((name) => ({
+  text: `@svc/${name}`,
+  link: `/reference/api/${name}`,
+}));
+
+/** Its name is a link: a button that holds the button to unfold it would confuse screen readers. */
+const groupOf = (text: string, items: { text: string; link: string }[]) => ({
+  text,
+  link: items[0]?.link ?? "/",
+  collapsed: true,
+  items,
+});
 
 const sidebar: DefaultTheme.SidebarItem[] = sections().map(({ name, pages, groups }) => ({
   text: name,
   items: [
-    ...(groups.length > 0
-      ? groups.map((group) => ({ text: group.name, collapsed: true, items: group.pages.map(linkTo) }))
-      : pages.map(linkTo)),
-    ...(name === "Reference" ? [{ text: "Every export", collapsed: true, items: api }] : []),
+    ...(groups.length > 0 ? groups.map((group) => groupOf(group.name, group.pages.map(linkTo))) : pages.map(linkTo)),
+    ...(name === "Reference" ? [groupOf("Every export", api)] : []),
   ],
 }));
 
@@ -70,7 +82,10 @@ export default defineConfig({
   outDir: resolve(import.meta.dirname, "../dist"),
   cacheDir: resolve(import.meta.dirname, "../.cache"),
   lastUpdated: false,
-  head: [["meta", { name: "color-scheme", content: "light dark" }]],
+  head: [
+    ["meta", { name: "color-scheme", content: "light dark" }],
+    ["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(icon)}` }],
+  ],
   ignoreDeadLinks: "localhostLinks",
   sitemap: { hostname: homepage },
   markdown: {
@@ -81,7 +96,7 @@ export default defineConfig({
     sources.write(outDir);
     for (const name of ["llms.txt", "llms-full.txt"]) copyFileSync(join(root, name), join(outDir, name));
   },
-  vite: { plugins: [vueForPages] },
+  vite: { build: { chunkSizeWarningLimit: 2_000 }, plugins: [vueForPages] },
   themeConfig: {
     nav: [
       { text: "Tutorial", link: "/tutorial/first-application" },
@@ -106,7 +121,17 @@ export default defineConfig({
         _render(source, env, md) {
           return forContributors.test(sources.sourceOf(env).slice(root.length + 1)) ? "" : md.render(source, env);
         },
-        miniSearch: { searchOptions: { fuzzy: 0.15, prefix: true, boost: { title: 4, text: 1, titles: 2 } } },
+        // The name of the button is what it shows; the theme's own hint of the keys is not part of its name.
+        translations: { button: { buttonText: "Search (Ctrl K)", buttonAriaLabel: "Search (Ctrl K)" } },
+        miniSearch: {
+          searchOptions: {
+            fuzzy: 0.15,
+            prefix: true,
+            boost: { title: 4, text: 1, titles: 2 },
+            // A page that explains comes before a list of exports.
+            boostDocument: (id: string) => (id.includes("/reference/api/") ? 0.2 : id.includes("/how-to/") ? 1.5 : 1),
+          },
+        },
       },
     },
   },
