@@ -15,6 +15,8 @@ export const long = [
   "rag/scifact",
   "search/hybrid",
   "search/ranking",
+  // an application that moves, by four commands
+  "docs/from-prisma",
   // servers and processes that are killed
   "backup/killed",
   "backup/round-trip",
