@@ -27,8 +27,8 @@ const alone = [
 export default defineConfig({
   test: {
     globalSetup: ["tests/support/global-setup.ts"],
-    // Two cores are shared with PostgreSQL: more workers only queue there.
-    maxWorkers: 2,
+    // On two cores. A third of the time is spent waiting for processes, PostgreSQL and delays.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // .ci/run adds up the counts.
     reporters: process.env.CI ? ["default", ["json", { outputFile: ".svc/test-results.json" }]] : ["default"],

@@ -4885,6 +4885,40 @@ $function$
 execute: svc_studio_act, svc_system
 comment: Ends a run as cancelled and writes the act: accepted, ended or unknown. Definer: no login may write svc.operator_acts.
 
+-- function svc_private.act_change_rows(text,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.act_change_rows(viewer text, changes jsonb)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  change jsonb;
+begin
+  -- Only logins may execute set_config(). The viewer is a literal, and the text one statement.
+  execute format('set local svc.user_id = %L', coalesce(viewer, ''));
+  for change in select * from jsonb_array_elements(changes) loop
+    if viewer is null then
+      perform svc_private.change_row_as_anonymous(change);
+    else
+      perform svc_private.change_row_as_authenticated(change);
+    end if;
+  end loop;
+  set local svc.user_id = '';
+  perform svc_private.note_act(
+    'act_change_rows',
+    jsonb_build_object('as', viewer, 'changes', (
+      select jsonb_agg(jsonb_build_object(
+               'table', c ->> 'table', 'command', c ->> 'command', 'key', c -> 'key',
+               'columns', (select jsonb_agg(k order by k) from jsonb_object_keys(c -> 'set') as k)))
+        from jsonb_array_elements(changes) as c)),
+    jsonb_array_length(changes) || ' changed');
+  return jsonb_array_length(changes);
+end
+$function$
+execute: svc_studio_act, svc_system
+comment: Changes rows as a user, all or none, and writes the act. Definer: no login may write svc.operator_acts; the rows are changed by readers, under the policies.
+
 -- function svc_private.act_end_sessions(text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.act_end_sessions(of_user text, only_session text)
  RETURNS integer
@@ -5202,6 +5236,105 @@ end
 $function$
 execute: svc_system
 comment: Ends a run as cancelled: accepted, ended or unknown. Definer: svc_system has no rights on the queue's tables.
+
+-- function svc_private.change_row(jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.change_row(change jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  target constant regclass := (change ->> 'table')::regclass;
+  command constant text := change ->> 'command';
+  assigned text;
+  named text;
+  given text;
+  same text;
+  unknown text;
+  statement text;
+  affected bigint;
+begin
+  select string_agg(quote_literal(k), ', ') into unknown
+    from (select jsonb_object_keys(coalesce(change -> 'set', '{}') || coalesce(change -> 'was', '{}')) as k) as names
+   where not exists (select from pg_catalog.pg_attribute a
+                      where a.attrelid = target and a.attname = k and a.attnum > 0 and not a.attisdropped);
+  if unknown is not null then
+    raise exception '% has no column %', target, unknown using errcode = 'undefined_column';
+  end if;
+
+  -- Without the type's length: a value that is too long is refused, not cut.
+  select string_agg(format('%I = ($1 -> ''set'' ->> %L)::%s', a.attname, a.attname, t.name), ', ' order by a.attnum),
+         string_agg(format('%I', a.attname), ', ' order by a.attnum),
+         string_agg(format('($1 -> ''set'' ->> %L)::%s', a.attname, t.name), ', ' order by a.attnum)
+    into assigned, named, given
+    from pg_catalog.pg_attribute a
+    cross join lateral (select pg_catalog.format_type(a.atttypid, null) as name) as t
+   where a.attrelid = target and change -> 'set' ? a.attname::text;
+
+  select string_agg(condition, ' and ') into same
+    from (
+      select format('t.%I = ($1 -> ''key'' ->> %s)::%s', a.attname, k.place - 1, pg_catalog.format_type(a.atttypid, null))
+        from pg_catalog.pg_index i
+        cross join lateral unnest(i.indkey::smallint[]) with ordinality as k (attnum, place)
+        join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+       where i.indrelid = target and i.indisprimary
+      union all
+      select format('t.%I::text is not distinct from ($1 -> ''was'' ->> %L)', a.attname, a.attname)
+        from pg_catalog.pg_attribute a
+       where a.attrelid = target and change -> 'was' ? a.attname::text
+    ) as conditions (condition);
+  if command <> 'insert' and not exists (
+    select from pg_catalog.pg_index i
+     where i.indrelid = target and i.indisprimary and i.indnkeyatts = jsonb_array_length(change -> 'key')
+  ) then
+    raise exception '% has no primary key of these columns', target using errcode = 'invalid_parameter_value';
+  end if;
+
+  statement := case
+    when command = 'insert' and named is null then format('insert into %s default values', target)
+    when command = 'insert' then format('insert into %s (%s) values (%s)', target, named, given)
+    when command = 'update' then format('update %s t set %s where %s', target, assigned, same)
+    when command = 'delete' then format('delete from %s t where %s', target, same)
+  end;
+  execute statement using change;
+  get diagnostics affected = row_count;
+  if affected <> 1 then
+    raise exception '% changed % rows of %', command, affected, target using
+      errcode = 'no_data_found',
+      hint = 'The row has changed since it was read, or the policies do not let this user change it.';
+  end if;
+end
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: Makes one change of an operator with the rights of its caller.
+
+-- function svc_private.change_row_as_anonymous(jsonb): owner svc_reader_anonymous
+CREATE OR REPLACE FUNCTION svc_private.change_row_as_anonymous(change jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform svc_private.change_row(change);
+end
+$function$
+execute: svc_system
+comment: Makes one change of an operator as svc_anonymous. Definer: a reader owns it, so that the policies of svc_anonymous decide.
+
+-- function svc_private.change_row_as_authenticated(jsonb): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc_private.change_row_as_authenticated(change jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform svc_private.change_row(change);
+end
+$function$
+execute: svc_system
+comment: Makes one change of an operator as svc_authenticated. Definer: a reader owns it, so that the policies of svc_authenticated decide.
 
 -- function svc_private.chunks_by_vector(real[],text,text,text,uuid[],integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.chunks_by_vector(vector real[], corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer)

@@ -2,10 +2,10 @@
  * `svc init`: creates an application from the starter, with its own Node. It must also run on Node 20. A template is the
  * starter without some files, with those of its layers, which are folders of `templates/`.
  */
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { basename, join, relative, resolve } from "node:path";
+import { basename, delimiter, join, relative, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { defineCommand } from "./define.ts";
 import { conclude, printError, say } from "./output.ts";
@@ -156,7 +156,8 @@ interface Manifest {
 async function adaptManifest(file: string, name: string, packages: string | undefined): Promise<void> {
   const manifest = JSON.parse(await readFile(file, "utf8")) as Manifest;
   manifest.name = name;
-  manifest.allowScripts = { node: true }; // it fetches the application's own Node
+  if (hasNode24()) delete manifest.devDependencies.node;
+  else manifest.allowScripts = { node: true }; // it fetches the application's own Node
   for (const list of [manifest.dependencies, manifest.devDependencies]) {
     for (const own of Object.keys(list).filter((one) => one.startsWith("@svc/"))) {
       const archive = packages && join(packages, `${own.slice(1).replace("/", "-")}-${version}.tgz`);
@@ -165,6 +166,19 @@ async function adaptManifest(file: string, name: string, packages: string | unde
     }
   }
   await writeFile(file, `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** Whether a shell in the new folder finds Node 24. The PATH of `npx` begins with the programs of the packages here. */
+function hasNode24(): boolean {
+  const path = (process.env.PATH ?? "")
+    .split(delimiter)
+    .filter((one) => !/node_modules[\\/]\.bin$|node-gyp-bin$/.test(one));
+  try {
+    const version = execFileSync("node", ["-v"], { encoding: "utf8", env: { PATH: path.join(delimiter) } });
+    return version.startsWith("v24.");
+  } catch {
+    return false;
+  }
 }
 
 async function install(folder: string): Promise<void> {
@@ -178,8 +192,17 @@ async function install(folder: string): Promise<void> {
     npm.once("error", () => done(null));
     npm.once("exit", done);
   });
-  if (code === 0) return;
+  if (code === 0) return removeHeaders(folder);
   throw new InitError(
     `npm could not install the packages; its message is above.\n  The files are there: cd ${folder}, then npm install.`,
   );
+}
+
+/** The package `node` brings 67 MB of headers for compiling add-ons in C. No package of the application has one. */
+async function removeHeaders(folder: string): Promise<void> {
+  const packages = join(folder, "node_modules/node/node_modules");
+  const names = existsSync(packages) ? await readdir(packages) : [];
+  for (const name of names.filter((one) => one.startsWith("node-"))) {
+    await rm(join(packages, name, "include"), { recursive: true, force: true });
+  }
 }

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { SvcError } from "../kit/svc-error.ts";
+import { viewer } from "./data-panels.ts";
 import { ask, panel, type Tools } from "./panel.ts";
 
 interface Act<Input> {
@@ -26,6 +27,16 @@ const ofWorkflow: Record<string, string> = {
 };
 const refusalOfRun = (answer: unknown) => (answer === "accepted" ? null : (ofWorkflow[String(answer)] ?? "Refused."));
 const isGone = (answer: unknown, { id }: { id: string }) => (answer ? null : `Job ${id} is running, or is gone.`);
+
+/** As text; null is null. Names and types are the database's business (sql/studio/change_row.sql). */
+const cells = z.record(z.string().max(63), z.string().nullable());
+const key = z.array(z.string()).min(1).max(32);
+const table = z.string().min(1).max(200);
+const change = z.discriminatedUnion("command", [
+  z.strictObject({ command: z.literal("insert"), table, set: cells }),
+  z.strictObject({ command: z.literal("update"), table, key, set: cells, was: cells }),
+  z.strictObject({ command: z.literal("delete"), table, key, was: cells }),
+]);
 
 const define = <Name extends string, Shape extends z.ZodRawShape>(
   act: Name,
@@ -72,6 +83,11 @@ const acts = [
       values: ({ user }) => [user],
       refusal: (answer) => (answer ? null : "The address is verified already, or the user is gone."),
     },
+  ),
+  define(
+    "act_change_rows",
+    { as: viewer, changes: z.array(change).min(1).max(100) },
+    { values: ({ as, changes }) => [as, JSON.stringify(changes)], refusal: () => null },
   ),
 ];
 

@@ -39,6 +39,9 @@ export function explained(error: unknown): unknown {
       hint: "Filter by a column that has an index, or view as a user who sees more of the rows.",
     });
   }
+  if (error.code === "P0002") {
+    return new SvcError("CONFLICT", `${error.message}.`, { cause: error, ...(error.hint && { hint: error.hint }) });
+  }
   const denied = error.code === "42501";
   return new SvcError(denied ? "FORBIDDEN" : "BAD_REQUEST", `PostgreSQL refuses it: ${error.message}.`, {
     cause: error,

@@ -75,7 +75,7 @@ export function mistakenApp(db: Database) {
       .replace(/taken by .*?process/g, "taken by a process")
       .replace(/kill \d+/g, "kill N")
       .replace(/^PostgreSQL \d.*\n\n?/m, "")
-      .replace(/^.* …\n/gm, "") // is said of work that takes longer than a second
+      .replace(/^.* …\n\n?/gm, "") // is said of work that takes longer than a second
       .replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, "TIME")
       .replace(/(lacks|listed:) \d+/g, "$1 N")
       .replace(/\d+ of the platform/g, "N of the platform")

@@ -144,8 +144,7 @@ describe("the packages", () => {
     expect(megabytes).toBeLessThanOrEqual(190);
   });
 
-  // Tests ran with other versions than applications got, because of ranges and an `overrides` that only applies in the
-  // repository.
+  // Ranges, and an `overrides` of the repository alone, gave applications other versions than the tests ran with.
   test("resolve to the versions that the tests run with", async () => {
     expect(await otherVersions(app)).toEqual([]);
     // An application installs the engines only if it converts documents: their manifest pins what npm would choose.
@@ -221,6 +220,18 @@ describe("an application that svc init made", () => {
     expect(JSON.parse(await readFile(join(app, "package.json"), "utf8"))).toMatchObject({ name: "my-app" });
     expect(await run(node(), ["--version"])).toMatch(/^v24\./);
     expect(await readFile(join(app, ".gitignore"), "utf8")).toContain(".svc");
+  });
+
+  test("takes at most 370 MB with its own Node, and brings none where the machine has Node 24", async () => {
+    const megabytes = Number.parseInt(await run("du", ["-sm", "node_modules"]), 10);
+    console.info(`svc init: ${megabytes} MB`);
+    expect(megabytes).toBeLessThanOrEqual(370);
+    const programs = join(folder, "programs");
+    await mkdir(programs);
+    await symlink(process.execPath, join(programs, "node"));
+    const init = [join(root, "src/cli/svc.ts"), "init", join(folder, "light-app"), "--no-install"];
+    await run(process.execPath, init, folder, { ...process.env, PATH: `${programs}:${process.env.PATH}` });
+    expect(await readFile(join(folder, "light-app/package.json"), "utf8")).not.toContain('"node":');
   });
 
   test("type-checks under TypeScript 7 and 5.9", async () => {

@@ -52,7 +52,12 @@ if (!chromiumPath) {
     "?panel=dba",
     "?panel=migrations",
     "palette",
+    "edit",
+    "new row",
   ];
+  const notes = "?panel=data&table=public.notes&as=ann";
+  const addresses: Record<string, string> = { palette: "", edit: `${notes}&row=["2"]`, "new row": notes };
+
   async function visit(page: Page, place: string): Promise<void> {
     // As a link of the page does; loading it anew for each place takes most of the time.
     await page.evaluate(
@@ -60,9 +65,11 @@ if (!chromiumPath) {
         history.pushState(null, "", address);
         dispatchEvent(new PopStateEvent("popstate"));
       },
-      `/${place === "palette" ? "" : place}`,
+      `/${addresses[place] ?? place}`,
     );
     await settled(page);
+    if (place === "edit") await page.getByRole("button", { name: "Edit" }).press("Enter");
+    if (place === "new row") await page.getByRole("button", { name: "New row" }).press("Enter");
     if (place !== "palette") return;
     await page.keyboard.press("Control+k");
     await page.getByRole("option", { name: "Home" }).waitFor();

@@ -62,6 +62,7 @@ test("the acting login reaches the acts, and no table", async () => {
     functions: [
       "svc_private.act_cancel_job",
       "svc_private.act_cancel_workflow",
+      "svc_private.act_change_rows",
       "svc_private.act_end_sessions",
       "svc_private.act_pause_cron",
       "svc_private.act_retry_job",

@@ -208,6 +208,8 @@ if (!chromiumPath) {
       .getByText(/long end$/)
       .waitFor();
     await page.getByRole("button", { name: "Close" }).click();
+    await expect.poll(() => page.url()).not.toContain("row=");
+    await settled(page);
     await page.getByLabel("Value").fill("x");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").getByText("PostgreSQL refuses it").waitFor();

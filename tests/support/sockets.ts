@@ -42,7 +42,7 @@ export class Socket {
 
   /** The same. @returns all removed frames; the awaited one is the last */
   async upTo(members: object): Promise<Frame[]> {
-    const late = AbortSignal.timeout(20_000);
+    const late = AbortSignal.timeout(45_000);
     for (;;) {
       const found = this.frames.findIndex((frame) => matches(frame, members));
       if (found >= 0) return this.frames.splice(0, found + 1);

@@ -11,6 +11,16 @@ export interface Status {
 
 export const status = (): Promise<Status> => ask<Status>("status");
 
+let answer: Promise<boolean> | undefined;
+/** Whether this Studio may act; it stays so. */
+export function mayAct(): Promise<boolean> {
+  answer ??= status().then(({ mayAct }) => mayAct);
+  answer.catch(() => {
+    answer = undefined;
+  });
+  return answer;
+}
+
 interface Options {
   /** What it acts on, read aloud after the label. */
   on: string;

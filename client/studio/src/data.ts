@@ -1,6 +1,8 @@
 /** Data: rows of any table as anybody sees them. */
+import { mayAct } from "./acting.ts";
 import { ask } from "./api.ts";
 import { type Child, copyButton, h, later, number, table } from "./dom.ts";
+import { newRow, stagedChanges } from "./edits.ts";
 import { openRow } from "./row.ts";
 import { fresh, go, href, type State } from "./state.ts";
 import type { Column, Row, Rows, Table } from "./types.ts";
@@ -14,7 +16,13 @@ export function data(state: State): Child {
     "div",
     { class: "beside" },
     later("the tables", async () => tables(await ask<Table[]>("tables"), state)),
-    h("div", {}, heading, state.table ? [viewer(state.as), later("the rows", () => rows(state))] : choose()),
+    h(
+      "div",
+      {},
+      heading,
+      stagedChanges(),
+      state.table ? [viewer(state.as), later("the rows", () => rows(state))] : choose(),
+    ),
   );
 }
 
@@ -84,7 +92,14 @@ async function rows(state: State): Promise<Child> {
   const body = page.rows.map((row) => line(row, page.columns));
   const head = ["Row", ...page.columns.map((column) => [column.name, h("small", {}, ` ${column.type}`)])];
   return [
-    h("div", { class: "tools" }, filterForm(page.columns, state), ghostSwitch(state), copies(name, as, page.columns)),
+    h(
+      "div",
+      { class: "tools" },
+      filterForm(page.columns, state),
+      ghostSwitch(state),
+      (await mayAct()) && newRow(name, as, page.columns),
+      copies(name, as, page.columns),
+    ),
     page.withheld.length > 0 && h("p", { class: "quiet" }, `Without a grant for: ${page.withheld.join(", ")}.`),
     body.length > 0 ? table(`Rows of ${name}`, head, body) : h("p", { class: "quiet" }, empty(state)),
     page.moreHidden && h("p", { class: "quiet" }, "More rows are hidden in this range than are listed."),

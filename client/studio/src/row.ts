@@ -1,8 +1,10 @@
 /** One row in a dialog: its cells, whole if wanted, and what the viewer may do with it. */
+import { mayAct } from "./acting.ts";
 import { ask } from "./api.ts";
 import { append, type Child, h, later, problem } from "./dom.ts";
+import { editRow } from "./edits.ts";
 import { go, href } from "./state.ts";
-import type { Rows, Verdict } from "./types.ts";
+import type { Row, Rows, Verdict } from "./types.ts";
 
 /** @param key of a row of the page; another one shows the verdicts alone */
 export function openRow(table: string, as: string | null, key: string[], page: Rows): void {
@@ -15,6 +17,7 @@ export function openRow(table: string, as: string | null, key: string[], page: R
     row?.cells
       ? h("dl", {}, ...row.cells.flatMap((cell, index) => field(table, as, key, page, cell, index)))
       : h("p", {}, "This viewer does not see the row."),
+    row?.cells && later("what can be done", async () => (await mayAct()) && edits(table, as, key, page, row)),
     h("h3", {}, "What this viewer may do with it"),
     later("the policies", async () => verdicts(await ask<Verdict[]>("explain", { table, as, key }))),
   );
@@ -27,6 +30,11 @@ export function openRow(table: string, as: string | null, key: string[], page: R
   document.querySelector("dialog[open]")?.remove();
   document.body.append(dialog);
   dialog.showModal();
+}
+
+function edits(table: string, as: string | null, key: string[], { columns }: Rows, { cells, cut }: Row): Child {
+  const known = columns.flatMap(({ name }, index) => (cut.includes(index) ? [] : [[name, cells?.[index] ?? null]]));
+  return editRow({ table, as, key, columns, cells: Object.fromEntries(known) });
 }
 
 function field(

@@ -210,3 +210,11 @@ export interface DryRun {
   messages: Record<string, unknown>[];
   refused: string[];
 }
+
+/** What an operator changes as a user. Values are texts; null is null. */
+export type Change = { table: string } & (
+  | { command: "insert"; set: Cells }
+  | { command: "update"; key: string[]; set: Cells; was: Cells }
+  | { command: "delete"; key: string[]; was: Cells }
+);
+export type Cells = Record<string, string | null>;

@@ -10,7 +10,13 @@ import pg from "pg";
 // Used by no other lock (sql/README.md), and the same for all test runs on a server.
 const advisoryLock = 7_265_021_846_116;
 
+/** The SQLSTATE of a name that is taken. */
+const duplicateDatabase = "42P04";
+
 const logins = ["request", "system", "auth", "admin", "replication"] as const;
+
+/** `removeRests` finds the process in it. */
+const temporaryName = () => `svc_test_${process.pid}_${randomBytes(5).toString("hex")}`;
 
 export interface TestDatabase {
   urls: DatabaseUrls;
@@ -20,7 +26,7 @@ export interface TestDatabase {
 /** Creates a migrated database like the application's. @param cwd the application's folder */
 export async function cloneDatabase(cluster: Cluster, cwd: string): Promise<TestDatabase> {
   const template = `svc_template_${await fingerprint(cwd)}`;
-  const name = `svc_test_${process.pid}_${randomBytes(5).toString("hex")}`;
+  const name = temporaryName();
   await asAdmin(cluster.urls.admin, async (admin) => {
     await admin.query("select pg_advisory_lock($1)", [advisoryLock]); // until the connection ends
     if (!(await databases(admin)).includes(template)) await build(admin, cluster, cwd, template);
@@ -37,18 +43,20 @@ export async function cloneDatabase(cluster: Cluster, cwd: string): Promise<Test
   };
 }
 
-/** Built under a temporary name, so that an interrupted run leaves no incomplete template. */
+/**
+ * Built under a temporary name, so that an interrupted run leaves no incomplete template. Logins of other databases do
+ * not share the lock: of two templates, the first counts.
+ */
 async function build(admin: pg.Client, cluster: Cluster, cwd: string, template: string): Promise<void> {
-  const draft = `${template}_new`;
-  await admin.query(`drop database if exists ${draft} with (force)`);
+  const draft = temporaryName();
   await admin.query(`create database ${draft}`);
   try {
     await migrate({ adminUrl: inDatabase(cluster.urls.admin, draft), platform: platformRoot, application: cwd });
+    await admin.query(`alter database ${draft} rename to ${template}`);
   } catch (error) {
-    await admin.query(`drop database ${draft} with (force)`);
-    throw error;
+    await drop(admin, draft);
+    if ((error as { code?: unknown }).code !== duplicateDatabase) throw error;
   }
-  await admin.query(`alter database ${draft} rename to ${template}`);
 }
 
 /** Removes templates of earlier states, and databases of killed processes. */
