@@ -17,7 +17,12 @@ const bindings = ["tests/client/react.test.ts", "tests/client/use-upload.test.ts
 const isNamed = process.argv.some((word) => /(^|\/)tests\//.test(word));
 const later = isNamed || process.env.TESTS === "all" ? [] : long;
 /** With a document, which comes before React is loaded; and one that counts which functions run. */
-const alone = [...bindings, "tests/docs/readme.test.ts", "tests/structure/request.test.ts"];
+const alone = [
+  ...bindings,
+  "tests/docs/readme.test.ts",
+  "tests/docs/infinite-lists.test.ts",
+  "tests/structure/request.test.ts",
+];
 
 export default defineConfig({
   test: {

@@ -66,6 +66,7 @@ const packages: Package[] = [
       "examples/starter": "starter",
       docs: "docs",
       "llms.txt": "llms.txt",
+      "llms-full.txt": "llms-full.txt",
       "CHANGELOG.md": "CHANGELOG.md",
     },
     bin: { svc: "./src/cli/svc.js" },

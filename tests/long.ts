@@ -15,6 +15,8 @@ export const long = [
   "rag/scifact",
   "search/hybrid",
   "search/ranking",
+  // an application that moves, by four commands
+  "docs/from-prisma",
   // servers and processes that are killed
   "backup/killed",
   "backup/round-trip",
@@ -50,6 +52,7 @@ export const long = [
   // every command, every page
   "browser/docs",
   "browser/expenses",
+  "browser/site",
   "cli/db-explain",
   "cli/seed",
   "doors/pages",

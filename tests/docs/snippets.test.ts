@@ -3,6 +3,7 @@ import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import starter from "../../examples/starter/package.json" with { type: "json" };
 import packageJson from "../../package.json" with { type: "json" };
 import { loadApp } from "../../src/app/load-app.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
@@ -16,15 +17,23 @@ import { testServer } from "../support/test-server.ts";
 import { snippets } from "./markdown.ts";
 
 const everywhere = await snippets();
-// The snippets of the README, the tutorial, the shop, the team, the audit trail and the books each form one application:
-// readme.test.ts, tests/packages/publish.test.ts, staff-and-customers.test.ts, teams.test.ts, audit-trail.test.ts and
-// query-your-data.test.ts run them.
-const all = everywhere.filter(
-  ({ place }) =>
-    !/^(README\.md|docs\/tutorial\/|docs\/how-to\/(staff-and-customers|teams|audit-trail|query-your-data)\.md)/.test(
-      place,
-    ),
-);
+/** Pages whose snippets form one application each: the test of the same name builds and runs it. */
+const applications = [
+  "README",
+  "docs/tutorial/first-application", // tests/packages/publish.test.ts
+  ...[
+    "audit-trail",
+    "from-prisma",
+    "from-supabase",
+    "infinite-lists",
+    "leave-svc",
+    "query-your-data",
+    "staff-and-customers",
+    "teams",
+    "user-profiles",
+  ].map((name) => `docs/how-to/${name}`),
+];
+const all = everywhere.filter(({ place }) => !applications.some((page) => place.startsWith(`${page}.md:`)));
 const of = (language: string) => all.filter((snippet) => snippet.language === language);
 
 const db = database("platform");
@@ -94,10 +103,13 @@ describe("JSON parses", () => {
   });
 });
 
+// Of this repository, or of an application.
+const scripts = Object.keys({ ...packageJson.scripts, ...starter.scripts });
+
 describe("npm scripts exist", () => {
   test.for(everywhere.filter(({ language }) => language === "sh"))("$place", ({ text }) => {
     for (const [, name = ""] of text.matchAll(/\bnpm (?:run )?([\w:]+)/g)) {
-      if (!["install", "ci", "i", "rebuild"].includes(name)) expect(Object.keys(packageJson.scripts)).toContain(name);
+      if (!["install", "ci", "i", "rebuild"].includes(name)) expect(scripts).toContain(name);
     }
   });
 });

@@ -8,7 +8,7 @@ import { root } from "../support/global-setup.ts";
 const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], { cwd: root, encoding: "utf8" })
   .trim()
   .split("\n")
-  .filter((file) => !/^(tests|bench|CHANGELOG|package-lock)/.test(file))
+  .filter((file) => !/^(tests|bench|CHANGELOG)|package-lock/.test(file))
   .filter((file) => /\.(md|ts|tsx|json|txt|yaml|yml)$|^scripts\/setup$|Dockerfile$/.test(file));
 const read = (file: string) => readFileSync(join(root, file), "utf8");
 const minimum = JSON.parse(read("package.json")).engines.node.replace(">=", "");

@@ -1,0 +1,138 @@
+/**
+ * The site of the documentation. Pages are those of docs/, read where they lie; `site/api/` is made of docstrings, and the
+ * files to which pages link beside docs/ are served as text.
+ * Next hop: `links.ts`.
+ */
+import { copyFileSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Plugin } from "vite";
+import { type DefaultTheme, defineConfig } from "vitepress";
+import type * as llms from "../../scripts/llms.ts";
+import { Sources } from "./links.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const { homepage, version, description } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+// Imported by Node: Vite would read the tsconfig of the product, which its esbuild does not know.
+const { sections } = (await import(pathToFileURL(join(root, "scripts/llms.ts")).href)) as typeof llms;
+const sources = new Sources(root);
+
+/** All that is no page. */
+const shown = ["docs", "site", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"];
+const others = readdirSync(root, { withFileTypes: true })
+  .filter(({ name }) => !shown.includes(name))
+  .map((entry) => (entry.isDirectory() ? `${entry.name}/**` : entry.name));
+
+const icon =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#0b5f86"/><path d="M4 6h8M4 10h5" stroke="#fff" stroke-width="2"/></svg>';
+
+/** Pages that are for those who work on svc: no search finds them. */
+const forContributors = /^(docs\/adr\/|docs\/reference\/conformance|CONTRIBUTING|SECURITY|CHANGELOG)/;
+
+const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+const linkTo = ({ title, path }: llms.Section["pages"][number]) => ({
+  text: capitalized(title),
+  link: `/${path.replace(/\.md$/, "")}`,
+});
+
+const api = ["core", "client", "react", "testing"].map((name) => ({
+  text: `@svc/${name}`,
+  link: `/reference/api/${name}`,
+}));
+
+/** Its name is a link: a button that holds the button to unfold it would confuse screen readers. */
+const groupOf = (text: string, items: { text: string; link: string }[]) => ({
+  text,
+  link: items[0]?.link ?? "/",
+  collapsed: true,
+  items,
+});
+
+const sidebar: DefaultTheme.SidebarItem[] = sections().map(({ name, pages, groups }) => ({
+  text: name,
+  items: [
+    ...(groups.length > 0 ? groups.map((group) => groupOf(group.name, group.pages.map(linkTo))) : pages.map(linkTo)),
+    ...(name === "Reference" ? [groupOf("Every export", api)] : []),
+  ],
+}));
+
+/** Pages are compiled to modules that import Vue. They lie beside site/, where Vue is installed. */
+const vueForPages: Plugin = {
+  name: "vue-for-pages",
+  enforce: "pre",
+  resolveId(id, importer, options) {
+    if (!importer?.startsWith(root) || !/^vue(\/|$)/.test(id)) return null;
+    if (options.ssr) return { id, external: true };
+    return this.resolve(id, join(root, "site/index.md"), { ...options, skipSelf: true });
+  },
+};
+
+export default defineConfig({
+  title: "svc",
+  description,
+  lang: "en",
+  base: new URL(homepage).pathname,
+  srcDir: root,
+  srcExclude: [...others, "docs/README.md", "site/api/README.md"],
+  rewrites: {
+    "site/index.md": "index.md",
+    "site/api/:page": "reference/api/:page",
+    "docs/:path*": ":path*",
+  },
+  outDir: resolve(import.meta.dirname, "../dist"),
+  cacheDir: resolve(import.meta.dirname, "../.cache"),
+  lastUpdated: false,
+  head: [
+    ["meta", { name: "color-scheme", content: "light dark" }],
+    ["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(icon)}` }],
+  ],
+  ignoreDeadLinks: "localhostLinks",
+  sitemap: { hostname: homepage },
+  markdown: {
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
+    config: (md) => sources.follow(md),
+  },
+  buildEnd({ outDir }) {
+    sources.write(outDir);
+    for (const name of ["llms.txt", "llms-full.txt"]) copyFileSync(join(root, name), join(outDir, name));
+  },
+  vite: { build: { chunkSizeWarningLimit: 2_000 }, plugins: [vueForPages] },
+  themeConfig: {
+    nav: [
+      { text: "Tutorial", link: "/tutorial/first-application" },
+      { text: "Questions", link: "/how-to/questions" },
+      { text: "Reference", link: "/reference/configuration" },
+      {
+        text: `v${version}`,
+        items: [
+          { text: "Changes", link: "/CHANGELOG" },
+          { text: "Security", link: "/SECURITY" },
+          { text: "Contribute", link: "/CONTRIBUTING" },
+          { text: "Decisions", link: "/adr/README" },
+        ],
+      },
+    ],
+    sidebar,
+    outline: { level: [2, 3] },
+    externalLinkIcon: true,
+    search: {
+      provider: "local",
+      options: {
+        _render(source, env, md) {
+          return forContributors.test(sources.sourceOf(env).slice(root.length + 1)) ? "" : md.render(source, env);
+        },
+        // The name of the button is what it shows; the theme's own hint of the keys is not part of its name.
+        translations: { button: { buttonText: "Search (Ctrl K)", buttonAriaLabel: "Search (Ctrl K)" } },
+        miniSearch: {
+          searchOptions: {
+            fuzzy: 0.15,
+            prefix: true,
+            boost: { title: 4, text: 1, titles: 2 },
+            // A page that explains comes before a list of exports.
+            boostDocument: (id: string) => (id.includes("/reference/api/") ? 0.2 : id.includes("/how-to/") ? 1.5 : 1),
+          },
+        },
+      },
+    },
+  },
+});

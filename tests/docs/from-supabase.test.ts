@@ -1,0 +1,49 @@
+// If this file fails, users who move from Supabase by docs/how-to/from-supabase.md lose their rows or cannot sign in.
+import { hash } from "bcryptjs";
+import { expect, test } from "vitest";
+import { documented } from "./documented.ts";
+import { commandsOf } from "./shell.ts";
+
+const page = "docs/how-to/from-supabase.md";
+const { db, folder, post, call, person } = documented(page);
+const [ann, bob] = ["2f1c7a52-5d0b-4a3e-9b1e-0a2b3c4d5e6f", "7b9e8c10-1111-4222-8333-444455556666"];
+
+test("users keep their ids, passwords, Google accounts and rows", async () => {
+  // Stands for Supabase: its tables with the columns that the page reads. Names differ from svc's own in schema auth.
+  await db.sql(`create table auth.users (id uuid, email text, encrypted_password text, email_confirmed_at timestamptz,
+    created_at timestamptz, raw_user_meta_data jsonb, deleted_at timestamptz)`);
+  await db.sql("create table auth.identities (user_id uuid, provider text, provider_id text)");
+  const insert = "insert into auth.users values ($1, $2, $3, now(), now(), $4, $5)";
+  await db.sql(insert, [ann, "Ann@example.com", await hash("correct horse", 10), { full_name: "Ann Lee" }, null]);
+  await db.sql(insert, [bob, "bob@example.com", null, {}, null]);
+  await db.sql(insert, [crypto.randomUUID(), null, null, {}, null]);
+  await db.sql(insert, [crypto.randomUUID(), "gone@example.com", null, {}, "2026-01-01"]);
+  await db.sql("insert into auth.identities values ($1, 'google', '10769'), ($1, 'email', $1)", [bob]);
+  const note = "insert into public.notes (id, user_id, title) values ";
+  await db.sql(`set session_replication_role = replica`); // Supabase's foreign key leads to auth.users
+  await db.sql(`${note} (7, $1, 'Of Ann'), (8, $2, 'Of Bob')`, [ann, bob]);
+  await db.sql("set session_replication_role = origin");
+
+  const [save, read] = await commandsOf(page);
+  const env = { SUPABASE_URL: db.url("admin"), DATABASE_ADMIN_URL: db.url("admin") };
+  await save?.(folder, env);
+  await db.sql("delete from public.notes");
+  await read?.(folder, env);
+
+  const signedIn = await post("/api/auth/sign-in", { email: "ann@example.com", password: "correct horse" });
+  expect(signedIn.body.user).toEqual({ id: ann, email: "ann@example.com", name: "Ann Lee" });
+  expect((await post("/api/auth/sign-in", { email: "ann@example.com", password: "wrong horse" })).status).toBe(401);
+  const { body } = await call("query", signedIn.body.token, "notes.list");
+  expect(body.json.data).toMatchObject([{ id: "7", title: "Of Ann" }]);
+  const created = await call("mutation", signedIn.body.token, "notes.create", { title: "New" });
+  expect(created.body.json.id).toBe("9");
+  expect(await db.sql("select user_id, provider_id, account_id from auth.account order by provider_id")).toEqual([
+    { user_id: ann, provider_id: "credential", account_id: ann },
+    { user_id: bob, provider_id: "google", account_id: "10769" },
+  ]);
+  expect(await db.sql('select email, name from auth."user" order by email')).toEqual([
+    { email: "ann@example.com", name: "Ann Lee" },
+    { email: "bob@example.com", name: "bob" },
+  ]);
+  expect((await person("cleo")).token).toEqual(expect.any(String));
+});
