@@ -3,10 +3,10 @@
  *
  * - `llms.txt`, the index for language models that help somebody with svc (https://llmstxt.org): of `docs/README.md` and the
  *   first sentence of each page, with addresses below `homepage` of package.json.
- * - `llms-full.txt`, every page of the index in one file.
  * - `docs/adr/README.md`, the list of decisions.
  *
- * All are published with the pages, so that those in node_modules/@svc/core are about the version that is installed.
+ * Both are published with the pages, so that those in node_modules/@svc/core are about the version that is installed. The
+ * site also has `llms-full.txt`, every page of the index in one file.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, posix, resolve } from "node:path";
@@ -103,7 +103,6 @@ function firstSentence(page: string): string {
 /** Every file that is made here, by its path. */
 export const made: Record<string, () => string> = {
   "llms.txt": llmsText,
-  "llms-full.txt": llmsFullText,
   "docs/adr/README.md": decisionsText,
 };
 

@@ -66,7 +66,6 @@ const packages: Package[] = [
       "examples/starter": "starter",
       docs: "docs",
       "llms.txt": "llms.txt",
-      "llms-full.txt": "llms-full.txt",
       "CHANGELOG.md": "CHANGELOG.md",
     },
     bin: { svc: "./src/cli/svc.js" },

@@ -3,7 +3,7 @@
  * files to which pages link beside docs/ are served as text.
  * Next hop: `links.ts`.
  */
-import { copyFileSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Plugin } from "vite";
@@ -14,7 +14,9 @@ import { Sources } from "./links.ts";
 const root = resolve(import.meta.dirname, "../..");
 const { homepage, version, description } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 // Imported by Node: Vite would read the tsconfig of the product, which its esbuild does not know.
-const { sections } = (await import(pathToFileURL(join(root, "scripts/llms.ts")).href)) as typeof llms;
+const { sections, llmsText, llmsFullText } = (await import(
+  pathToFileURL(join(root, "scripts/llms.ts")).href
+)) as typeof llms;
 const sources = new Sources(root);
 
 /** All that is no page. */
@@ -94,7 +96,8 @@ export default defineConfig({
   },
   buildEnd({ outDir }) {
     sources.write(outDir);
-    for (const name of ["llms.txt", "llms-full.txt"]) copyFileSync(join(root, name), join(outDir, name));
+    writeFileSync(join(outDir, "llms.txt"), llmsText());
+    writeFileSync(join(outDir, "llms-full.txt"), llmsFullText());
   },
   vite: { build: { chunkSizeWarningLimit: 2_000 }, plugins: [vueForPages] },
   themeConfig: {

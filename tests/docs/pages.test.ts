@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { addressOf, made } from "../../scripts/llms.ts";
+import { addressOf, llmsFullText, llmsText, made } from "../../scripts/llms.ts";
 import { root } from "../support/global-setup.ts";
 
 const docs = join(root, "docs");
@@ -59,11 +59,11 @@ test.for(Object.entries(made))("%s is what the pages say: run `node scripts/llms
 
 test("llms.txt and llms-full.txt name and hold every page for users, by absolute addresses", () => {
   const users = pages.filter((page) => !/^(README|adr\/.*|reference\/conformance)\.md$/.test(page));
-  const [index, full] = ["llms.txt", "llms-full.txt"].map((file) => readFileSync(join(root, file), "utf8"));
+  const [index, full] = [llmsText(), llmsFullText()];
   const missing = users.filter((page) => {
     const address = addressOf(page);
-    return !index?.includes(`](${address}): `) || !full?.includes(`<!-- ${address} -->\n\n# `);
+    return !index.includes(`](${address}): `) || !full.includes(`<!-- ${address} -->\n\n# `);
   });
   expect(missing).toEqual([]);
-  expect([...(index ?? "").matchAll(/\]\((?!https:)/g)]).toEqual([]);
+  expect([...index.matchAll(/\]\((?!https:)/g)]).toEqual([]);
 });
