@@ -52,6 +52,7 @@ export const long = [
   "browser/expenses",
   "cli/db-explain",
   "cli/seed",
+  "doors/imports",
   "doors/pages",
   "openapi/lint",
   "security/command-output",
