@@ -1,6 +1,6 @@
 /**
  * Watched queries of the author's own: what an answer costs beside one that nobody watches, and a change of a table beside
- * the same change told to a generated list.
+ * the same change told to a generated list, and beside one that concerns nobody here.
  */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
@@ -14,6 +14,8 @@ const here = import.meta.dirname;
 const svcCommand = join(here, "../src/cli/svc.ts");
 const sockets = 1_000;
 const changes = 30;
+/** Of rows whose owner watches nothing. */
+const unheard = 1_000;
 const calls = 300;
 const rounds = 7;
 
@@ -55,7 +57,8 @@ export async function run(): Promise<void> {
     console.info(`  not watched  ${plain.toFixed(2)} ms   1.00x`);
 
     const url = svc.url.replace("http", "ws");
-    const change = () => admin.query("insert into items (user_id, title) values ($1, 'new')", [userId]);
+    const change = (user = userId) => admin.query("insert into items (user_id, title) values ($1, 'new')", [user]);
+    let foreign = 0;
     const cost = async (order: { keys: string[]; follows?: string }) => {
       const who = listeners();
       all.push(who);
@@ -66,6 +69,10 @@ export async function run(): Promise<void> {
         for (let n = 0; n < changes; n++) await Promise.all([who.heard(sockets), change()]);
         if (round >= 0) costs.push((svc.cpu() - before) / (sockets * changes));
       }
+      const before = svc.cpu();
+      for (let n = 0; n < unheard; n++) await change("somebody else");
+      await Promise.all([who.heard(sockets), change()]); // behind all of them in the log
+      foreign = (svc.cpu() - before - sockets * median(costs)) / unheard;
       who.stop();
       all.pop();
       return median(costs);
@@ -77,7 +84,11 @@ export async function run(): Promise<void> {
     console.info(`\na change of a row, told to ${sockets} sockets`);
     console.info(`  query of one's own  ${rate(followed)}   ${(list / followed).toFixed(2)}x`);
     console.info(`  generated list      ${rate(list)}   1.00x`);
-    await admin.query("delete from items where user_id = $1", [userId]);
+    console.info(`\na change of another owner's row, beside ${sockets} sockets that follow the table`);
+    console.info(
+      `  ${foreign.toFixed(0)} µs of CPU; one that is told to all of them ${(followed * sockets).toFixed(0)} µs`,
+    );
+    await admin.query("delete from items where user_id in ($1, 'somebody else')", [userId]);
   } finally {
     for (const one of all) one.stop();
     await admin.end();

@@ -26,6 +26,7 @@ const { rounds, writes, clients, quiet, perClient } = isLong
   ? { rounds: 20, writes: 1_000, clients: 200, quiet: 20, perClient: 5 }
   : { rounds: 2, writes: 60, clients: 8, quiet: 2, perClient: 8 };
 const writers = 3;
+const perWriter = Math.ceil(writes / writers);
 const db = database();
 const children: ChildProcess[] = [];
 const urls: string[] = [];
@@ -157,9 +158,9 @@ test(
     expect(new Set(loud.map(({ name, args }) => name + JSON.stringify(args))).size).toBeGreaterThanOrEqual(40);
     /** @param disturb called behind one of the writes */
     const writeAll = (disturb?: () => unknown) => {
-      const at = randomInt(writes / writers);
+      const at = randomInt(perWriter);
       const writer = async (which: number) => {
-        for (let n = 0; n < writes / writers; n++) {
+        for (let n = 0; n < perWriter; n++) {
           await write(users);
           if (which === 0 && n === at) await disturb?.();
           if (disturb && n % 50 === 25) proxy.breakSome(0.05);
@@ -200,7 +201,7 @@ test(
     if (isLong) {
       const idle = of(more.filter(({ isQuiet }) => isQuiet));
       console.info(
-        `${writes} writes without faults: ${of(more)} runs of ${pages.length} queries, ${idle} of quiet ones`,
+        `${writers * perWriter} writes without faults: ${of(more)} runs of ${pages.length} queries, ${idle} of quiet ones`,
       );
     }
   },
