@@ -22,7 +22,18 @@ const rounds = 7;
 export async function run(): Promise<void> {
   execFileSync(process.execPath, [svcCommand, "codegen", "--cwd", join(here, "app")], { stdio: "ignore" });
   const cluster = await openCluster({ directory: join(here, "app/.svc"), report: console.info });
-  const svc = await contestant([svcCommand, "start", "--cwd", join(here, "app")], { PORT: "0", LOG_LEVEL: "warn" });
+  const { urls } = cluster;
+  // While developing, a watched call also looks for what reads past the policies.
+  const svc = await contestant([svcCommand, "start", "--cwd", join(here, "app")], {
+    PORT: "0",
+    LOG_LEVEL: "warn",
+    NODE_ENV: "production",
+    AUTHLIB_SECRET: "0".repeat(32),
+    DATABASE_URL: urls.request,
+    DATABASE_AUTH_URL: urls.auth,
+    DATABASE_SYSTEM_URL: urls.system,
+    DATABASE_REPLICATION_URL: urls.replication,
+  });
   const admin = new pg.Client({ connectionString: cluster.urls.admin });
   await admin.connect();
   await admin.query("set synchronous_commit to on");
