@@ -1,6 +1,6 @@
 /**
  * Watched queries of the author's own: what an answer costs beside one that nobody watches, and a change of a table beside
- * the same change told to a generated list.
+ * the same change told to a generated list, and beside one that concerns nobody here.
  */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
@@ -14,13 +14,26 @@ const here = import.meta.dirname;
 const svcCommand = join(here, "../src/cli/svc.ts");
 const sockets = 1_000;
 const changes = 30;
+/** Of rows whose owner watches nothing. */
+const unheard = 1_000;
 const calls = 300;
 const rounds = 7;
 
 export async function run(): Promise<void> {
   execFileSync(process.execPath, [svcCommand, "codegen", "--cwd", join(here, "app")], { stdio: "ignore" });
   const cluster = await openCluster({ directory: join(here, "app/.svc"), report: console.info });
-  const svc = await contestant([svcCommand, "start", "--cwd", join(here, "app")], { PORT: "0", LOG_LEVEL: "warn" });
+  const { urls } = cluster;
+  // While developing, a watched call also looks for what reads past the policies.
+  const svc = await contestant([svcCommand, "start", "--cwd", join(here, "app")], {
+    PORT: "0",
+    LOG_LEVEL: "warn",
+    NODE_ENV: "production",
+    AUTHLIB_SECRET: "0".repeat(32),
+    DATABASE_URL: urls.request,
+    DATABASE_AUTH_URL: urls.auth,
+    DATABASE_SYSTEM_URL: urls.system,
+    DATABASE_REPLICATION_URL: urls.replication,
+  });
   const admin = new pg.Client({ connectionString: cluster.urls.admin });
   await admin.connect();
   await admin.query("set synchronous_commit to on");
@@ -55,7 +68,8 @@ export async function run(): Promise<void> {
     console.info(`  not watched  ${plain.toFixed(2)} ms   1.00x`);
 
     const url = svc.url.replace("http", "ws");
-    const change = () => admin.query("insert into items (user_id, title) values ($1, 'new')", [userId]);
+    const change = (user = userId) => admin.query("insert into items (user_id, title) values ($1, 'new')", [user]);
+    let foreign = 0;
     const cost = async (order: { keys: string[]; follows?: string }) => {
       const who = listeners();
       all.push(who);
@@ -66,6 +80,10 @@ export async function run(): Promise<void> {
         for (let n = 0; n < changes; n++) await Promise.all([who.heard(sockets), change()]);
         if (round >= 0) costs.push((svc.cpu() - before) / (sockets * changes));
       }
+      const before = svc.cpu();
+      for (let n = 0; n < unheard; n++) await change("somebody else");
+      await Promise.all([who.heard(sockets), change()]); // behind all of them in the log
+      foreign = (svc.cpu() - before - sockets * median(costs)) / unheard;
       who.stop();
       all.pop();
       return median(costs);
@@ -77,7 +95,11 @@ export async function run(): Promise<void> {
     console.info(`\na change of a row, told to ${sockets} sockets`);
     console.info(`  query of one's own  ${rate(followed)}   ${(list / followed).toFixed(2)}x`);
     console.info(`  generated list      ${rate(list)}   1.00x`);
-    await admin.query("delete from items where user_id = $1", [userId]);
+    console.info(`\na change of another owner's row, beside ${sockets} sockets that follow the table`);
+    console.info(
+      `  ${foreign.toFixed(0)} µs of CPU; one that is told to all of them ${(followed * sockets).toFixed(0)} µs`,
+    );
+    await admin.query("delete from items where user_id in ($1, 'somebody else')", [userId]);
   } finally {
     for (const one of all) one.stop();
     await admin.end();

@@ -1,6 +1,6 @@
 /**
  * A list of 20 articles with author, names of tags and the number of comments: one statement, against Drizzle's relational
- * query under the same policies on the same rows, taking turns.
+ * query and against PostGraphile, under the same policies on the same rows, taking turns.
  */
 import { join } from "node:path";
 import { createSetting, type Setting, type User } from "./lists/setting.ts";
@@ -17,41 +17,91 @@ const args = {
   },
 };
 
+const graphql = `{
+  allArticles(first: 20, orderBy: [CREATED_AT_DESC, ROW_ID_DESC]) {
+    nodes {
+      rowId title createdAt
+      authorByAuthorId { name }
+      articleTagsByArticleId { nodes { tagByTagId { name } } }
+      commentsByArticleId { totalCount }
+    }
+  }
+}`;
+
 export async function run(): Promise<void> {
   const setting = await createSetting();
   const { cluster, svc } = setting;
   const file = join(import.meta.dirname, "peers/drizzle-related.ts");
   const drizzle = await contestant([file, cluster.urls.request, `${svc.url}/api/auth/jwks`, svc.url]);
+  const peer = join(import.meta.dirname, "peers/postgraphile.ts");
+  const postgraphile = await contestant([peer, cluster.urls.request], { NODE_ENV: "production" });
   try {
     const user = await setting.user("user");
     await fill(setting);
-    const headers = ({ token }: User) => ({ authorization: `Bearer ${token}` });
+    const bearer = ({ token }: User) => ({ authorization: `Bearer ${token}` });
+    // PostGraphile takes the user from a header and checks no token.
+    const named = ({ id }: User) => ({ "x-user": id });
     const sides = [
-      { name: "svc", process: svc, headers, path: "/api/query", body: { name: "articles.list", args } },
-      { name: "drizzle", process: drizzle, headers, path: "/articles", body: {} },
+      { name: "svc", process: svc, headers: bearer, path: "/api/query", body: { name: "articles.list", args } },
+      { name: "drizzle", process: drizzle, headers: bearer, path: "/articles", body: {} },
+      { name: "postgraphile", process: postgraphile, headers: named, path: "/graphql", body: { query: graphql } },
     ];
-    const [ours, theirs] = await Promise.all(sides.map((side) => ask<Page>(side, user, side)));
-    if (sorted(ours) !== sorted(theirs)) throw new Error("the answers differ");
-    const runners = sides.map((side) => ({ ...side, headers: headers(user), body: () => JSON.stringify(side.body) }));
+    const answers = await Promise.all(sides.map((side) => ask<Page | Connection>(side, user, side)));
+    const rows = answers.map((answer) => sorted("data" in answer ? fromConnection(answer) : answer.json.data));
+    if (new Set(rows).size > 1) throw new Error("the answers differ");
+    const runners = sides.map((side) => ({
+      ...side,
+      headers: side.headers(user) as Record<string, string>,
+      body: () => JSON.stringify(side.body),
+    }));
     report("20 articles with author, tags and comments", await interleave(runners, { rounds: 5, seconds: 2 }));
   } finally {
-    await drizzle.stop();
+    await Promise.all([drizzle.stop(), postgraphile.stop()]);
     await setting.close();
   }
 }
 
+interface Article {
+  id: number;
+  title: string;
+  createdAt: string;
+  author: { name: string };
+  tags: { name: string }[];
+  _count: { comments: number };
+}
 interface Page {
-  json: { data: { id: number; createdAt: string; tags: { name: string }[] }[] };
+  json: { data: Article[] };
 }
 
-/** Drizzle does not order related rows, and writes times in another form. */
-function sorted(page: Page | undefined): string {
-  const rows = page?.json.data.map(({ createdAt, tags, ...row }) => ({
+interface Node {
+  rowId: number;
+  title: string;
+  createdAt: string;
+  authorByAuthorId: { name: string };
+  articleTagsByArticleId: { nodes: { tagByTagId: { name: string } }[] };
+  commentsByArticleId: { totalCount: number };
+}
+interface Connection {
+  data: { allArticles: { nodes: Node[] } };
+}
+const fromConnection = ({ data }: Connection): Article[] =>
+  data.allArticles.nodes.map(({ rowId, title, createdAt, ...related }) => ({
+    id: rowId,
+    title,
+    createdAt,
+    author: related.authorByAuthorId,
+    tags: related.articleTagsByArticleId.nodes.map(({ tagByTagId }) => tagByTagId),
+    _count: { comments: related.commentsByArticleId.totalCount },
+  }));
+
+/** The peers do not order tags, and write times in other forms. */
+function sorted(articles: Article[]): string {
+  const rows = articles.map(({ createdAt, tags, ...row }) => ({
     ...row,
     createdAt: new Date(createdAt).getTime(),
     tags: tags.map(({ name }) => name).sort(),
   }));
-  return JSON.stringify(rows?.map((row) => Object.entries(row).sort()));
+  return JSON.stringify(rows.map((row) => Object.entries(row).sort()));
 }
 
 /** 5,000 articles of 200 authors, with 3 of 50 tags and 0 to 20 comments each. */

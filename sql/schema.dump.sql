@@ -2143,6 +2143,33 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Groups of rows with their measures: {data, hasMore}. Called by generated aggregate functions.
 
+-- function svc.caller_teams(jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.caller_teams(scopes jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  scope jsonb;
+  teams jsonb;
+  found jsonb := '[]';
+begin
+  for scope in select s.value from jsonb_array_elements(scopes) as s loop
+    execute format(
+      'select coalesce(jsonb_agg(team order by team), ''[]'') from (
+         select distinct %1$I::text as team from %2$I.%3$I
+          where %4$I = (select svc.current_user_id())%5$s and %1$I is not null limit 101) as teams',
+      scope ->> 'team', scope ->> 'schema', scope ->> 'table', scope ->> 'user',
+      case when (scope ->> 'isUuid')::boolean then '::uuid' end) into teams;
+    found := found || jsonb_build_array(teams);
+  end loop;
+  return found;
+end
+$function$
+execute: svc_authenticated, svc_request, svc_system
+comment: The teams of the caller in tables of memberships [{schema, table, team, user, isUuid}], at most 101 of each, as the caller.
+
 -- function svc.cancel_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.cancel_job(job_id bigint)
  RETURNS boolean

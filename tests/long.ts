@@ -55,6 +55,7 @@ export const long = [
   "browser/site",
   "cli/db-explain",
   "cli/seed",
+  "doors/imports",
   "doors/pages",
   "openapi/lint",
   "security/command-output",

@@ -6,13 +6,15 @@
 import { is } from "drizzle-orm";
 import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
 import type { Api } from "../contract/api.ts";
-import { ownerColumn } from "./rls.ts";
+import { ownerColumn, type TeamScope, teamScope } from "./rls.ts";
 
 export interface FollowedTable {
   schema: string;
   name: string;
   /** The column with the owner's id, if rows are private to their owner. */
   owner: string | null;
+  /** If rows are shown to the members of their team alone. */
+  team: TeamScope | null;
   /** Columns that identify a changed row in the log; empty for the primary key, "full" for all columns. */
   identity: string[] | "full";
 }
@@ -34,9 +36,13 @@ export const nameOfTable = (table: PgTable): string => {
 export function followedTables(api: Api, schema: Readonly<Record<string, unknown>>): FollowedTable[] {
   const { crud: resources, procedures } = api["~svc"];
   const found = new Map<string, FollowedTable>();
-  for (const { schema: space, table: name, realtime, owner, id } of resources.filter(({ realtime }) => realtime)) {
-    const table = { schema: space, name, owner: owner?.name ?? null };
-    const identity = realtime?.scoped ? "full" : owner ? [id.name, owner.name] : [];
+  for (const { schema: space, table: name, realtime, owner, id, source } of resources.filter(
+    ({ realtime }) => realtime,
+  )) {
+    const team = teamScope(getTableConfig(source.table).policies);
+    const table = { schema: space, name, owner: owner?.name ?? null, team };
+    const narrowing = owner?.name ?? team?.column;
+    const identity = realtime?.scoped ? "full" : narrowing ? [id.name, narrowing] : [];
     // If one of several resources needs the whole old row, it is logged for all of them.
     if (found.get(tableName(table))?.identity !== "full") found.set(tableName(table), { ...table, identity });
   }
@@ -51,7 +57,12 @@ export function followedTables(api: Api, schema: Readonly<Record<string, unknown
     if (!isOfPlatform(getTableConfig(value).schema)) add(value);
   }
   for (const { follows } of procedures.values()) for (const table of follows ?? []) add(table);
-  return [...found.values()];
+  // Who joins or leaves a team must hear of it: otherwise the rows of a team are told to all who read the table.
+  return [...found.values()].map((table) =>
+    table.team && !found.has(tableName({ schema: table.team.schema, name: table.team.table }))
+      ? { ...table, team: null }
+      : table,
+  );
 }
 
 const isOfPlatform = (schema: string | undefined) => /^(auth|svc(_\w+)?|graphile_worker)$/.test(schema ?? "");
@@ -59,9 +70,11 @@ const isOfPlatform = (schema: string | undefined) => /^(auth|svc(_\w+)?|graphile
 function describe(table: PgTable): FollowedTable {
   const { schema = "public", name, columns, primaryKeys, policies } = getTableConfig(table);
   const owner = ownerColumn(policies);
+  const team = teamScope(policies);
+  const narrowing = owner ?? team?.column;
   const composite = primaryKeys.flatMap((key) => key.columns.map((column) => column.name));
   const key = [...columns.filter(({ primary }) => primary).map((column) => column.name), ...composite];
   // Without any identity PostgreSQL would refuse every update of a published table.
-  const identity = key.length === 0 ? "full" : owner ? [...new Set([...key, owner])] : [];
-  return { schema, name, owner, identity };
+  const identity = key.length === 0 ? "full" : narrowing ? [...new Set([...key, narrowing])] : [];
+  return { schema, name, owner, team, identity };
 }

@@ -4,7 +4,7 @@
  * Next hop: the `create policy` statements in the application's `migrations/`.
  */
 import { getTableColumns, getTableName, type SQL, sql } from "drizzle-orm";
-import { type AnyPgColumn, type PgPolicy, type PgTable, pgPolicy, pgRole } from "drizzle-orm/pg-core";
+import { type AnyPgColumn, getTableConfig, type PgPolicy, type PgTable, pgPolicy, pgRole } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { platformSql } from "../postgres/anonymous-gate.ts";
 
@@ -14,6 +14,22 @@ const everybody = [anonymous, authenticated];
 
 /** The owner's column, by policy. */
 const owners = new WeakMap<PgPolicy, string>();
+
+/** Whose rows a policy of `memberRls` shows: those whose `column` holds a team of the caller in a table of memberships. */
+export interface TeamScope {
+  /** Of the table with the rows. */
+  column: string;
+  /** The table of memberships, and its columns. */
+  schema: string;
+  table: string;
+  team: string;
+  user: string;
+  /** Whether the ids of users are UUIDs. */
+  isUuid: boolean;
+}
+
+/** The scope of a policy for reading. */
+const scopes = new WeakMap<PgPolicy, TeamScope>();
 
 /** What the linter would ask about, by policy: the helper's options say that it is meant. */
 const meanings = new WeakMap<PgPolicy, string>();
@@ -33,10 +49,18 @@ function meant(policy: PgPolicy, said: string, rules: readonly string[]): PgPoli
  * @returns the column with the owner's id; null when others may read rows too, or the author wrote the policies
  */
 export function ownerColumn(policies: readonly PgPolicy[]): string | null {
-  const reading = policies.filter((policy) => policy.for === "select" || policy.for === "all" || !policy.for);
-  const columns = new Set(reading.map((policy) => owners.get(policy) ?? null));
+  const columns = new Set(reading(policies).map((policy) => owners.get(policy) ?? null));
   return columns.size === 1 ? ([...columns][0] ?? null) : null;
 }
+
+/** The same for rows of teams: null unless `memberRls` alone says who reads. */
+export function teamScope(policies: readonly PgPolicy[]): TeamScope | null {
+  const [policy, ...others] = reading(policies);
+  return (policy && others.length === 0 && scopes.get(policy)) || null;
+}
+
+const reading = (policies: readonly PgPolicy[]) =>
+  policies.filter((policy) => policy.for === "select" || policy.for === "all" || !policy.for);
 
 /** Records that a policy shows rows only to their owners. */
 export const readsOwn = (policy: PgPolicy, owner: AnyPgColumn) => owners.set(policy, owner.name);
@@ -130,13 +154,31 @@ export function memberRls(options: { through: PgTable; team: AnyPgColumn; user: 
   // An array, not `in (select …)`: PostgreSQL can then use an index on the team. A sub-select in a policy would be
   // compared with the rows of all teams.
   const isMember = sql`${team} = any (array(select ${theirs} from ${through} where ${isCaller(user)}))`;
+  const select = pgPolicy("select_member", { for: "select", to: authenticated, using: isMember });
+  const { schema = "public" } = getTableConfig(through);
+  // As text these are the same in the log and in a query; other types may be written in several ways.
+  if (comparedAsText.has(team.columnType)) {
+    const isUuid = user.columnType === "PgUUID";
+    const table = getTableName(through);
+    scopes.set(select, { column: team.name, schema, table, team: theirs.name, user: user.name, isUuid });
+  }
   return [
-    pgPolicy("select_member", { for: "select", to: authenticated, using: isMember }),
+    select,
     pgPolicy("insert_member", { for: "insert", to: authenticated, withCheck: isMember }),
     pgPolicy("update_member", { for: "update", to: authenticated, using: isMember, withCheck: isMember }),
     pgPolicy("delete_member", { for: "delete", to: authenticated, using: isMember }),
   ];
 }
+
+const comparedAsText = new Set([
+  "PgText",
+  "PgVarchar",
+  "PgUUID",
+  "PgInteger",
+  "PgBigInt53",
+  "PgBigInt64",
+  "PgEnumColumn",
+]);
 
 /** Types are not checked at run time: a misspelt audience must not become another one. */
 function checkOne(helper: string, option: string, given: unknown, allowed: readonly (string | undefined)[]): void {

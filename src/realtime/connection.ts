@@ -139,7 +139,7 @@ export class Connection implements Subscriber {
 
   #obey(frame: Asked | undefined): void {
     if (frame?.type === "subscribe") {
-      this.#subscribe({ query: frame.query }, () => this.#watch(frame.query), frame.follows);
+      this.#subscribe({ query: frame.query }, (follow) => this.#watch(frame.query, follow), frame.follows);
     } else if (frame?.type === "subscribeQuery") {
       this.#subscribe({}, () => this.#redeem(frame.token));
     } else if (frame?.type === "unsubscribe") {
@@ -151,15 +151,15 @@ export class Connection implements Subscriber {
     }
   }
 
-  #watch(key: unknown): Watched {
-    return this.#options.rules.watch(key, this.session?.user.id ?? null);
+  #watch(key: unknown, follow?: Follow | null): Watched {
+    return this.#options.rules.watch(key, this.session?.user.id ?? null, follow?.topics);
   }
 
   /**
    * @param asked what an error says it is about
    * @param token of the query's last answer. One that is over counts as none: the client asks again, and gets another.
    */
-  #subscribe(asked: { query?: unknown }, watch: () => Watched, token?: unknown): void {
+  #subscribe(asked: { query?: unknown }, watch: (follow: Follow | null) => Watched, token?: unknown): void {
     const { hub, reads } = this.#options;
     try {
       if (hub.subscriptionsOf(this) >= connectionLimits.subscriptions) {
@@ -173,8 +173,7 @@ export class Connection implements Subscriber {
       }
       if (!hub.hasRoomFor(this)) throw new SvcError("UNAVAILABLE", "Too much is watched here. Try again later.");
       const follow = reads.open(token, this.session?.user.id ?? null);
-      const asking = watch();
-      const watched = follow ? { ...asking, topics: [...asking.topics, ...follow.topics] } : asking;
+      const watched = watch(follow);
       const { key: query, subscriptionKey } = watched;
       const renewed = hub.subscribe(this, watched) && follow !== null;
       if (follow) this.#endFollowing(query, follow);

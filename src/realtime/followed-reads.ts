@@ -8,6 +8,8 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes }
 import type { Logger } from "pino";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { type FollowedTable, nameOfTable, tableName } from "../crud/followed-tables.ts";
+import type { TeamScope } from "../crud/rls.ts";
+import { type CallerTeams, scopeKey } from "./caller-teams.ts";
 
 /** What a watched result was read from. */
 export interface Seen {
@@ -35,15 +37,22 @@ export interface Follow {
   expiresAt: number;
 }
 
-/** Topics of a table: every change, those of an owner's rows, and that there were too many to name the owners. */
+/**
+ * Topics of a table: every change, those of an owner's or a team's rows, and that there were too many to name the owners or
+ * teams.
+ */
 export const tableTopics = {
   every: (table: string) => `rows:${table}`,
   own: (table: string, owner: unknown) => `own:${table}:${owner ?? ""}`,
+  team: (table: string, team: unknown) => `team:${table}:${team}`,
   many: (table: string) => `many:${table}`,
 };
 
 /** In milliseconds: how long somebody who may no longer call the query can go on hearing that its tables change. */
 export const followLifetime = 30 * 60_000;
+
+/** In characters, of all teams in a token. */
+const maxTeamText = 3_000;
 
 /** What one query may follow: the token fits a frame of the socket. */
 const maxFollowed = 50;
@@ -71,16 +80,31 @@ export class FollowedReads {
     this.#production = production;
   }
 
-  /** What the answer of a watched query says besides its snapshot. */
-  describe(procedure: ProcedureDefinition, reads: Reads, userId: string | null): { follows?: string; notice?: string } {
+  /** The memberships that say which rows of these tables the caller sees. */
+  scopes({ tables }: Reads): TeamScope[] {
+    const scopes = tables.flatMap((name) => this.#tables.get(name)?.team ?? []);
+    return [...new Map(scopes.map((scope) => [scopeKey(scope), scope])).values()];
+  }
+
+  /**
+   * What the answer of a watched query says besides its snapshot.
+   *
+   * @param teams the caller's, for `scopes`
+   */
+  describe(
+    procedure: ProcedureDefinition,
+    reads: Reads,
+    userId: string | null,
+    teams: CallerTeams,
+  ): { follows?: string; notice?: string } {
     const named = procedure.follows?.map(nameOfTable) ?? [];
-    const told = toldOtherwise(procedure);
+    const told = this.#toldOtherwise(procedure);
     if (told === "all") return {};
     const read = reads.tables.filter((name) => this.#tables.has(name) && !named.includes(name) && name !== told);
     const followed = [...named, ...read];
     const notice = this.#notice(procedure, reads, followed);
     return {
-      ...(followed.length > 0 && { follows: this.#seal(followed.slice(0, maxFollowed), named.length, userId) }),
+      ...(followed.length > 0 && { follows: this.#seal(followed.slice(0, maxFollowed), named.length, userId, teams) }),
       ...(notice && !this.#production && { notice }),
     };
   }
@@ -91,27 +115,48 @@ export class FollowedReads {
     const [id = "", sealed = ""] = token.split(".", 2);
     const text = this.#keys.map((key) => decrypt(key, Buffer.from(sealed, "base64url"))).find((one) => one !== null);
     if (!text) return null;
-    const { user, names, whole, expiresAt } = JSON.parse(text) as Contents;
+    const contents = JSON.parse(text) as Contents;
+    const { user, expiresAt } = contents;
     if (user !== userId || expiresAt <= Date.now()) return null;
-    return { id, topics: this.#topics(names, whole, userId), expiresAt };
+    return { id, topics: this.#topics(contents), expiresAt };
   }
 
   /** @param whole how many of the first are followed as a whole */
-  #seal(names: string[], whole: number, user: string | null): string {
+  #seal(names: string[], whole: number, user: string | null, allTeams: CallerTeams): string {
     const key = this.#keys[0] as Buffer;
-    const subject = JSON.stringify([user, whole, names]);
+    // The token must fit a frame of the socket: without their teams the tables are followed as a whole.
+    const teams = JSON.stringify(allTeams).length > maxTeamText ? {} : allTeams;
+    const subject = JSON.stringify([user, whole, names, teams]);
     const id = createHmac("sha256", key).update(subject).digest("base64url").slice(0, 22);
-    const contents: Contents = { user, names, whole, expiresAt: Date.now() + followLifetime };
+    const contents: Contents = { user, names, whole, teams, expiresAt: Date.now() + followLifetime };
     return `${id}.${encrypt(key, JSON.stringify(contents)).toString("base64url")}`;
   }
 
-  /** Rows with owners are told to these alone, unless the author follows the table as a whole. */
-  #topics(names: readonly string[], whole: number, userId: string | null): string[] {
-    return names.flatMap((name, index) =>
-      index >= whole && this.#tables.get(name)?.owner
-        ? [tableTopics.many(name), tableTopics.own(name, userId)]
-        : [tableTopics.every(name)],
-    );
+  /** Rows with owners or teams are told to these alone, unless the author follows the table as a whole. */
+  #topics({ names, whole, user, teams = {} }: Contents): string[] {
+    return names.flatMap((name, index) => {
+      const { owner, team } = this.#tables.get(name) ?? {};
+      if (index >= whole && owner) return [tableTopics.many(name), tableTopics.own(name, user)];
+      const theirs = index >= whole && team ? teams[scopeKey(team)] : undefined;
+      if (!theirs) return [tableTopics.every(name)];
+      return [tableTopics.many(name), ...theirs.map((one) => tableTopics.team(name, one))];
+    });
+  }
+
+  /**
+   * Of a generated operation: its table, whose changes it hears of under topics of the resource (subscription-topics.ts); or
+   * all, where the author wants no events of it, or where a grant decides what is heard. A list of teams' rows follows its
+   * table like any query, for topics of the resource do not know teams.
+   */
+  #toldOtherwise({ name, statement, crud }: ProcedureDefinition): string | "all" | null {
+    if (!statement) return null;
+    if (!crud?.realtime) return "all";
+    const operation = name.slice(name.lastIndexOf(".") + 1);
+    const isList = operation === "list";
+    if ((isList || operation === "aggregate") && (!crud.realtime.list || crud.realtime.scoped)) return "all";
+    const table = tableName({ schema: crud.schema, name: crud.table });
+    if (isList && this.#tables.get(table)?.team) return null;
+    return isList || operation === "get" ? table : null;
   }
 
   /** What is not followed, once in the log. */
@@ -131,7 +176,7 @@ export class FollowedReads {
 
   #unfollowed(name: string, { tables, unpublished, bypassing, outside }: Reads): string[] {
     const unknown = [...unpublished, ...tables.filter((table) => !this.#tables.has(table))];
-    const own = tables.filter((table) => this.#tables.get(table)?.owner);
+    const own = tables.filter((name) => this.#tables.get(name)?.owner || this.#tables.get(name)?.team);
     return [
       unknown.length > 0 &&
         `Changes of ${list(unknown)} are not read from the log: not a table of the application's schema, or one whose ` +
@@ -140,7 +185,7 @@ export class FollowedReads {
         "It reads outside of its transaction, by ctx.unsafeDb or ctx.read: name those tables by .follows(schema.table).",
       bypassing.length > 0 &&
         own.length > 0 &&
-        `${list(bypassing)} reads with the rights of its owner, but of ${list(own)} the caller's own rows alone are ` +
+        `${list(bypassing)} reads with the rights of its owner, but of ${list(own)} the rows of the caller and of their teams alone are ` +
           "followed: name the tables whose other rows count by .follows(schema.table).",
       (unknown.length > 0 || outside || (bypassing.length > 0 && own.length > 0)) &&
         ".follows() without tables says that nothing is missing.",
@@ -148,23 +193,12 @@ export class FollowedReads {
   }
 }
 
-/**
- * Of a generated operation: its table, whose changes it hears of under topics of the resource (subscription-topics.ts); or
- * all, where the author wants no events of it, or where a grant decides what is heard.
- */
-function toldOtherwise({ name, statement, crud }: ProcedureDefinition): string | "all" | null {
-  if (!statement) return null;
-  if (!crud?.realtime) return "all";
-  const operation = name.slice(name.lastIndexOf(".") + 1);
-  if ((operation === "list" || operation === "aggregate") && (!crud.realtime.list || crud.realtime.scoped))
-    return "all";
-  return operation === "list" || operation === "get" ? tableName({ schema: crud.schema, name: crud.table }) : null;
-}
-
 interface Contents {
   user: string | null;
   names: string[];
   whole: number;
+  /** Missing in tokens of earlier versions. */
+  teams?: CallerTeams;
   expiresAt: number;
 }
 

@@ -10,6 +10,7 @@
  *   runs:<user>, run:<id>:<user>  runs of workflows, for workflows.list and workflows.get
  *   rows:<table>           a table that a watched query reads (followed-reads.ts)
  *   own:<table>:<user>, many:<table>  the same where rows have owners: this one's, and changes too many to name owners
+ *   team:<table>:<team>  the same where rows have teams
  *   key:<name>[::<args>]   what ctx.realtime names
  *
  * The log knows nothing of policies, so an event is only a hint: who hears one asks again, under their own identity.
@@ -20,10 +21,12 @@ import type { DefinedAt } from "../contract/defined-at.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { listArguments } from "../crud/crud-list.ts";
 import type { ScopedRealtime } from "../crud/crud-types.ts";
+import { tableName } from "../crud/followed-tables.ts";
 import { wireForms } from "../crud/wire-kinds.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { bucketOf, bucketTopic } from "./buckets.ts";
 import { keyOf } from "./context.ts";
+import { tableTopics } from "./followed-reads.ts";
 
 /** A subscription as a client asks for it. */
 export interface Watched {
@@ -55,10 +58,11 @@ export class SubscriptionTopics {
   /**
    * What a caller hears who watches a query.
    *
-   * @param userId null for an anonymous caller
+   * @param userId   null for an anonymous caller
+   * @param followed topics of what the query's last answer was read from
    * @throws SvcError NOT_FOUND, UNAUTHORIZED, BAD_REQUEST
    */
-  watch(key: unknown, userId: string | null): Watched {
+  watch(key: unknown, userId: string | null, followed: readonly string[] = []): Watched {
     if (typeof key !== "string" || key.length > maxKey) {
       throw new SvcError("BAD_REQUEST", `query must be a key of at most ${maxKey} characters.`, {
         hint: 'Send "tasks.list", or with arguments "tasks.get::{\\"id\\":7}".',
@@ -72,7 +76,7 @@ export class SubscriptionTopics {
         hint: "Ask POST /api/realtime/query/authorize for a token, and send it with subscribeQuery.",
       });
     }
-    return { key, topics: [...ofKey(name, args), ...this.#ofRows(name, args, userId)] };
+    return { key, topics: [...ofKey(name, args), ...this.#ofRows(name, args, userId, followed), ...followed] };
   }
 
   /**
@@ -131,7 +135,7 @@ export class SubscriptionTopics {
     return crud?.realtime?.scoped ? crud : undefined;
   }
 
-  #ofRows(name: string, args: string | null, userId: string | null): string[] {
+  #ofRows(name: string, args: string | null, userId: string | null, followed: readonly string[]): string[] {
     if (name.startsWith("workflows.") && userId !== null) return ofRuns(name, args, userId);
     const dot = name.lastIndexOf(".");
     const crud = this.#resources.get(name.slice(0, dot));
@@ -139,7 +143,12 @@ export class SubscriptionTopics {
     const operation = name.slice(dot + 1);
     const owner = crud.owner ? `:${userId ?? ""}` : "";
     const all = `all:${crud.prefix}`;
-    if (operation === "list") return crud.realtime.list ? [all, `list:${crud.prefix}${owner}`] : [];
+    if (operation === "list") {
+      if (!crud.realtime.list) return [];
+      const table = tableName({ schema: crud.schema, name: crud.table });
+      const follows = followed.includes(tableTopics.many(table)) || followed.includes(tableTopics.every(table));
+      return follows ? [all] : [all, `list:${crud.prefix}${owner}`];
+    }
     if (operation !== "get") return [];
     const id = idOf(crud, args);
     return id === null ? [all] : [all, `get:${crud.prefix}:${id}${owner}`];

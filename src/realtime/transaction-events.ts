@@ -66,11 +66,11 @@ export function transactionEvents(
   const cruds = ({ schema, name }: Pgoutput.MessageRelation) => byTable.get(`${schema}.${name}`) ?? [];
 
   /** To those who watch a query that reads the table. Most tables have none: then nothing is made. */
-  const tellTable = ({ every, many, own }: TableTopics, rows: (Row | null)[]) => {
+  const tellTable = ({ every, many, narrow }: TableTopics, rows: (Row | null)[]) => {
     if (sink.hears(every)) topics.add(every);
-    if (!own || !sink.hears(many)) return;
+    if (!narrow || !sink.hears(many)) return;
     if (topics.size > maxTopics) topics.add(many);
-    else for (const row of rows) if (row) topics.add(own(row));
+    else for (const row of rows) if (row) topics.add(narrow(row));
   };
 
   return {
@@ -136,15 +136,22 @@ type Row = Record<string, unknown>;
 interface TableTopics {
   every: string;
   many: string;
-  /** null where rows have no owners. */
-  own: ((row: Row) => string) | null;
+  /** Of a row's owner or team; null where rows have neither. */
+  narrow: ((row: Row) => string) | null;
 }
 
 function topicsOf(table: FollowedTable): TableTopics {
   const name = tableName(table);
-  const { owner } = table;
-  const own = owner === null ? null : (row: Row) => tableTopics.own(name, row[owner]);
-  return { every: tableTopics.every(name), many: tableTopics.many(name), own };
+  const { owner, team } = table;
+  const many = tableTopics.many(name);
+  // The log lacks the team of an old row until `svc migrate` has set the replica identity.
+  const ofTeam = (column: string) => (row: Row) => {
+    const value = row[column] ?? null;
+    return value === null ? many : tableTopics.team(name, value);
+  };
+  const ofOwner = (column: string) => (row: Row) => tableTopics.own(name, row[column]);
+  const narrow = owner !== null ? ofOwner(owner) : team ? ofTeam(team.column) : null;
+  return { every: tableTopics.every(name), many, narrow };
 }
 
 /**

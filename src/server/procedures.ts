@@ -25,6 +25,7 @@ import { byNearness } from "../kit/nearest.ts";
 import type { Authenticate } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Replicas } from "../postgres/replicas.ts";
+import { callerTeams } from "../realtime/caller-teams.ts";
 import type { FollowedReads, Seen } from "../realtime/followed-reads.ts";
 import { positionOf, readSomewhere } from "./replica-reads.ts";
 
@@ -35,7 +36,7 @@ export interface ProcedureTransport {
   requests: Pick<RequestLimits, "addressOf" | "holderOf" | "countCalls">;
   limits: BodyLimits;
   /** Says what those who watch a query hear of. */
-  reads: Pick<FollowedReads, "describe">;
+  reads: Pick<FollowedReads, "describe" | "scopes">;
   /** Standbys for queries. (Default: none) */
   replicas?: Replicas | undefined;
 }
@@ -90,14 +91,26 @@ export function procedureEndpoint(
     }
 
     // A watched result is compared with events of the primary, so it is read from the primary.
-    let members: { snapshot?: string | null; notice?: string } = {};
-    const body = await answer(runtime, procedure, args, caller, ({ snapshot, reads }) => {
-      const user = session?.user.id ?? null;
-      members = { snapshot, ...transport.reads.describe(procedure, reads, user) };
+    let seen: Seen | undefined;
+    const body = await answer(runtime, procedure, args, caller, (one) => {
+      seen = one;
     });
-    const notice = [ignored, members.notice].filter(Boolean).join("\n");
+    const members = seen && (await watchMembers(transport, procedure, seen, caller));
+    const notice = [ignored, members?.notice].filter(Boolean).join("\n");
     sendJson(response, 200, withMembers(body, { ...members, ...(notice && { notice }) }));
   };
+}
+
+/** What the answer of a watched query says besides its result. */
+async function watchMembers(
+  { runtime, reads }: ProcedureTransport,
+  procedure: ProcedureDefinition,
+  seen: Seen,
+  caller: Caller,
+) {
+  const user = caller.session?.user.id ?? null;
+  const teams = await callerTeams(runtime.requestPool, user, caller.holder, reads.scopes(seen.reads));
+  return { snapshot: seen.snapshot, ...reads.describe(procedure, seen.reads, user, teams) };
 }
 
 /** Runs a call and encodes its result. @param watched called with what it was read from */

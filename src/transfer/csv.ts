@@ -31,7 +31,7 @@ const cell = (text: string) =>
 /**
  * The cells of one record, without its line end.
  *
- * @returns null for a record that is not CSV: text before or behind a quoted cell, or a quote that is not closed
+ * @returns null for a record that is not CSV: text before or behind a quoted cell
  */
 export function csvCells(record: string): (string | null)[] | null {
   const cells: (string | null)[] = [];

@@ -59,7 +59,8 @@ export async function openFile(crud: CrudDefinition, files: ImportSource, args: 
   const { size } = await files.requireOwned(args.storageId);
   const place = { offset: 0, line: 1 };
   if (args.format === "ndjson") return { size, header: null, place };
-  for await (const { text } of readRecords(await files.read(args.storageId), place, true)) {
+  for await (const { text, openQuote } of readRecords(await files.read(args.storageId), place, true)) {
+    if (openQuote !== null) throw unclosed(openQuote);
     return { size, header: headerOf(crud, text ?? ""), place };
   }
   throw new SvcError("BAD_REQUEST", "The file is empty. The first line of CSV names the columns.");
@@ -78,6 +79,10 @@ function headerOf(crud: CrudDefinition, text: string): string[] {
   }
   return names as string[];
 }
+
+/** Such a record reaches to the end of the file: the rows behind the quote are read as its text. */
+const unclosed = (line: number) =>
+  new SvcError("BAD_REQUEST", `The quote that opens at line ${line} is not closed: nothing behind it was read.`);
 
 /** Why names are not all columns that the caller sees; a misspelled one would lose its values. */
 function unknownName(crud: CrudDefinition, names: string[]): string | undefined {
@@ -103,9 +108,10 @@ export async function importBatch(
   const calls: { line: number; json: string }[] = [];
   let rows = 0;
   const bytes = await files.read(args.storageId, place.offset);
-  for await (const { text, line } of readRecords(bytes, place, header !== null)) {
+  for await (const { text, line, openQuote } of readRecords(bytes, place, header !== null)) {
     if (text !== "") {
       try {
+        if (openQuote !== null) throw unclosed(openQuote);
         const row = rowOf(crud, text, columns);
         const [first, ...others] = values(args.mode === "upsert" ? { by: args.by, row } : row);
         // The arguments are JSON texts, except for the key of an upsert.
@@ -140,7 +146,7 @@ function rowOf(crud: CrudDefinition, text: string | null, columns: ColumnDescrip
     return row;
   }
   const cells = csvCells(text);
-  if (!cells) throw new SvcError("BAD_REQUEST", "It is not CSV: a quote stands inside a cell, or is not closed.");
+  if (!cells) throw new SvcError("BAD_REQUEST", "It is not CSV: a quote stands inside a cell.");
   if (cells.length !== columns.length) {
     throw new SvcError("BAD_REQUEST", `It has ${cells.length} cells, and the first line has ${columns.length}.`);
   }

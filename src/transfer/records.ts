@@ -9,6 +9,8 @@ export interface FileRecord {
   text: string | null;
   /** Where it begins, from 1. */
   line: number;
+  /** The line of a quote that is not closed by the end of the file; null: every quote is. */
+  openQuote: number | null;
 }
 
 /** A place between two records. */
@@ -40,9 +42,12 @@ export async function* readRecords(
   let size = 0;
   let breaks = 0;
   let isInside = false;
+  let quoteLine = 0;
+  let previous: number | undefined;
+  const openQuote = () => (isInside ? quoteLine : null);
   const take = (end: Uint8Array): FileRecord => {
-    if (size + end.length > maxRecord) throw tooLarge(place.line, quoted);
-    const record = { text: decode(Buffer.concat([...pieces, end])), line: place.line };
+    if (size + end.length > maxRecord) throw tooLarge(place.line, openQuote());
+    const record = { text: decode(Buffer.concat([...pieces, end])), line: place.line, openQuote: openQuote() };
     place.offset += size + end.length;
     place.line += breaks + 1;
     pieces = [];
@@ -53,7 +58,12 @@ export async function* readRecords(
   for await (const chunk of bytes) {
     let start = 0;
     for (let at = 0; at < chunk.length; at++) {
-      if (quoted && chunk[at] === quote) isInside = !isInside;
+      if (quoted && chunk[at] === quote) {
+        isInside = !isInside;
+        // Two quotes beside each other stand for one in the cell, which opened earlier.
+        if (isInside && previous !== quote) quoteLine = place.line + breaks;
+      }
+      previous = chunk[at];
       if (chunk[at] !== newline) continue;
       if (isInside) {
         breaks++;
@@ -65,14 +75,15 @@ export async function* readRecords(
     if (start === chunk.length) continue;
     pieces.push(Uint8Array.from(chunk.subarray(start)));
     size += chunk.length - start;
-    if (size > maxRecord) throw tooLarge(place.line, quoted);
+    if (size > maxRecord) throw tooLarge(place.line, openQuote());
   }
   if (size > 0) yield take(new Uint8Array());
 }
 
-function tooLarge(line: number, quoted: boolean): SvcError {
-  return new SvcError("PAYLOAD_TOO_LARGE", `The record at line ${line} is larger than 1 MiB.`, {
-    hint: quoted ? "Check that its quotes are closed." : "Each line holds one row as a JSON object.",
+function tooLarge(line: number, openQuote: number | null): SvcError {
+  const said = openQuote === null ? "" : ` The quote that opens at line ${openQuote} is not closed.`;
+  return new SvcError("PAYLOAD_TOO_LARGE", `The record at line ${line} is larger than 1 MiB.${said}`, {
+    hint: "A record is one line; in CSV, line breaks inside quotes belong to it.",
   });
 }
 

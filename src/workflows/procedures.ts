@@ -4,7 +4,8 @@
  * Next hop: `src/workflows/context.ts`.
  */
 import { createSvcProcedureBuilders, type Procedure } from "../contract/procedure.ts";
-import type { WorkflowStatus } from "../contract/workflow-runs.ts";
+import { workflowStatuses } from "../contract/workflow-runs.ts";
+import { oneOf } from "../kit/options.ts";
 import { v } from "../kit/v.ts";
 
 const { query, mutation } = createSvcProcedureBuilders();
@@ -17,14 +18,14 @@ export const workflowProcedures = {
     .input(
       v.optional(
         v.object({
-          status: v.optional(v.string()),
+          status: v.optional(oneOf(workflowStatuses)),
           name: v.optional(v.string()),
           limit: v.optional(v.number()),
           cursor: v.optional(v.string()),
         }),
       ),
     )
-    .handler(({ context, input }) => context.workflows.list(input as { status?: WorkflowStatus } | undefined)),
+    .handler(({ context, input }) => context.workflows.list(input)),
   get: query
     .name("workflows.get")
     .input(v.object({ id }))

@@ -25,7 +25,7 @@ const pages = createCrudFactory(procedure)(schema.pages, {
   defaultLimit: 100,
   many: true,
   aggregate: { groupBy: ["corpus"], measures: ["count"] },
-  transfer: { export: true },
+  transfer: { export: true, import: true },
 });
 
 /** The same table, with a column by which rows are upserted. */
@@ -46,6 +46,7 @@ const labelled = createCrudFactory(procedure)(labels, {
   many: true,
   allowedFilters: ["label"],
   getBy: ["label"],
+  transfer: { import: true },
 });
 
 /** Rows of each caller that refer to pages. */

@@ -43,6 +43,11 @@ test("references lead somewhere", () => {
   expect(references.filter((path) => at(...(path ?? "").split("/")) === undefined)).toEqual([]);
 });
 
+test("a status of workflows is one of those that there are", () => {
+  const args = JSON.stringify(argsOf("/api/query/workflows.list"));
+  expect(args).toContain('"enum":["pending","running","completed","failed","cancelled"]');
+});
+
 test("operations have names of their own", () => {
   const ids = Object.values(document.paths).flatMap((item) =>
     Object.values(item).flatMap((operation) => (operation as { operationId?: string }).operationId ?? []),

@@ -6,9 +6,12 @@ import { matching } from "../crud/reference-filter.ts";
 
 export type Row = Record<string, unknown>;
 /** The model: every row in wire form, and below the rules for seeing and changing them. */
-const model: Record<string, Row[]> = { notes: [], flags: [], articles: [], boards: [], memberships: [] };
+const names = ["notes", "flags", "articles", "boards", "memberships", "codes"];
+const model: Record<string, Row[]> = Object.fromEntries(names.map((name) => [name, []]));
 export const rowsOf = (table: string) => model[table] as Row[];
-export const textOf: Record<string, string> = { notes: "title", flags: "label", articles: "title", boards: "name" };
+/** The column whose text names the row's owner or team. */
+// biome-ignore format: a table
+export const textOf: Record<string, string> = { notes: "title", flags: "label", articles: "title", boards: "name", codes: "note" };
 export const owners: string[] = [];
 
 export const teamsOf = (id: string | null) =>

@@ -1,9 +1,9 @@
 /** Queries of the author's that read in every way there is, and the tables that they read. */
 import { v } from "@svc/core";
 import { asc, countDistinct, eq, sql } from "drizzle-orm";
-import { integer, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
+import { integer, pgTable, primaryKey, serial, text } from "drizzle-orm/pg-core";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
-import { openRls } from "../../src/crud/rls.ts";
+import { memberRls, openRls } from "../../src/crud/rls.ts";
 import * as fixture from "../fixture/backend/schema.ts";
 
 const { boards, guestbook, memberships, notes, posts } = fixture;
@@ -17,7 +17,14 @@ const visits = pgTable("visits", { day: integer("day").notNull(), page: text("pa
 /** Without a primary key. */
 const marks = pgTable("marks", { mark: text("mark").notNull() }, () => openRls({ read: "anyone", write: "nobody" }));
 
-export const schema = { ...fixture, visits, marks };
+/** Rows of a team, of which the log says the id and the team alone. */
+export const places = pgTable(
+  "places",
+  { id: serial("id").primaryKey(), teamId: text("team_id").notNull(), name: text("name").notNull() },
+  (t) => memberRls({ through: memberships, team: t.teamId, user: memberships.userId }),
+);
+
+export const schema = { ...fixture, visits, marks, places };
 
 /** What the administrator makes in the test's database. */
 export const tables = `
@@ -25,6 +32,10 @@ export const tables = `
   create table visits_1 partition of visits for values from (0) to (10);
   create table visits_2 partition of visits for values from (10) to (20);
   create table marks (mark text not null);
+  create table places (id serial primary key, team_id text not null, name text not null);
+  alter table places enable row level security;
+  create policy select_member on places for select to svc_authenticated
+    using (team_id = any (array(select team_id from memberships where user_id = (select svc.current_user_id()))));
   create table unseen (n integer);
   create materialized view counted as select count(*) as n from guestbook;
   create view readable with (security_invoker = true) as
@@ -33,7 +44,7 @@ export const tables = `
     'begin return (select count(*) from public.guestbook); end';
   create function all_notes() returns bigint language sql stable security definer set search_path = '' as
     'select count(*) from public.notes';
-  grant select on visits, marks, unseen, counted, readable to svc_anonymous, svc_authenticated;
+  grant select on visits, marks, places, unseen, counted, readable to svc_anonymous, svc_authenticated;
 `;
 
 const builders = createSvcProcedureBuilders<typeof schema>();
@@ -60,6 +71,17 @@ const teams = builders.query
       .innerJoin(memberships, eq(memberships.teamId, boards.teamId))
       .orderBy(asc(boards.id), asc(memberships.id)),
   );
+/** Counted by caller: the places of their teams, with the number of members. */
+const ofTeams = builders.query.name("live.ofTeams").handler(async ({ context }) => {
+  const { db, auth } = context;
+  const rows = await db
+    .select({ name: places.name, team: places.teamId, members: number`count(${memberships.id})::int` })
+    .from(places)
+    .leftJoin(memberships, eq(memberships.teamId, places.teamId))
+    .groupBy(places.id)
+    .orderBy(asc(places.id));
+  return counted(`live.ofTeams ${auth.requireAuth().user.id}`, rows);
+});
 const raw = query
   .name("live.raw")
   .handler(({ context: { db } }) =>
@@ -128,6 +150,7 @@ const closed = builders.query
 export const procedures = {
   mine,
   teams,
+  ofTeams,
   raw,
   view,
   cte,

@@ -1,6 +1,7 @@
 // If this file fails, an import writes rows that its user may not write, loses or doubles rows, hides a refused one, or
 // changes values of an export that comes in again.
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { readRecords } from "../../src/transfer/records.ts";
 import { database } from "../support/database.ts";
 import { fc } from "../support/properties.ts";
 import { apiWith, bearer, service, type User } from "../support/service.ts";
@@ -80,13 +81,42 @@ describe("an import", () => {
         '5,FORBIDDEN,"You may not do this."',
         '6,CONFLICT,"Something with these values already exists."',
         '7,BAD_REQUEST,"It has 1 cells, and the first line has 3."',
-        '8,BAD_REQUEST,"It is not CSV: a quote stands inside a cell, or is not closed."',
+        '8,BAD_REQUEST,"It is not CSV: a quote stands inside a cell."',
         '9,VALIDATION_FAILED,"day must be a date as YYYY-MM-DD"',
         '10,VALIDATION_FAILED,"slug is required"',
         "",
       ].join("\r\n"),
     );
     expect(await rows("slug")).toEqual([{ slug: "good" }, { slug: "good too" }]);
+  });
+
+  test("names the line where a quote opened that is not closed", async () => {
+    const closed = 'slug,title,body\na,"one ""\n"" cell",\nb,"x\ny",z\n';
+    for (const [last, line] of [
+      ['c,"d,\ne,f,\n', 6],
+      ['c,"\n",\nd,"""e\n""\n', 8],
+      ['c,"1\n2","3\n', 7],
+    ] as const) {
+      await db.sql("truncate entries");
+      const run = await imported(closed + last);
+      expect(await refusedRows(run)).toMatch(
+        new RegExp(
+          `,BAD_REQUEST,"The quote that opens at line ${line} is not closed: nothing behind it was read."\r\n$`,
+        ),
+      );
+      expect((await rows("slug")).map(({ slug }) => slug)).toEqual(line === 8 ? ["a", "b", "c"] : ["a", "b"]);
+    }
+  });
+
+  test("names the same line where the record becomes too large", async () => {
+    async function* bytes() {
+      yield Buffer.from('slug\na\nb,"x\ny');
+      for (let n = 0; n < 20; n++) yield Buffer.alloc(65_536, "x\n");
+    }
+    const reading = async () => {
+      for await (const _ of readRecords(bytes(), { offset: 0, line: 1 }, true));
+    };
+    await expect(reading()).rejects.toThrow("The quote that opens at line 3 is not closed.");
   });
 
   test("takes NDJSON", async () => {
@@ -136,6 +166,7 @@ describe("an import", () => {
     ],
     ["slug,secret\na,b\n", 'The first line names "secret", which is not a column.'],
     ["slug,slug\na,b\n", 'The first line names "slug" twice.'],
+    ['slug,"title\na,b\n', "The quote that opens at line 1 is not closed: nothing behind it was read."],
   ])("of %.20j fails and says why", async (text, message) => {
     const run = await imported(text);
     expect(run).toMatchObject({ status: "failed", error: { message: expect.stringContaining(message) } });
@@ -149,7 +180,7 @@ describe("an import", () => {
     expect((await show()).error).toMatchObject({
       code: "PAYLOAD_TOO_LARGE",
       message: "The record at line 2 is larger than 1 MiB.",
-      hint: "Check that its quotes are closed.",
+      hint: "A record is one line; in CSV, line breaks inside quotes belong to it.",
     });
   });
 

@@ -121,6 +121,7 @@ const operations = {
     create: mutation<Procedures["items"]["create"]>("items.create", itemsColumns),
     update: mutation<Procedures["items"]["update"]>("items.update", itemsColumns),
     remove: mutation<Procedures["items"]["remove"]>("items.remove", itemsColumns),
+    import: mutation<Procedures["items"]["import"]>("items.import"),
   },
   items_1e3: {
     list: resourceQuery<Procedures["items1e3"]["list"], Items_1e3Resource>("items_1e3.list", items_1e3Columns),
