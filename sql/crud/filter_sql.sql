@@ -1,10 +1,10 @@
 -- Turns the `filters` of a list call into a WHERE expression over the alias `t`, or null when nothing is left of them.
 -- Called by the generated list functions (sql/crud/ of the application), which EXECUTE the result.
 --
--- `columns` is the allow-list from the code generator, with the relations of the resource, and is trusted; `filters` comes from the caller. Only its values
--- reach SQL, as quoted literals that were checked first: names come from `columns`, operators from filter_condition().
--- So the result cannot fail, and neither can this function: invalid parts are left out. docs/reference/filters.md
--- describes the language for callers.
+-- `columns` is the allow-list from the code generator, with the relations of the resource, and is trusted; `filters` comes
+-- from the caller. Only its values reach SQL, as quoted literals that were checked first: names come from `columns`,
+-- operators from filter_condition(). So the result cannot fail, and neither can this function: invalid parts are left
+-- out. docs/reference/filters.md describes the language for callers.
 --
 -- Of the filter functions only this one sets the search path: the helpers run inside it, and setting it costs more than
 -- most of their work. They are in svc_hidden, because a request role has no USAGE on svc_private, and they may do

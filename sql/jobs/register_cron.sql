@@ -1,4 +1,4 @@
--- Registers a cron, or returns its stored state. Called by workers when they begin (workers/crontab.ts).
+-- Registers a cron, or returns its stored state. Called by each worker at its first look (workers/crontab.ts).
 --
 -- A new cron, and one whose schedule has changed, begins now. For an unchanged one nothing happens: its times continue,
 -- also those of an interval.

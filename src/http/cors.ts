@@ -1,6 +1,6 @@
 /**
  * Cross-origin resource sharing (https://fetch.spec.whatwg.org/#http-cors-protocol): listed origins may read every
- * answer, with credentials; others may read nothing. Runs before every other handler.
+ * answer, with credentials; others may read nothing. Runs before every handler but the checks of the host.
  * Next hop: `origin-policy.ts`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";

@@ -1,6 +1,7 @@
 /**
- * The web origins that this service trusts: one policy for CORS, for state changes by cookie, for redirect targets, and
- * for the WebSocket upgrade. An origin must match the list exactly.
+ * The web origins that this service trusts: one policy for CORS (`cors.ts`), for calls by cookie
+ * (`src/auth/sessions/authenticate.ts`), for redirect targets, and for the upgrade to a WebSocket
+ * (`src/realtime/socket.ts`). An origin must match the list exactly.
  * Next hop: `src/config/origin.ts` defines origins; `src/config/load-config.ts` has checked the configured ones.
  */
 import { SvcError } from "../kit/svc-error.ts";

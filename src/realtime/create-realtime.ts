@@ -1,6 +1,7 @@
 /**
  * Realtime, put together: the reader of the write-ahead log, the hub, and the endpoint for sockets.
- * Next hop: `replication.ts` → `transaction-events.ts` → `subscription-registry.ts` → `socket.ts`.
+ * Next hop: `replication.ts` → `transaction-events.ts` → `subscription-registry.ts` → `socket.ts`. `subscription-topics.ts`
+ * decides who hears what; whether a client then asks again: `client/sdk/src/realtime/watched-query.ts`.
  */
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";

@@ -18,7 +18,7 @@ sharp.unblock({
     `VipsForeignLoad${format}File`,
   ]),
 });
-// One thread per image: transforms.ts limits how many run at once and has a cache that outlives the process.
+// One thread per image: image-queue.ts limits how many run at once and has a cache that outlives the process.
 sharp.concurrency(1);
 sharp.cache(false);
 

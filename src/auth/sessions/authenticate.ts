@@ -1,7 +1,8 @@
 /**
  * Identifies the caller: `Authorization: Bearer` with a JWT or a session token, or else the session cookie. It runs on
  * every request and is cheap: a known token costs one map lookup, and invalid credentials are rejected without the
- * database.
+ * database. Without a session the caller is anonymous: `src/server/procedures.ts` answers 401 unless the procedure allows
+ * that. A cookie also needs a listed origin.
  * Next hop: `verified-tokens.ts` and then `jwt.ts`, or `session-token.ts` and then `session-store.ts`.
  */
 import { foreignOrigin, type OriginPolicy } from "../../http/origin-policy.ts";
