@@ -7,5 +7,8 @@ export default defineConfig({
     requestsPerAddress: false,
     requestsPerUser: false,
     socketsPerAddress: false,
+    // bench/auth.ts: one person signs in as often as the machine can.
+    passwordsPerAccount: false,
+    passwordsPerAddress: false,
   },
 });
