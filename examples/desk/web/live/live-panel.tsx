@@ -7,6 +7,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import policies from "../../sql/policies/public.cards.sql?raw";
 import { Problem } from "../parts/problem.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
+import { GlassStrip } from "./glass-strip.tsx";
 import { enterGuests, type Guest, type Name } from "./guests.ts";
 import { type Card, PersonPane } from "./person-pane.tsx";
 import { SqlBox } from "./sql-box.tsx";
@@ -32,10 +33,10 @@ export function LivePanel() {
     const start = started.current;
     if (start !== undefined) setTimes((before) => ({ [name]: performance.now() - start, ...before }));
   }, []);
-  const onRun = () => {
+  const onStart = useCallback(() => {
     started.current = performance.now();
     setTimes({});
-  };
+  }, []);
 
   const known = new Set(Object.values(cards).flatMap((seen) => seen.map(({ id }) => id)));
   return (
@@ -55,7 +56,8 @@ export function LivePanel() {
               </SvcProvider>
             ))}
           </div>
-          <SqlBox guests={guests} times={times} onRun={onRun} />
+          <GlassStrip times={times} onStart={onStart} />
+          <SqlBox guests={guests} times={times} />
         </>
       )}
       <details className="card">
