@@ -50,6 +50,7 @@ export const long = [
   "storage/upload-compose",
   "storage/walks",
   // every command, every page
+  "browser/approval",
   "browser/docs",
   "browser/expenses",
   "browser/site",

@@ -10,6 +10,7 @@ const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle
 /** In a person's words: what is done, and what is awaited. */
 const deeds: Record<string, string> = {
   "write the decision down": "The decision was written down",
+  "begin to pay": "Payment begins",
   pay: "Paid",
   "remind the colleagues": "Colleagues were reminded",
 };
@@ -33,7 +34,7 @@ export function Timeline({ runId, decidedBy }: { runId: string; decidedBy: strin
 }
 
 function wordsOf({ kind, name, status, dueAt, result }: Step, decidedBy: string | null): string {
-  if (kind !== "wait") return deeds[name] ?? name;
+  if (kind !== "wait") return `${deeds[name] ?? name}${typeof result === "number" ? `, by process ${result}` : ""}`;
   if (status === "timed_out") return "Nobody decided in time";
   if (status === "waiting") return `Waiting for a colleague${dueAt ? `, until ${date.format(dueAt)}` : ""}`;
   const { approved, by } = result as { approved: boolean; by: string };

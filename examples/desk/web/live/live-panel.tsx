@@ -7,6 +7,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import policies from "../../sql/policies/public.cards.sql?raw";
 import { Problem } from "../parts/problem.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
+import { Approval } from "./approval.tsx";
 import { GlassStrip } from "./glass-strip.tsx";
 import { enterGuests, type Guest, type Name } from "./guests.ts";
 import { type Card, PersonPane } from "./person-pane.tsx";
@@ -58,6 +59,7 @@ export function LivePanel() {
           </div>
           <GlassStrip times={times} onStart={onStart} />
           <SqlBox guests={guests} times={times} />
+          <Approval guests={guests} />
         </>
       )}
       <details className="card">
