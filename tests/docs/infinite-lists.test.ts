@@ -2,7 +2,7 @@
 // If this file fails, a list built as in docs/how-to/infinite-lists.md skips rows, repeats them or misses new ones.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { act, render, screen, waitFor } from "@testing-library/react";
+import { act, cleanup, render, screen, waitFor } from "@testing-library/react";
 import { createElement as h } from "react";
 import { afterEach, expect, test, vi } from "vitest";
 import WebSocket from "ws"; // the document's own WebSocket sends another origin
@@ -11,7 +11,11 @@ import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts
 import { documented } from "./documented.ts";
 
 const { db, folder, url, person, call } = documented("docs/how-to/infinite-lists.md");
-afterEach(() => vi.unstubAllGlobals());
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+  return db.sql("truncate posts");
+});
 
 const numbered = (from: number, to: number) => Array.from({ length: from - to + 1 }, (_, at) => `Post ${from - at}`);
 const insert = "insert into posts (user_id, title, created_at) select $1, 'Post ' || n, now() + n * interval '1 s'";
@@ -32,12 +36,12 @@ test("the page loads the next posts at its end, and shows new ones", async () =>
   const { api } = await import(/* @vite-ignore */ pathToFileURL(join(folder, "web/svc/api.ts")).href);
   const { Feed } = await import(/* @vite-ignore */ pathToFileURL(join(folder, "web/feed.tsx")).href);
   const apiClient = createSvcClient({ api, baseUrl: url(), auth, WebSocket: WebSocket as never });
-  const { id } = await auth.signUp("eve@example.com", "correct horse", "Eve");
+  const { id } = await auth.signUp(`eve-${crypto.randomUUID()}@example.com`, "correct horse", "Eve");
   await db.sql(`${insert} from generate_series(1, 50) n`, [id]);
   render(h(SvcProvider, { apiClient }, h(Feed)));
 
   const shown = () => screen.queryAllByRole("listitem").map(({ textContent }) => textContent);
-  const shows = (titles: string[]) => waitFor(() => expect(shown()).toEqual(titles), { timeout: 20_000 });
+  const shows = (titles: string[]) => waitFor(() => expect(shown()).toEqual(titles), { timeout: 40_000 });
   await shows(numbered(50, 31));
   act(() => scroll());
   await shows(numbered(50, 11));
