@@ -2590,6 +2590,38 @@ $function$
 execute: svc_request, svc_system
 comment: Removes a job that this worker has done; raises SV409 if the worker no longer holds it. Definer: requests have no rights on the queue's tables; it removes only the job that this worker holds.
 
+-- function svc.get_statement(jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.get_statement(resource jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+AS $function$
+declare
+  shape  constant jsonb  := resource -> 'shape';
+  chosen constant record := svc_hidden.related_item(resource, shape);
+  condition text;
+begin
+  select case when bool_and(resource -> 'keys' ? k.name) then
+           string_agg(format('t.%I = $%s::%s', resource #>> array['keys', k.name, 'name'], k.position,
+             resource #>> array['keys', k.name, 'type']), ' and ' order by k.position)
+         end
+    into condition
+    from jsonb_array_elements_text(shape -> 'by') with ordinality as k (name, position);
+  if condition is null or not resource ? 'fields' then
+    return null;
+  end if;
+
+  return format('select (select (%s)::text from (select %s from %s as t where %s limit 1) as t) as result',
+    chosen.item,
+    svc_hidden.columns_sql(chosen.needed || (resource #>> '{columns,id,name}')),
+    resource ->> 'table',
+    concat_ws(' and ', condition, resource ->> 'visible'));
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: The text of the prepared statement that answers gets of one shape, or null. Called by the service.
+
 -- function svc.get_transcription(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.get_transcription(transcription_id uuid)
  RETURNS TABLE(id uuid, status text, text text, error text, model text)
@@ -2800,10 +2832,11 @@ declare
     case when shape ? 'search' then svc_hidden.search_sql(list -> 'search', 'svc_hidden.search_pattern($3::text)') end), ''),
     'true');
   page_size constant text := coalesce((shape ->> 'limit')::bigint::text, '$1::bigint');
+  counted   constant text := coalesce(shape ->> 'count', list ->> 'count');
   skipped   constant text := case when shape ? 'limit' then '0' else '$2::bigint' end;
   chosen record;
 begin
-  if requested is null or not list ? 'fields' or list ->> 'count' = 'estimated' then
+  if requested is null or not list ? 'fields' or counted = 'estimated' then
     return null;
   end if;
   chosen := svc_hidden.related_item(list, shape);
@@ -2824,7 +2857,7 @@ begin
            ) as t
        ) as page',
     -- A page that is not full shows the total, unless it lies behind the end.
-    case when list ->> 'count' = 'none' then 'null' else format(
+    case when counted = 'none' then 'null' else format(
       'case when count(*) < %1$s and (count(*) > 0 or %2$s = 0) then %2$s + count(*)
             else (select count(*) from %3$s as t where %4$s) end', page_size, skipped, list ->> 'table', condition) end,
     chosen.item,

@@ -1,5 +1,5 @@
 -- The statement that answers lists of one shape: the same filters, operators, order, search and properties, with other
--- values. The service asks for its text once and keeps it as a prepared statement (src/crud/list-shapes.ts): PostgreSQL
+-- values. The service asks for its text once and keeps it as a prepared statement (src/crud/prepared-read.ts): PostgreSQL
 -- parses it once for a connection, and plans it for the values of each call, as it does with svc.find_rows().
 --
 -- The text runs with the caller's identity and role, so the table's policies decide about every row and every row that
@@ -17,6 +17,7 @@
 --   search                               whether there is one
 --   filters                              the conditions (svc_hidden.shape_sql)
 --   limit                                the size of a page, where it is in the text
+--   count                                'none' where the caller asks for no total. (Default: that of the resource)
 --
 -- Null for what a statement of this form cannot answer; then svc.find_rows() does.
 
@@ -38,10 +39,11 @@ declare
     case when shape ? 'search' then svc_hidden.search_sql(list -> 'search', 'svc_hidden.search_pattern($3::text)') end), ''),
     'true');
   page_size constant text := coalesce((shape ->> 'limit')::bigint::text, '$1::bigint');
+  counted   constant text := coalesce(shape ->> 'count', list ->> 'count');
   skipped   constant text := case when shape ? 'limit' then '0' else '$2::bigint' end;
   chosen record;
 begin
-  if requested is null or not list ? 'fields' or list ->> 'count' = 'estimated' then
+  if requested is null or not list ? 'fields' or counted = 'estimated' then
     return null;
   end if;
   chosen := svc_hidden.related_item(list, shape);
@@ -62,7 +64,7 @@ begin
            ) as t
        ) as page',
     -- A page that is not full shows the total, unless it lies behind the end.
-    case when list ->> 'count' = 'none' then 'null' else format(
+    case when counted = 'none' then 'null' else format(
       'case when count(*) < %1$s and (count(*) > 0 or %2$s = 0) then %2$s + count(*)
             else (select count(*) from %3$s as t where %4$s) end', page_size, skipped, list ->> 'table', condition) end,
     chosen.item,

@@ -14,7 +14,7 @@ import type { ProcedureDefinition } from "../contract/procedure.ts";
 import type { SvcRequest } from "../contract/request.ts";
 import { HookMistake } from "../crud/crud-hooks.ts";
 import { locateInvalidColumns } from "../crud/locate-invalid-columns.ts";
-import { callPrepared } from "../crud/prepared-list.ts";
+import { callPrepared } from "../crud/prepared-read.ts";
 import { callStatement, callWithin } from "../crud/statement.ts";
 import type { ConversionRuntime } from "../documents/convert-stored.ts";
 import { misuseError } from "../kit/misuse-error.ts";

@@ -179,15 +179,20 @@ export interface RealtimeDefinition {
   scoped: RealtimeBuckets | null;
 }
 
-/** What lists have in common that one prepared statement answers, and the values of one of them. */
-export interface ListShape {
+/** What lists or gets have in common that one prepared statement answers, and the values of one of them. */
+export interface ReadShape {
+  /** The function of `svc` that writes the statement. */
+  writer: "list_statement" | "get_statement";
   /** Distinguishes the shapes of all resources. */
   key: string;
   /** Name of the function that describes the resource. */
   resource: string;
-  /** As svc.list_statement() takes it. */
+  /** As the writer takes it. */
   shape: object;
-  /** Number of rows of a page and before it, search, values of the filters; none where the shape has a limit. */
+  /**
+   * Of a list: number of rows of a page and before it, search, values of the filters; none where the shape has a limit.
+   * Of a get: the values of the key.
+   */
   values: string[];
 }
 
@@ -204,8 +209,8 @@ export interface CrudStatement {
   absent: "null" | "not-found";
   /** Converts a call's input to the function's arguments. @throws SvcError VALIDATION_FAILED */
   values(input: unknown): (string | number | null)[];
-  /** Of a list that is answered by a prepared statement, its shape. (Default: there is none) */
-  shape?(values: (string | number | null)[]): ListShape | undefined;
+  /** Of a list or get that is answered by a prepared statement, its shape. (Default: there is none) */
+  shape?(values: (string | number | null)[]): ReadShape | undefined;
   /** The path to the first relation of the input whose resource needs a session. (Default: there is none) */
   closed?(input: unknown): string | undefined;
   /** A hook that computes the input of `values`. The call then needs its own transaction. */

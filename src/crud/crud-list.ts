@@ -6,7 +6,7 @@
 import type { CrudDefinition, CrudStatement } from "../contract/crud.ts";
 import { check, type Input, own, toObject } from "../kit/input-checks.ts";
 import { toFilterJson } from "./crud-filters.ts";
-import { listShape } from "./list-shape.ts";
+import { getShape, listShape } from "./read-shape.ts";
 import { relatedArguments } from "./related-arguments.ts";
 
 /** Most characters of `search`, which is a pattern matched against every row. */
@@ -20,11 +20,11 @@ export const listValues =
   (crud: CrudDefinition): CrudStatement["values"] =>
   (input) => [JSON.stringify(listArguments(crud, input))];
 
-/** The shape of a list with these values, unless it is plain. */
-export const shapeOf =
-  (crud: CrudDefinition): NonNullable<CrudStatement["shape"]> =>
-  ([args]) =>
-    args === "{}" ? undefined : listShape(crud, JSON.parse(String(args)));
+/** The shape of a list or get with these values, unless it is plain. */
+export const shapeOf = (crud: CrudDefinition, operation: "list" | "get"): NonNullable<CrudStatement["shape"]> =>
+  operation === "list"
+    ? ([args]) => (args === "{}" ? undefined : listShape(crud, JSON.parse(String(args))))
+    : ([id, args]) => (args === undefined ? undefined : getShape(crud, id ?? null, JSON.parse(String(args))));
 
 /** @returns the SQL function's arguments: only those that were given, because a plain list has a faster path */
 export function listArguments(crud: CrudDefinition, input: unknown): Input {

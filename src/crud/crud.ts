@@ -198,7 +198,7 @@ function toProcedure(crud: CrudDefinition, operation: CrudOperation, options: Cr
       table: crud.schema === "public" ? crud.table : `${crud.schema}.${crud.table}`,
       absent,
       values: crudValues(crud, operation),
-      ...(operation === "list" && { shape: shapeOf(crud) }),
+      ...((operation === "list" || operation === "get") && { shape: shapeOf(crud, operation) }),
       ...((kind === "query" || operation.endsWith("Many")) && { closed: (input) => closedRelation(crud, input) }),
       ...(hook && { before: hook }),
     },

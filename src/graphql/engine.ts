@@ -1,11 +1,12 @@
 /**
  * Executes a GraphQL request: one document, one transaction, one identity. Loaded on first use: PostGraphile takes a
  * second to load and to read the catalog.
- * Next hop: `documents.ts` for what may be asked, `preset.ts` for the schema, `src/call/invoke.ts` for the transaction.
+ * Next hop: `documents.ts` for what may be asked, `plain-call.ts` for plain documents, `preset.ts` for the schema,
+ * `src/call/invoke.ts` for the transaction of the others.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { execute } from "grafast";
-import type { ExecutionResult, GraphQLError, GraphQLSchema } from "grafast/graphql";
+import { type ExecutionResult, GraphQLError, type GraphQLSchema, type OperationDefinitionNode } from "grafast/graphql";
 import { makeSchema } from "graphile-build";
 import type { Caller } from "../call/caller.ts";
 import { inTransaction, invokeWithin, type Runtime } from "../call/invoke.ts";
@@ -20,6 +21,8 @@ import { Documents, type Found } from "./documents.ts";
 import { describeErrors, RefusedDocument, toGraphqlError } from "./errors.ts";
 import { exposedTables } from "./exposed.ts";
 import { costOf } from "./limits.ts";
+import { callPlain } from "./plain-call.ts";
+import { type PlainDocument, plainDocument } from "./plain-document.ts";
 import { preset } from "./preset.ts";
 import type { RequestContext } from "./request-context.ts";
 import { clientOf } from "./statements.ts";
@@ -44,6 +47,8 @@ export interface EngineOptions {
   api: Api;
   runtime: Runtime;
   settings: EffectiveConfig["graphql"];
+  /** Longest statement of a call by name, in milliseconds. */
+  generatedTimeoutMs: number;
 }
 
 /** One execution of a request. */
@@ -63,6 +68,32 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
       ...runtime.limits,
       statementTimeoutMs: Math.min(runtime.limits.statementTimeoutMs, settings.statementTimeoutMs),
     },
+  };
+
+  // A statement of a call by name has the limit of those calls.
+  const hasTime = limited.limits.statementTimeoutMs >= options.generatedTimeoutMs;
+  /** Documents are kept in a cache with bounds, so these are, too. */
+  const plains = new WeakMap<OperationDefinitionNode, PlainDocument | null>();
+  const plainOf = ({ document, operation }: Found) => {
+    if (!hasTime) return null;
+    const known = plains.get(operation);
+    if (known !== undefined) return known;
+    const plain = plainDocument(schema, document, operation);
+    plains.set(operation, plain);
+    return plain;
+  };
+
+  /** @returns undefined when the document needs a plan of PostGraphile */
+  const answerPlain = async (found: Found, { variables }: GraphqlRequest, caller: Caller) => {
+    const plain = plainOf(found);
+    const answer = plain && (await callPlain(runtime, api, plain, variables, caller));
+    if (!answer) return undefined;
+    const { key, field } = plain;
+    if ("value" in answer) return { body: encode({ [key]: answer.value }, [], caller) };
+    const at = new GraphQLError(answer.error.message, { nodes: [field], path: [key] });
+    const isWrite = found.operation.operation === "mutation";
+    const body = encode(isWrite ? null : { [key]: null }, [toGraphqlError(at, answer.error)], caller);
+    return { body, failure: answer.error };
   };
 
   /** @param attempt is marked when code of the application has run, which must not run twice */
@@ -119,6 +150,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
     const found = documents.find(asked.query, asked.operationName);
     const cost = costOf(schema, found.document, found.operation, asked.variables);
     if (cost > settings.maxCost) throw documents.tooCostly(cost);
+    const plain = await answerPlain(found, asked, caller);
+    if (plain) return plain;
     for (let retries = 0; ; retries++) {
       const attempt = { isOnly: retries === maxRetries };
       try {

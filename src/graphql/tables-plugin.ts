@@ -11,6 +11,7 @@ import { sql } from "pg-sql2";
 import { SvcError } from "../kit/svc-error.ts";
 import { type Exposed, type ExposedTable, keyOf } from "./exposed.ts";
 import { enumValueName, listName, rowName, typeName } from "./names.ts";
+import type { Order, RootField } from "./plain-document.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /** Behaviours that disable everything. PostGraphile requires the existing ones in the list. */
@@ -136,13 +137,25 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
             parseLiteral: (node: ValueNode) => parseValue(node.kind === "StringValue" ? node.value : undefined),
           } as never;
         },
-        GraphQLObjectType_fields_field(field, _build, { scope }) {
+        GraphQLObjectType_fields_field(field, build, { scope }) {
           const table = find(scope.pgFieldResource);
-          if (!scope.isPgFieldConnection || !table) return field;
+          if (!table) return field;
+          const { extensions } = field;
+          if (scope.isPgRowByUniqueConstraintField) {
+            return {
+              ...field,
+              extensions: { ...extensions, svcRoot: { table, operation: "get" } satisfies RootField },
+            };
+          }
+          if (!scope.isPgFieldConnection) return field;
           const { plan } = field;
           return {
             ...field,
-            extensions: { ...field.extensions, svcPage: { byDefault: table.crud.defaultLimit, most: table.maxLimit } },
+            extensions: {
+              ...extensions,
+              svcRoot: { table, operation: "list", orders: ordersOf(build.inflection, table) } satisfies RootField,
+              svcPage: { byDefault: table.crud.defaultLimit, most: table.maxLimit },
+            },
             plan($parent: Step, fieldArgs: FieldArgs, info: never) {
               const $connection = plan?.($parent as never, fieldArgs as never, info) as Connection;
               return limitPage($connection, fieldArgs, table);
@@ -190,6 +203,17 @@ function cursor({ graphql }: GraphileBuild.Build, value: unknown): unknown {
 function defaultOrder({ columns }: ExposedTable): string[] {
   const fields = [...columns.values()].map(({ field }) => field);
   return [...(fields.includes("createdAt") ? ["createdAt-desc"] : []), "id-desc"];
+}
+
+/** Orders by a column, by their names in GraphQL. */
+function ordersOf(words: GraphileBuild.Inflection, { columns }: ExposedTable): ReadonlyMap<string, Order> {
+  const names = [...columns.values()].flatMap(({ field, column }) =>
+    (["asc", "desc"] as const).map((direction) => [
+      words.constantCase(`${field}-${direction}`),
+      [column.property, direction] as Order,
+    ]),
+  ) as [string, Order][];
+  return new Map(names.filter(([name]) => names.filter(([other]) => other === name).length === 1));
 }
 
 /** Conditions for every read of the table's rows, on any path of the query. */

@@ -7,11 +7,10 @@ import type { PgCodecWithAttributes, PgResource } from "@dataplan/pg";
 import { context, type FieldArgs, lambda, type Step, sideEffect } from "grafast";
 import type { GraphQLFieldConfigArgumentMap, GraphQLInputType, GraphQLOutputType } from "grafast/graphql";
 import { type Exposed, type ExposedTable, keyOf } from "./exposed.ts";
+import { inputOf, type Verb, verbs } from "./inputs.ts";
 import { typeName } from "./names.ts";
+import type { RootField } from "./plain-document.ts";
 import type { RequestContext } from "./request-context.ts";
-
-const verbs = ["create", "update", "remove"] as const;
-type Verb = (typeof verbs)[number];
 
 export function writesPlugin(exposed: Exposed): GraphileConfig.Plugin {
   return {
@@ -34,6 +33,7 @@ export function writesPlugin(exposed: Exposed): GraphileConfig.Plugin {
               const field = fieldWithHooks({ fieldName }, () => ({
                 ...shape,
                 description: descriptions[verb],
+                extensions: { svcRoot: { table, operation: verb } satisfies RootField },
                 plan: plan(resource as Table, table, verb, shape.args) as never,
               }));
               all = build.extend(all, { [fieldName]: field }, `Adding ${fieldName}`);
@@ -100,7 +100,10 @@ function plan(resource: Table, { crud }: ExposedTable, verb: Verb, args: GraphQL
     const $write = (context() as unknown as { get(key: "write"): Step<RequestContext["write"]> }).get("write");
     const $args = [$write, ...names.map((name) => fieldArgs.getRaw(name))] as const;
     const $id = sideEffect($args, ([write, ...given]) =>
-      (write as RequestContext["write"])(procedure, inputOf(verb, given)),
+      (write as RequestContext["write"])(
+        procedure,
+        inputOf(verb, Object.fromEntries(names.map((name, index) => [name, given[index]]))),
+      ),
     );
     if (verb === "remove") return lambda($id, (id) => id);
     return resource.get({ [crud.id.name]: $id } as never);
@@ -112,20 +115,3 @@ const inputs: Record<Verb, readonly string[]> = {
   update: ["id", "patch", "ifUnmodifiedSince"],
   remove: ["id"],
 };
-
-/** Input of the procedure. */
-function inputOf(verb: Verb, given: readonly unknown[]): unknown {
-  const [first, patch, ifUnmodifiedSince] = given;
-  if (verb === "create") return wire(first ?? {});
-  if (verb === "remove") return { id: first };
-  return { ...wire(patch), id: first, ifUnmodifiedSince };
-}
-
-/** GraphQL has decoded bytes; the procedure expects base64. */
-const wire = (row: unknown): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(row as object).map(([field, value]) => [
-      field,
-      value instanceof Uint8Array ? Buffer.from(value).toString("base64") : value,
-    ]),
-  );

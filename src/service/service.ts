@@ -232,6 +232,7 @@ function openApp(
           api: app.api,
           runtime,
           settings: config.graphql,
+          generatedTimeoutMs: Math.min(config.limits.generatedTimeoutMs, config.limits.statementTimeoutMs),
           authenticate,
           requests,
           limits: config.limits,

@@ -6,8 +6,8 @@ import { createHash } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll } from "vitest";
 import type { CrudDefinition } from "../../src/contract/crud.ts";
-import { listShape } from "../../src/crud/list-shape.ts";
-import { enterList } from "../../src/crud/prepared-list.ts";
+import { enterList } from "../../src/crud/prepared-read.ts";
+import { listShape } from "../../src/crud/read-shape.ts";
 import { sendPacket } from "../../src/postgres/packet.ts";
 import type { Database } from "../support/database.ts";
 

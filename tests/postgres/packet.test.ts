@@ -2,7 +2,7 @@
 // caller of the connection, or makes the connection useless after an error.
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { enterList } from "../../src/crud/prepared-list.ts";
+import { enterList } from "../../src/crud/prepared-read.ts";
 import { maxPrepared, type Step, sendPacket } from "../../src/postgres/packet.ts";
 import { database } from "../support/database.ts";
 

@@ -1,11 +1,11 @@
 /**
- * Calls a list by the statement of its shape: one packet sets the identity, changes to the request role and runs the
- * statement, which stays prepared on the connection. PostgreSQL writes its text once for each shape.
- * Next hop: `sql/crud/list_statement.sql`.
+ * Calls a list or get by the statement of its shape: one packet sets the identity, changes to the request role and runs
+ * the statement, which stays prepared on the connection. PostgreSQL writes its text once for each shape.
+ * Next hop: `sql/crud/list_statement.sql`, `sql/crud/get_statement.sql`.
  */
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import type { ListShape } from "../contract/crud.ts";
+import type { ReadShape } from "../contract/crud.ts";
 import { acquire } from "../postgres/acquire.ts";
 import { databaseError, isConnectionLoss, isTransient, sqlState } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
@@ -27,12 +27,25 @@ const statementsOf = new WeakMap<pg.Pool, Statements>();
  * reads the rows in their order; for a rare one it uses the column's index. So each call is planned. Names are looked up
  * as in svc.find_rows().
  */
-export const enterList =
-  "select set_config('svc.user_id', $1, true), set_config('timezone', 'UTC', true), " +
-  "set_config('search_path', 'pg_catalog, public, extensions, pg_temp', true), " +
-  "set_config('plan_cache_mode', 'force_custom_plan', true), set_config('role', $2, true)";
+export const enterList = entering("force_custom_plan");
 
-/** Behind a watched list: back to the login's own role, which alone may ask what was read. */
+/** A key finds one row at most, whatever its value is. So the plan of a get is kept. */
+const enterGet = entering("force_generic_plan");
+
+function entering(plans: string): string {
+  return (
+    "select set_config('svc.user_id', $1, true), set_config('timezone', 'UTC', true), " +
+    "set_config('search_path', 'pg_catalog, public, extensions, pg_temp', true), " +
+    `set_config('plan_cache_mode', '${plans}', true), set_config('role', $2, true)`
+  );
+}
+
+const enters: Record<ReadShape["writer"], Statement> = {
+  list_statement: { name: "svc_enter_list", text: enterList },
+  get_statement: { name: "svc_enter_get", text: enterGet },
+};
+
+/** Behind a watched read: back to the login's own role, which alone may ask what was read. */
 const seeing: readonly Step[] = [
   { name: "svc_leave_list", text: "set local role none", values: [] },
   { name: "svc_list_read", text: "select array_to_json((svc.tables_read()).tables)::text", values: [] },
@@ -41,30 +54,30 @@ const seeing: readonly Step[] = [
 /**
  * @param otherwise calls the generated function: for shapes without a statement, and after an error that repeating may cure
  * @param watched   as in `callStatement`
- * @returns the list as JSON text
+ * @returns the answer as JSON text; null for a get without a row
  * @throws SvcError through the SQLSTATE map
  */
 export async function callPrepared(
   pool: pg.Pool,
   identity: Identity,
-  list: ListShape,
+  read: ReadShape,
   otherwise: () => Promise<string | null>,
   watched?: (snapshot: string | null, tables: string[]) => void,
 ): Promise<string | null> {
-  const statement = await statementOf(pool, identity, list);
+  const statement = await statementOf(pool, identity, read);
   if (!statement) return otherwise();
   const { client, release } = await acquire(pool, identity.holder);
   try {
-    const enter = { name: "svc_enter_list", text: enterList, values: [identity.userId, identity.role] };
-    const answer = { ...(watched ? withSnapshot(statement) : statement), values: list.values };
-    const [row, , read] = await sendPacket(client, enter, answer, watched && seeing);
+    const enter = { ...enters[read.writer], values: [identity.userId, identity.role] };
+    const answer = { ...(watched ? withSnapshot(statement) : statement), values: read.values };
+    const [row, , tables] = await sendPacket(client, enter, answer, watched && seeing);
     release();
-    watched?.(row?.[1] ?? null, JSON.parse(read?.[0] ?? "[]"));
+    watched?.(row?.[1] ?? null, JSON.parse(tables?.[0] ?? "[]"));
     return row?.[0] ?? null;
   } catch (error) {
     const isStale = staleStates.has(sqlState(error) ?? "");
     release(isConnectionLoss(error) || isStale);
-    if (isStale) statementsOf.get(pool)?.delete(keyOf(identity, list));
+    if (isStale) statementsOf.get(pool)?.delete(keyOf(identity, read));
     if (isStale || isTransient(error) || isConnectionLoss(error)) return otherwise();
     throw explained(databaseError(error, identity), true);
   }
@@ -72,7 +85,7 @@ export async function callPrepared(
 
 const withSnapshot = ({ name, text }: Statement): Statement => ({
   name: `${name}+s`,
-  text: `select list.result, pg_current_snapshot()::text from (${text}) as list`,
+  text: `select answer.result, pg_current_snapshot()::text from (${text}) as answer`,
 });
 
 /** A migration changed the table or a function, or the connection's prepared statements are gone. */
@@ -87,13 +100,13 @@ const staleStates: ReadonlySet<string> = new Set([
   "42P05",
 ]);
 
-const keyOf = ({ role }: Identity, { key }: ListShape) => `${role} ${key}`;
+const keyOf = ({ role }: Identity, { key }: ReadShape) => `${role} ${key}`;
 
-function statementOf(pool: pg.Pool, identity: Identity, list: ListShape): Promise<Statement | null> {
-  const key = keyOf(identity, list);
+function statementOf(pool: pg.Pool, identity: Identity, read: ReadShape): Promise<Statement | null> {
+  const key = keyOf(identity, read);
   const statements: Statements = statementsOf.get(pool) ?? new Map();
   statementsOf.set(pool, statements);
-  const known = statements.get(key) ?? writeStatement(pool, identity, list);
+  const known = statements.get(key) ?? writeStatement(pool, identity, read);
   statements.delete(key);
   statements.set(key, known);
   if (statements.size > maxShapes) statements.delete(statements.keys().next().value ?? "");
@@ -101,16 +114,16 @@ function statementOf(pool: pg.Pool, identity: Identity, list: ListShape): Promis
 }
 
 /** A statement of its own for each role: PostgreSQL rewrites a prepared statement when its policies change with the role. */
-function writeStatement(pool: pg.Pool, identity: Identity, list: ListShape): Promise<Statement | null> {
-  const call = `svc.list_statement(${list.resource}() || $3::jsonb)`;
-  const parameters = [JSON.stringify({ shape: list.shape })];
-  const name = list.resource.replace("svc_crud.", "shape ");
+function writeStatement(pool: pg.Pool, identity: Identity, read: ReadShape): Promise<Statement | null> {
+  const call = `svc.${read.writer}(${read.resource}() || $3::jsonb)`;
+  const parameters = [JSON.stringify({ shape: read.shape })];
+  const name = read.resource.replace("svc_crud.", `${read.writer.replace("_statement", "")} `);
   const written = callAs(pool, identity, call, parameters, name).then((text) => {
     if (text === null) return null;
     const hash = createHash("sha256").update(`${identity.role} ${text}`).digest("base64url").slice(0, 22);
-    return { name: `svc_list_${hash}`, text };
+    return { name: `svc_read_${hash}`, text };
   });
-  // The list itself says what is wrong.
-  written.catch(() => statementsOf.get(pool)?.delete(keyOf(identity, list)));
+  // The call itself says what is wrong.
+  written.catch(() => statementsOf.get(pool)?.delete(keyOf(identity, read)));
   return written.catch(() => null);
 }

@@ -1,12 +1,12 @@
 /**
- * Takes the arguments of a list apart: its shape, for which PostgreSQL writes a statement, and the values. Lists of one
- * shape have the same filters and operators, order, search and properties.
- * Next hop: `prepared-list.ts` calls the statement, `sql/crud/list_statement.sql` writes it.
+ * Takes the arguments of a list or get apart: its shape, for which PostgreSQL writes a statement, and the values. Lists
+ * of one shape have the same filters and operators, order, search and properties; gets the same key and properties.
+ * Next hop: `prepared-read.ts` calls the statement, `sql/crud/list_statement.sql` and `get_statement.sql` write it.
  *
  * A value is taken only in a form that its column's type surely accepts and that svc_hidden.filter_value() takes
- * unchanged. Whatever is not usual gives undefined: then `sql/crud/find_rows.sql` decides.
+ * unchanged. Whatever is not usual gives undefined: then `sql/crud/find_rows.sql` or `find_row.sql` decides.
  */
-import type { ColumnDescription, CrudDefinition, ListShape } from "../contract/crud.ts";
+import type { ColumnDescription, CrudDefinition, ReadShape } from "../contract/crud.ts";
 import { isPlain } from "../kit/input-checks.ts";
 import { isUuid } from "../kit/uuid.ts";
 
@@ -20,14 +20,23 @@ const maxRelated = 1_000;
 const plain = new Set(["limit", "page"]);
 
 /** @param args as `listArguments` made them @returns undefined for a plain list, and for an unusual one */
-export function listShape(crud: CrudDefinition, args: Record<string, unknown>): ListShape | undefined {
+export function listShape(crud: CrudDefinition, args: Record<string, unknown>): ReadShape | undefined {
+  const isPlainList = Number(args.page ?? 1) <= 1 && Object.keys(args).every((key) => plain.has(key));
+  return isPlainList || crud.count === "estimated" ? undefined : shapeOfList(crud, args);
+}
+
+/**
+ * @param args  as `listArguments` made them; a plain list has a shape, too
+ * @param count "none" for a list without total. (Default: that of the resource, which is not estimated)
+ */
+export function shapeOfList(
+  crud: CrudDefinition,
+  args: Record<string, unknown>,
+  count?: "none",
+): ReadShape | undefined {
   const { limit = crud.defaultLimit, page = 1, orderBy, orderDir, search, filters = {}, select, include } = args;
   const isFirst = Number(page) <= 1;
-  if ("cursor" in args || crud.count === "estimated" || (isFirst && Object.keys(args).every((key) => plain.has(key)))) {
-    return undefined;
-  }
-  const related = JSON.stringify({ select, include });
-  if (related.length > maxRelated || related.includes('"filters":')) return undefined;
+  if ("cursor" in args || isUnusual(select, include)) return undefined;
 
   const pageSize = Math.min(Math.max(Number(limit), 1), crud.maxLimit);
   const values = [String(pageSize), isFirst ? "0" : String((Number(page) - 1) * pageSize)];
@@ -46,13 +55,45 @@ export function listShape(crud: CrudDefinition, args: Record<string, unknown>): 
     filters: conditions,
     select,
     include,
+    count,
   };
-  return {
-    key: `${crud.prefix} ${JSON.stringify(shape)}`,
-    resource: `svc_crud.${crud.prefix}_resource`,
-    shape,
-    values: isOne ? [] : values,
-  };
+  return readShape("list_statement", crud, shape, isOne ? [] : values);
+}
+
+/** @param args of a get by something else than the id alone: {by, select, include} @param id null for another key */
+export function getShape(
+  crud: CrudDefinition,
+  id: string | number | null,
+  args: Record<string, unknown>,
+): ReadShape | undefined {
+  const { select, include } = args;
+  const key = id === null ? args.by : { id };
+  if (!isPlain(key) || isUnusual(select, include)) return undefined;
+  const values = Object.entries(key).map(([name, value]) => {
+    const column = crud.columns.find(({ property }) => property === name);
+    return column && exactText(column, value);
+  });
+  if (values.length === 0 || values.includes(undefined)) return undefined;
+  return readShape("get_statement", crud, { by: Object.keys(key), select, include }, values as string[]);
+}
+
+const readShape = (
+  writer: ReadShape["writer"],
+  { prefix }: CrudDefinition,
+  shape: object,
+  values: string[],
+): ReadShape => ({
+  writer,
+  key: `${writer} ${prefix} ${JSON.stringify(shape)}`,
+  resource: `svc_crud.${prefix}_resource`,
+  shape,
+  values,
+});
+
+/** Whether relations have filters, or the caller asks for very many properties. */
+function isUnusual(select: unknown, include: unknown): boolean {
+  const related = JSON.stringify({ select, include });
+  return related.length > maxRelated || related.includes('"filters":');
 }
 
 interface Reading {
@@ -141,7 +182,8 @@ function isInstant(text: string): boolean {
   return !Number.isNaN(time) && !text.startsWith("0000") && new Date(time).toISOString().startsWith(text.slice(0, 19));
 }
 
-function exactText({ kind, castType, values }: ColumnDescription, value: unknown): string | undefined {
+/** @returns the value as PostgreSQL reads it; undefined: it is not usual */
+export function exactText({ kind, castType, values }: ColumnDescription, value: unknown): string | undefined {
   const holds = (() => {
     switch (kind) {
       case "text":

@@ -1,7 +1,7 @@
-// If this file fails, a list that a prepared statement answers differs from the same list of svc.find_rows(), gets the plan
-// of another value, or fails after a migration.
+// If this file fails, a list or get that a prepared statement answers differs from the same one of svc.find_rows() or
+// svc.find_row(), gets the plan of another value, or fails after a migration.
 import { beforeAll, describe, expect, test } from "vitest";
-import { listShape } from "../../src/crud/list-shape.ts";
+import { getShape, listShape } from "../../src/crud/read-shape.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
 import { blogSql, procedures } from "./blog.ts";
@@ -34,18 +34,21 @@ beforeAll(async () => {
 });
 
 /** What svc.find_rows() gives the user for the same arguments. */
-async function found(user: User | null, name: string, args: Record<string, unknown>) {
+function found(user: User | null, name: string, args: Record<string, unknown>) {
+  const { limit = 20, page = 1 } = args;
+  const call = `svc.find_rows(svc_crud.${name}_resource() || jsonb_build_object('args', $1::jsonb, 'pageSize', $2::int, 'page', $3::int))`;
+  return asked(user, call, [JSON.stringify(args), limit, page]);
+}
+
+/** What a function gives the user. */
+async function asked(user: User | null, call: string, values: unknown[]) {
   const client = await db.connect("admin");
   try {
     await client.query("begin; set local timezone = 'UTC'");
     await client.query("select set_config('svc.user_id', $1, true)", [user?.id ?? ""]);
     await client.query(`set local role ${user ? "svc_authenticated" : "svc_anonymous"}`);
-    const { limit = 20, page = 1 } = args;
-    const { rows } = await client.query(
-      `select svc.find_rows(svc_crud.${name}_resource() || jsonb_build_object('args', $1::jsonb, 'pageSize', $2::int, 'page', $3::int)) as list`,
-      [JSON.stringify(args), limit, page],
-    );
-    return rows[0].list;
+    const { rows } = await client.query(`select ${call} as answer`, values);
+    return rows[0].answer;
   } finally {
     await client.end();
   }
@@ -127,6 +130,46 @@ describe("a list with", () => {
     { include: { author: { filters: { handle: "ann" } } } },
   ])("%j has no shape", (args) => {
     expect(listShape(crudOf("articles"), args)).toBeUndefined();
+  });
+});
+
+describe("a get with", () => {
+  const cases: [string, Record<string, unknown>][] = [
+    ["blog_posts", { id: 1, include: { author: true } }],
+    ["blog_posts", { id: 2, select: ["slug"], include: { tags: { limit: 1 }, _count: { tags: true } } }],
+    ["blog_posts", { slug: "p3" }],
+    ["blog_posts", { slug: "p4", include: { author: { select: ["handle"] } } }],
+    ["blog_posts", { slug: "none", select: ["id"] }],
+    ["notes", { id: 3, select: ["title", "createdAt"] }],
+    ["notes", { id: 1, select: ["title"] }],
+    ["articles", { id: "2f8fb47c-d30e-4d98-bdb0-a1e0c9f121e6", select: ["title"] }],
+  ];
+  test.for(cases)("%s %j is what svc.find_row() answers", async ([name, { id, slug, ...args }]) => {
+    const by = id === undefined ? { slug } : { id };
+    expect(getShape(crudOf(name), null, { ...args, by })?.values).toHaveLength(1);
+    for (const user of name === "notes" ? [ann, bob] : [ann, bob, null]) {
+      const call = `svc.find_row(svc_crud.${name}_resource(), $1)`;
+      const row = await asked(user, call, [JSON.stringify({ ...args, by })]);
+      for (let again = 0; again < 2; again++) {
+        const { status, body } = await svc.query(user, `${name}.get`, { ...by, ...args });
+        expect({ status, row: body.json }).toEqual({ status: 200, row });
+        const watched = await svc.post(
+          "/api/query",
+          { name: `${name}.get`, args: { ...by, ...args }, watch: true },
+          user,
+        );
+        expect(watched).toMatchObject({ status: 200, body: { json: row, snapshot: expect.any(String) } });
+      }
+    }
+  });
+
+  test.for<Record<string, unknown>>([
+    { by: { id: "many" } },
+    { by: { id: 2 ** 31 } },
+    { by: {} },
+    { by: { id: 1 }, include: { author: { filters: { handle: "ann" } } } },
+  ])("%j has no shape", (args) => {
+    expect(getShape(crudOf("notes"), null, args)).toBeUndefined();
   });
 });
 
