@@ -10,11 +10,13 @@ import type { Library } from "./library-types.ts";
 import type { Attempts } from "./passwords/attempts.ts";
 import { type Passwords, refused } from "./passwords/passwords.ts";
 import { checked, passwordRules } from "./passwords/rules.ts";
+import type { VerifiedTokens } from "./sessions/verified-tokens.ts";
 
 export interface AccountsOptions {
   library: Library;
   passwords: Passwords;
   attempts: Attempts;
+  verified: Pick<VerifiedTokens, "forget">;
 }
 
 /** In milliseconds: how long a sign-in by a provider counts as proof of identity. */
@@ -83,7 +85,7 @@ export class Accounts {
   }
 
   async #remove(userId: string): Promise<void> {
-    const { library } = this.#options;
+    const { library, verified } = this.#options;
     const { internalAdapter } = library.context;
     try {
       await library.transaction(async () => {
@@ -97,6 +99,7 @@ export class Accounts {
         cause: error,
       });
     }
+    verified.forget(userId);
   }
 
   /**

@@ -118,7 +118,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   const gate = new HashQueue(pool.options.max);
   const once = new OneTimeTokens(pool);
   const attempts = new Attempts({ pool, secret: secrets[0] ?? "", limits: options.limits, log });
-  const passwords = new Passwords(library, attempts, gate);
+  const passwords = new Passwords(library, attempts, gate, verified);
   const mails = new Mails({ definition, production: options.production, show: options.showMail, log });
   const links = new MailLinks({ library, passwords, attempts, once, mails, origins });
   if (links.isRequired && !mails.canSend("verification")) throw unprovable();
@@ -127,7 +127,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     authenticate,
     keys,
     credentials: new Credentials({ library, passwords, attempts, links, sessions }),
-    accounts: new Accounts({ library, passwords, attempts }),
+    accounts: new Accounts({ library, passwords, attempts, verified }),
     attempts,
     passwords,
     gate,

@@ -4,6 +4,7 @@
  */
 import { SvcError } from "../../kit/svc-error.ts";
 import type { Library } from "../library-types.ts";
+import type { VerifiedTokens } from "../sessions/verified-tokens.ts";
 import type { Attempts } from "./attempts.ts";
 import type { HashQueue } from "./hash-queue.ts";
 
@@ -21,10 +22,12 @@ export interface Replacement {
 
 export class Passwords {
   readonly #library: Library;
+  readonly #verified: Pick<VerifiedTokens, "forget">;
   readonly gate: HashQueue;
 
-  constructor(library: Library, attempts: Attempts, gate: HashQueue) {
+  constructor(library: Library, attempts: Attempts, gate: HashQueue, verified: Pick<VerifiedTokens, "forget">) {
     this.#library = library;
+    this.#verified = verified;
     this.gate = gate;
     const { password } = library.context;
     const { verify } = password;
@@ -95,6 +98,7 @@ export class Passwords {
     await endSessions(context.internalAdapter, userId, keep);
     await forget(context, userId, "2fa-");
     await forget(context, userId, "trust-device-");
+    this.#verified.forget(userId);
   }
 }
 

@@ -71,6 +71,18 @@ export class VerifiedTokens {
     else this.#byUser.set(session.user.id, new Set([token]));
   }
 
+  /**
+   * Removes a user's tokens, so that each is looked up again: some of the user's sessions have ended, and the notice that
+   * says which may take a moment.
+   */
+  forget(user: string): void {
+    this.#endings++;
+    for (const token of this.#byUser.get(user) ?? []) {
+      const known = this.#byToken.get(token);
+      if (known) this.#drop(token, known);
+    }
+  }
+
   /** Removes the tokens of sessions that have ended, then tells the listener. */
   end(ended: Ended): void {
     this.#endings++;
