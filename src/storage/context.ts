@@ -62,6 +62,8 @@ export class CallStorage implements ContextStorage {
   readonly #unused: string[] = [];
   /** Ids of bytes whose rows were deleted. */
   readonly #deleted: string[] = [];
+  /** Ids of objects that were changed or deleted. */
+  readonly #changed: string[] = [];
 
   constructor(storage: Storage, transaction: RequestTransaction, access: Access) {
     this.#storage = storage;
@@ -144,10 +146,11 @@ export class CallStorage implements ContextStorage {
   }
 
   /**
-   * After COMMIT: removes the bytes of deleted files. The sweep later removes those that fail here or that a backup
+   * After COMMIT: asks about changed files again, and removes the bytes of deleted ones. The sweep later removes those that fail here or that a backup
    * needs.
    */
   async committed(): Promise<void> {
+    for (const id of this.#changed.splice(0)) this.#storage.publicObjects.forget(id);
     await this.#release(this.#unused.splice(0));
     if (this.#deleted.length === 0) return;
     const may = await mayRemoveBytes(this.#storage).catch(() => false);
@@ -197,6 +200,7 @@ export class CallStorage implements ContextStorage {
     this.#requireWrite();
     const { rows } = isUuid(id) ? await this.#transaction.query({ text }, [id, ...values]) : { rows: [] };
     if (!rows[0]?.it) throw fileNotFound();
+    this.#changed.push(id);
     return rows[0].it;
   }
 

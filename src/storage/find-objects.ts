@@ -1,6 +1,6 @@
 /**
  * Asks SQL which stored objects may be sent. Requests that arrive together share a statement: one for each would cost
- * several times as much as sending a small image. Nothing is cached: every answer is read after its request arrived.
+ * several times as much as sending a small image. Every answer is read after its question arrived; `public-objects.ts` keeps some for a second.
  * Next hop: `sql/storage/find_storage_objects.sql`.
  */
 import type pg from "pg";

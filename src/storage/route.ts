@@ -1,7 +1,7 @@
 /**
  * `GET /api/storage/:id`: the bytes of a public object, or of one that the issuer of the URL's read grant may see;
  * also transforms of images. The policies decide, in `sql/storage/find_storage_objects.sql`.
- * Next hop: `find-objects.ts` for the decision, `transforms.ts` for images, `send-file.ts` for the answer.
+ * Next hop: `public-objects.ts` and `find-objects.ts` for the decision, `transforms.ts` for images, `send-file.ts` for the answer.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EffectiveConfig } from "../config/config.ts";
@@ -10,7 +10,6 @@ import type { Endpoint } from "../http/endpoint.ts";
 import { exchangeOf } from "../http/exchange.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
-import { ObjectFinder } from "./find-objects.ts";
 import type { Image } from "./image-engine.ts";
 import type { Asker } from "./image-queue.ts";
 import type { ReadGrant } from "./read-grants.ts";
@@ -37,7 +36,7 @@ export function fileEndpoint(
   plan: EffectiveConfig["plan"],
   networkOf: (request: IncomingMessage) => string,
 ): Endpoint {
-  const finder = new ObjectFinder(storage.pool);
+  const { finder, publicObjects } = storage;
   const transforms = createTransforms(storage, finder);
   return async (request, response) => {
     exchangeOf(response).operation = "/api/storage/:id";
@@ -52,7 +51,8 @@ export function fileEndpoint(
     const id = path.slice(prefix.length).toLowerCase();
     if (!isUuid(id)) throw fileNotFound();
     const grant = storage.grants.verify(id, query.get("grant") ?? undefined);
-    const object = await finder.find(id, grant?.issuer ?? "anonymous");
+    const found = grant ? finder.find(id, grant.issuer) : publicObjects.find(id);
+    const object = found instanceof Promise ? await found : found;
     if (!object) throw fileNotFound();
     const asker = askerOf(request, response, networkOf);
     const webp = acceptsWebp(request.headers.accept);
