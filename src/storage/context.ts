@@ -21,10 +21,11 @@ import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
 import type { Access } from "../postgres/access.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
+import type { FoundObject } from "./find-objects.ts";
 import { cleanName, cleanType } from "./names.ts";
 import type { Reader } from "./read-grants.ts";
 import { release, reserve } from "./reserve.ts";
-import { type FoundObject, mayRemoveBytes, objectKey, putBytes, removeBytes, type Storage } from "./storage.ts";
+import { mayRemoveBytes, objectKey, putBytes, removeBytes, type Storage } from "./storage.ts";
 import { reserveUpload, seconds } from "./upload-url.ts";
 
 /** Strict: a misspelled name would leave a link open too long. */
@@ -146,8 +147,8 @@ export class CallStorage implements ContextStorage {
   }
 
   /**
-   * After COMMIT: asks about changed files again, and removes the bytes of deleted ones. The sweep later removes those that fail here or that a backup
-   * needs.
+   * After COMMIT: forgets what was known of changed files, and removes the bytes of deleted ones. The sweep later removes
+   * those that fail here or that a backup needs.
    */
   async committed(): Promise<void> {
     for (const id of this.#changed.splice(0)) this.#storage.publicObjects.forget(id);

@@ -6,8 +6,7 @@
  * used longer when the database cannot be asked. Private objects and read grants are asked about each time.
  * Next hop: `find-objects.ts` asks.
  */
-import type { ObjectFinder } from "./find-objects.ts";
-import type { FoundObject } from "./storage.ts";
+import type { FoundObject, ObjectFinder } from "./find-objects.ts";
 
 /** In milliseconds. */
 const keptFor = 1_000;

@@ -7,7 +7,6 @@ import { createHash, type Hash } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { EffectiveConfig } from "../config/config.ts";
-import type { StorageObject } from "../contract/storage.ts";
 import { requirePackages } from "../kit/optional-packages.ts";
 import { DiskDriver } from "./drivers/disk.ts";
 import type { PutOptions, StorageDriver } from "./drivers/driver.ts";
@@ -15,14 +14,6 @@ import { S3Driver } from "./drivers/s3.ts";
 import { ObjectFinder } from "./find-objects.ts";
 import { PublicObjects } from "./public-objects.ts";
 import { ReadGrants } from "./read-grants.ts";
-
-/** Data of an object for internal use. */
-export interface FoundObject extends StorageObject {
-  /** Names its bytes in the driver. */
-  bytesId: string;
-  /** Of the bytes, in hex. */
-  sha256: string;
-}
 
 export type UploadLimits = Pick<
   EffectiveConfig["limits"],

@@ -1,8 +1,8 @@
 // If this file fails, a file is served for more than a second after it was deleted, made private or hidden by a policy; or
 // a picture in demand costs a question for each request.
 import { beforeAll, expect, test } from "vitest";
+import type { FoundObject } from "../../src/storage/find-objects.ts";
 import { PublicObjects } from "../../src/storage/public-objects.ts";
-import type { FoundObject } from "../../src/storage/storage.ts";
 import { database } from "../support/database.ts";
 import { bytesFolder, fileProcedures, stored } from "../support/files.ts";
 import { fc } from "../support/properties.ts";
