@@ -21,10 +21,11 @@ import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
 import type { Access } from "../postgres/access.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
+import type { FoundObject } from "./find-objects.ts";
 import { cleanName, cleanType } from "./names.ts";
 import type { Reader } from "./read-grants.ts";
 import { release, reserve } from "./reserve.ts";
-import { type FoundObject, mayRemoveBytes, objectKey, putBytes, removeBytes, type Storage } from "./storage.ts";
+import { mayRemoveBytes, objectKey, putBytes, removeBytes, type Storage } from "./storage.ts";
 import { reserveUpload, seconds } from "./upload-url.ts";
 
 /** Strict: a misspelled name would leave a link open too long. */
@@ -62,6 +63,8 @@ export class CallStorage implements ContextStorage {
   readonly #unused: string[] = [];
   /** Ids of bytes whose rows were deleted. */
   readonly #deleted: string[] = [];
+  /** Ids of objects that were changed or deleted. */
+  readonly #changed: string[] = [];
 
   constructor(storage: Storage, transaction: RequestTransaction, access: Access) {
     this.#storage = storage;
@@ -144,10 +147,11 @@ export class CallStorage implements ContextStorage {
   }
 
   /**
-   * After COMMIT: removes the bytes of deleted files. The sweep later removes those that fail here or that a backup
-   * needs.
+   * After COMMIT: forgets what was known of changed files, and removes the bytes of deleted ones. The sweep later removes
+   * those that fail here or that a backup needs.
    */
   async committed(): Promise<void> {
+    for (const id of this.#changed.splice(0)) this.#storage.publicObjects.forget(id);
     await this.#release(this.#unused.splice(0));
     if (this.#deleted.length === 0) return;
     const may = await mayRemoveBytes(this.#storage).catch(() => false);
@@ -197,6 +201,7 @@ export class CallStorage implements ContextStorage {
     this.#requireWrite();
     const { rows } = isUuid(id) ? await this.#transaction.query({ text }, [id, ...values]) : { rows: [] };
     if (!rows[0]?.it) throw fileNotFound();
+    this.#changed.push(id);
     return rows[0].it;
   }
 

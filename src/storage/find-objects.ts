@@ -1,13 +1,22 @@
 /**
  * Asks SQL which stored objects may be sent. Requests that arrive together share a statement: one for each would cost
- * several times as much as sending a small image. Nothing is cached: every answer is read after its request arrived.
+ * several times as much as sending a small image. Every answer is read after its question arrived; `public-objects.ts`
+ * keeps some for a second.
  * Next hop: `sql/storage/find_storage_objects.sql`.
  */
 import type pg from "pg";
+import type { StorageObject } from "../contract/storage.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import { runStatement } from "../postgres/run-statement.ts";
 import type { Reader } from "./read-grants.ts";
-import type { FoundObject } from "./storage.ts";
+
+/** Data of an object for internal use. */
+export interface FoundObject extends StorageObject {
+  /** Names its bytes in the driver. */
+  bytesId: string;
+  /** Of the bytes, in hex. */
+  sha256: string;
+}
 
 /** Statements under way at once; requests that arrive meanwhile go with the next. */
 const maxStatements = 2;

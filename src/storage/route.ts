@@ -1,7 +1,8 @@
 /**
  * `GET /api/storage/:id`: the bytes of a public object, or of one that the issuer of the URL's read grant may see;
  * also transforms of images. The policies decide, in `sql/storage/find_storage_objects.sql`.
- * Next hop: `find-objects.ts` for the decision, `transforms.ts` for images, `send-file.ts` for the answer.
+ * Next hop: `public-objects.ts` and `find-objects.ts` for the decision, `transforms.ts` for images, `send-file.ts` for the
+ * answer.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EffectiveConfig } from "../config/config.ts";
@@ -10,12 +11,12 @@ import type { Endpoint } from "../http/endpoint.ts";
 import { exchangeOf } from "../http/exchange.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
-import { ObjectFinder } from "./find-objects.ts";
+import type { FoundObject } from "./find-objects.ts";
 import type { Image } from "./image-engine.ts";
 import type { Asker } from "./image-queue.ts";
 import type { ReadGrant } from "./read-grants.ts";
-import { type FileAnswer, sendFile } from "./send-file.ts";
-import { type FoundObject, objectKey, type Storage } from "./storage.ts";
+import { type FileAnswer, headersOf, sendFile } from "./send-file.ts";
+import { objectKey, type Storage } from "./storage.ts";
 import { acceptsWebp, readable, readTransform, type TransformOptions, UnreadableImage } from "./transform-options.ts";
 import { createTransforms, type Transforms } from "./transforms.ts";
 
@@ -37,13 +38,14 @@ export function fileEndpoint(
   plan: EffectiveConfig["plan"],
   networkOf: (request: IncomingMessage) => string,
 ): Endpoint {
-  const finder = new ObjectFinder(storage.pool);
+  const { finder, publicObjects } = storage;
   const transforms = createTransforms(storage, finder);
+  const queries = new Queries();
+  const answers = new PublicAnswers();
   return async (request, response) => {
     exchangeOf(response).operation = "/api/storage/:id";
     const [path = "", search = ""] = (request.url ?? "").split("?", 2);
-    const query = new URLSearchParams(search);
-    const options = readTransform(query);
+    const { options, given } = queries.read(search);
     if (options && plan === "free") {
       throw new SvcError("PLAN_REQUIRED", "Image parameters are part of the Personal and Pro plans.", {
         hint: "Leave w, h, f, q and fit out, or set plan in svc.config.ts.",
@@ -51,8 +53,9 @@ export function fileEndpoint(
     }
     const id = path.slice(prefix.length).toLowerCase();
     if (!isUuid(id)) throw fileNotFound();
-    const grant = storage.grants.verify(id, query.get("grant") ?? undefined);
-    const object = await finder.find(id, grant?.issuer ?? "anonymous");
+    const grant = given === null ? null : storage.grants.verify(id, given);
+    const found = grant ? finder.find(id, grant.issuer) : publicObjects.find(id);
+    const object = found instanceof Promise ? await found : found;
     if (!object) throw fileNotFound();
     const asker = askerOf(request, response, networkOf);
     const webp = acceptsWebp(request.headers.accept);
@@ -64,10 +67,52 @@ export function fileEndpoint(
       throw error;
     }
     if (image === null) throw fileNotFound();
-    const answer = image ? transformed(object, image, options) : original(storage, object);
-    const headers = { "cache-control": caching(object, grant), ...(readable.has(object.type) && varying) };
-    await sendFile(request, response, { ...answer, headers, disposition: grant?.disposition ?? "inline" }, storage.log);
+    const make = (): FileAnswer => {
+      const content = image ? transformed(object, image, options) : original(storage, object);
+      const headers = { "cache-control": caching(object, grant), ...(readable.has(object.type) && varying) };
+      return { ...content, headers, disposition: grant?.disposition ?? "inline" };
+    };
+    const answer = image && !grant ? answers.get(object, image, make) : make();
+    await sendFile(request, response, answer, storage.log);
   };
+}
+
+/** Queries that were read last: a page asks for the same few sizes of its pictures. */
+class Queries {
+  readonly #read = new Map<string, Query>();
+
+  /** @throws SvcError VALIDATION_FAILED, with every invalid parameter */
+  read(search: string): Query {
+    const known = this.#read.get(search);
+    if (known) return known;
+    const parameters = new URLSearchParams(search);
+    const query = { options: readTransform(parameters), given: parameters.get("grant") };
+    if (query.given !== null || search.length > 100) return query;
+    const [oldest] = this.#read.keys();
+    if (oldest !== undefined && this.#read.size >= 1_000) this.#read.delete(oldest);
+    this.#read.set(search, query);
+    return query;
+  }
+}
+
+interface Query {
+  options: TransformOptions | null;
+  /** The read grant, unverified; null without one. */
+  given: string | null;
+}
+
+/** Answers with images of public objects, with their headers. They last as long as image and object are kept. */
+class PublicAnswers {
+  readonly #made = new WeakMap<Image, { object: FoundObject; answer: FileAnswer }>();
+
+  get(object: FoundObject, image: Image, make: () => FileAnswer): FileAnswer {
+    const known = this.#made.get(image);
+    if (known?.object === object) return known.answer;
+    const answer = make();
+    answer.made = headersOf(answer);
+    if (object.visibility === "public") this.#made.set(image, { object, answer });
+    return answer;
+  }
 }
 
 /** The network and the abort signal of a request; only computed when an image has to be made. */

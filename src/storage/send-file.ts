@@ -24,6 +24,8 @@ export interface FileAnswer {
   disposition: Disposition;
   /** Further headers. */
   headers: Record<string, string>;
+  /** Its own headers, if they were made before: `headersOf`. */
+  made?: Readonly<Record<string, string>>;
   bytes?: Buffer;
   open?(range?: ByteRange): Promise<Readable | null>;
 }
@@ -47,7 +49,7 @@ export async function sendFile(
   file: FileAnswer,
   log: Logger,
 ): Promise<void> {
-  const headers = { ...exchangeOf(response).headers, ...headersOf(file) };
+  const headers: Record<string, string> = { ...exchangeOf(response).headers, ...(file.made ?? headersOf(file)) };
   if (isKnown(request.headers["if-none-match"], file.etag)) return void response.writeHead(304, headers).end();
 
   // RFC 9110 defines ranges for GET only.
@@ -70,7 +72,8 @@ export async function sendFile(
   await stream(bytes, length, request, response, log);
 }
 
-function headersOf({ name, type, etag, disposition, headers }: FileAnswer): Record<string, string> {
+/** Those of a file that is sent whole, besides the headers of every answer. */
+export function headersOf({ name, type, etag, disposition, headers }: FileAnswer): Record<string, string> {
   return {
     "content-type": type,
     "content-disposition": contentDisposition(name, { type: shown.test(type) ? disposition : "attachment" }),

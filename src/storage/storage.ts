@@ -7,20 +7,13 @@ import { createHash, type Hash } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { EffectiveConfig } from "../config/config.ts";
-import type { StorageObject } from "../contract/storage.ts";
 import { requirePackages } from "../kit/optional-packages.ts";
 import { DiskDriver } from "./drivers/disk.ts";
 import type { PutOptions, StorageDriver } from "./drivers/driver.ts";
 import { S3Driver } from "./drivers/s3.ts";
+import { ObjectFinder } from "./find-objects.ts";
+import { PublicObjects } from "./public-objects.ts";
 import { ReadGrants } from "./read-grants.ts";
-
-/** Data of an object for internal use. */
-export interface FoundObject extends StorageObject {
-  /** Names its bytes in the driver. */
-  bytesId: string;
-  /** Of the bytes, in hex. */
-  sha256: string;
-}
 
 export type UploadLimits = Pick<
   EffectiveConfig["limits"],
@@ -34,6 +27,9 @@ export interface Storage {
   uploads: EffectiveConfig["uploads"];
   /** The system's pool, for the route's access check, uploads and the sweep. */
   pool: pg.Pool;
+  /** Tells who may see which object, for the route. */
+  finder: ObjectFinder;
+  publicObjects: PublicObjects;
   log: Logger;
 }
 
@@ -47,7 +43,17 @@ export interface StorageOptions {
 
 export function createStorage({ config, secrets, pool, log }: StorageOptions): Storage {
   const { limits, uploads } = config;
-  return { driver: createDriver(config.storage), grants: new ReadGrants(secrets), limits, uploads, pool, log };
+  const finder = new ObjectFinder(pool);
+  return {
+    driver: createDriver(config.storage),
+    grants: new ReadGrants(secrets),
+    limits,
+    uploads,
+    pool,
+    finder,
+    publicObjects: new PublicObjects(finder),
+    log,
+  };
 }
 
 /** @throws DefinitionError if the packages for S3 are not installed */

@@ -4,11 +4,11 @@
  * memory; `image-engine.ts` calls sharp.
  */
 import { crc32 } from "node:zlib";
-import type { ObjectFinder } from "./find-objects.ts";
+import type { FoundObject, ObjectFinder } from "./find-objects.ts";
 import { ImageChildren, ImageTooCostly } from "./image-children.ts";
 import type { Image } from "./image-engine.ts";
 import { type Asker, ImageQueue, isCostly } from "./image-queue.ts";
-import { type FoundObject, objectKey, type Storage, transformPrefix } from "./storage.ts";
+import { objectKey, type Storage, transformPrefix } from "./storage.ts";
 import { type TransformOptions, UnreadableImage } from "./transform-options.ts";
 
 /** In bytes: larger files are not read into memory for a transform. */
