@@ -116,7 +116,10 @@ function writeHandbook(): void {
     at = Number.POSITIVE_INFINITY; // each page of the documentation begins on a new one
     for (const node of fromMarkdown(readFileSync(join(docs, file), "utf8")).children)
       for (const { words, font, height, left } of linesOf(node)) {
-        if (words === "" && at === Number.POSITIVE_INFINITY) continue;
+        if (words === "") {
+          at += height;
+          continue;
+        }
         if (!context || at + height > page.height - page.margin) {
           if (context) pdf.endPage();
           context = pdf.beginPage(page.width, page.height);

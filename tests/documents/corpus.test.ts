@@ -6,7 +6,7 @@ import type { ConvertedDocument } from "../../src/contract/documents.ts";
 import { convertDocument } from "../../src/documents/convert.ts";
 import { type Child, startChild } from "../../src/documents/sandbox.ts";
 import { SvcError } from "../../src/kit/svc-error.ts";
-import { folder, inPairs, normalise, read, type Sample, samples, similarity } from "./corpus.ts";
+import { folder, inPairs, lettersOf, normalise, read, type Sample, samples, similarity, textRuns } from "./corpus.ts";
 
 const convert = (sample: Sample, children?: { take(): Child }) =>
   convertDocument(read(sample.path), { filename: sample.path }, children && { children }).catch(
@@ -62,11 +62,24 @@ describe.skipIf(!folder)("real documents", () => {
     expect(missing).toEqual([]);
   });
 
+  test("lose no text in silence: what an Office package says is in the result, or a warning says that it is not", async () => {
+    const lost: string[] = [];
+    for (const { path, kind } of good) {
+      const found = results.get(path);
+      if (!found || !["docx", "xlsx", "hwpx"].includes(kind)) continue;
+      const text = lettersOf(found.markdown);
+      const missing = (await textRuns(read(path), kind)).filter((run) => !text.includes(lettersOf(run)));
+      if (missing.length > 0 && !found.warnings.some((warning) => /left out/.test(warning)))
+        lost.push(path, ...missing);
+    }
+    expect(lost).toEqual([]);
+  });
+
   test.each([
-    ["docx", 0.956],
-    ["xlsx", 0.8],
-    ["pdf", 0.93],
-    ["hwp", 0.69],
+    ["docx", 0.97],
+    ["xlsx", 0.85],
+    ["pdf", 0.94],
+    ["hwp", 0.75],
   ])("%s come as close to their references as %d", (kind, least) => {
     const scored = good.filter((sample) => sample.kind === kind && sample.reference?.endsWith(".md"));
     const scores = scored.map((sample) =>

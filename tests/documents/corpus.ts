@@ -1,6 +1,8 @@
 /** The collection of real documents beside the project, and the scores of their conversions. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { DOMParser } from "@xmldom/xmldom";
+import JSZip from "jszip";
 
 export interface Sample {
   path: string;
@@ -64,6 +66,31 @@ export function similarity(one: string, other: string): number {
   }
   const left = row.toString(2).replaceAll("0", "").length;
   return (2 * (a.length - left)) / (a.length + b.length);
+}
+
+/** Letters and digits alone: how they are spaced and marked does not matter. */
+export const lettersOf = (text: string) => normalise(text).replace(/[^\p{L}\p{N}]/gu, "");
+
+/** The runs of text of an Office package's body, as an XML reader finds them: not those that were deleted or moved away. */
+export async function textRuns(bytes: Buffer, kind: string): Promise<string[]> {
+  const zip = await JSZip.loadAsync(bytes);
+  const body = {
+    docx: /^word\/document\d*\.xml$/,
+    xlsx: /^xl\/sharedStrings\.xml$/,
+    hwpx: /^Contents\/section\d+\.xml$/,
+  };
+  const runs: string[] = [];
+  for (const file of zip.file(body[kind as keyof typeof body])) {
+    const xml = (await file.async("string")).replace(/^\ufeff/, "");
+    for (const run of new DOMParser().parseFromString(xml, "text/xml").getElementsByTagNameNS("*", "t")) {
+      const above: string[] = [];
+      for (let node = run.parentNode; node; node = node.parentNode)
+        above.push((node as { localName?: string }).localName ?? "");
+      if (!above.some((name) => ["del", "moveFrom", "Fallback", "rPh"].includes(name)))
+        runs.push(run.textContent ?? "");
+    }
+  }
+  return runs;
 }
 
 /** Runs two at a time, for a machine with two cores. */

@@ -10,7 +10,7 @@ import { encrypted } from "../../text/refusals.ts";
 import type { Converted } from "./converted.ts";
 import { flattenTables } from "./html-tables.ts";
 import { openPdf, readPages } from "./pdf-text.ts";
-import { judge, Recall } from "./quality.ts";
+import { judge, judgeParagraphs, Recall } from "./quality.ts";
 
 /** Its warnings are in Korean. These codes are useful for a reader. */
 const sentences: Record<string, string> = {
@@ -63,14 +63,15 @@ async function convertPdfInParts(bytes: Buffer): Promise<Converted> {
     await source.loadingTask.destroy();
   }
   const codes = new Set(parts.flatMap((part) => [...part.codes]));
+  const markdown = parts
+    .map((part) => part.markdown)
+    .filter(Boolean)
+    .join("\n\n");
   return {
-    markdown: parts
-      .map((part) => part.markdown)
-      .filter(Boolean)
-      .join("\n\n"),
+    markdown,
     pages: parts.flatMap((part) => part.pages),
     warnings: told(codes),
-    poor: codes.has("NEEDS_OCR") ? "Its text is not readable." : recall.judge(),
+    poor: codes.has("NEEDS_OCR") ? "Its text is not readable." : (recall.judge() ?? judgeParagraphs(markdown)),
   };
 }
 

@@ -20,6 +20,25 @@ export function scanPackage(bytes: Buffer): void {
   }
 }
 
+const mostMerges = 20_000;
+
+/** Each merged range is looked up and written out. @throws SvcError DOCUMENT_UNREADABLE */
+export function refuseManyMerges(bytes: Buffer): void {
+  const sheets = listZip(bytes).filter(({ name }) => /^xl\/worksheets\/[^/]+\.xml$/.test(name));
+  const merges = sheets.reduce(
+    (sum, sheet) =>
+      sum +
+      (readZip(bytes, sheet)
+        .toString("latin1")
+        .match(/<mergeCell\b/g)?.length ?? 0),
+    0,
+  );
+  if (merges <= mostMerges) return;
+  throw unreadable(
+    `The workbook merges cells ${merges} times; at most ${mostMerges} are read. Unmerge cells, or split it.`,
+  );
+}
+
 /** One part as text; "" when the package has none of this name. */
 export function readPart(bytes: Buffer, name: string): string {
   const entry = listZip(bytes).find((one) => one.name === name);

@@ -1,12 +1,16 @@
 /** Decides whether a parser kept the file's content. Null: yes. A sentence: the next provider is tried. */
 import type { DocumentKind } from "../../contract/documents.ts";
-import { readPart } from "./package.ts";
+import { listZip, readZip } from "../zip.ts";
+import { leftOut } from "./left-out.ts";
 
 /** The minimal share of the file's word pairs that a result must keep in order. */
 const leastRecall = 0.97;
 
 export function judge(bytes: Buffer, kind: DocumentKind, markdown: string): string | null {
-  if (kind === "docx") return judgeNotes(bytes, markdown);
+  if (kind !== "docx" && kind !== "xlsx") return null; // no other parser reads the rest
+  const { body, parts } = leftOut(bytes, kind, markdown);
+  if (body.length > 0) return "It dropped text.";
+  if (parts.includes("Notes")) return "It dropped a note.";
   return kind === "xlsx" ? judgeSheets(bytes, markdown) : null;
 }
 
@@ -34,6 +38,13 @@ export class Recall {
   }
 }
 
+/** Whether sentences are cut into paragraphs by the lines that they were set in. */
+export function judgeParagraphs(markdown: string): string | null {
+  const blocks = markdown.split(/\n{2,}/).filter((block) => /^[\p{L}\p{N}"“(]/u.test(block));
+  const cut = blocks.filter((block, at) => /[\p{Ll},]$/u.test(block) && /^\p{Ll}/u.test(blocks[at + 1] ?? "")).length;
+  return cut >= 5 && cut > blocks.length / 5 ? "It took lines for paragraphs." : null;
+}
+
 function pairs(text: string): string[] {
   const words =
     text
@@ -43,23 +54,14 @@ function pairs(text: string): string[] {
   return words.slice(1).map((word, at) => `${words[at]} ${word}`);
 }
 
-const plain = (text: string) => text.normalize("NFKC").replace(/[^\p{L}\p{N}]/gu, "");
-
-function judgeNotes(bytes: Buffer, markdown: string): string | null {
-  const text = plain(markdown);
-  for (const part of ["word/footnotes.xml", "word/endnotes.xml"]) {
-    for (const [, note = ""] of readPart(bytes, part).matchAll(
-      /<w:(?:foot|end)note\b([\s\S]*?)<\/w:(?:foot|end)note>/g,
-    )) {
-      const words = [...note.matchAll(/<w:t(?:\s[^>]*)?>([^<]*)<\/w:t>/g)].map(([, run]) => run).join("");
-      if (!text.includes(plain(words.replace(/&(\w+|#\w+);/g, "")))) return "It dropped a note.";
-    }
-  }
-  return null;
-}
+/** Cells that the first parser does not reach, in the 10,001st row or the 201st column. */
+const beyond = /<c\s[^>]*?r="(?:[A-Z]+(?!10000")[1-9]\d{4,}|(?:[A-Z]{3}|G[S-Z]|[H-Z][A-Z])\d+)"/;
 
 function judgeSheets(bytes: Buffer, markdown: string): string | null {
+  const sheets = listZip(bytes).filter(({ name }) => /^xl\/worksheets\/[^/]+\.xml$/.test(name));
+  if (sheets.some((sheet) => beyond.test(readZip(bytes, sheet).toString("latin1")))) return "It cuts large sheets off.";
   if (bytes.includes("xl/comments")) return "It drops comments.";
+  if (/^\|([^|\n]+)\|(?:\1\|)+\n\|[ -|]+\|$/m.test(markdown)) return "It repeats a caption in every column.";
   // An empty row inside a table: several tables were merged, one below the other.
   return /^\|[\s|]+\|\n(?=\|[^\n]*[^\s|])/m.test(markdown) ? "It took several tables for one." : null;
 }

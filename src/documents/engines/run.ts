@@ -8,7 +8,8 @@ import { encrypted, unreadable } from "../../text/refusals.ts";
 import { outlined } from "../sections.ts";
 import type { EngineResult, Task } from "../types.ts";
 import type { Converted } from "./converted.ts";
-import { scanPackage } from "./package.ts";
+import { leftOut, told } from "./left-out.ts";
+import { refuseManyMerges, scanPackage } from "./package.ts";
 
 type Engine = (bytes: Buffer, kind: DocumentKind) => Promise<Converted>;
 
@@ -30,6 +31,7 @@ async function load({ engine, kind }: Task): Promise<Engine> {
 export async function runEngine(task: Task, bytes: Buffer): Promise<EngineResult> {
   if (task.engine !== "clean") {
     if (["docx", "xlsx", "hwpx"].includes(task.kind)) scanPackage(bytes);
+    if (task.kind === "xlsx") refuseManyMerges(bytes);
     if (task.kind === "hwpml" && /<!(DOCTYPE|ENTITY)/i.test(bytes.toString("latin1").replaceAll("\0", ""))) {
       throw unreadable("The XML declares entities.");
     }
@@ -37,15 +39,18 @@ export async function runEngine(task: Task, bytes: Buffer): Promise<EngineResult
   }
   if (task.engine === "pictures") return drawn(bytes, task.range);
   const engine = await load(task);
-  const { markdown, pages = [], warnings = [], poor = null } = await engine(bytes, task.kind);
+  const source = task.kind === "docx" ? await acceptedChanges(bytes) : bytes;
+  const { markdown, pages = [], warnings = [], poor = null } = await engine(source, task.kind);
   return {
     // Here and not in the process that answers requests, because long texts take time.
     ...outlined(neutralise(markdown)),
     pages: pages.map(neutralise),
-    warnings,
+    warnings: [...warnings, ...told(leftOut(source, task.kind, markdown)).filter((one) => !warnings.includes(one))],
     poor: poor ?? poorText(markdown),
   };
 }
+
+const acceptedChanges = async (bytes: Buffer) => (await import("./tracked-changes.ts")).acceptChanges(bytes);
 
 /** The result for drawn pages: images in place of their text. */
 async function drawn(bytes: Buffer, [first, last]: Task["range"] = [1, 1]): Promise<EngineResult> {

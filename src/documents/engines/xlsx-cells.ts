@@ -11,6 +11,8 @@ export type Cells = Map<string, string>;
 export interface Sheet {
   name: string;
   cells: Cells;
+  /** Ranges of one row that are merged: how many columns, by the position of the first. */
+  banners: Map<string, number>;
   /** One sentence each. */
   comments: string[];
 }
@@ -28,32 +30,37 @@ export function openWorkbook(bytes: Buffer): Sheet[] {
   return all(workbook, "sheet").map((sheet) => {
     const path = links.find((link) => link.id === sheet.getAttribute("r:id"))?.path ?? "";
     const root = parsePart(bytes, path);
-    const cells = readCells(root, (cell) => cellValue(cell, strings, isDate, starts1904));
-    return { name: literal(sheet.getAttribute("name") ?? ""), cells, comments: readComments(bytes, path) };
+    const read = readCells(root, (cell) => cellValue(cell, strings, isDate, starts1904));
+    return { name: literal(sheet.getAttribute("name") ?? ""), ...read, comments: readComments(bytes, path) };
   });
 }
 
-function readCells(root: Element | null, value: (cell: Element) => string): Cells {
+function readCells(root: Element | null, value: (cell: Element) => string): Pick<Sheet, "cells" | "banners"> {
   const found: { row: number; column: number; text: string }[] = [];
+  const banners: Sheet["banners"] = new Map();
   for (const cell of all(root, "c")) {
     const place = placeOf(cell.getAttribute("r") ?? "");
     const text = value(cell).trim();
     if (!place || text === "") continue;
     if (found.push({ ...place, text }) > mostCells) throw new Error("There are too many cells.");
   }
+  const texts = new Map(found.map((cell) => [keyOf(cell), cell.text]));
   for (const merge of all(root, "mergeCell")) {
     const [from, to] = (merge.getAttribute("ref") ?? "").split(":").map(placeOf);
-    const first = found.find((cell) => cell.row === from?.row && cell.column === from?.column);
-    if (!from || !to || !first || (to.row - from.row + 1) * (to.column - from.column + 1) > mostCovered) continue;
+    const text = from && texts.get(keyOf(from));
+    if (!from || !to || !text || (to.row - from.row + 1) * (to.column - from.column + 1) > mostCovered) continue;
+    if (from.row === to.row) banners.set(keyOf(from), to.column - from.column + 1);
     for (let row = from.row; row <= to.row; row++) {
       for (let column = from.column; column <= to.column; column++) {
-        if (row !== from.row || column !== from.column) found.push({ row, column, text: first.text });
+        if (row !== from.row || column !== from.column) found.push({ row, column, text });
       }
     }
   }
   found.sort((one, other) => one.row - other.row || one.column - other.column);
-  return new Map(found.map(({ row, column, text }) => [`${row},${column}`, text]));
+  return { cells: new Map(found.map((cell) => [keyOf(cell), cell.text])), banners };
 }
+
+const keyOf = ({ row, column }: { row: number; column: number }) => `${row},${column}`;
 
 function cellValue(cell: Element, strings: string[], isDate: boolean[], starts1904: boolean): string {
   const type = cell.getAttribute("t");

@@ -1,7 +1,7 @@
 /**
  * The second parser for XLSX. Splits every sheet into tables (islands of adjacent cells), repeats merged cells in every
- * place that they cover, and appends comments. Reads cells as stored. Visits only existing cells, whatever size the
- * sheet declares.
+ * place that they cover, and appends comments. A row above a table that is merged as a whole is its caption. Reads cells
+ * as stored. Visits only existing cells, whatever size the sheet declares.
  * Next hop: `xlsx-cells.ts` reads the parts.
  */
 
@@ -11,8 +11,8 @@ import { type Cells, openWorkbook } from "./xlsx-cells.ts";
 
 export async function convertXlsx(bytes: Buffer): Promise<Converted> {
   const sheets = openWorkbook(bytes);
-  const pages = sheets.map(({ name, cells, comments }) => {
-    const tables = islands(cells).map((island) => pipeTable(grid(island)));
+  const pages = sheets.map(({ name, cells, banners, comments }) => {
+    const tables = islands(cells).flatMap((island) => captionAndTable(island, banners));
     return [`## ${name}`, ...tables, ...comments].join("\n\n");
   });
   return { markdown: pages.join("\n\n"), pages };
@@ -37,6 +37,15 @@ function islands(cells: Cells): Cells[] {
     found.push(island);
   }
   return found;
+}
+
+/** A first row that is one merged range, as wide as the table, is its caption. */
+function captionAndTable(island: Cells, banners: Map<string, number>): string[] {
+  const rows = grid(island);
+  const [start = ""] = island.keys();
+  const [[caption = "", ...covered] = []] = rows;
+  if (rows.length === 1 || covered.length === 0 || banners.get(start) !== covered.length + 1) return [pipeTable(rows)];
+  return [`**${caption}**`, pipeTable(rows.slice(1))];
 }
 
 /** The smallest rectangle around the cells. */

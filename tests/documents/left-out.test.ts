@@ -1,0 +1,118 @@
+// If this file fails, a conversion loses text in silence: moved sentences, rows beyond a parser's limit, comments.
+import JSZip from "jszip";
+import { describe, expect, test } from "vitest";
+import { convertDocument } from "../../src/documents/convert.ts";
+import { docx } from "../support/papers.ts";
+
+const run = (text: string) => `<w:r><w:t xml:space="preserve">${text}</w:t></w:r>`;
+const by = 'w:id="1" w:author="Ann" w:date="2026-01-01T00:00:00Z"';
+
+/** @param body the XML of the body @param parts further parts of the package */
+async function word(body: string, parts: Record<string, string> = {}): Promise<Buffer> {
+  const zip = await JSZip.loadAsync(await docx(["PLACE"]));
+  const document = await zip.file("word/document.xml")?.async("string");
+  zip.file("word/document.xml", document?.replace(/<w:body>.*<\/w:body>/s, `<w:body>${body}</w:body>`) ?? "");
+  for (const [name, xml] of Object.entries(parts)) zip.file(name, xml);
+  return zip.generateAsync({ type: "nodebuffer" });
+}
+const space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
+
+describe("a DOCX", () => {
+  const changed = word(
+    [
+      `<w:p>${run("First sentence.")}</w:p>`,
+      `<w:p><w:ins ${by}>${run("An inserted sentence.")}</w:ins></w:p>`,
+      `<w:p>${run("Before ")}<w:del ${by}><w:r><w:delText>deleted </w:delText></w:r></w:del>${run("after.")}</w:p>`,
+      `<w:p><w:moveFromRangeStart w:id="2" w:name="m"/><w:moveFrom ${by}>${run("The sentence that travels.")}</w:moveFrom><w:moveFromRangeEnd w:id="2"/></w:p>`,
+      `<w:p>${run("Middle sentence.")}</w:p>`,
+      `<w:p><w:moveToRangeStart w:id="3" w:name="m"/><w:moveTo ${by}>${run("The sentence that travels.")}</w:moveTo><w:moveToRangeEnd w:id="3"/></w:p>`,
+      `<w:p><w:fldSimple w:instr="DATE">${run("A field result.")}</w:fldSimple></w:p>`,
+      `<w:p><w:customXml w:element="q"><w:customXmlPr/>${run("Tagged text.")}</w:customXml></w:p>`,
+    ].join(""),
+  );
+
+  test.for(["parser_a", "parser_b"] as const)("with tracked changes is read as accepted, by %s", async (provider) => {
+    const { markdown, warnings } = await convertDocument(await changed, { filename: "changed.docx", provider });
+    const sentences = markdown.split(/\n+/).filter((line) => line !== "");
+    expect(sentences).toEqual([
+      "First sentence.",
+      "An inserted sentence.",
+      "Before after.",
+      "Middle sentence.",
+      "The sentence that travels.",
+      "A field result.",
+      "Tagged text.",
+    ]);
+    expect(warnings).toEqual([]);
+  });
+
+  test("says which parts were left out, and not what was never to be seen", async () => {
+    const hidden = `<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:t>Hidden words</w:t></w:r>${run("Shown.")}</w:p>`;
+    const header = `<w:hdr ${space}><w:p>${run("Confidential draft")}</w:p></w:hdr>`;
+    const { markdown, warnings } = await convertDocument(await word(hidden, { "word/header1.xml": header }), {
+      filename: "header.docx",
+    });
+    expect(markdown).toContain("Shown.");
+    expect(warnings).toEqual(["Headers and footers were left out."]);
+  });
+});
+
+const cell = (place: string, text: string) => `<c r="${place}" t="inlineStr"><is><t>${text}</t></is></c>`;
+const package_ = "http://schemas.openxmlformats.org/package/2006";
+const office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+const sheets = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+const relation = (type: string, target: string) =>
+  `<Relationships xmlns="${package_}/relationships"><Relationship Id="r1" Type="${office}/${type}" Target="${target}"/></Relationships>`;
+
+function workbook(rows: string, merges: string[] = []): Promise<Buffer> {
+  const type = "application/vnd.openxmlformats-";
+  const merged = merges.map((range) => `<mergeCell ref="${range}"/>`).join("");
+  return new JSZip()
+    .file(
+      "[Content_Types].xml",
+      `<Types xmlns="${package_}/content-types"><Default Extension="rels" ContentType="${type}package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${type}officedocument.spreadsheetml.sheet.main+xml"/></Types>`,
+    )
+    .file("_rels/.rels", relation("officeDocument", "xl/workbook.xml"))
+    .file("xl/_rels/workbook.xml.rels", relation("worksheet", "worksheets/sheet1.xml"))
+    .file(
+      "xl/workbook.xml",
+      `<workbook xmlns="${sheets}" xmlns:r="${office}"><sheets><sheet name="Sales" sheetId="1" r:id="r1"/></sheets></workbook>`,
+    )
+    .file(
+      "xl/worksheets/sheet1.xml",
+      `<worksheet xmlns="${sheets}"><sheetData>${rows}</sheetData><mergeCells>${merged}</mergeCells></worksheet>`,
+    )
+    .generateAsync({ type: "nodebuffer", compression: "DEFLATE" });
+}
+
+describe("an XLSX", () => {
+  test("has a row above its table that is merged as a whole once, as a caption", async () => {
+    const rows = [
+      `<row r="1">${cell("A1", "Sales of the year")}</row>`,
+      `<row r="2">${cell("A2", "Month")}${cell("B2", "North")}${cell("C2", "South")}</row>`,
+      `<row r="3">${cell("A3", "May")}${cell("B3", "1")}${cell("C3", "2")}</row>`,
+    ];
+    const { markdown } = await convertDocument(await workbook(rows.join(""), ["A1:C1"]), { filename: "sales.xlsx" });
+    expect(markdown).toBe(
+      "## Sales\n\n**Sales of the year**\n\n| Month | North | South |\n| --- | --- | --- |\n| May | 1 | 2 |",
+    );
+  });
+
+  test("keeps the rows beyond the 10,000 that the first parser reads", async () => {
+    const rows = Array.from(
+      { length: 10_002 },
+      (_, at) => `<row r="${at + 1}">${cell(`A${at + 1}`, `row ${at + 1}`)}</row>`,
+    );
+    const { markdown, warnings } = await convertDocument(await workbook(rows.join("")), { filename: "long.xlsx" });
+    expect(markdown).toContain("| row 10002 |");
+    expect(warnings).toEqual([]);
+  });
+
+  test("with 50,000 merged ranges is refused by an error that names the limit", async () => {
+    const merges = Array.from({ length: 50_000 }, (_, at) => `A${at + 1}:C${at + 1}`);
+    await expect(convertDocument(await workbook("", merges), { filename: "merged.xlsx" })).rejects.toMatchObject({
+      code: "DOCUMENT_UNREADABLE",
+      message: "The workbook merges cells 50000 times; at most 20000 are read. Unmerge cells, or split it.",
+    });
+  });
+});
