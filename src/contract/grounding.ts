@@ -47,7 +47,8 @@ export interface GroundedClaim {
   conflicts: Conflict[];
 }
 
-export type Conflict = "negation" | "number" | "unit" | "opposite";
+/** `order`: the evidence compares the same things the other way around. */
+export type Conflict = "negation" | "number" | "unit" | "opposite" | "order";
 
 /** Options of the model call, as for `ai.chat`. */
 export type WriteOptions = Pick<ChatOptions, "model" | "maxTokens" | "temperature" | "signal">;

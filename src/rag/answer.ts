@@ -3,23 +3,20 @@
  * Next hop: `judge.ts`.
  */
 import type { Citation, ClaimInput, GroundedClaim } from "../contract/grounding.ts";
-import { confidenceOf, type Evidence, judgeSentence } from "./judge.ts";
+import { type Evidence, judgeSection, passageOf } from "./judge.ts";
 import { holdsSpecifics } from "./specifics.ts";
 
 /** A row of svc.find_evidence(), with its position. */
 export interface FoundEvidence extends Evidence {
   sourceId: string;
-  sourceTitle: string;
-  sectionId: string;
-  sectionPath: string[];
   chunkId: string;
   pageStart: number;
   /** Similarity of the chunk's vector to the claim's; null without vectors. */
   similarity: number | null;
 }
 
-/** Minimum support of a supported, and of a partially supported claim. */
-const thresholds = { supported: 0.8, partially: 0.4 };
+/** Support by one sentence from which a claim is partially supported. */
+const leastPartly = 0.4;
 
 export interface GroundingChoices {
   /** Sections to cite for each claim. */
@@ -29,8 +26,10 @@ export interface GroundingChoices {
 }
 
 /**
- * Judges one claim by all that was found for it. Evidence counts when it holds the required terms and nothing in it
- * speaks against the claim; and not when another sentence, which says more of the claim, does.
+ * Judges one claim by all that was found for it, section by section. Evidence counts when it holds the required terms and
+ * nothing in it speaks against the claim; and not when another sentence, which says more of the claim, does.
+ *
+ * More evidence never lowers the status, unless it contradicts the claim. Then `conflicts` says why.
  *
  * A passage that is like the claim by its vector alone makes it partially supported at most: vectors hardly tell a
  * statement from its denial.
@@ -40,33 +39,36 @@ export function groundClaim(
   found: FoundEvidence[],
   { citations, minSimilarity }: GroundingChoices,
 ): GroundedClaim {
-  const judged = found
-    .filter(({ chunkText }) => requiredTerms.every((term) => holds(chunkText, term)))
-    .map((evidence) => ({ ...evidence, ...judgeSentence(claimText, evidence) }));
-  const against = judged.find(({ conflicts }) => conflicts.length > 0);
-  const bySupport = ({ support }: { support: number }) => support >= thresholds.partially;
+  const usable = found.filter(({ chunkText }) => requiredTerms.every((term) => holds(chunkText, term)));
+  const sections = [...Map.groupBy(usable, ({ sectionId }) => sectionId).values()];
+  const verdicts = sections.map((rows) => judgeSection(claimText, rows));
+  const judged = verdicts.flatMap((verdict) => verdict.judged).sort((a, b) => b.support - a.support);
   const isLike = (one: FoundEvidence) =>
     (one.similarity ?? -1) >= minSimilarity && holdsSpecifics(claimText, passageOf(one));
+
+  const against = judged
+    .filter(({ conflicts }) => conflicts.length > 0)
+    .reduce<(typeof judged)[number] | undefined>(
+      (most, one) => (most && most.coverage >= one.coverage ? most : one),
+      undefined,
+    );
+  const outweighs = ({ coverage }: FoundEvidence) => coverage >= (against?.coverage ?? 0);
+  const supporting = judged.filter(({ states }) => states);
   const counted = judged
-    .filter((one) => one.conflicts.length === 0 && (bySupport(one) || isLike(one)))
-    .filter(({ coverage }) => coverage >= (against?.coverage ?? 0))
-    .sort((a, b) => b.support - a.support);
-  const supporting = counted.filter(
-    (one) => one.support >= thresholds.supported && holdsSpecifics(claimText, passageOf(one)),
-  );
-  const isSupported = supporting.length > 0;
+    .filter((one) => one.conflicts.length === 0 && (one.support >= leastPartly || isLike(one)))
+    .filter(outweighs);
+  const isSupported = supporting.some(outweighs);
+  const isPartly = counted.length > 0 || supporting.length > 0;
+  // Evidence for all of the claim needs no evidence for parts of it.
+  const cited = isSupported ? supporting.filter(outweighs) : supporting.length > 0 ? supporting : counted;
   return {
     claimText,
-    status: isSupported ? "supported" : counted.length > 0 ? "partially_supported" : "insufficient_evidence",
-    confidence: round(confidenceOf(claimText, judged)),
-    // Evidence for all of the claim needs no evidence for parts of it.
-    citations: citationsOf(isSupported ? supporting : counted).slice(0, citations),
-    conflicts: counted.length > 0 ? [] : (against?.conflicts ?? []),
+    status: isSupported ? "supported" : isPartly ? "partially_supported" : "insufficient_evidence",
+    confidence: round(Math.max(0, ...verdicts.map(({ confidence }) => confidence))),
+    citations: citationsOf(cited).slice(0, citations),
+    conflicts: counted.length > 0 || isSupported ? [] : (against?.conflicts ?? []),
   };
 }
-
-const passageOf = ({ sourceTitle, sectionPath, chunkText }: FoundEvidence) =>
-  [sourceTitle, ...sectionPath, chunkText].join("\n");
 
 /** One citation per section, best first. */
 function citationsOf(evidence: (FoundEvidence & { support: number })[]): Citation[] {
