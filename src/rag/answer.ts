@@ -66,7 +66,7 @@ export function groundClaim(
     status: isSupported ? "supported" : isPartly ? "partially_supported" : "insufficient_evidence",
     confidence: round(Math.max(0, ...verdicts.map(({ confidence }) => confidence))),
     citations: citationsOf(cited).slice(0, citations),
-    conflicts: counted.length > 0 || isSupported ? [] : (against?.conflicts ?? []),
+    conflicts: isSupported || (counted.length > 0 && supporting.length === 0) ? [] : (against?.conflicts ?? []),
   };
 }
 

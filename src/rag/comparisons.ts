@@ -2,7 +2,7 @@
  * Compares comparisons: "A is larger than B" and "B is larger than A" have the same words and contradict each other.
  * Next hop: `opposites.ts`.
  */
-import { piecesOf, wordsOf } from "../text/words.ts";
+import { isCommon, piecesOf, wordsOf } from "../text/words.ts";
 import { areAlike, formsAmong } from "./likeness.ts";
 import { areOpposed, haveSameDirection } from "./opposites.ts";
 
@@ -15,6 +15,8 @@ interface Comparison {
 
 /** Verbs that compare without "than". */
 const verb = /^(?:exceed|outperform|surpass|outweigh|outnumber|outlast|outrank|overtak|overtook|beat|precede|follow)/;
+/** Words that end what is compared. */
+const adjunct = new Set("in at on for from by with during among when if while since".split(" "));
 /** "more", "fewer" and words such as "larger", before "than". */
 const comparative = /^(?:more|less|fewer|worse|better|\p{L}+er)$/u;
 
@@ -38,20 +40,21 @@ function comparisonOf(words: string[]): Comparison | undefined {
   const at = than > 0 ? words.findLastIndex((word, place) => place < than && comparative.test(word)) : -1;
   const by = at >= 0 ? at : words.findIndex((word) => verb.test(word));
   if (by <= 0) return;
-  const right = words.slice((at >= 0 ? than : by) + 1);
-  return { left: piecesOf(words.slice(0, by)), right: piecesOf(right), by: words[by] as string };
+  const behind = words.slice((at >= 0 ? than : by) + 1);
+  const end = behind.findIndex((word, place) => place > 0 && adjunct.has(word));
+  const right = end < 0 ? behind : behind.slice(0, end);
+  return { left: contentOf(words.slice(0, by)), right: contentOf(right), by: words[by] as string };
 }
 
-/** Whether each side has more in common with the other's other side. */
+const contentOf = (words: string[]) => piecesOf(words).filter((word) => word.length === 1 || !isCommon(word));
+
+/** Whether things of each side are on the other's other side. */
 function isAround(ours: Comparison, theirs: Comparison): boolean {
-  // Words of both sides are of what is compared: "the incidence of A is higher than the incidence of B".
-  const only = (words: string[], other: string[]) => words.filter((word) => !other.includes(word));
-  const [left, right] = [only(ours.left, ours.right), only(ours.right, ours.left)];
-  const share = (words: string[], among: string[]) => {
-    const formOf = formsAmong(among);
-    return words.filter((word) => formOf(word) > 0).length / Math.max(1, words.length);
+  const moved = (words: string[], from: string[], to: string[]) => {
+    const [stays, goes] = [formsAmong(from), formsAmong(to)];
+    return words.reduce((sum, word) => sum + Math.sign(goes(word)) - Math.sign(stays(word)), 0);
   };
-  const around = Math.min(share(left, theirs.right), share(right, theirs.left));
-  const straight = Math.max(share(left, theirs.left), share(right, theirs.right));
-  return around > 0 && around > straight;
+  // What stays on the left is the verb: "A costs more than B".
+  const fromLeft = ours.left.filter((word) => !theirs.left.includes(word));
+  return moved(fromLeft, theirs.left, theirs.right) > 0 && moved(ours.right, theirs.right, theirs.left) > 0;
 }

@@ -17,6 +17,7 @@ const relations = [
   "before prior earlier precede precedes preceded until",
   "after afterwards later following follow follows followed once since",
   "if unless when whenever provided otherwise",
+  "than compared versus vs exceed exceeds exceeded outperform outperforms outperformed surpass surpasses surpassed",
   "only solely exclusively except unless nothing nobody none",
   "associated association associations related relation relationship relates linked link links correlated correlates correlation connected connection tied",
 ].map((words) => new Set(words.split(" ")));
@@ -43,5 +44,5 @@ const isIn = (words: Set<string>) => (word: string) => words.has(word);
 const areKin = (word: string, other: string) =>
   haveSameDirection(word, other) || relations.some((words) => words.has(word) && words.has(other));
 
-/** Without an ending, roughly. */
-const stemOf = (word: string) => (word.length > 5 ? word.replace(/(?:ing|ed|es|s|e)$/, "") : word);
+/** Without an ending, roughly: derivations share most of their letters. */
+const stemOf = (word: string) => word.slice(0, Math.max(5, Math.ceil(word.length * 0.7)));
