@@ -35,11 +35,12 @@ export interface GroundingChoices {
  * statement from its denial.
  */
 export function groundClaim(
-  { claimText, requiredTerms = [] }: ClaimInput,
+  claim: ClaimInput,
   found: FoundEvidence[],
   { citations, minSimilarity }: GroundingChoices,
 ): GroundedClaim {
-  const usable = found.filter(({ chunkText }) => requiredTerms.every((term) => holds(chunkText, term)));
+  const { claimText } = claim;
+  const usable = found.filter((one) => holdsTerms(claim, one));
   const sections = [...Map.groupBy(usable, ({ sectionId }) => sectionId).values()];
   const verdicts = sections.map((rows) => judgeSection(claimText, rows));
   const judged = verdicts.flatMap((verdict) => verdict.judged).sort((a, b) => b.support - a.support);
@@ -66,12 +67,13 @@ export function groundClaim(
     status: isSupported ? "supported" : isPartly ? "partially_supported" : "insufficient_evidence",
     confidence: round(Math.max(0, ...verdicts.map(({ confidence }) => confidence))),
     citations: citationsOf(cited).slice(0, citations),
+    judgedBy: "rules",
     conflicts: isSupported || (counted.length > 0 && supporting.length === 0) ? [] : (against?.conflicts ?? []),
   };
 }
 
 /** One citation per section, best first. */
-function citationsOf(evidence: (FoundEvidence & { support: number })[]): Citation[] {
+export function citationsOf(evidence: (FoundEvidence & { support: number })[]): Citation[] {
   const sections = Map.groupBy(evidence, ({ sectionId }) => sectionId);
   return [...sections.values()].map((found) => {
     const [best] = found as [(typeof found)[number]];
@@ -90,6 +92,9 @@ function citationsOf(evidence: (FoundEvidence & { support: number })[]): Citatio
   });
 }
 
+export const holdsTerms = ({ requiredTerms = [] }: ClaimInput, { chunkText }: FoundEvidence): boolean =>
+  requiredTerms.every((term) => holds(chunkText, term));
+
 /** Whether the term occurs as a separate word or phrase: `cat` is not in `category`. */
 function holds(text: string, term: string): boolean {
   const edge = (side: string | undefined) => side !== undefined && /[\p{L}\p{N}]/u.test(side);
@@ -107,4 +112,4 @@ const fold = (text: string) => text.normalize("NFKC").toLowerCase().replaceAll(/
 /** Scripts that write words without spaces, or attach particles to them. */
 const isHan = (letter: string | undefined) =>
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/u.test(letter ?? "");
-const round = (value: number) => Math.round(value * 1_000) / 1_000;
+export const round = (value: number) => Math.round(value * 1_000) / 1_000;

@@ -68,7 +68,8 @@ async function ground(lines: Line[]): Promise<Result[]> {
   await db.sql(`insert into auth."user" (id, name, email) values ('reader', 'Reader', 'reader@example.com')`);
   const limits = { statementTimeoutMs: 60_000, idleInTransactionMs: 60_000 };
   const settings = { request: 1, system: 1, auth: 1, waitMs: 5_000, ...limits };
-  const { pool, close } = createPool("request", db.url("request"), settings, createLog("silent"));
+  const log = createLog("silent");
+  const { pool, close } = createPool("request", db.url("request"), settings, log);
   const identity = { userId: "reader", role: "svc_authenticated" } as const;
   const scope = { corpus: "scifact", visibility: "private" } as const;
 
@@ -87,7 +88,7 @@ async function ground(lines: Line[]): Promise<Result[]> {
   for (const { claim, doc_id, label } of lines) {
     const sourceIds = [sources.get(doc_id) as string];
     const input = { question: claim, claims: [{ claimText: claim }], mode: "qa", scope, sourceIds } as const;
-    const { claims } = await contextGrounding(reading, "reader", () => reading).answer({
+    const { claims } = await contextGrounding(reading, "reader", () => reading, { log }).answer({
       ...input,
       claims: [...input.claims],
     });
