@@ -6,9 +6,9 @@
 import type { Conflict } from "../contract/grounding.ts";
 import { piecesOf, wordsOf } from "../text/words.ts";
 import { compareOrders } from "./comparisons.ts";
-import { arePrivative, denies } from "./denials.ts";
+import { arePrivative, denies, rootOf } from "./denials.ts";
 import { numbersDiffer, unitsDiffer } from "./numbers.ts";
-import { areOpposed } from "./opposites.ts";
+import { areOpposed, hasOpposite } from "./opposites.ts";
 
 /** @returns one entry for each kind of conflict; an empty list does not mean agreement */
 export function conflictsBetween(claim: string, sentence: string): Conflict[] {
@@ -29,20 +29,28 @@ export function conflictsBetween(claim: string, sentence: string): Conflict[] {
 /** Two negations cancel out: "not without" is "with". */
 const isDenied = (words: string[]) => words.filter(denies).length % 2 === 1;
 
-const hasPrivative = (claim: string[], sentence: string[]) =>
-  pairs(claim, sentence).some(([a, b]) => arePrivative(a, b));
+const hasPrivative = (claim: string[], sentence: string[]) => {
+  const candidates = Map.groupBy(sentence, rootOf);
+  return lacking(claim, sentence).some((word) =>
+    candidates.get(rootOf(word))?.some((other) => arePrivative(word, other)),
+  );
+};
 
 /** Whether the sentence has the opposite of a word and lacks the word itself. */
-const isOpposed = (claim: string[], sentence: string[]) => pairs(claim, sentence).some(([a, b]) => areOpposites(a, b));
+const isOpposed = (claim: string[], sentence: string[]) => {
+  const candidates = sentence.filter((word) => hasOpposite(lastPart(word)));
+  return lacking(claim, sentence).some((word) => candidates.some((other) => areOpposites(word, other)));
+};
 
 /** Compounds are opposites by their last part, if the rest is the same: heat-sensitive, heat-resistant. */
-function areOpposites(one: string, other: string): boolean {
-  const [at, place] = [one.lastIndexOf("-"), other.lastIndexOf("-")];
-  return one.slice(0, at + 1) === other.slice(0, place + 1) && areOpposed(one.slice(at + 1), other.slice(place + 1));
-}
+const areOpposites = (one: string, other: string) =>
+  one.slice(0, -lastPart(one).length) === other.slice(0, -lastPart(other).length) &&
+  areOpposed(lastPart(one), lastPart(other));
 
+const lastPart = (word: string) => word.slice(word.lastIndexOf("-") + 1);
 const isCompound = (word: string) => word.includes("-");
 
-/** Each word of the claim that the sentence lacks, with each word of the sentence. */
-const pairs = (claim: string[], sentence: string[]) =>
-  claim.filter((word) => !sentence.includes(word)).flatMap((word) => sentence.map((other) => [word, other] as const));
+const lacking = (claim: string[], sentence: string[]) => {
+  const held = new Set(sentence);
+  return claim.filter((word) => !held.has(word));
+};

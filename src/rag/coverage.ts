@@ -4,7 +4,7 @@
  */
 import { piecesOf, wordsOf } from "../text/words.ts";
 import { acronymsOf } from "./acronyms.ts";
-import { formsAmong } from "./likeness.ts";
+import { formsAmong, longClaim } from "./likeness.ts";
 
 /** What SQL found out about a sentence. */
 export interface Covering {
@@ -44,8 +44,9 @@ const ratio = (wanted: number, given: number) => (given > 1e-9 ? wanted / given 
 /** The share of the claim's weight that the sentences hold together, 0 to 1. */
 export function coverageOf(claim: string, weights: Map<string, number>, rows: Covering[]): number {
   const matched = new Set(rows.flatMap((row) => row.matched));
-  const formOf = formsAmong(rows.flatMap(({ sentence }) => piecesOf(wordsOf(sentence))));
   const lexemes = [...weights.keys()];
+  const formOf =
+    lexemes.length > longClaim ? () => 0 : formsAmong(rows.flatMap(({ sentence }) => piecesOf(wordsOf(sentence))));
   const simple = lexemes.filter((lexeme) => !isCompoundOf(lexeme, lexemes));
   const held = new Map(simple.map((lexeme) => [lexeme, matched.has(lexeme) ? 1 : formOf(lexeme)]));
   for (const { acronym, words } of acronymsOf(claim)) shareBetween(acronym.toLowerCase(), words, held);

@@ -28,7 +28,10 @@ export function arePrivative(one: string, other: string): boolean {
   const [bare, base] = [bareOf(one), bareOf(other)];
   if ((bare === one) === (base === other) || denies(one) || denies(other)) return false;
   const [denied, plain] = bare === one ? [base, one] : [bare, other];
-  return denied.slice(0, 5) === plain.slice(0, 5) && areAlike(denied.slice(0, -2), plain);
+  return rootOf(denied) === rootOf(plain) && areAlike(denied.slice(0, -2), plain);
 }
+
+/** The same for the two words of such a pair. */
+export const rootOf = (word: string): string => bareOf(word).slice(0, 5);
 
 const bareOf = (word: string) => (complete.test(word) ? word : word.replace(privative, ""));

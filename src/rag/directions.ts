@@ -5,7 +5,7 @@
  */
 import { isCommon, piecesOf, wordsOf } from "../text/words.ts";
 import { denies } from "./denials.ts";
-import { formsAmong } from "./likeness.ts";
+import { formsAmong, longClaim } from "./likeness.ts";
 import { directionOf } from "./opposites.ts";
 
 const part = /[;:,]|\b(?:but|whereas|while|although|though|however)\b/i;
@@ -23,13 +23,17 @@ export interface Direction {
 /** Compares the claim with the part of the sentence, between commas, that has most of its subjects. */
 export function compareDirections(claim: string, sentence: string): Direction {
   const ours = piecesOf(wordsOf(claim));
-  const subjects = ours.filter((word) => !isCommon(word) && directionOf(word) === 0 && !denies(word));
+  const subjects = ours
+    .filter((word) => !isCommon(word) && directionOf(word) === 0 && !denies(word))
+    .slice(0, longClaim);
+  const inSentence = formsAmong(piecesOf(wordsOf(sentence)));
+  const shared = subjects.filter((subject) => inSentence(subject) > 0);
   let nearest: { words: string[]; weight: number } = { words: [], weight: -1 };
   for (const text of sentence.split(part)) {
     const words = piecesOf(wordsOf(text));
     if (words.length === 0) continue;
     const formOf = formsAmong(words);
-    const weight = subjects.reduce((sum, subject) => sum + formOf(subject), 0) / Math.max(1, subjects.length);
+    const weight = shared.reduce((sum, subject) => sum + formOf(subject), 0) / Math.max(1, subjects.length);
     if (weight > nearest.weight) nearest = { words, weight };
   }
   return { agrees: directionOfAll(ours) === directionOfAll(nearest.words), weight: Math.max(0, nearest.weight) };

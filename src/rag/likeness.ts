@@ -8,6 +8,9 @@ import { isUnspaced } from "../text/words.ts";
 /** The share of a stem's groups that a word must have to count as a form of it. */
 const alike = 0.75;
 
+/** A claim with more words than this is no statement; for the rest of its words only the words themselves count. */
+export const longClaim = 60;
+
 function gramsOf(text: string): Set<string> {
   const grams = new Set<string>();
   for (let at = 0; at + 3 <= text.length; at += 1) grams.add(text.slice(at, at + 3));
@@ -20,7 +23,11 @@ export function formsAmong(words: Iterable<string>): (stem: string) => number {
   const exact = new Set(all);
   const places = new Map<string, number[]>();
   for (const [place, word] of all.entries())
-    for (const gram of gramsOf(` ${word} `)) places.set(gram, [...(places.get(gram) ?? []), place]);
+    for (const gram of gramsOf(` ${word} `)) {
+      const known = places.get(gram);
+      if (known) known.push(place);
+      else places.set(gram, [place]);
+    }
 
   return (stem) => {
     if (exact.has(stem)) return 1;

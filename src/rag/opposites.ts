@@ -86,6 +86,8 @@ function sidesOf(word: string): Side[] {
   return found;
 }
 
+export const hasOpposite = (word: string): boolean => sidesOf(word).length > 0;
+
 export const areOpposed = (one: string, other: string): boolean =>
   sidesOf(one).some(({ line, sign }) => sidesOf(other).some((side) => side.line === line && side.sign !== sign));
 

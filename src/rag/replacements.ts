@@ -12,14 +12,15 @@ export function replacesWord(claim: string, sentence: string): boolean {
   const [ours, theirs] = [wordsOf(claim), wordsOf(sentence)];
   const has = formsAmong(theirs);
   return ours.some((word, at) => {
-    if (isCommon(word) || isUnspaced(word) || has(word) > 0) return false;
+    if (isCommon(word) || isUnspaced(word)) return false;
     const [before, after] = [ours[at - 1], ours[at + 1]];
-    return theirs.some((other, place) => {
-      if (isCommon(other) || ours.includes(other) || haveSameDirection(word, other)) return false;
+    const isReplaced = theirs.some((other, place) => {
       const isBefore = before !== undefined && theirs[place - 1] === before;
       const isAfter = after !== undefined && theirs[place + 1] === after;
       const isEnd = isBefore && after === undefined && at > 1 && theirs[place - 2] === ours[at - 2];
-      return (isBefore && isAfter) || isEnd;
+      if (!(isBefore && isAfter) && !isEnd) return false;
+      return !isCommon(other) && !ours.includes(other) && !haveSameDirection(word, other);
     });
+    return isReplaced && has(word) === 0;
   });
 }

@@ -6,7 +6,8 @@
 const unspaced = String.raw`[\p{sc=Hangul}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]`;
 
 /** Scripts that attach units and particles to numbers and words, or write without spaces. */
-export const isUnspaced = (word: string) => new RegExp(`^${unspaced}`, "u").test(word);
+export const isUnspaced = (word: string) => startsUnspaced.test(word);
+const startsUnspaced = new RegExp(`^${unspaced}`, "u");
 
 const word = new RegExp(
   String.raw`\d+(?:[.,:]\d+)*(?=${unspaced}|(?![\p{L}\p{N}-]))|[\p{L}\p{N}]+(?:['-][\p{L}\p{N}]+)*|%`,
