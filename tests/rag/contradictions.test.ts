@@ -36,7 +36,7 @@ describe("a claim's words without its predicate do not support it", () => {
       "Members of the rowing club pay no fee in the old harbour.",
       "Members of the sailing club pay no fee in the old harbour.",
     ],
-  ])("%s | %s", async ([claim, text]) => {
+  ])("claim: %s Text: %s", async ([claim, text]) => {
     expect((await judge(claim as string, text as string)).status).not.toBe("supported");
   });
 });
@@ -58,7 +58,7 @@ describe("what says the contrary is a contradiction", () => {
     ["opposite", "The paint is heat-resistant.", "The paint is heat-sensitive."],
     ["opposite", "The rent is paid before the harvest.", "The rent is paid after the harvest."],
     ["opposite", "Vitamin C prevents colds.", "Vitamin C causes colds."],
-  ])("%s: %s | %s", async ([conflict, claim, text]) => {
+  ])("%s. Claim: %s Text: %s", async ([conflict, claim, text]) => {
     expect(await judge(claim as string, text as string)).toMatchObject({
       status: "insufficient_evidence",
       conflicts: expect.arrayContaining([conflict]),
@@ -78,7 +78,23 @@ describe("what says the same in other words is no contradiction", () => {
     ["Smoking is not related to cancer.", "Smoking is unrelated to cancer.", "partially_supported"],
     ["Copper costs more than steel.", "Steel costs less than copper.", "partially_supported"],
     ["Depression lowers blood pressure.", "Depression lowers blood pressure in most patients.", "supported"],
-  ])("%s | %s: %s", async ([claim, text, status]) => {
+  ])("claim: %s Text: %s Status: %s", async ([claim, text, status]) => {
     expect(await judge(claim as string, text as string)).toMatchObject({ status, conflicts: [] });
   });
+});
+
+test("further documents on the same subject take no support away", async () => {
+  const scope = { corpus: "growing", visibility: "private" };
+  const ingest = (title: string, text: string) => running.mutate(ann, "docs.ingest", { title, text, scope });
+  await ingest("Harvest", "Fertilised fields increased harvests. The fields lie beside the river.");
+  const claims = [{ claimText: "Fertilisation of the fields increased the harvest." }];
+  const statusOf = async () => {
+    const input = { question: "Is it so?", scope, mode: "qa", claims };
+    return (await running.query(ann, "docs.answer", input)).body.json.claims[0].status;
+  };
+  expect(await statusOf()).toBe("supported");
+  for (let year = 1; year <= 20; year += 1) {
+    await ingest(`Year ${year}`, `The harvest of the fields was counted in year ${year}. Fields were increased.`);
+  }
+  expect(await statusOf()).toBe("supported");
 });
