@@ -47,24 +47,18 @@ export function groundClaim(
   const isLike = (one: FoundEvidence) =>
     (one.similarity ?? -1) >= minSimilarity && holdsSpecifics(claimText, passageOf(one));
 
-  const against = judged
-    .filter(({ conflicts }) => conflicts.length > 0)
-    .reduce<(typeof judged)[number] | undefined>(
-      (most, one) => (most && most.coverage >= one.coverage ? most : one),
-      undefined,
-    );
+  const [against] = judged.filter(({ conflicts }) => conflicts.length > 0).sort((a, b) => b.coverage - a.coverage);
   const outweighs = ({ coverage }: FoundEvidence) => coverage >= (against?.coverage ?? 0);
   const supporting = judged.filter(({ states }) => states);
   const counted = judged
     .filter((one) => one.conflicts.length === 0 && (one.support >= leastPartly || isLike(one)))
     .filter(outweighs);
   const isSupported = supporting.some(outweighs);
-  const isPartly = counted.length > 0 || supporting.length > 0;
   // Evidence for all of the claim needs no evidence for parts of it.
   const cited = isSupported ? supporting.filter(outweighs) : supporting.length > 0 ? supporting : counted;
   return {
     claimText,
-    status: isSupported ? "supported" : isPartly ? "partially_supported" : "insufficient_evidence",
+    status: isSupported ? "supported" : cited.length > 0 ? "partially_supported" : "insufficient_evidence",
     confidence: round(Math.max(0, ...verdicts.map(({ confidence }) => confidence))),
     citations: citationsOf(cited).slice(0, citations),
     judgedBy: "rules",

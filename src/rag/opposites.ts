@@ -3,11 +3,11 @@
  * Next hop: none.
  */
 
-/** `stem~` stands for all words that begin with the stem; it does not stand for doers, such as "inhibitors". */
-type Groups = string;
+// `stem~` stands for all words that begin with the stem, except doers such as "inhibitors". Other forms are listed, because a
+// stemmer would merge too much.
 
 // Each line: more | less. A word of the left side keeps the direction of a statement, one of the right side turns it.
-const directed: Groups = `
+const directed = `
 increas~ elevat~ rais~ rise rises rising rose higher greater more upregulat~ enhanc~ boost~ augment~ amplif~ extend~ exceed~ outperform~ surpass~ | decreas~ reduc~ lower lowers lowered lowering less fewer declin~ downregulat~ diminish~ attenuat~ drop drops dropped fall falls fell fallen restrict~ curb curbs curbed lessen~ minimi~ dampen~
 promot~ activat~ induc~ stimulat~ trigger~ facilitat~ enabl~ enhanc~ allow~ encourag~ support~ favor~ favour~ produc~ generat~ cause causes caused causing drives drive driven lead leads led leading result results resulted contribut~ necessary required requires require essential critical crucial | inhibit~ suppress~ block blocks blocked blocking blockade prevent~ impair~ repress~ inactivat~ deactivat~ disabl~ forbid~ abolish~ abrogat~ disrupt~ imped~ hinder~ hamper~ counteract~ antagoni~ protect~ alleviat~ ameliorat~ mitigat~ eliminat~ remov~
 improv~ better effective effectively beneficial benefit benefits | worsen~ worse deteriorat~ impair~ poor poorer exacerbat~ aggravat~
@@ -21,7 +21,8 @@ longer | shorter shorten~
 superior | inferior
 `;
 
-const undirected: Groups = `
+// Each line: one side | the other.
+const undirected = `
 long | short
 early earlier | late later
 before | after
@@ -42,7 +43,7 @@ safe | unsafe dangerous
 dependent | independent
 public | private
 maximum most maximal | minimum least minimal
-begin begins began begin start starts started | end ends ended stop stops stopped
+begin begins began start starts started | end ends ended stop stops stopped
 include includes included including | exclude excludes excluded excluding
 upstream | downstream
 anterior | posterior
@@ -65,24 +66,19 @@ const sides = new Map<string, Side[]>();
       sides.set(word, [...(sides.get(word) ?? []), { line, sign: place === 0 ? 1 : -1, isDirected }]);
 });
 
-function linesOf(groups: Groups, isDirected: boolean) {
+function linesOf(groups: string, isDirected: boolean) {
   const lines = groups.trim().split("\n");
   return lines.map((line) => ({ isDirected, words: line.split("|").map((side) => side.trim().split(" ")) }));
 }
 
-const known = new Map<string, Side[]>();
 const doer = /(?:[ae]|it|ct|ss|k|nc|t|v)(?:or|er)s?$/;
+const longestStem = 12;
 
 function sidesOf(word: string): Side[] {
-  const seen = known.get(word);
-  if (seen) return seen;
-  const exact = sides.get(word) ?? [];
-  const stems = doer.test(word)
-    ? []
-    : Array.from({ length: word.length }, (_, length) => sides.get(`${word.slice(0, length + 1)}~`) ?? []).flat();
-  const found = [...exact, ...stems];
-  if (known.size > 20_000) known.clear();
-  known.set(word, found);
+  const found = [...(sides.get(word) ?? [])];
+  if (doer.test(word)) return found;
+  for (let length = 3; length <= Math.min(word.length, longestStem); length += 1)
+    found.push(...(sides.get(`${word.slice(0, length)}~`) ?? []));
   return found;
 }
 

@@ -13,9 +13,9 @@ const shortClaim = 4;
 
 /** Words for the same relation, most of which search ignores. */
 const relations = [
-  "because due owing cause causes caused causing lead leads led leading result results resulted resulting therefore hence thus thanks consequence consequently reason reasons why so since attributable",
+  "because due owing cause causes caused causing lead leads led leading result results resulted resulting therefore hence thus thanks consequence consequently reason reasons attributable",
   "before prior earlier precede precedes preceded until",
-  "after afterwards later following follow follows followed once since",
+  "after afterwards later following follow follows followed",
   "if unless when whenever provided otherwise",
   "than compared versus vs exceed exceeds exceeded outperform outperforms outperformed surpass surpasses surpassed",
   "only solely exclusively except unless nothing nobody none",
