@@ -20,21 +20,26 @@ export interface Direction {
   weight: number;
 }
 
+/** How much more of the claim's subjects the whole sentence must have than its best part, to be compared as a whole. */
+const wholeAhead = 0.15;
+
 /** Compares the claim with the part of the sentence, between commas, that has most of its subjects. */
 export function compareDirections(claim: string, sentence: string): Direction {
   const ours = piecesOf(wordsOf(claim));
   const subjects = ours
     .filter((word) => !isCommon(word) && directionOf(word) === 0 && !denies(word))
     .slice(0, longClaim);
-  const inSentence = formsAmong(piecesOf(wordsOf(sentence)));
-  const shared = subjects.filter((subject) => inSentence(subject) > 0);
-  let nearest: { words: string[]; weight: number } = { words: [], weight: -1 };
-  for (const text of sentence.split(part)) {
+  const weigh = (text: string, among: string[]) => {
     const words = piecesOf(wordsOf(text));
-    if (words.length === 0) continue;
     const formOf = formsAmong(words);
-    const weight = shared.reduce((sum, subject) => sum + formOf(subject), 0) / Math.max(1, subjects.length);
-    if (weight > nearest.weight) nearest = { words, weight };
-  }
-  return { agrees: directionOfAll(ours) === directionOfAll(nearest.words), weight: Math.max(0, nearest.weight) };
+    const held = among.map((subject) => [subject, formOf(subject)] as const).filter(([, share]) => share > 0);
+    const weight = held.reduce((sum, [, share]) => sum + share, 0) / Math.max(1, subjects.length);
+    return { words, weight, held: held.map(([subject]) => subject) };
+  };
+
+  const whole = weigh(sentence, subjects);
+  const parts = sentence.split(part).map((text) => weigh(text, whole.held));
+  const best = parts.reduce((most, one) => (one.weight > most.weight ? one : most));
+  const nearest = whole.weight > best.weight + wholeAhead ? whole : best;
+  return { agrees: directionOfAll(ours) === directionOfAll(nearest.words), weight: nearest.weight };
 }

@@ -36,7 +36,7 @@ export interface Judged {
  */
 const least = { section: 0.7, sentence: 0.4 };
 /** The share of sentences that may have another direction. */
-const mostTurned = 0.6;
+const mostTurned = 0.7;
 const doubt = { turned: 0.3, opposite: 0.3, negation: 0.1, number: 0.1, unit: 0.1 };
 /** Of several sentences with conflicts, so many of the best count. */
 const sentenceLimit = 4;
@@ -60,13 +60,14 @@ export function judgeSection<Row extends Evidence>(
   const turned = turnedShare(compared.map(({ direction }) => direction));
   const passage = [...new Set(rows.map(passageOf))].join("\n");
   const isCovered = covered >= least.section && turned <= mostTurned && holdsSpecifics(claim, passage);
-  const judged = compared.map(({ row, conflicts }) => ({
+  const judged = compared.map(({ row, conflicts, direction }) => ({
     ...row,
     conflicts,
     support: 0.7 * row.coverage + 0.3 * row.chunkCoverage,
     states:
       isCovered &&
       conflicts.length === 0 &&
+      direction.agrees &&
       coverageOf(claim, weights, [row]) >= least.sentence &&
       holdsPredicate(claim, row.sentence) &&
       !replacesWord(claim, row.sentence),

@@ -7,13 +7,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import type { GroundedClaim } from "../../src/contract/grounding.ts";
-import { createPool } from "../../src/postgres/pools.ts";
-import { RequestTransaction } from "../../src/postgres/transaction.ts";
-import { contextRag } from "../../src/rag/context.ts";
-import { contextGrounding } from "../../src/rag/grounding.ts";
-import { createLog } from "../../src/telemetry/log.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
+import { groundInCollection } from "./collection.ts";
 
 interface Line {
   claim: string;
@@ -65,38 +61,14 @@ function measure(results: Result[]) {
 }
 
 async function ground(lines: Line[]): Promise<Result[]> {
-  await db.sql(`insert into auth."user" (id, name, email) values ('reader', 'Reader', 'reader@example.com')`);
-  const limits = { statementTimeoutMs: 60_000, idleInTransactionMs: 60_000 };
-  const settings = { request: 1, system: 1, auth: 1, waitMs: 5_000, ...limits };
-  const log = createLog("silent");
-  const { pool, close } = createPool("request", db.url("request"), settings, log);
-  const identity = { userId: "reader", role: "svc_authenticated" } as const;
-  const scope = { corpus: "scifact", visibility: "private" } as const;
-
-  const writing = new RequestTransaction(pool, identity, "write", limits);
-  const sources = new Map<string, string>();
-  for (const { doc_id: title, sentences } of lines) {
-    if (sources.has(title)) continue;
-    const { sourceId } = await contextRag(writing, "reader").ingest({ title, text: sentences.join(" "), scope });
-    sources.set(title, sourceId);
-  }
-  await writing.commit();
-  await db.sql("analyze svc.rag_chunks");
-
-  const reading = new RequestTransaction(pool, identity, "read", limits);
-  const results: Result[] = [];
-  for (const { claim, doc_id, label } of lines) {
-    const sourceIds = [sources.get(doc_id) as string];
-    const input = { question: claim, claims: [{ claimText: claim }], mode: "qa", scope, sourceIds } as const;
-    const { claims } = await contextGrounding(reading, "reader", () => reading, { log }).answer({
-      ...input,
-      claims: [...input.claims],
-    });
-    results.push({ ...(claims[0] as GroundedClaim), label, heldOut: isHeldOut(doc_id) });
-  }
-  await reading.commit();
-  await close();
-  return results;
+  const documents = new Map(lines.map(({ doc_id: title, sentences }) => [title, { text: sentences.join(" ") }]));
+  const claims = lines.map(({ claim, doc_id }) => ({ claim, title: doc_id }));
+  const judged = await groundInCollection(db, documents, claims);
+  return lines.map(({ doc_id, label }, at) => ({
+    ...(judged[at] as GroundedClaim),
+    label,
+    heldOut: isHeldOut(doc_id),
+  }));
 }
 
 test.skipIf(path === undefined)(
@@ -116,12 +88,12 @@ test.skipIf(path === undefined)(
     expect(all.absence).toBeGreaterThanOrEqual(0.88);
     expect(all.opposite).toBeGreaterThanOrEqual(0.66);
     expect(heldOut.absence).toBeGreaterThanOrEqual(0.86);
-    expect(heldOut.opposite).toBeGreaterThanOrEqual(0.65);
+    expect(heldOut.opposite).toBeGreaterThanOrEqual(0.645);
     // Few claims are called supported, and nearly all of these are.
     expect(all.found).toBeGreaterThanOrEqual(0.25);
-    expect(all.precision).toBeGreaterThanOrEqual(0.92);
+    expect(all.precision).toBeGreaterThanOrEqual(0.93);
     expect(heldOut.found).toBeGreaterThanOrEqual(0.21);
-    expect(heldOut.precision).toBeGreaterThanOrEqual(0.92);
+    expect(heldOut.precision).toBeGreaterThanOrEqual(0.94);
     expect(results.filter((one) => one.label === "NOT_ENOUGH_INFO" && one.status === "supported")).toEqual([]);
   },
 );
