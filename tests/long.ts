@@ -53,6 +53,7 @@ export const long = [
   "browser/approval",
   "browser/docs",
   "browser/expenses",
+  "browser/handbook",
   "browser/site",
   "cli/db-explain",
   "cli/seed",

@@ -1,7 +1,7 @@
 /**
- * Builds the page when `dist/` is missing or older than what it is made of. `npm start` runs this first, and on most days
- * it ends in a few milliseconds.
- * Next hop: `vite.config.ts`.
+ * Builds the page when `dist/` is missing or older than what it is made of, and the PDF that the page asks about when it
+ * is missing. `npm start` runs this first, and on most days it ends in a few milliseconds.
+ * Next hop: `vite.config.ts`, `set-handbook.ts`.
  */
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -24,6 +24,8 @@ function newest(path: string): number {
   if (!statSync(path).isDirectory()) return changed(path);
   return Math.max(changed(path), ...readdirSync(path).map((name) => newest(join(path, name))));
 }
+
+if (changed(join(here, ".svc/handbook.pdf")) === 0) await import("./set-handbook.ts");
 
 if (changed(made) <= Math.max(...sources.map((source) => newest(join(here, source))))) {
   console.log("svc  building the page of examples/desk");

@@ -83,6 +83,8 @@ export interface Auth {
   forHandlers: HandlerAuth;
   /** Creates users and sessions for trusted code. */
   users: UserAdmin;
+  /** Resolves when revocations are received, or cannot be for now. */
+  listens(): Promise<void>;
   /** Whether revocations are received. Otherwise every call by JWT asks the database. */
   hearsRevocations(): boolean;
   /** Waits for mails that are being sent, then clears the cached callers. */
@@ -163,6 +165,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
       verified.onEnd = listener;
     },
     hearEnd: (notice) => revocations.hear(notice),
+    listens: () => revocations.begun(),
     forHandlers: handlerAuth(parts, fields),
     users: new UserAdmin(library, sessionTokens),
     hearsRevocations: () => verified.isTrusted,

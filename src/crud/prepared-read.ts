@@ -45,9 +45,12 @@ const enters: Record<ReadShape["writer"], Statement> = {
   get_statement: { name: "svc_enter_get", text: enterGet },
 };
 
-/** Behind a watched read: back to the login's own role, which alone may ask what was read. */
-const seeing: readonly Step[] = [
-  { name: "svc_leave_list", text: "set local role none", values: [] },
+/**
+ * Behind a watched read: back to the login's own role, which alone may ask what was read. `set local role none` does the
+ * same, and writes a warning into the server's log: there is no BEGIN.
+ */
+export const seeing: readonly Step[] = [
+  { name: "svc_leave_list", text: "reset role", values: [] },
   { name: "svc_list_read", text: "select array_to_json((svc.tables_read()).tables)::text", values: [] },
 ];
 

@@ -183,7 +183,7 @@ function isInstant(text: string): boolean {
 }
 
 /** @returns the value as PostgreSQL reads it; undefined: it is not usual */
-export function exactText({ kind, castType, values }: ColumnDescription, value: unknown): string | undefined {
+function exactText({ kind, castType, values }: ColumnDescription, value: unknown): string | undefined {
   const holds = (() => {
     switch (kind) {
       case "text":

@@ -39,7 +39,7 @@ export type Order = readonly [property: string, direction: "asc" | "desc"];
 /** A member of an object in the answer: a constant, or a column of the row. */
 export type RowMember = { key: string; constant: string } | { key: string; property: string; form: Form };
 
-export type ListMember = { key: string } & (
+type ListMember = { key: string } & (
   | { is: "nodes"; row: RowMember[] }
   | { is: "totalCount" }
   | { is: "constant"; value: string }

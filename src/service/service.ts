@@ -107,6 +107,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     realtime = opened;
     let stopping: Promise<void> | undefined;
     const application = openApp(parts, opened, http.inFlight, () => stopping !== undefined);
+    await auth.listens();
     http.server.on("upgrade", opened.upgrade);
     http.answerBy(application);
 

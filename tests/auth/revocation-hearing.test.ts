@@ -59,6 +59,15 @@ describe("a process that hears of revocations", () => {
     await expect.poll(() => questions(100, credential), eventually).toBeLessThan(5);
   });
 
+  test("hears before the service answers: the first notice ends every socket", async () => {
+    await start();
+    const endings: object[] = [];
+    server.auth.onEnd((ended) => endings.push(ended));
+    await server.auth.listens();
+    expect(endings).toEqual([{}]);
+    expect(server.auth.hearsRevocations()).toBe(true);
+  });
+
   test("survives notices that nobody should send, and forgets what it knew", async () => {
     await start();
     const { token } = await signIn();
@@ -144,6 +153,7 @@ describe("a process whose listening connection", () => {
 
   test("goes through a pooler that keeps notices back: one warning that says what to do, and no token is remembered", async () => {
     await start("keeps notices");
+    await server.auth.listens(); // does not wait for what will not come
     const [ended, alive] = [await signIn(), await signIn()];
     await expect.poll(() => proxy.connections, eventually).toBeGreaterThan(2);
     expect(await questions(20, alive.token)).toBeGreaterThanOrEqual(20);

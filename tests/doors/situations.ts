@@ -130,6 +130,11 @@ export const conditions = [
   "{visibility} = 'shared'",
 ];
 
+let later = 0;
+const now = performance.now.bind(performance);
+/** A process keeps for a second that a stored file is public. The clock passes it, so that a test need not wait. */
+performance.now = () => now() + later;
+
 /** Replaces the policies of an earlier situation by those of this one. */
 export async function plant(db: Database, { policies }: Situation): Promise<void> {
   const wanted = policies.flatMap(({ tables: named, as, command = "select", to, using }, number) =>
@@ -148,4 +153,5 @@ export async function plant(db: Database, { policies }: Situation): Promise<void
       end loop;
     end $$;
     ${wanted.join("\n")}`);
+  later += 1_000;
 }

@@ -13,7 +13,8 @@ import { owners, rowsOf } from "./tenants-model.ts";
 export const seed = Number(process.env.FUZZ_SEED ?? 20260101);
 
 const choices = drawn(seed);
-export const { below, pick, uuid } = choices;
+export const { below, pick } = choices;
+const { uuid } = choices;
 export const random = () => below(2 ** 32) / 2 ** 32;
 
 export interface Caller {

@@ -2,7 +2,7 @@
 // caller of the connection, or makes the connection useless after an error.
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { enterList } from "../../src/crud/prepared-read.ts";
+import { enterList, seeing } from "../../src/crud/prepared-read.ts";
 import { maxPrepared, type Step, sendPacket } from "../../src/postgres/packet.ts";
 import { database } from "../support/database.ts";
 
@@ -58,7 +58,10 @@ test("calls that are under way together keep apart", async () => {
 
 test("behind the answer the login itself tells which tables it was read from", async () => {
   await db.sql("alter publication svc add table owned");
-  const leave = { name: "leave", text: "set local role none", values: [] };
+  const notices: string[] = [];
+  client.on("notice", ({ message }) => notices.push(message ?? ""));
+  const [leave] = seeing;
+  if (!leave) throw new Error("There is no such step.");
   const read = {
     name: "read",
     text: "select current_user, array_to_json((svc.tables_read()).tables)::text",
@@ -68,6 +71,7 @@ test("behind the answer the login itself tells which tables it was read from", a
   expect(rows).toEqual([["[1]"], null, ["svc_request", '["public.owned"]']]);
   await expect(send(as("ann"), { ...read, name: "read early" })).rejects.toMatchObject({ code: "42501" });
   expect(await outside()).toEqual(nobody);
+  expect(notices).toEqual([]);
 });
 
 test("without the first statement the second may do nothing", async () => {

@@ -18,7 +18,7 @@ const visits = pgTable("visits", { day: integer("day").notNull(), page: text("pa
 const marks = pgTable("marks", { mark: text("mark").notNull() }, () => openRls({ read: "anyone", write: "nobody" }));
 
 /** Rows of a team, of which the log says the id and the team alone. */
-export const places = pgTable(
+const places = pgTable(
   "places",
   { id: serial("id").primaryKey(), teamId: text("team_id").notNull(), name: text("name").notNull() },
   (t) => memberRls({ through: memberships, team: t.teamId, user: memberships.userId }),

@@ -5,6 +5,7 @@ import * as board from "./board.ts";
 import * as cards from "./cards.ts";
 import * as docs from "./docs.ts";
 import * as expenses from "./expenses.ts";
+import * as handbook from "./handbook.ts";
 import * as library from "./library.ts";
 import * as tasks from "./tasks.ts";
 
@@ -28,6 +29,7 @@ export default defineApi({
       ask: docs.ask,
       section: docs.section,
     },
+    handbook: { contents: handbook.contents, prepare: handbook.prepare, begin: handbook.begin, ask: handbook.ask },
     expenses: expenses.expensesCrud,
     fileExpense: expenses.file,
     decideExpense: expenses.decide,
@@ -40,7 +42,7 @@ export default defineApi({
       ask: library.ask,
     },
   },
-  workflows: { approveExpense: expenses.approve },
+  workflows: { approveExpense: expenses.approve, readHandbook: handbook.read },
   crons: { nightly: tasks.nightly, hourlyDocs: docs.hourly },
   httpRoutes: { boardText: board.boardText, hello: board.hello },
 });

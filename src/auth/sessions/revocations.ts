@@ -31,6 +31,8 @@ const trustFor = 1_000;
 const noticeEvery = 25;
 /** In milliseconds: a slower answer counts as a broken connection. */
 const patience = 5_000;
+/** In milliseconds: behind a pooler, notices may never arrive. */
+const patienceAtStart = 1_000;
 /** In milliseconds. */
 const firstRetry = 200;
 const longestRetry = 10_000;
@@ -40,6 +42,7 @@ export class Revocations {
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #everHeard = false;
+  readonly #begun = Promise.withResolvers<void>();
 
   constructor(options: RevocationOptions) {
     this.#options = options;
@@ -48,6 +51,18 @@ export class Revocations {
   /** Starts to listen and reconnects after every loss of the connection, until `close`. */
   start(): void {
     this.#running ??= this.#run();
+  }
+
+  /**
+   * Resolves when notices arrive or a first attempt has failed, after a second at most. What came before is unknown, so it
+   * ends every socket: a service that waits for this sends nobody away who has just connected.
+   */
+  async begun(): Promise<void> {
+    const { signal } = this.#stopping;
+    await Promise.race([
+      this.#begun.promise,
+      sleep(patienceAtStart, undefined, { signal, ref: false }).catch(() => {}),
+    ]);
   }
 
   async close(): Promise<void> {
@@ -65,6 +80,7 @@ export class Revocations {
           if (announced) this.#options.log.info("revocations are heard");
           this.#options.verified.trust(askedAt + trustFor);
           this.#everHeard = true;
+          this.#begun.resolve();
           announced = false;
           wait = firstRetry;
         }
@@ -72,6 +88,7 @@ export class Revocations {
         if (!announced && !signal.aborted) this.#announce(error);
         announced = true;
       }
+      this.#begun.resolve();
       this.#options.verified.trust(Number.NEGATIVE_INFINITY);
       await sleep(wait * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => {});
       wait = Math.min(wait * 2, longestRetry);

@@ -16,8 +16,15 @@ type Answered = OutputOf<typeof api.docs.ask>;
 /** A statement ends with a full stop. Everything else asks, as "upsert" and "how to do a join" do. */
 const isStatement = (text: string) => /[.!。]$/.test(text);
 
-/** @param from whose `ask` answers */
-export function Answer({ from, text }: { from: "docs" | "library"; text: string }) {
+interface Props {
+  /** Whose `ask` answers. */
+  from: "docs" | "library" | "handbook";
+  text: string;
+  /** Address of the PDF that all passages are of. */
+  file?: string | undefined;
+}
+
+export function Answer({ from, text, file }: Props) {
   const { data, error, isPending, refetch } = useQuery(api[from].ask, { text });
   if (isPending) return <Skeleton rows={3} />;
   if (error) return <Problem error={error} retry={refetch} />;
@@ -31,7 +38,7 @@ export function Answer({ from, text }: { from: "docs" | "library"; text: string 
       ) : (
         <ul className="rows" aria-label="Passages">
           {found.map((one) => (
-            <Passage key={one.sectionId} found={one} />
+            <Passage key={one.sectionId} found={one} file={file} />
           ))}
         </ul>
       )}

@@ -16,7 +16,8 @@ export interface Found {
   role?: string;
 }
 
-export function Passage({ found }: { found: Found }) {
+/** @param file address of the PDF, if it is of one */
+export function Passage({ found, file }: { found: Found; file?: string | undefined }) {
   const [isOpen, setOpen] = useState(false);
   const section = useQuery(api.docs.section, isOpen ? { id: found.sectionId } : skip);
   const place = [found.sourceTitle, ...found.sectionPath.filter((title) => title !== found.sourceTitle)];
@@ -31,6 +32,11 @@ export function Passage({ found }: { found: Found }) {
         {percent}% of your words{found.role && <span className="count">{found.role}</span>}
       </p>
       <blockquote className="body">{found.snippet}</blockquote>
+      {file && (
+        <a href={`${file}#page=${found.pageStart}`} target="_blank" rel="noreferrer">
+          Page {found.pageStart} of the PDF
+        </a>
+      )}
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>{[place.join(" › "), ...page].join(" · ")}</summary>
         {section.error && <Problem error={section.error} retry={section.refetch} />}

@@ -10,6 +10,7 @@ import { Skeleton } from "../parts/skeleton.tsx";
 import { Approval } from "./approval.tsx";
 import { GlassStrip } from "./glass-strip.tsx";
 import { enterGuests, type Guest, type Name } from "./guests.ts";
+import { Handbook } from "./handbook.tsx";
 import { type Card, PersonPane } from "./person-pane.tsx";
 import { SqlBox } from "./sql-box.tsx";
 import lines from "./use-cards.ts?raw";
@@ -60,6 +61,7 @@ export function LivePanel() {
           <GlassStrip times={times} onStart={onStart} />
           <SqlBox guests={guests} times={times} />
           <Approval guests={guests} />
+          <Handbook />
         </>
       )}
       <details className="card">

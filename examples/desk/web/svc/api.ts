@@ -102,6 +102,11 @@ const operations = {
     ask: query<Procedures["docs"]["ask"]>("docs.ask"),
     section: query<Procedures["docs"]["section"]>("docs.section"),
   },
+  handbook: {
+    contents: query<Procedures["handbook"]["contents"]>("handbook.contents"),
+    prepare: mutation<Procedures["handbook"]["prepare"]>("handbook.prepare"),
+    ask: query<Procedures["handbook"]["ask"]>("handbook.ask"),
+  },
   expenses: {
     list: resourceQuery<Procedures["expenses"]["list"], ExpensesResource>("expenses.list", expensesColumns),
     file: mutation<Procedures["fileExpense"]>("expenses.file"),
@@ -130,6 +135,7 @@ interface AttachmentsOperations extends Readonly<(typeof operations)["attachment
 interface PostsOperations extends Readonly<(typeof operations)["posts"]> {}
 interface GuestbookOperations extends Readonly<(typeof operations)["guestbook"]> {}
 interface DocsOperations extends Readonly<(typeof operations)["docs"]> {}
+interface HandbookOperations extends Readonly<(typeof operations)["handbook"]> {}
 interface ExpensesOperations extends Readonly<(typeof operations)["expenses"]> {}
 interface LibraryOperations extends Readonly<(typeof operations)["library"]> {}
 interface WorkflowsOperations extends Readonly<(typeof operations)["workflows"]> {}
@@ -140,6 +146,7 @@ export interface Api {
   readonly posts: PostsOperations;
   readonly guestbook: GuestbookOperations;
   readonly docs: DocsOperations;
+  readonly handbook: HandbookOperations;
   readonly expenses: ExpensesOperations;
   readonly library: LibraryOperations;
   readonly workflows: WorkflowsOperations;
