@@ -11,6 +11,8 @@ import { collectWorkflows } from "../contract/workflow.ts";
 import { importName } from "../crud/crud-import.ts";
 import { linkRelations } from "../crud/relations.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { checkOptions } from "../kit/options.ts";
+import { groundingOptions } from "../rag/application-judge.ts";
 import { ingestWorkflow } from "../rag/ingest-workflow.ts";
 import { importWorkflow } from "../transfer/import-workflow.ts";
 import { type WorkflowProcedures, workflowProcedures } from "../workflows/procedures.ts";
@@ -31,9 +33,9 @@ const reserved = [
  */
 export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P, WorkflowProcedures> {
   for (const bag of Object.keys(bags)) {
-    if (!["procedures", "httpRoutes", "crons", "workflows", "crud"].includes(bag)) {
+    if (!["procedures", "httpRoutes", "crons", "workflows", "grounding", "crud"].includes(bag)) {
       throw new DefinitionError(`defineApi does not know "${bag}".`, {
-        hint: "It takes procedures, httpRoutes, crons and workflows.",
+        hint: "It takes procedures, httpRoutes, crons, workflows and grounding.",
       });
     }
   }
@@ -73,7 +75,8 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
   });
   registerBuiltIn(procedures, bags.workflows !== undefined);
   const routes = collectRoutes(bags.httpRoutes ?? {});
-  return { "~svc": { procedures, routes, crud, crons, paths, workflows } };
+  const grounding = checkOptions("The grounding of defineApi", groundingOptions, bags.grounding ?? {});
+  return { "~svc": { procedures, routes, crud, crons, paths, workflows, grounding } };
 }
 
 /**

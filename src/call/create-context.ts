@@ -5,7 +5,7 @@ import { type AiCall, withAiCall } from "../ai/call.ts";
 import type { AiServices } from "../ai/services.ts";
 import type { Context, ContextAuth } from "../contract/context.ts";
 import type { RequestDatabase, SystemDatabase } from "../contract/database.ts";
-import type { ContextGrounding } from "../contract/grounding.ts";
+import type { ContextGrounding, GroundingOptions } from "../contract/grounding.ts";
 import type { HandlerAuth } from "../contract/handler-auth.ts";
 import type { ContextRag } from "../contract/rag.ts";
 import type { ContextRealtime } from "../contract/realtime.ts";
@@ -51,6 +51,7 @@ export interface ContextServices {
   /** By export name. */
   searchTables: ReadonlyMap<string, SearchTable>;
   workflows: Workflows;
+  grounding: GroundingOptions;
   storage: Storage;
   ai: AiServices;
   /** The pool of callers' requests; the other one is the system's. */
@@ -165,9 +166,9 @@ export class CallContext implements Context {
 
   get grounding(): ContextGrounding {
     const { services, transaction, caller } = this[state];
-    return contextGrounding(transaction, caller.session?.user.id ?? null, () =>
-      transactionFor(services, caller, "read"),
-    );
+    const aside = () => transactionFor(services, caller, "read");
+    const judging = { ...services.grounding, log: this.log };
+    return contextGrounding(transaction, caller.session?.user.id ?? null, aside, judging);
   }
 
   get realtime(): ContextRealtime {

@@ -1,6 +1,7 @@
 /** The result of `defineApi` (src/app/api.ts). The server, the workers and the code generator read it. */
 import type { Cron, CronDefinition } from "./cron.ts";
 import type { CrudDefinition } from "./crud.ts";
+import type { GroundingOptions } from "./grounding.ts";
 import type { HttpRoute, RouteDefinition } from "./http-route.ts";
 import type { Procedure, ProcedureDefinition } from "./procedure.ts";
 import type { Workflow, Workflows } from "./workflow.ts";
@@ -17,6 +18,8 @@ export interface ApiBags<P extends ProcedureBag> {
    */
   // biome-ignore lint/suspicious/noExplicitAny: of any arguments and result
   workflows?: Record<string, Workflow<any, any>>;
+  /** Options of `ctx.grounding`. */
+  grounding?: GroundingOptions;
   /** @deprecated Register what `createCrud` returns under `procedures`. */
   crud?: ProcedureBag;
 }
@@ -31,6 +34,7 @@ export interface Api<P extends ProcedureBag = ProcedureBag, W = unknown> {
     /** The path of each procedure in the `procedures` object, by procedure name. The generated `api.ts` needs it. */
     readonly paths: ReadonlyMap<string, readonly string[]>;
     readonly workflows: Workflows;
+    readonly grounding: GroundingOptions;
     readonly types?: P;
     /** Options of the built-in workflow procedures. */
     readonly workflowTypes?: W;

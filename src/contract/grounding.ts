@@ -45,9 +45,56 @@ export interface GroundedClaim {
   citations: Citation[];
   /** Why the most similar evidence was rejected, if it was. */
   conflicts: Conflict[];
+  /** Who decided: the built-in rules, or the application's judge (`grounding.judge` of `defineApi`). */
+  judgedBy: "rules" | "application";
 }
 
-export type Conflict = "negation" | "number" | "unit" | "opposite";
+/** The `grounding` of `defineApi`. */
+export interface GroundingOptions {
+  /** Decides in place of the rules; they decide if it throws, takes too long or returns something else. */
+  judge?: GroundingJudge;
+  /** Longest time for the judge in one call of `ctx.grounding`, in milliseconds, 1 to 60,000. (Default: 5000) */
+  timeoutMs?: number;
+}
+
+/**
+ * An application's judge, such as a model for natural language inference. It is called once for each claim that has
+ * passages, at most four times at once.
+ *
+ * @returns a verdict for each passage, in their order
+ */
+export type GroundingJudge = (question: JudgeQuestion) => readonly JudgeVerdict[] | Promise<readonly JudgeVerdict[]>;
+
+export interface JudgeQuestion {
+  claim: string;
+  /** At most 12, best coverage first. They hold the claim's required terms. */
+  passages: readonly JudgePassage[];
+  /** Aborts when the time is over. */
+  signal: AbortSignal;
+}
+
+export interface JudgePassage {
+  sourceTitle: string;
+  /** Headings, outermost first. */
+  sectionPath: readonly string[];
+  /** The whole passage. */
+  text: string;
+  /** Its sentence that covers the claim best. */
+  sentence: string;
+}
+
+export interface JudgeVerdict {
+  /** What the passage does to the claim. */
+  verdict: "supports" | "supports_partly" | "contradicts" | "neither";
+  /** How sure the judge is, 0 to 1. Of support and contradiction, the surer one decides. */
+  confidence: number;
+}
+
+/**
+ * `order`: the evidence compares the same things the other way around. `judged`: the application's judge says that it
+ * contradicts the claim.
+ */
+export type Conflict = "negation" | "number" | "unit" | "opposite" | "order" | "judged";
 
 /** Options of the model call, as for `ai.chat`. */
 export type WriteOptions = Pick<ChatOptions, "model" | "maxTokens" | "temperature" | "signal">;

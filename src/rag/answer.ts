@@ -3,23 +3,20 @@
  * Next hop: `judge.ts`.
  */
 import type { Citation, ClaimInput, GroundedClaim } from "../contract/grounding.ts";
-import { confidenceOf, type Evidence, judgeSentence } from "./judge.ts";
+import { type Evidence, judgeSection, passageOf } from "./judge.ts";
 import { holdsSpecifics } from "./specifics.ts";
 
 /** A row of svc.find_evidence(), with its position. */
 export interface FoundEvidence extends Evidence {
   sourceId: string;
-  sourceTitle: string;
-  sectionId: string;
-  sectionPath: string[];
   chunkId: string;
   pageStart: number;
   /** Similarity of the chunk's vector to the claim's; null without vectors. */
   similarity: number | null;
 }
 
-/** Minimum support of a supported, and of a partially supported claim. */
-const thresholds = { supported: 0.8, partially: 0.4 };
+/** Support by one sentence from which a claim is partially supported. */
+const leastPartly = 0.4;
 
 export interface GroundingChoices {
   /** Sections to cite for each claim. */
@@ -29,47 +26,48 @@ export interface GroundingChoices {
 }
 
 /**
- * Judges one claim by all that was found for it. Evidence counts when it holds the required terms and nothing in it
- * speaks against the claim; and not when another sentence, which says more of the claim, does.
+ * Judges one claim by all that was found for it, section by section. Evidence counts when it holds the required terms and
+ * nothing in it speaks against the claim; and not when another sentence, which says more of the claim, does.
+ *
+ * More evidence never lowers the status, unless it contradicts the claim. Then `conflicts` says why.
  *
  * A passage that is like the claim by its vector alone makes it partially supported at most: vectors hardly tell a
  * statement from its denial.
  */
 export function groundClaim(
-  { claimText, requiredTerms = [] }: ClaimInput,
+  claim: ClaimInput,
   found: FoundEvidence[],
   { citations, minSimilarity }: GroundingChoices,
 ): GroundedClaim {
-  const judged = found
-    .filter(({ chunkText }) => requiredTerms.every((term) => holds(chunkText, term)))
-    .map((evidence) => ({ ...evidence, ...judgeSentence(claimText, evidence) }));
-  const against = judged.find(({ conflicts }) => conflicts.length > 0);
-  const bySupport = ({ support }: { support: number }) => support >= thresholds.partially;
+  const { claimText } = claim;
+  const usable = found.filter((one) => holdsTerms(claim, one));
+  const sections = [...Map.groupBy(usable, ({ sectionId }) => sectionId).values()];
+  const verdicts = sections.map((rows) => judgeSection(claimText, rows));
+  const judged = verdicts.flatMap((verdict) => verdict.judged).sort((a, b) => b.support - a.support);
   const isLike = (one: FoundEvidence) =>
     (one.similarity ?? -1) >= minSimilarity && holdsSpecifics(claimText, passageOf(one));
+
+  const [against] = judged.filter(({ conflicts }) => conflicts.length > 0).sort((a, b) => b.coverage - a.coverage);
+  const outweighs = ({ coverage }: FoundEvidence) => coverage >= (against?.coverage ?? 0);
+  const supporting = judged.filter(({ states }) => states);
   const counted = judged
-    .filter((one) => one.conflicts.length === 0 && (bySupport(one) || isLike(one)))
-    .filter(({ coverage }) => coverage >= (against?.coverage ?? 0))
-    .sort((a, b) => b.support - a.support);
-  const supporting = counted.filter(
-    (one) => one.support >= thresholds.supported && holdsSpecifics(claimText, passageOf(one)),
-  );
-  const isSupported = supporting.length > 0;
+    .filter((one) => one.conflicts.length === 0 && (one.support >= leastPartly || isLike(one)))
+    .filter(outweighs);
+  const isSupported = supporting.some(outweighs);
+  // Evidence for all of the claim needs no evidence for parts of it.
+  const cited = isSupported ? supporting.filter(outweighs) : supporting.length > 0 ? supporting : counted;
   return {
     claimText,
-    status: isSupported ? "supported" : counted.length > 0 ? "partially_supported" : "insufficient_evidence",
-    confidence: round(confidenceOf(claimText, judged)),
-    // Evidence for all of the claim needs no evidence for parts of it.
-    citations: citationsOf(isSupported ? supporting : counted).slice(0, citations),
-    conflicts: counted.length > 0 ? [] : (against?.conflicts ?? []),
+    status: isSupported ? "supported" : cited.length > 0 ? "partially_supported" : "insufficient_evidence",
+    confidence: round(Math.max(0, ...verdicts.map(({ confidence }) => confidence))),
+    citations: citationsOf(cited).slice(0, citations),
+    judgedBy: "rules",
+    conflicts: isSupported || (counted.length > 0 && supporting.length === 0) ? [] : (against?.conflicts ?? []),
   };
 }
 
-const passageOf = ({ sourceTitle, sectionPath, chunkText }: FoundEvidence) =>
-  [sourceTitle, ...sectionPath, chunkText].join("\n");
-
 /** One citation per section, best first. */
-function citationsOf(evidence: (FoundEvidence & { support: number })[]): Citation[] {
+export function citationsOf(evidence: (FoundEvidence & { support: number })[]): Citation[] {
   const sections = Map.groupBy(evidence, ({ sectionId }) => sectionId);
   return [...sections.values()].map((found) => {
     const [best] = found as [(typeof found)[number]];
@@ -88,6 +86,9 @@ function citationsOf(evidence: (FoundEvidence & { support: number })[]): Citatio
   });
 }
 
+export const holdsTerms = ({ requiredTerms = [] }: ClaimInput, { chunkText }: FoundEvidence): boolean =>
+  requiredTerms.every((term) => holds(chunkText, term));
+
 /** Whether the term occurs as a separate word or phrase: `cat` is not in `category`. */
 function holds(text: string, term: string): boolean {
   const edge = (side: string | undefined) => side !== undefined && /[\p{L}\p{N}]/u.test(side);
@@ -105,4 +106,4 @@ const fold = (text: string) => text.normalize("NFKC").toLowerCase().replaceAll(/
 /** Scripts that write words without spaces, or attach particles to them. */
 const isHan = (letter: string | undefined) =>
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/u.test(letter ?? "");
-const round = (value: number) => Math.round(value * 1_000) / 1_000;
+export const round = (value: number) => Math.round(value * 1_000) / 1_000;

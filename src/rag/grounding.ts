@@ -1,7 +1,7 @@
 /**
  * `ctx.grounding`: checks whether the documents of a scope support claims, and where. It uses no language model, unless
  * one has to write an answer.
- * Next hop: `sql/rag/find_evidence.sql` finds sentences, `src/rag/answer.ts` judges them; `written-answer.ts`.
+ * Next hop: `sql/rag/find_evidence.sql` finds sentences, `src/rag/application-judge.ts` and `answer.ts` judge them; `written-answer.ts`.
  */
 import type {
   ClaimInput,
@@ -16,7 +16,8 @@ import { type Reading, readerBeyondCall, readerOfCall } from "../postgres/own-tr
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { languageOf } from "../search/languages.ts";
 import { partsOf, refusal, resolveScope } from "../search/scope.ts";
-import { groundClaim } from "./answer.ts";
+import type { GroundingChoices } from "./answer.ts";
+import { groundClaims, type Judging } from "./application-judge.ts";
 import { findEvidence } from "./evidence.ts";
 import { amountOf, bestOfChunks, sourceIdsOf } from "./passages.ts";
 import { requireLength, unitVector } from "./vectors.ts";
@@ -32,11 +33,13 @@ import {
 /**
  * @param userId the caller, null when nobody is signed in
  * @param aside a separate transaction for the same caller, for reading
+ * @param judging the application's judge, if it has one
  */
 export function contextGrounding(
   transaction: RequestTransaction,
   userId: string | null,
   aside: () => RequestTransaction,
+  judging: Judging,
 ): ContextGrounding {
   /** Reads evidence for the claims, and with `write` the passages for a model. */
   async function look(input: GroundingInput, write: WriteOptions | undefined, read: Read) {
@@ -57,25 +60,30 @@ export function contextGrounding(
       vector === undefined ? undefined : unitVector(`claims.${index}.vector`, vector),
     );
     const place = { language: languageOf(input.language), scope, sourceIds: sourceIdsOf(input.sourceIds) };
-    const choices = { citations, minSimilarity };
+    const choices: GroundingChoices = { citations, minSimilarity };
 
-    const seen = await read(async (reader) => {
+    const rows = await read(async (reader) => {
       await requireLength(reader, scope, vectors);
       const texts = claims.map(({ claimText }) => claimText);
-      const rows = await findEvidence(reader, { ...place, claims: texts, chunks, sentences, vectors });
-      const found = Map.groupBy(rows, ({ claim }) => claim);
-      const judged = claims.map((claim, index) => groundClaim(claim, found.get(index + 1) ?? [], choices));
-      const cited = write ? citedPassages(judged, rows) : [];
-      if (!write || cited.length > 0) return { judged, rows, passages: cited };
-      const asked = await findEvidence(reader, { ...place, claims: [question], ...amountOf(mostPassages) });
-      return { judged, rows, passages: bestOfChunks(asked).slice(0, mostPassages) };
+      return findEvidence(reader, { ...place, claims: texts, chunks, sentences, vectors });
     });
+    const found = Map.groupBy(rows, ({ claim }) => claim);
+    const evidence = claims.map((_, index) => found.get(index + 1) ?? []);
+    const judged = await groundClaims(claims, evidence, choices, judging);
+    const cited = write ? citedPassages(judged, rows) : [];
+    const passages =
+      !write || cited.length > 0
+        ? cited
+        : await read(async (reader) => {
+            const asked = await findEvidence(reader, { ...place, claims: [question], ...amountOf(mostPassages) });
+            return bestOfChunks(asked).slice(0, mostPassages);
+          });
     /** @param check reads evidence after the model has written */
     const writing = (options: WriteOptions, check: Read): Writing => ({
       question,
-      passages: seen.passages,
+      passages,
       options,
-      choices,
+      judge: (claims, evidence) => groundClaims(claims, evidence, choices, judging),
       async evidenceFor(claims, sourceIds) {
         const most = { chunks: 50, sentences: 50 }; // must include the cited passages
         const rows = await check((reader) => findEvidence(reader, { ...place, sourceIds, claims, ...most }));
@@ -83,14 +91,15 @@ export function contextGrounding(
         return claims.map((_, index) => found.get(index + 1) ?? []);
       },
     });
-    return { ...seen, writing };
+    return { judged, rows, writing };
   }
 
   return {
     async answer(input) {
       const write = writeOptionsOf(partsOf(input).write);
       // A model takes long: if the call has no transaction yet, none stays open meanwhile.
-      const read: Read = write ? readerOfCall(transaction, aside) : (work) => work(transaction);
+      const isSlow = write !== undefined || judging.judge !== undefined;
+      const read: Read = isSlow ? readerOfCall(transaction, aside) : (work) => work(transaction);
       const { judged, rows, writing } = await look(input, write, read);
       const answer = answerOf(input.question, judged, rows.length);
       if (!write) return answer;

@@ -1,29 +1,38 @@
 /**
- * Words that reverse a statement, as opposing groups of inflected forms.
+ * Words that reverse a statement, as opposing groups, and the direction of a word: more of something, or less.
  * Next hop: none.
  */
 
-// Each line: one side | the other. Forms are listed, because a stemmer would merge too much.
-const pairs = `
-increase increases increased increasing higher elevate elevates elevated elevating raise raises raised raising rise rises rose rising greater more upregulate upregulates upregulated upregulation upregulating enhance enhances enhanced enhancing enhancement | decrease decreases decreased decreasing lower lowers lowered lowering reduce reduces reduced reducing reduction reductions decline declines declined declining less fewer downregulate downregulates downregulated downregulation diminish diminishes diminished attenuate attenuates attenuated drop drops dropped fall falls fell fallen
-promote promotes promoted promoting activate activates activated activating activation induce induces induced inducing induction stimulate stimulates stimulated stimulating stimulation trigger triggers triggered facilitate facilitates facilitated enable enables enabled enhance enhances enhanced allow allows allowed | inhibit inhibits inhibited inhibiting inhibition suppress suppresses suppressed suppressing suppression block blocks blocked blocking prevent prevents prevented preventing impair impairs impaired repress represses repressed repression inactivate inactivates inactivated disable disables disabled forbid forbids forbidden abolish abolishes abolished
-improve improves improved improving improvement better | worsen worsens worsened worsening worse deteriorate deteriorates deteriorated impair impairs impaired
-positive positively | negative negatively inverse inversely
-gain gains gained | loss lose loses lost
-presence present | absence absent lack lacks lacking
+// `stem~` stands for all words that begin with the stem, except doers such as "inhibitors". Other forms are listed, because a
+// stemmer would merge too much.
+
+// Each line: more | less. A word of the left side keeps the direction of a statement, one of the right side turns it.
+const directed = `
+increas~ elevat~ rais~ rise rises rising rose higher greater more upregulat~ enhanc~ boost~ augment~ amplif~ extend~ exceed~ outperform~ surpass~ | decreas~ reduc~ lower lowers lowered lowering less fewer declin~ downregulat~ diminish~ attenuat~ drop drops dropped fall falls fell fallen restrict~ curb curbs curbed lessen~ minimi~ dampen~
+promot~ activat~ induc~ stimulat~ trigger~ facilitat~ enabl~ enhanc~ allow~ encourag~ support~ favor~ favour~ produc~ generat~ cause causes caused causing drives drive driven lead leads led leading result results resulted contribut~ necessary required requires require essential critical crucial | inhibit~ suppress~ block blocks blocked blocking blockade prevent~ impair~ repress~ inactivat~ deactivat~ disabl~ forbid~ abolish~ abrogat~ disrupt~ imped~ hinder~ hamper~ counteract~ antagoni~ protect~ alleviat~ ameliorat~ mitigat~ eliminat~ remov~
+improv~ better effective effectively beneficial benefit benefits | worsen~ worse deteriorat~ impair~ poor poorer exacerbat~ aggravat~
+positiv~ | negativ~ inverse inversely
+gain gains gained | loss lose loses lost lack lacks lacked lacking deplet~ delet~ knockout knockdown deficien~ deficit
+presence present | absence absent
 high | low
-long longer | short shorter
-strong stronger strongly | weak weaker weakly
+strong stronger strongly strengthen~ | weak weaker weakly weaken~
+fast faster quick quicker accelerat~ | slow slows slowed slower slowing delay~
+longer | shorter shorten~
+superior | inferior
+`;
+
+// Each line: one side | the other.
+const undirected = `
+long | short
 early earlier | late later
 before | after
 above over | below under
-fast faster quick quicker | slow slower
 hot hotter warm warmer | cold colder cool cooler
 large larger big bigger | small smaller
 all every always | none never
 same similar identical equal | different distinct
 sensitive susceptible sensitivity susceptibility | resistant insensitive resistance
-protect protects protected protective protection | harm harms harmed harmful damage damages
+protect~ | harm harms harmed harmful damage damages damaged
 beneficial benefit benefits | harmful detrimental adverse
 accept accepts accepted | refuse refuses refused reject rejects rejected
 open opens opened | close closes closed
@@ -39,25 +48,48 @@ include includes included including | exclude excludes excluded excluding
 upstream | downstream
 anterior | posterior
 male males men man | female females women woman
+precede precedes preceded | follow follows followed
+overestimat~ | underestimat~
+confirm~ | refut~ contradict~ disprov~ debunk~
 `;
 
-/** For each word, the words that mean its opposite. */
-export const opposites: ReadonlyMap<string, ReadonlySet<string>> = read(pairs);
-
-function read(lines: string): Map<string, Set<string>> {
-  const map = new Map<string, Set<string>>();
-  for (const line of lines.trim().split("\n")) {
-    const [left = [], right = []] = line.split("|").map((side) => side.trim().split(" "));
-    for (const [from, to] of [
-      [left, right],
-      [right, left],
-    ] as const) {
-      for (const word of from) {
-        const known = map.get(word) ?? new Set();
-        map.set(word, known);
-        for (const other of to) known.add(other);
-      }
-    }
-  }
-  return map;
+interface Side {
+  line: number;
+  sign: 1 | -1;
+  isDirected: boolean;
 }
+
+const sides = new Map<string, Side[]>();
+[...linesOf(directed, true), ...linesOf(undirected, false)].forEach(({ words, isDirected }, line) => {
+  for (const [place, side] of words.entries())
+    for (const word of side)
+      sides.set(word, [...(sides.get(word) ?? []), { line, sign: place === 0 ? 1 : -1, isDirected }]);
+});
+
+function linesOf(groups: string, isDirected: boolean) {
+  const lines = groups.trim().split("\n");
+  return lines.map((line) => ({ isDirected, words: line.split("|").map((side) => side.trim().split(" ")) }));
+}
+
+const doer = /(?:[ae]|it|ct|ss|k|nc|t|v)(?:or|er)s?$/;
+const longestStem = 12;
+
+function sidesOf(word: string): Side[] {
+  const found = [...(sides.get(word) ?? [])];
+  if (doer.test(word)) return found;
+  for (let length = 3; length <= Math.min(word.length, longestStem); length += 1)
+    found.push(...(sides.get(`${word.slice(0, length)}~`) ?? []));
+  return found;
+}
+
+export const hasOpposite = (word: string): boolean => sidesOf(word).length > 0;
+
+export const areOpposed = (one: string, other: string): boolean =>
+  sidesOf(one).some(({ line, sign }) => sidesOf(other).some((side) => side.line === line && side.sign !== sign));
+
+/** Whether both words say more, or both less. */
+export const haveSameDirection = (one: string, other: string): boolean =>
+  directionOf(one) !== 0 && directionOf(one) === directionOf(other);
+
+/** 1 for a word such as "increases" or "causes", -1 for one such as "reduces" or "prevents", else 0. */
+export const directionOf = (word: string): 1 | -1 | 0 => sidesOf(word).find(({ isDirected }) => isDirected)?.sign ?? 0;

@@ -4,9 +4,10 @@
  * Next hop: `answer.ts`.
  */
 import { isNumber, wordsOf } from "../text/words.ts";
+import { acronymsOf } from "./acronyms.ts";
 
 /**
- * @param passage the chunk with its headings and the title of its source
+ * @param passage chunks with their headings and the title of their source
  * @returns whether it has every number of the claim, and every word with a capital inside a sentence
  */
 export function holdsSpecifics(claim: string, passage: string): boolean {
@@ -15,6 +16,10 @@ export function holdsSpecifics(claim: string, passage: string): boolean {
 }
 
 function specificsOf(claim: string): string[] {
-  const names = claim.matchAll(/(?<![.!?:]\s+)(?<=\s)["'(]?(\p{Lu}[\p{L}\p{N}]*)/gu);
+  const names = withoutAcronyms(claim).matchAll(/(?<![.!?:]\s+)(?<=\s)["'(]?(\p{Lu}[\p{L}\p{N}]*)/gu);
   return [...wordsOf(claim).filter(isNumber), ...[...names].map(([, name]) => (name as string).toLowerCase())];
 }
+
+/** Without the acronyms in brackets of words that the claim itself has. */
+const withoutAcronyms = (claim: string) =>
+  acronymsOf(claim).reduce((text, { acronym }) => text.replace(`(${acronym})`, " "), claim);

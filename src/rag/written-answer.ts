@@ -5,6 +5,7 @@
  */
 import { createAi } from "../ai/create-ai.ts";
 import type {
+  ClaimInput,
   GroundedClaim,
   OmittedSentence,
   WriteOptions,
@@ -12,7 +13,7 @@ import type {
   WrittenSentence,
 } from "../contract/grounding.ts";
 import { refusal } from "../search/scope.ts";
-import { type FoundEvidence, type GroundingChoices, groundClaim } from "./answer.ts";
+import type { FoundEvidence } from "./answer.ts";
 import { type CitedSentence, citedSentences, endedSentences, writingPrompt } from "./written-prompt.ts";
 
 /** Chunks for the model: about 12,000 characters. */
@@ -24,19 +25,15 @@ export interface Writing {
   question: string;
   passages: FoundEvidence[];
   options: WriteOptions;
-  choices: GroundingChoices;
+  /** Judges claims, each by its evidence. */
+  judge(claims: ClaimInput[], evidence: FoundEvidence[][]): Promise<GroundedClaim[]>;
   /** Evidence for each sentence, in their order. */
   evidenceFor(sentences: string[], sourceIds: string[]): Promise<FoundEvidence[][]>;
 }
 
 /** @throws SvcError as `ai.chat` */
-export async function writeAnswer({
-  question,
-  passages,
-  options,
-  choices,
-  evidenceFor,
-}: Writing): Promise<WrittenAnswer> {
+export async function writeAnswer(writing: Writing): Promise<WrittenAnswer> {
+  const { question, passages, options } = writing;
   if (passages.length === 0) {
     const nothing = { text: null, sentences: [], omitted: [], model: null, usage: null, creditsCharged: 0 };
     return { ...nothing, reason: "no_passages" };
@@ -50,7 +47,7 @@ export async function writeAnswer({
     ...options,
     ...writingPrompt(question, passages),
   });
-  const judged = await judge(citedSentences(reply), 0, { passages, choices, evidenceFor });
+  const judged = await judgeSentences(citedSentences(reply), 0, writing);
 
   const sentences = judged.filter(({ reason }) => reason === undefined);
   const billing = { model, usage, creditsCharged };
@@ -67,10 +64,10 @@ export async function writeAnswer({
 type Judged = WrittenSentence & { reason?: OmittedSentence["reason"] };
 
 /** @param before the number of preceding sentences */
-async function judge(
+async function judgeSentences(
   written: CitedSentence[],
   before: number,
-  { passages, choices, evidenceFor }: Pick<Writing, "passages" | "choices" | "evidenceFor">,
+  { passages, judge, evidenceFor }: Pick<Writing, "passages" | "judge" | "evidenceFor">,
 ): Promise<Judged[]> {
   const citing = written.map(({ text, cited }) => ({
     text,
@@ -81,10 +78,16 @@ async function judge(
   const sourceIds = [...new Set(checked.flatMap(({ cited }) => cited.map(({ sourceId }) => sourceId)))];
   const texts = checked.map(({ text }) => text);
   const found = texts.length === 0 ? [] : await evidenceFor(texts, sourceIds);
-  return citing.map((sentence, index) => {
+  const evidence = citing.map((sentence) => {
     const ids = new Set(sentence.cited.map(({ chunkId }) => chunkId));
-    const evidence = (found[checked.indexOf(sentence)] ?? []).filter(({ chunkId }) => ids.has(chunkId));
-    const { claimText: text, ...rest } = groundClaim({ claimText: sentence.text }, evidence, choices);
+    return (found[checked.indexOf(sentence)] ?? []).filter(({ chunkId }) => ids.has(chunkId));
+  });
+  const judged = await judge(
+    citing.map(({ text }) => ({ claimText: text })),
+    evidence,
+  );
+  return citing.map((sentence, index) => {
+    const { claimText: text, judgedBy, ...rest } = judged[index] as GroundedClaim;
     if (index >= room) return { text, ...rest, reason: "not_checked" };
     if (sentence.cited.length === 0) return { text, ...rest, reason: "no_citation" };
     return rest.status === "supported" ? { text, ...rest } : { text, ...rest, reason: "not_supported" };
@@ -132,7 +135,7 @@ async function* standing(
   let told = 0;
   const news = async (all: CitedSentence[]) => {
     const fresh = all.slice(told);
-    const judged = fresh.length === 0 ? [] : await judge(fresh, told, writing);
+    const judged = fresh.length === 0 ? [] : await judgeSentences(fresh, told, writing);
     told += fresh.length;
     return judged.filter(({ reason }) => reason === undefined);
   };

@@ -53,6 +53,7 @@ export function createRuntime(
     queryNames: named("query"),
     searchTables: searchTables(app.schema),
     workflows: app.api["~svc"].workflows,
+    grounding: app.api["~svc"].grounding,
     internals: {
       has: (name) => known.has(name),
       list: () => internal,

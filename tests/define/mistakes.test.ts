@@ -197,7 +197,7 @@ const mistakes: Mistake[] = [
     "an unknown bag",
     () => api({ procedure: {} }),
     'defineApi does not know "procedure".',
-    "It takes procedures, httpRoutes, crons and workflows.",
+    "It takes procedures, httpRoutes, crons, workflows and grounding.",
   ],
   [
     "two routes of one verb and shape",

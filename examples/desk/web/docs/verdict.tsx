@@ -14,6 +14,8 @@ const reasons: Record<Claim["conflicts"][number], string> = {
   number: "The nearest passage names another number.",
   unit: "The nearest passage counts something else.",
   opposite: "The nearest passage says the opposite.",
+  order: "The nearest passage compares them the other way around.",
+  judged: "The judge found a passage that contradicts it.",
 };
 
 export function Verdict({ claim }: { claim: Claim }) {

@@ -1,0 +1,17 @@
+/**
+ * Acronyms in brackets, with the words before them that they stand for: "World Health Organization (WHO)".
+ * Next hop: none.
+ */
+import { piecesOf, wordsOf } from "../text/words.ts";
+
+export function acronymsOf(claim: string): { acronym: string; words: string[] }[] {
+  return [...claim.matchAll(/\(([\p{L}\p{N}-]{2,8})\)/gu)].flatMap(({ 1: acronym = "", index }) => {
+    const letters = acronym.toLowerCase().replaceAll(/\P{L}|s$/gu, "");
+    const before = piecesOf(wordsOf(claim.slice(0, index)));
+    for (let length = letters.length + 2; length >= Math.max(1, letters.length - 2); length -= 1) {
+      const words = before.slice(-length);
+      if (words.length === length && words[0]?.[0] === letters[0]) return [{ acronym, words }];
+    }
+    return [];
+  });
+}
