@@ -124,6 +124,21 @@ describe("migrations", () => {
       advice  AUTHLIB_SECRET is not set: a generated one in .svc/secret is used. Production needs it.
       4 checks found nothing wrong; --verbose lists them and the configuration."
     `);
+    // What `svc dev` runs before each version.
+    expect(await said(["prepare"], here, 0)).toMatchInlineSnapshot(`
+      "wrote sql/crud/notes.sql
+      wrote sql/realtime.sql
+      wrote sql/search.sql
+      wrote backend/generated/ai.ts
+      wrote backend/generated/db.ts
+      wrote web/svc/api.ts
+      This database has a migration whose file is gone: migrations/0001_first.sql.
+        Another branch has the file, or it was deleted. Bring it back (\`git log --all -- migrations/0001_first.sql\` finds where it is), or empty a development database with \`svc migrate reset\`. In production, deploy the version that has it.
+      applied migrations/0001_create_notes.sql
+      applied sql/crud/notes.sql
+      applied sql/realtime.sql
+      applied sql/search.sql"
+    `);
   });
   test("forgotten code generation", async () => {
     expect(await said(["start"])).toMatchInlineSnapshot(`
