@@ -42,19 +42,14 @@ const api = ["core", "client", "react", "testing"].map((name) => ({
   link: `/reference/api/${name}`,
 }));
 
-/** Its name is a link: a button that holds the button to unfold it would confuse screen readers. */
-const groupOf = (text: string, items: { text: string; link: string }[]) => ({
-  text,
-  link: items[0]?.link ?? "/",
-  collapsed: true,
-  items,
-});
-
+/** All pages, for the links to the previous and the next one. `theme/SidebarGroup.ts` shows of them what a page needs. */
 const sidebar: DefaultTheme.SidebarItem[] = sections().map(({ name, pages, groups }) => ({
   text: name,
   items: [
-    ...(groups.length > 0 ? groups.map((group) => groupOf(group.name, group.pages.map(linkTo))) : pages.map(linkTo)),
-    ...(name === "Reference" ? [groupOf("Every export", api)] : []),
+    ...(groups.length > 0
+      ? groups.map((group) => ({ text: group.name, items: group.pages.map(linkTo) }))
+      : pages.map(linkTo)),
+    ...(name === "Reference" ? [{ text: "Every export", items: api }] : []),
   ],
 }));
 
@@ -99,7 +94,13 @@ export default defineConfig({
     writeFileSync(join(outDir, "llms.txt"), llmsText());
     writeFileSync(join(outDir, "llms-full.txt"), llmsFullText());
   },
-  vite: { build: { chunkSizeWarningLimit: 2_000 }, plugins: [vueForPages] },
+  vite: {
+    build: { chunkSizeWarningLimit: 2_000 },
+    plugins: [vueForPages],
+    resolve: {
+      alias: [{ find: "./VPSidebarGroup.vue", replacement: join(import.meta.dirname, "theme/SidebarGroup.ts") }],
+    },
+  },
   themeConfig: {
     nav: [
       { text: "Tutorial", link: "/tutorial/first-application" },
