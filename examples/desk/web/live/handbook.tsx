@@ -11,7 +11,7 @@ import { AskForm } from "../docs/ask-form.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { api } from "../svc/api.ts";
 
-const examples = ["A mutation's rows, jobs and messages commit together.", "How do I restore a backup?"];
+const examples = ["Rows, jobs and messages commit or roll back together.", "How do I restore a backup?"];
 
 export function Handbook() {
   const [text, setText] = useState(examples[0] ?? "");

@@ -9,7 +9,7 @@ import { Problem } from "../parts/problem.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { Approval } from "./approval.tsx";
 import { GlassStrip } from "./glass-strip.tsx";
-import { enterGuests, type Guest, type Name } from "./guests.ts";
+import { enterGuests, type Guest, type Name, names } from "./guests.ts";
 import { Handbook } from "./handbook.tsx";
 import { type Card, PersonPane } from "./person-pane.tsx";
 import { SqlBox } from "./sql-box.tsx";
@@ -48,7 +48,15 @@ export function LivePanel() {
         Ann and Bob are signed in here, each with a session. Change something on one side: the other side follows.
       </p>
       {error && <Problem error={error} retry={enter} />}
-      {!guests && !error && <Skeleton rows={4} />}
+      {!guests && !error && (
+        <div className="panes">
+          {names.map((name) => (
+            <div key={name} className="card pane">
+              <Skeleton rows={4} />
+            </div>
+          ))}
+        </div>
+      )}
       {guests && (
         <>
           <div className="panes">
@@ -62,16 +70,16 @@ export function LivePanel() {
           <SqlBox guests={guests} times={times} />
           <Approval guests={guests} />
           <Handbook />
+          <details className="card">
+            <summary>The lines that make it</summary>
+            <h3>In the browser</h3>
+            <pre>{lines}</pre>
+            <h3>In PostgreSQL</h3>
+            <pre>{policies}</pre>
+          </details>
         </>
       )}
-      <details className="card">
-        <summary>The lines that make it</summary>
-        <h3>In the browser</h3>
-        <pre>{lines}</pre>
-        <h3>In PostgreSQL</h3>
-        <pre>{policies}</pre>
-      </details>
-      {location.hostname === "localhost" && (
+      {guests && location.hostname === "localhost" && (
         <p className="soft">
           <code>npm run studio</code> in another terminal opens Studio: this table as Ann, as Bob or as nobody, the rows
           that are hidden and why, jobs and sessions.

@@ -53,40 +53,42 @@ export function PersonPane({ name, hidden, onCards }: Props) {
         />
         <button type="submit">Add</button>
       </form>
-      {list.isPending && <Skeleton rows={3} />}
-      {list.error && !cards && <Problem error={list.error} retry={list.refetch} />}
-      <ul className="rows" aria-labelledby={title}>
-        {cards?.map((card) => {
-          const isOwn = card.userId === user?.id;
-          return (
-            <li key={card.id} className="shared-card">
-              <span>{card.title}</span>
-              {isOwn ? (
-                <>
-                  <button
-                    type="button"
-                    className="quiet"
-                    aria-label={`${card.isShared ? "Shared" : "Private"}: ${card.title}`}
-                    onClick={() => update.mutate({ id: card.id, isShared: !card.isShared }, { onError: announce })}
-                  >
-                    {card.isShared ? "Shared" : "Private"}
-                  </button>
-                  <button
-                    type="button"
-                    className="quiet"
-                    aria-label={`Remove: ${card.title}`}
-                    onClick={() => remove.mutate({ id: card.id }, { onError: announce })}
-                  >
-                    Remove
-                  </button>
-                </>
-              ) : (
-                <small className="soft">of another person</small>
-              )}
-            </li>
-          );
-        })}
-      </ul>
+      <div className="shared-cards">
+        {list.isPending && <Skeleton rows={4} />}
+        {list.error && !cards && <Problem error={list.error} retry={list.refetch} />}
+        <ul className="rows" aria-labelledby={title}>
+          {cards?.map((card) => {
+            const isOwn = card.userId === user?.id;
+            return (
+              <li key={card.id} className="shared-card">
+                <span>{card.title}</span>
+                {isOwn ? (
+                  <>
+                    <button
+                      type="button"
+                      className="quiet"
+                      aria-label={`${card.isShared ? "Shared" : "Private"}: ${card.title}`}
+                      onClick={() => update.mutate({ id: card.id, isShared: !card.isShared }, { onError: announce })}
+                    >
+                      {card.isShared ? "Shared" : "Private"}
+                    </button>
+                    <button
+                      type="button"
+                      className="quiet"
+                      aria-label={`Remove: ${card.title}`}
+                      onClick={() => remove.mutate({ id: card.id }, { onError: announce })}
+                    >
+                      Remove
+                    </button>
+                  </>
+                ) : (
+                  <small className="soft">of another person</small>
+                )}
+              </li>
+            );
+          })}
+        </ul>
+      </div>
       {hidden > 0 && (
         <p className="soft hidden-cards">
           {hidden === 1 ? "1 card is" : `${hidden} cards are`} hidden from {name} by the policy{" "}
