@@ -64,11 +64,24 @@ const vueForPages: Plugin = {
   },
 };
 
+/**
+ * The address of the newest pages, and below it those of each release. `scripts/site.ts` says which release is built, or
+ * which of them lie beside the newest.
+ */
+const { DOCS_RELEASE: release, DOCS_RELEASES: releases = "" } = process.env;
+const home = new URL(homepage).pathname;
+const versions = release
+  ? [{ text: "Newest", link: homepage, target: "_self" }]
+  : releases
+      .split(" ")
+      .filter(Boolean)
+      .map((older) => ({ text: older, link: `/${older}/`, target: "_self" }));
+
 export default defineConfig({
   title: "svc",
   description,
   lang: "en",
-  base: new URL(homepage).pathname,
+  base: release ? `${home}${release}/` : home,
   srcDir: root,
   srcExclude: [...others, "docs/README.md", "site/api/README.md"],
   rewrites: {
@@ -107,12 +120,13 @@ export default defineConfig({
       { text: "Questions", link: "/how-to/questions" },
       { text: "Reference", link: "/reference/configuration" },
       {
-        text: `v${version}`,
+        text: release ?? `v${version}`,
         items: [
           { text: "Changes", link: "/CHANGELOG" },
           { text: "Security", link: "/SECURITY" },
           { text: "Contribute", link: "/CONTRIBUTING" },
           { text: "Decisions", link: "/adr/README" },
+          ...versions,
         ],
       },
     ],
