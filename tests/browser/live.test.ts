@@ -32,7 +32,7 @@ if (!chromiumPath) {
     const strip = page.getByRole("region", { name: "What the last click did" });
     await strip.getByText(/Bob after \d+ ms/).waitFor();
     expect(await strip.textContent()).toMatch(
-      /Ann: cards\.create \{"title":"Call Busan"\}.*cards_create.*insert_own.*200 after/,
+      /Ann: cards\.create \{"title":"Call Busan"\}.*cards_create.*insert_own.*200 after.*"type":"invalidate".*"xid":/,
     );
     await page.getByRole("button", { name: "Shared: Call Busan" }).click();
     await soon(async () => (await cards(page, "Bob")).includes("Call Busan")).toBe(false);

@@ -1,4 +1,7 @@
-/** The mutations that the two clients of the start page send. `glass-strip.tsx` shows the last one. */
+/**
+ * The mutations that the two clients of the start page send, and the frames that their sockets get. `glass-strip.tsx` shows
+ * the last ones.
+ */
 import type { Name } from "./guests.ts";
 
 export interface Call {
@@ -36,4 +39,24 @@ export const observed =
     const response = await fetch(input, init);
     tell({ ...call, milliseconds: performance.now() - call.began, status: response.status });
     return response;
+  };
+
+const frameListeners = new Set<(who: Name, frame: string) => void>();
+
+/** @param listener hears of each frame that tells of a change @returns stops it */
+export function onFrame(listener: (who: Name, frame: string) => void): () => void {
+  frameListeners.add(listener);
+  return () => void frameListeners.delete(listener);
+}
+
+/** `WebSocket` for the client of one person. */
+export const observedSocket = (who: Name): typeof WebSocket =>
+  class extends WebSocket {
+    constructor(url: string | URL, protocols?: string | string[]) {
+      super(url, protocols);
+      this.addEventListener("message", ({ data }) => {
+        if (!("xid" in JSON.parse(data))) return;
+        for (const listener of frameListeners) listener(who, data);
+      });
+    }
   };

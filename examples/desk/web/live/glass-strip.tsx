@@ -1,7 +1,7 @@
-/** What a click did: the call, the function and the policies in PostgreSQL, the answer, and when each person saw it. */
+/** What a click did: the call, the function and the policies in PostgreSQL, the answer, the frame, and when each person saw it. */
 import { useEffect, useState } from "react";
 import policies from "../../sql/policies/public.cards.sql?raw";
-import { type Call, onCall } from "./calls.ts";
+import { type Call, onCall, onFrame } from "./calls.ts";
 import { type Name, names } from "./guests.ts";
 
 /** The names of the policies, by command. */
@@ -27,10 +27,15 @@ interface Props {
 
 export function GlassStrip({ times, onStart }: Props) {
   const [call, setCall] = useState<Call>();
+  const [frame, setFrame] = useState("");
+  useEffect(() => onFrame((who, text) => setFrame((before) => before || `${who}: ${text}`)), []);
   useEffect(
     () =>
       onCall((next) => {
-        if (next.status === undefined) onStart();
+        if (next.status === undefined) {
+          onStart();
+          setFrame("");
+        }
         setCall(next);
       }),
     [onStart],
@@ -55,6 +60,8 @@ export function GlassStrip({ times, onStart }: Props) {
           </dd>
           <dt>Answer</dt>
           <dd>{call.status === undefined ? "…" : `${call.status} after ${call.milliseconds?.toFixed(0)} ms`}</dd>
+          <dt>First frame</dt>
+          <dd>{frame ? <code>{frame}</code> : "…"}</dd>
           <dt>Seen</dt>
           <dd>
             {names

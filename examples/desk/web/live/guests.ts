@@ -5,7 +5,7 @@
 import { createAuthClient, createSvcClient } from "@svc/client";
 import { baseUrl } from "../client.ts";
 import { api } from "../svc/api.ts";
-import { observed } from "./calls.ts";
+import { observed, observedSocket } from "./calls.ts";
 
 const people = {
   Ann: [
@@ -25,7 +25,7 @@ const key = (name: Name) => `desk guest ${name}`;
 
 async function enter(name: Name) {
   const auth = createAuthClient(baseUrl, { sessionTokenStorage: "memory" });
-  const client = createSvcClient({ api, baseUrl, auth, fetch: observed(name) });
+  const client = createSvcClient({ api, baseUrl, auth, fetch: observed(name), WebSocket: observedSocket(name) });
   const kept = localStorage.getItem(key(name));
   if (kept) {
     const { email, password } = JSON.parse(kept);
