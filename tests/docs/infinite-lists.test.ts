@@ -25,7 +25,8 @@ test("the page loads the next posts at its end, and shows new ones", async () =>
   let scroll = () => {};
   class Observer {
     constructor(report: (entries: { isIntersecting: boolean }[]) => void) {
-      scroll = () => report([{ isIntersecting: true }]);
+      // Void: given the promise of the page, act() would wait for it, and keep what is rendered meanwhile to itself.
+      scroll = () => void report([{ isIntersecting: true }]);
     }
     observe() {}
     disconnect() {}
