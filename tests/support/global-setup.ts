@@ -30,6 +30,15 @@ declare module "vitest" {
 
 export const root = resolve(import.meta.dirname, "../..");
 
+/** Writes the fixture's generated files. Its SQL is not in git, because it follows from the definitions. */
+async function generateFixture(): Promise<void> {
+  const { default: api } = await import("../fixture/backend/index.ts");
+  const schema = await import("../fixture/backend/schema.ts");
+  const { loadConfig } = await import("../../src/config/load-config.ts");
+  const { codegen } = await import("../../src/codegen/codegen.ts");
+  await codegen(await loadConfig({ cwd: join(root, "tests/fixture"), env: {} }), { api, auth: {}, schema });
+}
+
 /** Drops templates of @svc/testing, which leaves them on external servers. */
 async function dropTemplatesOfApplications(admin: string): Promise<void> {
   const [found] = await execute(admin, "select datname from pg_database where datname ~ '^svc_template_[0-9a-f]{16}$'");
@@ -51,6 +60,8 @@ function compileCache(): string {
 const compiles = process.env.SVC_TEST_JIT === "1";
 
 export async function setup(project: TestProject) {
+  const generated = generateFixture(); // meanwhile PostgreSQL starts and migrates the platform
+  generated.catch(() => {}); // reported where it is awaited
   // Workers inherit the variable, and so find the same template.
   process.env.SVC_TEST_RUN = String(process.pid);
   process.env.NODE_COMPILE_CACHE ??= compileCache();
@@ -79,6 +90,7 @@ export async function setup(project: TestProject) {
   await execute(admin, `create database ${platformName()}`);
   await migrate({ adminUrl: inDatabase(admin, platformName()), platform: root });
   await clone(admin, templateName(), platformName());
+  await generated;
   await migrate({
     adminUrl: inDatabase(admin, templateName()),
     platform: root,
