@@ -1,7 +1,6 @@
 /** A TCP proxy that simulates bad networks: drops, delays, cuts, swallows. */
-
-import type { AddressInfo } from "node:net";
-import { createServer, connect as openConnection, type Server, type Socket } from "node:net";
+import type { Socket } from "node:net";
+import { TcpProxy } from "./tcp-proxy.ts";
 
 /** The fault of one connection. Numbers are bytes of the answer, or milliseconds. */
 export type Fault =
@@ -15,65 +14,27 @@ export type Fault =
   /** Every chunk in either direction is delayed. */
   | { kind: "delay"; ms: number };
 
-export class FlakyProxy {
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
+export class FlakyProxy extends TcpProxy {
   /** Called for each connection. */
   fault: () => Fault = () => ({ kind: "none" });
 
-  readonly #targets: URL[];
-  #connections = 0;
-
-  private constructor(server: Server, targets: URL[]) {
-    this.#server = server;
-    this.#targets = targets;
-  }
-
   /** @param targets the origins to forward to, in turn */
-  static async start(...targets: string[]): Promise<FlakyProxy> {
-    const server = createServer();
-    const proxy = new FlakyProxy(
-      server,
-      targets.map((target) => new URL(target)),
-    );
-    server.on("connection", (client) => {
-      const { hostname, port } = proxy.#targets[proxy.#connections++ % targets.length] as URL;
-      proxy.#forward(client, hostname, Number(port));
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    return proxy;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  /** Breaks every open connection. */
-  breakAll(): void {
-    for (const socket of this.#sockets) socket.destroy();
-  }
+  static start = (...targets: string[]): Promise<FlakyProxy> => new FlakyProxy(...targets).listen();
 
   /** Breaks some of the connections. @param share from 0 to 1 */
   breakSome(share: number): void {
-    for (const socket of this.#sockets) if (Math.random() < share) socket.destroy();
+    for (const socket of this.sockets) if (Math.random() < share) socket.destroy();
   }
 
   /** The port of the first target. */
   get port(): number {
-    return Number(this.#targets[0]?.port);
+    return Number(this.target.port);
   }
 
-  async stop(): Promise<void> {
-    this.breakAll();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-
-  #forward(client: Socket, host: string, port: number): void {
+  protected forward(client: Socket): void {
     const fault = this.fault();
-    this.#watch(client);
     if (fault.kind === "refuse") return void client.destroy();
-    const upstream = openConnection(port, host);
-    this.#watch(upstream);
+    const upstream = this.connect();
     const wait = fault.kind === "delay" ? fault.ms : 0;
     let left = fault.kind === "cut" ? fault.after : Number.POSITIVE_INFINITY;
 
@@ -88,12 +49,6 @@ export class FlakyProxy {
     });
     client.on("close", () => upstream.destroy());
     if (fault.kind !== "swallow") upstream.on("close", () => client.end());
-  }
-
-  #watch(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.on("error", () => {}); // broken on purpose
-    socket.on("close", () => this.#sockets.delete(socket));
   }
 }
 

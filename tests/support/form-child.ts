@@ -4,15 +4,11 @@
  * measurement and "weight" asks for its peaks, each answered by a message.
  */
 import { createHash } from "node:crypto";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { defineApi } from "../../src/app/api.ts";
-import { loadConfig } from "../../src/config/load-config.ts";
-import { defineAuth } from "../../src/contract/auth.ts";
 import { createSvcProcedureBuilders, v } from "../../src/index.ts";
-import { startService } from "../../src/service/service.ts";
-import { createLog } from "../../src/telemetry/log.ts";
-import * as schema from "../fixture/backend/schema.ts";
+import type * as schema from "../fixture/backend/schema.ts";
+import { serve } from "./child.ts";
 
 const [urls = "{}", dir = "", secret = "", limits = "{}"] = process.argv.slice(2);
 const { mutation } = createSvcProcedureBuilders<typeof schema>();
@@ -47,20 +43,10 @@ const procedures = {
     }),
 };
 
-const config = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
-const { url } = await startService({
-  app: { api: defineApi({ procedures }), auth: defineAuth({}), schema },
-  config: {
-    ...config,
-    port: 0,
-    storage: { driver: "disk", dir },
-    limits: { ...config.limits, multipartBytes: 256 * 1024 * 1024, ...JSON.parse(limits) },
-  },
-  urls: JSON.parse(urls),
-  secrets: [secret],
-  log: createLog("silent"),
-  allowDrift: true,
-});
+const url = await serve(
+  { api: defineApi({ procedures }), urls, secret },
+  { storage: { driver: "disk", dir }, limits: { multipartBytes: 256 * 1024 * 1024, ...JSON.parse(limits) } },
+);
 
 const kinds = ["rss", "arrayBuffers", "external", "heapUsed"] as const;
 const weigh = () => process.memoryUsage();
@@ -79,4 +65,3 @@ process.on("message", (message) => {
   } else process.send?.(Object.fromEntries(kinds.map((kind) => [kind, peak[kind] - base[kind]])));
 });
 process.send?.(url);
-process.on("disconnect", () => process.exit());

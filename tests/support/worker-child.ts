@@ -2,16 +2,12 @@
  * A worker in a separate process, for tests that kill it. Says "ready" over the channel, and takes the jobs of the
  * queue.
  */
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { defineApi } from "../../src/app/api.ts";
-import { loadConfig } from "../../src/config/load-config.ts";
-import { defineAuth } from "../../src/contract/auth.ts";
-import { createLog } from "../../src/telemetry/log.ts";
-import { startWorker } from "../../workers/runner.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
+import { work } from "./child.ts";
 
 const [urls = "{}", secret = ""] = process.argv.slice(2);
 
@@ -27,14 +23,4 @@ const record = procedure.internal
     await sleep(Math.random() * 20);
   });
 
-const worker = startWorker({
-  app: { api: defineApi({ procedures: { record } }), auth: defineAuth({}), schema },
-  config: await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} }),
-  urls: JSON.parse(urls),
-  secrets: [secret],
-  log: createLog("silent"),
-  rescueEveryMs: 200,
-});
-await worker.ready;
-process.send?.("ready");
-process.on("disconnect", () => process.exit());
+await work({ api: defineApi({ procedures: { record } }), urls, secret }, { rescueEveryMs: 200 });

@@ -1,4 +1,5 @@
 /** A worker under test on the test file's own database, and ways to inspect its queue. */
+import { fork } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll } from "vitest";
@@ -48,6 +49,24 @@ export const jobs = (db: Database): Promise<JobRow[]> =>
     `select j.* from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
       where t.identifier <> 'sweep-storage' order by j.id`,
   );
+
+/**
+ * Lets a process of this folder live until it kills itself, or until a condition holds.
+ *
+ * @param words its arguments after the databases' URLs and the secret
+ * @returns whether it killed itself
+ */
+export async function dies(db: Database, script: string, words: string[], holds: () => Promise<boolean>) {
+  const child = fork(join(import.meta.dirname, script), [JSON.stringify(db.urls), secret, ...words]);
+  const died = new Promise<boolean>((resolve) => child.once("exit", () => resolve(true)));
+  let isOver = false;
+  const held = until(async () => isOver || (await holds())).then(() => false);
+  isOver = await Promise.race([died, held]);
+  await held;
+  child.kill("SIGKILL");
+  await died;
+  return isOver;
+}
 
 /** Waits until a condition holds; the test's own timeout ends the wait. */
 export async function until(holds: () => Promise<boolean> | boolean): Promise<void> {

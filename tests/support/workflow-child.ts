@@ -2,14 +2,9 @@
  * A worker in a separate process that kills itself, as kill -9 does, at its n-th point: after a checkpoint, or in a
  * step that has written its row but not its checkpoint. Zero: it stays alive.
  */
-import { join } from "node:path";
 import pg from "pg";
 import { defineApi } from "../../src/app/api.ts";
-import { loadConfig } from "../../src/config/load-config.ts";
-import { defineAuth } from "../../src/contract/auth.ts";
-import { createLog } from "../../src/telemetry/log.ts";
-import { startWorker } from "../../workers/runner.ts";
-import * as schema from "../fixture/backend/schema.ts";
+import { work } from "./child.ts";
 import { twentySteps } from "./twenty-steps.ts";
 
 const [urls = "{}", secret = "", where = "passed", at = "0"] = process.argv.slice(2);
@@ -17,8 +12,8 @@ const witness = new pg.Pool({ connectionString: JSON.parse(urls).admin, max: 4 }
 /** Steps that this process has executed; a step that a replay only passes is not a new point. */
 const fresh = new Set<string>();
 let points = 0;
-const die = (at: string) => {
-  if (at === where && ++points === Number(process.argv[5])) process.kill(process.pid, "SIGKILL");
+const die = (here: string) => {
+  if (here === where && ++points === Number(at)) process.kill(process.pid, "SIGKILL");
 };
 
 const steps = twentySteps({
@@ -31,15 +26,4 @@ const steps = twentySteps({
   passed: (run, name) => fresh.has(run + name) && die("passed"),
 });
 
-const worker = startWorker({
-  app: { api: defineApi({ workflows: { steps } }), auth: defineAuth({}), schema },
-  config: await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} }),
-  urls: JSON.parse(urls),
-  secrets: [secret],
-  log: createLog("silent"),
-  rescueEveryMs: 100,
-  queues: ["workflow"],
-});
-await worker.ready;
-process.send?.(`ready, to die at ${where} ${at}`);
-process.on("disconnect", () => process.exit());
+await work({ api: defineApi({ workflows: { steps } }), urls, secret }, { rescueEveryMs: 100, queues: ["workflow"] });

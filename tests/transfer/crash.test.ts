@@ -1,10 +1,8 @@
 // If this file fails, an import whose process is killed stops, loses rows, or writes rows twice.
-import { fork } from "node:child_process";
-import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { database } from "../support/database.ts";
-import { apiWith, secret, service, type User } from "../support/service.ts";
-import { until } from "../support/worker.ts";
+import { apiWith, service, type User } from "../support/service.ts";
+import { dies } from "../support/worker.ts";
 import { entriesSql, procedures, upload } from "./entries.ts";
 
 const db = database();
@@ -12,22 +10,8 @@ beforeAll(() => db.sql(entriesSql));
 const running = service(db, apiWith({ procedures: { ...procedures, upload } }));
 
 /** Lets a worker live until it kills itself, or until the run has completed. @returns whether it killed itself */
-async function lifetime(run: string, where: string, at: number): Promise<boolean> {
-  const child = fork(join(import.meta.dirname, "../support/import-child.ts"), [
-    JSON.stringify(db.urls),
-    secret,
-    where,
-    String(at),
-  ]);
-  const died = new Promise<boolean>((resolve) => child.once("exit", () => resolve(true)));
-  let over = false;
-  const completed = until(async () => over || (await statusOf(run)) === "completed").then(() => false);
-  over = await Promise.race([died, completed]);
-  await completed;
-  child.kill("SIGKILL");
-  await died;
-  return over;
-}
+const lifetime = (run: string, where: string, at: number) =>
+  dies(db, "import-child.ts", [where, String(at)], async () => (await statusOf(run)) === "completed");
 
 const statusOf = async (run: string) =>
   (await db.sql("select status from svc.workflow_runs where id = $1", [run]))[0]?.status;

@@ -1,12 +1,9 @@
 // If this file fails, a process that dies makes a run repeat a step, lose the writes of a step, or stop for ever.
-import { fork } from "node:child_process";
-import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { defineApi } from "../../src/app/api.ts";
 import { database } from "../support/database.ts";
-import { secret } from "../support/service.ts";
 import { names, twentySteps } from "../support/twenty-steps.ts";
-import { until, workers } from "../support/worker.ts";
+import { dies, until, workers } from "../support/worker.ts";
 
 /** Real kills of processes: with `npm run chaos` one after each of the twenty checkpoints, and one before each. */
 const thorough = process.env.CHAOS_KILLS !== undefined;
@@ -101,20 +98,7 @@ describe("a run of twenty steps whose process stops", () => {
 
 /** Lets a worker live until it dies. @returns whether all runs were completed before that */
 async function lifetime(where: string, at: number, ids: string[]): Promise<boolean> {
-  const child = fork(join(import.meta.dirname, "../support/workflow-child.ts"), [
-    JSON.stringify(db.urls),
-    secret,
-    where,
-    String(at),
-  ]);
-  const died = new Promise<boolean>((resolve) => child.once("exit", () => resolve(true)));
-  let over = false;
-  const completed = until(
-    async () => over || (await Promise.all(ids.map(statusOf))).every((one) => one === "completed"),
-  );
-  over = await Promise.race([died, completed.then(() => false)]);
-  await completed;
-  child.kill("SIGKILL");
-  await died;
-  return (await Promise.all(ids.map(statusOf))).every((one) => one === "completed");
+  const completed = async () => (await Promise.all(ids.map(statusOf))).every((one) => one === "completed");
+  await dies(db, "workflow-child.ts", [where, String(at)], completed);
+  return completed();
 }
