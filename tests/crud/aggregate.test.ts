@@ -5,7 +5,7 @@ import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
 import { procedures, shelfSql } from "./shelf.ts";
 
-const runs = Math.min(Number(process.env.FUZZ_RUNS ?? 300), 10_000);
+const runs = Math.min(Number(process.env.FUZZ_RUNS ?? 150), 10_000);
 const seed = Number(process.env.FUZZ_SEED ?? 20260101);
 
 const db = database();

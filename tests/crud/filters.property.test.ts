@@ -126,7 +126,7 @@ const tree = (depth: number): fc.Arbitrary<unknown> => {
 
 describe("random filters", () => {
   const batch = 100;
-  const runs = Math.ceil(Number(process.env.FUZZ_RUNS ?? 5000) / batch);
+  const runs = Math.ceil(Number(process.env.FUZZ_RUNS ?? 2000) / batch);
   const seed = Number(process.env.FUZZ_SEED ?? 20260101);
 
   test("find the rows of the reference, and none of them fails", { timeout: 3_600_000 }, async () => {
@@ -165,7 +165,7 @@ const usualTree = fc
   });
 
 test("the prepared statement of a filter's shape finds the same rows", { timeout: 3_600_000 }, async () => {
-  const runs = Number(process.env.FUZZ_RUNS ?? 3000);
+  const runs = Number(process.env.FUZZ_RUNS ?? 1000);
   let shaped = 0;
   await fc.assert(
     fc.asyncProperty(usualTree, async (tree) => {

@@ -117,7 +117,7 @@ describe.skipIf(!corpus)("each picture of the corpus", () => {
 });
 
 /** `npm run fuzz` does more. */
-const times = process.env.FUZZ_RUNS ? 10_000 : 600;
+const times = process.env.FUZZ_RUNS ? 10_000 : 200;
 
 describe.skipIf(!corpus)("a damaged picture", () => {
   const sources = entries.filter(({ expect }) => !["pixel_limit", "svg"].includes(expect));
