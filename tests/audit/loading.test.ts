@@ -1,21 +1,19 @@
 // If this file fails, an application that the audit refuses is still generated, migrated or served.
-import { spawn } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { text } from "node:stream/consumers";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadApp } from "../../src/app/load-app.ts";
 import { definitionOf } from "../../src/audit/definitions.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import type { DefinedAt } from "../../src/contract/defined-at.ts";
 import { DefinitionError } from "../../src/kit/definition-error.ts";
+import { applicationFolder, writeFiles } from "../support/application-folder.ts";
+import { runHere } from "../support/cli.ts";
 import { root } from "../support/global-setup.ts";
 
 let folder: string;
 beforeAll(async () => {
-  // Inside the project, where @svc/core resolves.
-  await mkdir(join(root, ".svc"), { recursive: true });
-  folder = await mkdtemp(join(root, ".svc/audit-"));
+  folder = await applicationFolder();
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -37,18 +35,13 @@ export default defineApi({ procedures: { total } });
 /** Writes an application and returns its folder. */
 async function application(name: string, index: string, files: Record<string, string> = {}): Promise<string> {
   const cwd = join(folder, name);
-  for (const [path, content] of Object.entries({ "backend/index.ts": index, ...files })) {
-    await mkdir(dirname(join(cwd, path)), { recursive: true });
-    await writeFile(join(cwd, path), content);
-  }
+  await writeFiles(cwd, { "backend/index.ts": index, ...files });
   return cwd;
 }
 
 async function svc(args: string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args], { env: { ...process.env, ...env } });
-  const code = new Promise<number | null>((resolve) => child.once("exit", resolve));
-  const output = await text(child.stderr);
-  return { code: await code, output };
+  const { code, error } = await runHere(args, env);
+  return { code, output: error };
 }
 
 const load = async (cwd: string) => loadApp(await loadConfig({ cwd, env: {} }));

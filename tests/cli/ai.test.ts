@@ -1,31 +1,14 @@
 // If this file fails, an operator cannot see who spent how much on which model.
-import { spawn } from "node:child_process";
-import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
+import { fixture, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
-import { root } from "../support/global-setup.ts";
 import { service } from "../support/service.ts";
 
 const db = database();
 const app = service(db);
 let ann: string;
 
-function svc(...args: string[]): Promise<{ code: number | null; text: string }> {
-  const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args, "--cwd", join(root, "tests/fixture")], {
-    env: {
-      ...process.env,
-      DATABASE_URL: db.url("request"),
-      DATABASE_SYSTEM_URL: db.url("system"),
-      DATABASE_AUTH_URL: db.url("auth"),
-      DATABASE_ADMIN_URL: db.url("admin"),
-      DATABASE_REPLICATION_URL: db.url("replication"),
-      AUTHLIB_SECRET: "a secret of at least thirty-two characters",
-    },
-  });
-  let text = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (text += chunk));
-  return new Promise((resolve) => child.once("close", (code) => resolve({ code, text })));
-}
+const svc = (...args: string[]) => svcHere(db, fixture, args);
 
 beforeAll(async () => {
   const user = await app.signUp("ann");

@@ -1,92 +1,57 @@
 // If this file fails, the commands of the README and the tutorial do not do what they say.
-import type { ChildProcess } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type Command, inTerminal, svc as start } from "../support/cli.ts";
+import { describe, expect, test } from "vitest";
+import { copiedApplication, ready } from "../support/application-folder.ts";
+import { inTerminal, svc as start, svcHere } from "../support/cli.ts";
 import { Collector } from "../support/collector.ts";
 import { database } from "../support/database.ts";
-import { root } from "../support/global-setup.ts";
 
-const db = database("template1");
-let folder: string;
-const running: ChildProcess[] = [];
-
-beforeAll(async () => {
-  // Inside the project, where @svc/core resolves.
-  await mkdir(join(root, ".svc"), { recursive: true });
-  folder = await mkdtemp(join(root, ".svc/cli-"));
-  const keep = (path: string) => !path.includes("/.svc/postgres") && !path.includes("node_modules");
-  await cp(join(root, "examples/desk"), folder, { recursive: true, filter: keep });
-});
-afterEach(async () => {
-  await Promise.all(running.splice(0).map(stop));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
-
-/** Starts `svc` on the file's own database, as an operator would with DATABASE_URL and its siblings. */
-function svc(args: string[], env: NodeJS.ProcessEnv = {}): Command {
-  const command = start(db, folder, args, env);
-  running.push(command.child);
-  return command;
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGTERM");
-  await ended;
-}
-
-const urls = (command: Command) => [...command.output().matchAll(/Ready: (\S+)/g)].map(([, url]) => url);
-
-async function ready(command: Command, count = 1): Promise<string> {
-  await expect.poll(() => urls(command).length || command.output(), { timeout: 50_000 }).toBe(count);
-  return urls(command)[count - 1] ?? "";
-}
+const empty = database("template1");
+const db = database("platform");
+const app = copiedApplication(db, "examples/desk");
+const { svc } = app;
 
 const hello = async (url: string) => (await fetch(`${url}/api/hello/you`)).json();
 
 describe("svc", () => {
   test("start refuses a database that has not been migrated, and names the command", async () => {
-    const command = svc(["start"]);
-    expect((await command.ended).code).toBe(1);
-    expect(command.output()).toContain("application/migrations/0001_create_desk.sql");
-    expect(command.output()).toMatch(/\d+ of the platform\n/);
-    expect(command.output()).toContain("Run `svc migrate` first.");
-    expect(command.output()).not.toContain("    at "); // an explained mistake needs no stack
+    const { code, text } = await start(empty, app.folder, ["start"]).ended;
+    expect(code).toBe(1);
+    expect(text).toContain("application/migrations/0001_create_desk.sql");
+    expect(text).toMatch(/\d+ of the platform\n/);
+    expect(text).toContain("Run `svc migrate` first.");
+    expect(text).not.toContain("    at "); // an explained mistake needs no stack
   });
 
   test("migrate applies what is new, once", async () => {
-    const first = svc(["migrate"]);
-    expect((await first.ended).code, first.output()).toBe(0);
-    expect(first.output()).toContain("application/migrations/0001_create_desk.sql");
-    expect(first.output()).not.toContain("secured"); // no table came without row-level security
-    const second = svc(["migrate"]);
-    expect((await second.ended).code).toBe(0);
-    expect(second.output()).toContain("Nothing to do.");
+    const first = await svc(["migrate"]).ended;
+    expect(first.code, first.text).toBe(0);
+    expect(first.text).toContain("application/migrations/0001_create_desk.sql");
+    expect(first.text).not.toContain("secured"); // no table came without row-level security
+    const second = await svcHere(db, app.folder, ["migrate"]);
+    expect([second.code, second.text]).toEqual([0, expect.stringContaining("Nothing to do.")]);
 
-    const file = join(folder, "sql/crud/tasks.sql");
+    const file = join(app.folder, "sql/crud/tasks.sql");
     const generated = await readFile(file, "utf8");
     await rm(file);
-    const third = svc(["migrate"]);
-    expect((await third.ended).code).toBe(0);
-    expect(third.output()).toMatch(/dropped svc_crud\.tasks_/);
-    expect(third.output()).not.toContain("Nothing to do.");
+    const third = await svcHere(db, app.folder, ["migrate"]);
+    expect([third.code, third.text]).toEqual([0, expect.stringMatching(/dropped svc_crud\.tasks_/)]);
+    expect(third.text).not.toContain("Nothing to do.");
     await writeFile(file, generated);
-    expect((await svc(["migrate"]).ended).code).toBe(0);
+    expect((await svcHere(db, app.folder, ["migrate"])).code).toBe(0);
   });
 
   test("codegen needs no database, writes the functions once, and takes stale files away", async () => {
-    const file = join(folder, "sql/crud/tasks.sql");
+    const file = join(app.folder, "sql/crud/tasks.sql");
     const generated = await readFile(file, "utf8");
     await rm(file);
-    await writeFile(join(folder, "sql/crud/gone.sql"), "select 1;");
+    await writeFile(join(app.folder, "sql/crud/gone.sql"), "select 1;");
     const command = svc(["codegen"], { DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });
     expect((await command.ended).code, command.output()).toBe(0);
     expect(command.output()).toMatch(/wrote sql\/crud\/tasks\.sql\n.*removed sql\/crud\/gone\.sql/s);
     expect(await readFile(file, "utf8")).toBe(generated);
-    await expect(readFile(join(folder, "sql/crud/gone.sql"))).rejects.toThrow("ENOENT");
+    await expect(readFile(join(app.folder, "sql/crud/gone.sql"))).rejects.toThrow("ENOENT");
   });
 
   test("start serves until SIGTERM, then finishes and exits with 0", async () => {
@@ -107,8 +72,7 @@ describe("svc", () => {
   test.runIf(process.platform === "linux")("start ends in order when its terminal is closed", async () => {
     const collector = new Collector();
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: await collector.listen(), OTEL_BSP_SCHEDULE_DELAY: "600000" };
-    const command = inTerminal(db, folder, ["start"], env);
-    running.push(command.child);
+    const command = app.endsWithTest(inTerminal(db, app.folder, ["start"], env));
     const url = await ready(command);
     expect(await hello(url)).toEqual({ hello: "you" });
     // The terminal is gone, so further output goes nowhere.
@@ -119,7 +83,7 @@ describe("svc", () => {
   });
 
   test("start refuses generated SQL of another definition, and --allow-drift serves it", async () => {
-    const file = join(folder, "backend/tasks.ts");
+    const file = join(app.folder, "backend/tasks.ts");
     const good = await readFile(file, "utf8");
     await writeFile(file, good.replace("createCrud(tasks, {", "createCrud(tasks, { maxLimit: 50,"));
     const refused = svc(["start"]);
@@ -159,7 +123,7 @@ describe("svc", () => {
     const url = await ready(command);
     expect(await hello(url)).toEqual({ hello: "you" });
 
-    const file = join(folder, "backend/board.ts");
+    const file = join(app.folder, "backend/board.ts");
     const good = await readFile(file, "utf8");
     await writeFile(file, good.replace("hello: request.params.name", "hi: request.params.name"));
     const changed = await ready(command, 2);
@@ -174,8 +138,8 @@ describe("svc", () => {
     expect(await hello(again)).toEqual({ hi: "you" });
 
     await writeFile(file, good.replace('.path("/api/hello/:name")', '.path("hello")'));
-    await expect.poll(command.output, { timeout: 50_000 }).toContain('"hello" cannot be the path of a route.');
+    await expect.poll(command.output).toContain('"hello" cannot be the path of a route.');
     expect(await hello(again)).toEqual({ hi: "you" });
     await writeFile(file, good);
-  }, 90_000);
+  });
 });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { root } from "../support/global-setup.ts";
+import { runHere } from "../support/cli.ts";
 
 const run = promisify(execFile);
 const has = (shell: string) =>
@@ -20,8 +20,7 @@ const script = (shell: string) => join(folder, shell);
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "svc-completion-"));
   for (const shell of ["bash", "zsh", "fish"]) {
-    const { stdout } = await run(process.execPath, [join(root, "src/cli/svc.ts"), "completion", shell]);
-    await writeFile(script(shell), stdout);
+    await writeFile(script(shell), (await runHere(["completion", shell], {})).out);
   }
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));

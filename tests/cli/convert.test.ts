@@ -1,10 +1,9 @@
 // If this file fails, a document cannot be converted to Markdown at the command line, or the error does not say why.
-import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { root } from "../support/global-setup.ts";
+import { runHere } from "../support/cli.ts";
 
 let folder: string;
 beforeAll(async () => {
@@ -15,19 +14,15 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 /** Needs neither database nor configuration, so it runs without them. */
 async function convert(name: string, bytes: string | Buffer | null, ...options: string[]) {
   if (bytes !== null) await writeFile(join(folder, name), bytes);
-  const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), "convert", name, ...options], { cwd: folder });
-  const read = { out: "", err: "" };
-  child.stdout.on("data", (chunk) => (read.out += chunk));
-  child.stderr.on("data", (chunk) => (read.err += chunk));
-  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { code, ...read };
+  const { code, out, error } = await runHere(["convert", name, ...options], {}, folder);
+  return { code, out, error };
 }
 
 test("prints Markdown, and nothing else", async () => {
   expect(await convert("table.csv", "a,b\n1,2\n")).toEqual({
     code: 0,
     out: "| a | b |\n| --- | --- |\n| 1 | 2 |\n",
-    err: "",
+    error: "",
   });
 });
 
@@ -44,14 +39,14 @@ test("--json prints the whole result", async () => {
 });
 
 test("says what to do instead, on standard error, with exit code 1", async () => {
-  const { code, out, err } = await convert("picture.png", Buffer.from("89504e470d0a1a0a", "hex"));
+  const { code, out, error } = await convert("picture.png", Buffer.from("89504e470d0a1a0a", "hex"));
   expect({ code, out }).toEqual({ code: 1, out: "" });
-  expect(err).toContain("An image cannot be converted.");
-  expect(err).toContain("ai.vision.extractText");
+  expect(error).toContain("An image cannot be converted.");
+  expect(error).toContain("ai.vision.extractText");
 });
 
 test("a file that is not there is named, without a stack", async () => {
-  const { code, err } = await convert("gone.pdf", null);
+  const { code, error } = await convert("gone.pdf", null);
   expect(code).toBe(1);
-  expect(err).toMatch(/^\ngone\.pdf cannot be read: ENOENT[^\n]*\.\n$/);
+  expect(error).toMatch(/^\ngone\.pdf cannot be read: ENOENT[^\n]*\.\n$/);
 });

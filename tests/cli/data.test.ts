@@ -3,11 +3,11 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { fixture, svc } from "../support/cli.ts";
+import { fixture, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 
 const db = database();
-const run = (...args: string[]) => svc(db, fixture, ["data", ...args]).ended;
+const run = (...args: string[]) => svcHere(db, fixture, ["data", ...args]);
 const folder = mkdtempSync(join(tmpdir(), "svc-data-"));
 const file = (name: string, text: string) => {
   writeFileSync(join(folder, name), text);

@@ -2,12 +2,11 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { checkStatement, explainStatement } from "../../src/cli/db/explain-statement.ts";
 import { findInPlans } from "../../src/cli/db/plan-findings.ts";
-import { fixture, svc } from "../support/cli.ts";
+import { fixture, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 
 const db = database();
-const explain = (args: string[], env: NodeJS.ProcessEnv = {}) =>
-  svc(db, fixture, ["db", "explain", ...args], env).ended;
+const explain = (args: string[], env: NodeJS.ProcessEnv = {}) => svcHere(db, fixture, ["db", "explain", ...args], env);
 const ann = { "svc.user_id": "ann", role: "svc_authenticated" };
 
 beforeAll(async () => {

@@ -1,24 +1,25 @@
 // If this file fails, the command line does not tell a DBA what is wrong with the database.
 import { spawnSync } from "node:child_process";
 import { beforeAll, describe, expect, test } from "vitest";
-import { fixture, svc } from "../support/cli.ts";
+import { fixture, svc, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 
 const db = database();
-const run = (...args: string[]) => svc(db, fixture, ["db", ...args]).ended;
+const lint = (...args: string[]) => svcHere(db, fixture, ["db", "lint", ...args]);
+const psql = (...args: string[]) => svc(db, fixture, ["db", "psql", ...args]).ended;
 
 test("svc db lint lists what it finds, the worst first, and fails for errors", async () => {
-  const { code, out, error } = await run("lint", "--level", "warning");
+  const { code, out, error } = await lint("--level", "warning");
   expect(code).toBe(0);
   expect(out).toMatch(
     /^warning {2}all_anyone on public.guestbook lets .* any row\.\n {2}Compare .*\n {2}rule: always_true_policy\n/m,
   );
   expect(out).not.toContain("info");
   expect(error).toMatch(/0 errors, \d+ warnings, \d+ hints\.\nTo allow a finding, write in a comment/);
-  expect((await run("lint", "--strict")).code).toBe(1);
+  expect((await lint("--strict")).code).toBe(1);
 
   await db.sql("alter table guestbook disable row level security");
-  const failed = await run("lint", "--json");
+  const failed = await lint("--json");
   expect(failed.code).toBe(1);
   expect(JSON.parse(failed.out)[0]).toEqual({
     severity: "error",
@@ -30,7 +31,7 @@ test("svc db lint lists what it finds, the worst first, and fails for errors", a
 });
 
 test("svc db lint refuses a severity that there is not", async () => {
-  const { code, error } = await run("lint", "--level", "fatal");
+  const { code, error } = await lint("--level", "fatal");
   expect([code, error]).toEqual([
     1,
     expect.stringMatching(/--level fatal is unknown\.\s+There are: error, warning, info\./),
@@ -42,7 +43,7 @@ if (withoutPsql) console.warn("svc db psql is not tested: there is no psql on th
 
 describe.skipIf(withoutPsql)("svc db psql", () => {
   const mine = "select title || ' by ' || current_user || ' for ' || user_id from notes";
-  const ask = (...args: string[]) => run("psql", "-c", mine, ...args, "--", "--tuples-only", "--no-align");
+  const ask = (...args: string[]) => psql("-c", mine, ...args, "--", "--tuples-only", "--no-align");
 
   beforeAll(() =>
     db.sql(`insert into auth."user" (id, name, email) values ('ann o''b', 'Ann', 'ann@x.test'), ('bob', 'Bob', 'bob@x.test');
@@ -60,9 +61,9 @@ describe.skipIf(withoutPsql)("svc db psql", () => {
 
   test("goes back to the user after a reset, and changes nothing unless told to", async () => {
     const update = "reset role; reset svc.user_id; update notes set title = 'changed'";
-    const refused = await run("psql", "--as", "bob", "-c", update);
+    const refused = await psql("--as", "bob", "-c", update);
     expect([refused.code, refused.error]).toEqual([1, expect.stringContaining("read-only transaction")]);
-    expect((await run("psql", "--as", "bob", "--write", "-c", update)).code).toBe(0);
+    expect((await psql("--as", "bob", "--write", "-c", update)).code).toBe(0);
     expect(await db.sql("select title from notes order by title")).toEqual([{ title: "changed" }, { title: "hers" }]);
   });
 

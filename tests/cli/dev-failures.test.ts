@@ -1,14 +1,11 @@
 // If this file fails, an author has to search for the cause of a failure while developing, or production discloses it.
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { type Command, svc as start } from "../support/cli.ts";
+import { beforeAll, expect, test } from "vitest";
+import { copiedApplication, ready } from "../support/application-folder.ts";
 import { database } from "../support/database.ts";
-import { root } from "../support/global-setup.ts";
 
-const db = database("template1");
-let folder: string;
-const running: Command[] = [];
+const app = copiedApplication(database("platform"), "tests/fixture");
 
 const routes = `
 import { createSvcHttpRouteBuilders } from "@svc/core";
@@ -25,29 +22,16 @@ export default defineApi({ procedures: crud, httpRoutes: { thrown, refused } });
 `;
 
 beforeAll(async () => {
-  // Inside the project, where @svc/core resolves.
-  await mkdir(join(root, ".svc"), { recursive: true });
-  folder = await mkdtemp(join(root, ".svc/dev-failures-"));
-  await cp(join(root, "tests/fixture"), folder, { recursive: true });
-  const file = join(folder, "backend/index.ts");
+  const file = join(app.folder, "backend/index.ts");
   const text = await readFile(file, "utf8");
   await writeFile(file, text.replace("export default defineApi({ procedures: crud });", routes));
 });
-afterEach(async () => {
-  for (const { child, ended } of running.splice(0)) {
-    child.kill("SIGTERM");
-    await ended;
-  }
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 async function serve(args: string[], env: NodeJS.ProcessEnv = {}) {
-  const command = start(db, folder, args, env);
-  running.push(command);
-  const url = () => /Ready: (\S+)/.exec(command.output())?.[1] ?? "";
-  await expect.poll(() => url() || command.output(), { timeout: 40_000 }).toMatch(/^http/);
+  const command = app.svc(args, env);
+  const url = await ready(command);
   const bodyOf = async (path: string) => {
-    const answer = await fetch(url() + path);
+    const answer = await fetch(url + path);
     expect(answer.status).toBe(500);
     return answer.json();
   };
@@ -67,30 +51,26 @@ test("while developing, the terminal and the answer have the place, and PostgreS
   expect(refused.hint).toMatch(/^ {2}Statement: select avg\(.*"title"\)/m);
   expect(refused.hint).toMatch(/^ {2}Hint: No function matches/m);
   expect(command.output()).toContain(refused.hint);
-}, 120_000);
+});
 
 test.each([
   ["in production", { NODE_ENV: "production", SVC_DEVELOPING: "1" }],
   ["of svc start", {}],
-])(
-  "an answer %s has no cause",
-  async (_what, env) => {
-    const { command, bodyOf } = await serve(["start"], env);
-    const { requestId } = await bodyOf("/thrown");
-    expect(await bodyOf("/thrown")).toEqual({
-      error: expect.any(String),
-      code: "INTERNAL",
-      requestId: expect.any(String),
-    });
-    const refused = await bodyOf("/refused");
-    expect(refused).toEqual({ error: expect.any(String), code: "INTERNAL", requestId: refused.requestId });
-    expect(command.output()).not.toContain("PostgreSQL: function");
-    await expect.poll(command.output).toContain(requestId); // the log connects them
-  },
-  120_000,
-);
+])("an answer %s has no cause", async (_what, env) => {
+  const { command, bodyOf } = await serve(["start"], env);
+  const { requestId } = await bodyOf("/thrown");
+  expect(await bodyOf("/thrown")).toEqual({
+    error: expect.any(String),
+    code: "INTERNAL",
+    requestId: expect.any(String),
+  });
+  const refused = await bodyOf("/refused");
+  expect(refused).toEqual({ error: expect.any(String), code: "INTERNAL", requestId: refused.requestId });
+  expect(command.output()).not.toContain("PostgreSQL: function");
+  await expect.poll(command.output).toContain(requestId); // the log connects them
+});
 
 test("nor has one of svc dev in production", async () => {
   const { bodyOf } = await serve(["dev"], { NODE_ENV: "production" });
   expect(await bodyOf("/thrown")).not.toHaveProperty("hint");
-}, 120_000);
+});

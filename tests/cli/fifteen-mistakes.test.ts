@@ -6,18 +6,20 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { resolveTree } from "../../src/cluster/binaries.ts";
 import { database } from "../support/database.ts";
-import { good, mistakenApp, urls } from "./mistaken-app.ts";
+import { good, mistakenApp } from "./mistaken-app.ts";
 
 const db = database("template1");
 const served = database("template1");
 const app = mistakenApp(db);
 
 const said = async (args: readonly string[], env?: Record<string, string>, exitCode = 1) => {
-  const { code, output } = await app.svc(args, env);
+  const { code, output } = await (isServer(args) ? app.svcApart : app.svc)(args, env);
   expect(output).not.toMatch(/^\s+at /m);
   expect(code).toBe(exitCode);
   return app.same(output);
 };
+
+const isServer = ([command = ""]: readonly string[]) => ["start", "dev"].includes(command);
 
 const index = (lines: string) => ({
   "backend/index.ts": `import { defineApi } from "@svc/core";
@@ -94,7 +96,7 @@ describe("migrations", () => {
   });
   test("that vanished, told by each command", async () => {
     await app.write({ "migrations/0001_first.sql": "create table public.first (id int);" });
-    const here = urls(served);
+    const here = served.environment;
     expect(await app.svc(["migrate"], here)).toMatchObject({ code: 0 });
     await rm(join(app.folder, "migrations/0001_first.sql"));
     expect(await said(["migrate", "status"], here)).toMatchInlineSnapshot(`
@@ -163,6 +165,7 @@ export const outer = pgView("outer_notes", { id: integer("id") }).with({ securit
       wrote web/svc/api.ts
       wrote migrations/0001_create_notes.sql
       wrote migrations/meta/0001_snapshot.json
+
       application/migrations/0001_create_notes.sql:12: column "title" does not exist
         The platform's files have been applied; the application's have not.
         migrations/0001_create_notes.sql and migrations/meta/0001_snapshot.json were deleted again. Correct the schema; or write the migration with \`svc migrate generate\` and edit it."

@@ -1,7 +1,7 @@
 // If this file fails, an operator cannot see the queue, change its jobs, or stop a worker in order.
 import type { ChildProcess } from "node:child_process";
 import { afterEach, describe, expect, test } from "vitest";
-import { fixture, svc } from "../support/cli.ts";
+import { fixture, svc, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { jobs, until } from "../support/worker.ts";
 
@@ -11,9 +11,12 @@ afterEach(() => {
   for (const child of running.splice(0)) child.kill("SIGKILL");
 });
 
-/** As in production, where only migrations have the administrator's login. */
-function run(...args: string[]) {
-  const command = svc(db, fixture, args, { DATABASE_ADMIN_URL: "" });
+// As in production, where only migrations have the administrator's login.
+const env = { DATABASE_ADMIN_URL: "" };
+const run = (...args: string[]) => svcHere(db, fixture, args, env);
+
+function start(...args: string[]) {
+  const command = svc(db, fixture, args, env);
   running.push(command.child);
   return command;
 }
@@ -34,22 +37,22 @@ describe("svc jobs", () => {
       "update graphile_worker._private_jobs set attempts = max_attempts, last_error = 'no such mailbox' where id = $1",
       [first],
     );
-    const all = await run("jobs", "list").ended;
+    const all = await run("jobs", "list");
     expect(all.code).toBe(0);
     expect(all.text).toMatch(/id +state +name +as +attempts +run at \(UTC\) +last error/);
     expect(all.text).toMatch(new RegExp(`${second} +scheduled +tasks.second +system +0/10 `));
     expect(all.text).toMatch(/0 due, 0 running, 1 scheduled, 1 dead/);
 
-    const dead = await run("jobs", "list", "--state", "dead").ended;
+    const dead = await run("jobs", "list", "--state", "dead");
     expect(dead.text).toMatch(new RegExp(`${first} +dead +tasks.first +system +10/10 .*no such mailbox`));
     expect(dead.text).not.toContain("tasks.second");
 
-    const shown = await run("jobs", "show", first).ended;
+    const shown = await run("jobs", "show", first);
     expect(shown.text).toMatch(/request +request-1\narguments +\{"id":7\}\nlast error +no such mailbox/);
 
-    expect(await run("jobs", "retry", first).ended).toMatchObject({ code: 0 });
+    expect(await run("jobs", "retry", first)).toMatchObject({ code: 0 });
     expect((await jobs(db)).find(({ id }) => id === first)?.attempts).toBe(0);
-    expect(await run("jobs", "cancel", second).ended).toMatchObject({ code: 0 });
+    expect(await run("jobs", "cancel", second)).toMatchObject({ code: 0 });
     expect((await jobs(db)).map(({ id }) => id)).toEqual([first]);
   });
 
@@ -61,7 +64,7 @@ describe("svc jobs", () => {
            from generate_series(1, 5) n`,
     );
     const list = async (...args: string[]): Promise<{ entry: string; job: string; ms: number }[]> =>
-      JSON.parse((await run("jobs", "history", "--json", ...args).ended).out);
+      JSON.parse((await run("jobs", "history", "--json", ...args)).out);
     const ids = async (...args: string[]) => (await list(...args)).map(({ job }) => job);
     const first = await list("--limit", "2");
     expect(first).toMatchObject([{ job: "5" }, { job: "4", outcome: "dead", name: "tasks.0", attempts: 4, ms: 4000 }]);
@@ -69,7 +72,7 @@ describe("svc jobs", () => {
     expect(await ids("--name", "tasks.0")).toEqual(["4", "2"]);
     expect(await ids("--outcome", "dead")).toEqual(["4"]);
     expect(await ids("--least", "3000", "--outcome", "done")).toEqual(["5", "3"]);
-    expect((await run("jobs", "history", "--limit", "1").ended).text).toMatch(
+    expect((await run("jobs", "history", "--limit", "1")).text).toMatch(
       /entry +job +outcome +name +attempts +started at \(UTC\) +took\n\d+ +5 +done +tasks.1 +5 .* 5000 ms/,
     );
   });
@@ -79,7 +82,7 @@ describe("svc jobs", () => {
     const hostile = "\u001b]52;c;b3duZWQ=\u0007no \u001b[2Jsuch\u009b1A mailbox\r\nand more";
     await db.sql("update graphile_worker._private_jobs set last_error = $1 where id = $2", [hostile, id]);
     for (const args of [["list"], ["show", id]]) {
-      const { text } = await run("jobs", ...args).ended;
+      const { text } = await run("jobs", ...args);
       expect(text).toContain("no [2Jsuch1A mailbox");
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
       expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
@@ -93,13 +96,13 @@ describe("svc jobs", () => {
     [["history", "--before", "x"], /--before x is not an entry/],
     [["list", "--state", "lost"], /--state lost is unknown[\s\S]*There are: dead, failing, running, due, scheduled/],
   ] as const)("%j says what is wrong", async ([args, says]) => {
-    const { code, text } = await run("jobs", ...args).ended;
+    const { code, text } = await run("jobs", ...args);
     expect(code).toBe(1);
     expect(text).toMatch(says);
   });
 
   test("follows the queue", async () => {
-    const tail = run("jobs", "tail");
+    const tail = start("jobs", "tail");
     const id = await enqueue("tasks.followed");
     // Changes before its start are not shown, so repeat until one is.
     for (let change = 0; !tail.output().includes("tasks.followed"); change++) {
@@ -113,7 +116,7 @@ describe("svc jobs", () => {
 
 describe("svc worker", () => {
   test("takes jobs and ends in order when it is told to", async () => {
-    const worker = run("worker", "--concurrency", "2", "--queues", "procedure", "--metrics-port", "0");
+    const worker = start("worker", "--concurrency", "2", "--queues", "procedure", "--metrics-port", "0");
     await expect.poll(worker.output).toMatch(/Taking jobs, 2 at a time/);
     const id = await enqueue("no.such.procedure");
     await db.sql("select svc_private.retry_job($1)", [id]);
@@ -128,7 +131,7 @@ describe("svc worker", () => {
   });
 
   test("refuses a number of jobs that is none", async () => {
-    const { code, text } = await run("worker", "--concurrency", "many").ended;
+    const { code, text } = await run("worker", "--concurrency", "many");
     expect([code, text]).toEqual([1, expect.stringMatching(/Pass a number from 1 to 200/)]);
   });
 });

@@ -1,62 +1,24 @@
 // If this file fails, a program that runs svc with --json gets something else than JSON on standard output.
-import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { allCommands } from "../../scripts/cli-reference.ts";
-import { dispatch } from "../../src/cli/dispatch.ts";
-import { counter, during, output } from "../../src/cli/output.ts";
-import { type Command, svc as start } from "../support/cli.ts";
+import { counter, during } from "../../src/cli/output.ts";
+import { copyApplication } from "../support/application-folder.ts";
+import { type Command, svc as start, svcAll, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
-const db = database("template1");
+const db = database("platform");
 let folder: string;
 const none = "0b6e1c1e-8d0a-4f4e-9a57-3f5a2d1c7b11";
 const inside = (name: string) => join(folder, name);
 
 beforeAll(async () => {
-  // Inside the project, where @svc/core resolves.
-  await mkdir(join(root, ".svc"), { recursive: true });
-  folder = await mkdtemp(join(root, ".svc/json-"));
-  const keep = (path: string) => !/[\\/](node_modules|\.svc|dist)$/.test(path.slice(root.length));
-  await cp(join(root, "examples/starter"), folder, { recursive: true, filter: keep });
+  folder = await copyApplication("examples/starter");
   await writeFile(inside("lines.log"), '{"level":30,"time":1,"msg":"one"}\n{"level":30,"time":2,"msg":"two"}\n');
-  for (const [name, login] of Object.entries(logins)) vi.stubEnv(name, db.url(login));
-  vi.stubEnv("AUTHLIB_SECRET", "a secret of at least thirty-two characters");
-}, 120_000);
-afterEach(() => {
-  process.exitCode = 0;
-  output.json = false;
 });
-afterAll(() => {
-  vi.unstubAllEnvs();
-  return rm(folder, { recursive: true, force: true });
-});
-
-const logins = {
-  DATABASE_URL: "request",
-  DATABASE_SYSTEM_URL: "system",
-  DATABASE_AUTH_URL: "auth",
-  DATABASE_ADMIN_URL: "admin",
-  DATABASE_REPLICATION_URL: "replication",
-} as const;
-
-/** Runs a command in this process. @returns its standard output */
-async function svc(words: readonly string[]): Promise<string> {
-  let text = "";
-  const out = vi.spyOn(process.stdout, "write").mockImplementation((chunk) => {
-    text += chunk;
-    return true;
-  });
-  const error = vi.spyOn(process.stderr, "write").mockReturnValue(true);
-  try {
-    await dispatch(words);
-  } finally {
-    out.mockRestore();
-    error.mockRestore();
-  }
-  return text;
-}
+afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Commands in an order in which each finds what it needs, with what the result has to be like. */
 const runs: [name: string, words: () => string[], result: unknown][] = [
@@ -134,14 +96,18 @@ test("every command has --json, and is run here", () => {
 
 const without = ["init", "convert", "logs", "completion bash", "completion zsh", "completion fish"];
 
-test("what they print is one JSON document, in a failure too", async () => {
-  for (const [name, words, result] of runs) {
-    const place = without.includes(name) ? [] : ["--cwd", folder];
-    const text = await svc([...name.split(" "), ...words(), ...place, "--json"]);
+test("what they print is one JSON document, in a failure too, and none leaves anything open", async () => {
+  const place = (name: string) => (without.includes(name) ? [] : ["--cwd", folder]);
+  const all = runs.map(([name, words]) => [...name.split(" "), ...words(), ...place(name), "--json"]);
+  const { out } = await svcAll(db, all).ended;
+  const printed = out.replace(/\nthe end\n$/, "").split(/^\$ svc .*\n/m);
+  expect(printed).toHaveLength(runs.length + 1);
+  for (const [index, [name, , result]] of runs.entries()) {
+    const text = printed[index + 1]?.trim() ?? "";
     if (result === undefined) expect(text, name).toBe("");
     else expect(JSON.parse(text), name).toEqual(result);
   }
-}, 180_000);
+});
 
 test("the others print one document a line", async () => {
   const running: Command[] = [];
@@ -151,14 +117,14 @@ test("the others print one document a line", async () => {
     return command;
   };
   const [rows, tail] = [run("db", "psql", "--as", "system", "-c", "select 1 as one; "), run("jobs", "tail")];
-  const [dev, worker, serving] = [run("dev"), run("worker"), run("start")];
+  const [dev, worker, serving] = [run("dev", "--no-types"), run("worker"), run("start")];
   expect(JSON.parse((await rows.ended).out)).toEqual([{ one: 1 }]);
-  for (const one of [dev, serving]) await expect.poll(one.output, { timeout: 60_000 }).toContain("Ready: ");
-  await expect.poll(worker.output, { timeout: 60_000 }).toContain("Taking jobs");
+  for (const one of [dev, serving]) await expect.poll(one.output).toContain("Ready: ");
+  await expect.poll(worker.output).toContain("Taking jobs");
   await expect
     .poll(
       async () => {
-        await svc(["crons", "run", "notes.nightly", "--cwd", folder, "--json"]);
+        await svcHere(db, folder, ["crons", "run", "notes.nightly", "--json"]);
         return tail.output();
       },
       { timeout: 60_000, interval: 500 },
@@ -171,7 +137,7 @@ test("the others print one document a line", async () => {
   }
   expect((await serving.ended).out).toContain('"msg":"listening"');
   expect((await worker.ended).code).toBe(0);
-}, 180_000);
+});
 
 test("what takes longer than a second is said, once a second at most", async () => {
   vi.useFakeTimers();

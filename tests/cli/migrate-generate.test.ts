@@ -1,6 +1,5 @@
 // If this file fails, an author cannot get from a schema to a running application without writing SQL by hand.
-import { spawn } from "node:child_process";
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadApp } from "../../src/app/load-app.ts";
@@ -10,6 +9,8 @@ import { type Service, startService } from "../../src/service/service.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { auth, index, schema } from "../codegen/application.ts";
 import { leavePlatform } from "../codegen/evolution.ts";
+import { applicationFolder } from "../support/application-folder.ts";
+import { noDatabase, runHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 import { secret } from "../support/service.ts";
@@ -20,38 +21,27 @@ let app: string;
 
 beforeAll(async () => {
   await leavePlatform(db);
-  app = await folder("generate", { "backend/schema.ts": schema, "backend/auth.ts": auth, "backend/index.ts": index });
+  app = await folder({ "backend/schema.ts": schema, "backend/auth.ts": auth, "backend/index.ts": index });
 });
 afterAll(() => Promise.all(folders.map((path) => rm(path, { recursive: true, force: true }))));
 
-/** A folder inside the project, where @svc/core resolves. */
-async function folder(name: string, files: Record<string, string>): Promise<string> {
-  await mkdir(join(root, ".svc"), { recursive: true });
-  const path = await mkdtemp(join(root, `.svc/${name}-`));
+async function folder(files: Record<string, string>): Promise<string> {
+  const path = await applicationFolder(files);
   folders.push(path);
-  for (const [file, text] of Object.entries(files)) {
-    await mkdir(join(path, file, ".."), { recursive: true });
-    await writeFile(join(path, file), text);
-  }
   return path;
 }
 
-/** Runs `svc` without a terminal and with standard input closed: a question would get no answer. */
-async function svc(...args: string[]): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" },
-  });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
-  return new Promise((resolve) => child.once("close", (code) => resolve({ code, output })));
+/** Runs `svc` without a database and without a terminal: a question would get no answer. */
+async function svc(...args: string[]) {
+  const { code, text } = await runHere(args, noDatabase);
+  return { code, output: text };
 }
 
 const files = async (path: string) => (await readdir(join(path, "migrations"), { recursive: true })).sort();
 
 /** A copy of the application with its first migration, with a changed schema. */
 async function changed(change: (schema: string) => string): Promise<string> {
-  const path = await folder("changed", {});
+  const path = await folder({});
   await cp(app, path, { recursive: true });
   await writeFile(join(path, "backend/schema.ts"), change(schema));
   return path;
@@ -225,7 +215,7 @@ describe("generate refuses", () => {
   });
 
   test("hand-written migrations without a baseline, and goes on from one", async () => {
-    const path = await folder("desk", {});
+    const path = await folder({});
     for (const part of ["backend", "migrations", "svc.config.ts"]) {
       await cp(join(root, "examples/desk", part), join(path, part), { recursive: true });
     }

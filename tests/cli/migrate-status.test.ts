@@ -1,23 +1,21 @@
 // If this file fails, an operator deploys without knowing what the database lacks, or loses a database by mistake.
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { svc } from "../support/cli.ts";
+import { copyApplication } from "../support/application-folder.ts";
+import { svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
-import { root } from "../support/global-setup.ts";
 
 // The platform and the fixture are applied.
 const db = database();
 let app: string;
 
 beforeAll(async () => {
-  await mkdir(join(root, ".svc"), { recursive: true });
-  app = await mkdtemp(join(root, ".svc/status-"));
-  await cp(join(root, "tests/fixture"), app, { recursive: true });
+  app = await copyApplication("tests/fixture");
 });
 afterAll(() => rm(app, { recursive: true, force: true }));
 
-const migrate = (args: string[], env: NodeJS.ProcessEnv = {}) => svc(db, app, ["migrate", ...args], env).ended;
+const migrate = (args: string[], env: NodeJS.ProcessEnv = {}) => svcHere(db, app, ["migrate", ...args], env);
 
 /** The lines of a table that are not `applied`. */
 const open = (table: string) =>
@@ -104,14 +102,14 @@ describe("svc migrate status", () => {
       [["migrate", "generate", "--baseline"], 0],
       [["prepare"], 0],
     ] as const) {
-      const ended = await svc(db, app, [...args]).ended;
+      const ended = await svcHere(db, app, args);
       const output = (ended.out + ended.error).replaceAll("\n        ", "\n");
       expect(output, args.join(" ")).toContain(words);
       expect(ended.code, output).toBe(code);
     }
     await db.sql("delete from svc_private.applied_migrations where name = '9000_of_a_branch.sql'");
     await rm(join(app, "migrations/meta"), { recursive: true });
-  }, 120_000);
+  });
 
   test("names the queue where its schema is of an older revision", async () => {
     const [latest] = await db.sql(

@@ -1,8 +1,10 @@
 /** An application in which a test makes a mistake, and `svc` in its folder. */
 import { spawn } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, beforeEach, expect } from "vitest";
+import { applicationFolder, writeFiles } from "../support/application-folder.ts";
+import { runHere } from "../support/cli.ts";
 import type { Database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
@@ -25,46 +27,40 @@ export default defineApi({ procedures: { notes: createCrud(notes) } });`,
 };
 
 export interface Ended {
-  code: number | null;
+  code: number | string | null;
   output: string;
 }
 
-export const urls = (target: Database) => ({
-  DATABASE_URL: target.url("request"),
-  DATABASE_SYSTEM_URL: target.url("system"),
-  DATABASE_AUTH_URL: target.url("auth"),
-  DATABASE_ADMIN_URL: target.url("admin"),
-  DATABASE_REPLICATION_URL: target.url("replication"),
-});
-
 /** For the tests of a file: a new folder before each of them. */
 export function mistakenApp(db: Database) {
-  const app = { folder: "", write, svc, same };
+  const app = { folder: "", write, svc, svcApart, same };
   beforeEach(async () => {
-    await mkdir(join(root, ".svc"), { recursive: true });
-    app.folder = await mkdtemp(join(root, ".svc/mistakes-")); // inside the project, where @svc/core resolves
-    await write(good);
+    app.folder = await applicationFolder(good);
   });
   afterEach(() => rm(app.folder, { recursive: true, force: true }));
 
-  async function write(files: Record<string, string>): Promise<void> {
-    for (const [name, text] of Object.entries(files)) {
-      await mkdir(dirname(join(app.folder, name)), { recursive: true });
-      await writeFile(join(app.folder, name), text);
-    }
+  function write(files: Record<string, string>): Promise<void> {
+    return writeFiles(app.folder, files);
   }
 
-  /** Runs `svc` in the folder. @param env overrides a working DATABASE_URL */
-  function svc(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+  /** Runs `svc` in the folder and in this process. @param env overrides a working DATABASE_URL */
+  async function svc(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+    const { code, text } = await runHere(args, { PORT: "0", ...db.environment, ...env }, app.folder);
+    return { code, output: text };
+  }
+
+  /** The same in a process of its own: for servers, and for modules that have changed since they were loaded. */
+  function svcApart(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
     const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args], {
       cwd: app.folder,
-      env: { ...process.env, PORT: "0", ...urls(db), ...env },
+      env: { ...process.env, PORT: "0", ...db.environment, ...env },
     });
     let output = "";
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
     // Not "exit": output may follow that event.
     return new Promise((resolve) => child.once("close", (code) => resolve({ code, output })));
   }
+
   /** Without what differs between machines and runs. */
   function same(text: string): string {
     return text

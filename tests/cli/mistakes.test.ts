@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
-import { expectExplained, good, mistakenApp, urls } from "./mistaken-app.ts";
+import { expectExplained, good, mistakenApp } from "./mistaken-app.ts";
 
 const db = database("template1");
 const migrated = database("template1");
@@ -151,12 +151,12 @@ test("a generated migration that cannot be applied is not left standing", async 
     `${schema}\nimport { sql } from "drizzle-orm";\nexport const seen = pgView("seen", { id: integer("id") }).as(sql.raw("select id from ${source}"));`;
   await write({ "backend/schema.ts": view("nowhere") });
   expectExplained(
-    await svc(["prepare"], urls(migrated)),
+    await svc(["prepare"], migrated.environment),
     /application\/migrations\/0001_create_notes\.sql:\d+: relation "nowhere" does not exist/,
     "migrations/0001_create_notes.sql and migrations/meta/0001_snapshot.json were deleted again. Correct the schema;",
   );
   await write({ "backend/schema.ts": view("public.notes") });
-  const { code, output } = await svc(["prepare"], urls(migrated));
+  const { code, output } = await app.svcApart(["prepare"], migrated.environment);
   expect(code, output).toBe(0);
   expect(output).toContain("applied migrations/0001_create_notes.sql");
-}, 60_000);
+});

@@ -1,10 +1,10 @@
 // If this file fails, the command line does not show a DBA who may do what, or shows something untrue.
 import { beforeAll, describe, expect, test } from "vitest";
-import { fixture, svc } from "../support/cli.ts";
+import { fixture, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 
 const db = database();
-const run = (...args: string[]) => svc(db, fixture, args).ended;
+const run = (...args: string[]) => svcHere(db, fixture, args);
 let id: string;
 
 beforeAll(async () => {

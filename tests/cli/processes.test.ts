@@ -30,7 +30,7 @@ const logged = () =>
 test("start together", async () => {
   command = svc(db, fixture, ["start", "--processes", "2", "--json"], { SVC_METRICS_OPEN: "1" });
   const ready = () => /Ready: (\S+), 2 processes/.exec(command.output())?.[1] ?? command.output();
-  await expect.poll(ready, { timeout: 60_000 }).toMatch(/^http/);
+  await expect.poll(ready).toMatch(/^http/);
   url = ready();
 });
 
@@ -51,7 +51,7 @@ test("a process that is killed is replaced, and the other answers meanwhile", as
   process.kill(killed, "SIGKILL");
   await expect.poll(() => processes()).not.toContain(killed);
   for (let number = 0; number < 5; number++) expect((await get("/healthz")).status).toBe(200);
-  await expect.poll(() => processes().length, { timeout: 30_000 }).toBe(2);
+  await expect.poll(() => processes().length).toBe(2);
   expect(processes()).toContain(other);
   expect(command.output()).toContain(`Process ${killed} ended (SIGKILL). Another one is started.`);
   await expect

@@ -1,29 +1,12 @@
 // If this file fails, an operator cannot see why a row has its rank in a search.
-import { spawn } from "node:child_process";
-import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { addPages } from "../search/application.ts";
+import { fixture, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
-import { root } from "../support/global-setup.ts";
 
 const db = database();
 
-function svc(...args: string[]): Promise<{ code: number | null; text: string }> {
-  const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args, "--cwd", join(root, "tests/fixture")], {
-    env: {
-      ...process.env,
-      DATABASE_URL: db.url("request"),
-      DATABASE_SYSTEM_URL: db.url("system"),
-      DATABASE_AUTH_URL: db.url("auth"),
-      DATABASE_ADMIN_URL: db.url("admin"),
-      DATABASE_REPLICATION_URL: db.url("replication"),
-      AUTHLIB_SECRET: "a secret of at least thirty-two characters",
-    },
-  });
-  let text = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (text += chunk));
-  return new Promise((resolve) => child.once("close", (code) => resolve({ code, text })));
-}
+const svc = (...args: string[]) => svcHere(db, fixture, args);
 
 let ids: string[];
 beforeAll(async () => {

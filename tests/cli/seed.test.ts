@@ -1,10 +1,10 @@
 // If this file fails, a developer cannot fill a development database, or a production database is seeded by mistake.
 import { expect, test } from "vitest";
-import { fixture, svc } from "../support/cli.ts";
+import { fixture, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 
 const db = database();
-const seed = (env: NodeJS.ProcessEnv = {}, ...args: string[]) => svc(db, fixture, ["db", "seed", ...args], env).ended;
+const seed = (env: NodeJS.ProcessEnv = {}, ...args: string[]) => svcHere(db, fixture, ["db", "seed", ...args], env);
 const rows = () =>
   db.sql(`select n.id, n.title, u.email, u.name, a.password like '%:%' as can_sign_in
             from notes n join auth."user" u on u.id = n.user_id join auth.account a on a.user_id = u.id`);

@@ -1,13 +1,13 @@
 // If this file fails, an operator cannot check whether stored files are intact, or loses some by cleaning up.
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { cp, mkdir, mkdtemp, rm, unlink, writeFile } from "node:fs/promises";
+import { rm, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
-import { svc } from "../support/cli.ts";
+import { copyApplication } from "../support/application-folder.ts";
+import { svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
-import { root } from "../support/global-setup.ts";
 
 const db = database();
 let app: string;
@@ -15,9 +15,7 @@ let folder: string;
 let disk: DiskDriver;
 
 beforeAll(async () => {
-  await mkdir(join(root, ".svc"), { recursive: true });
-  app = await mkdtemp(join(root, ".svc/storage-"));
-  await cp(join(root, "tests/fixture"), app, { recursive: true });
+  app = await copyApplication("tests/fixture");
   folder = join(app, ".svc/storage");
   disk = new DiskDriver(folder);
 });
@@ -27,7 +25,7 @@ beforeEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const run = (...args: string[]) => svc(db, app, ["storage", ...args]).ended;
+const run = (...args: string[]) => svcHere(db, app, ["storage", ...args]);
 
 async function stored(content: string, name = "a.txt"): Promise<string> {
   const id = randomUUID();

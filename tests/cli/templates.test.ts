@@ -70,15 +70,14 @@ test.skipIf(!chromiumPath)(
     const env = { PORT: String(service), PATH: `${bin}:${process.env.PATH}`, NO_COLOR: "1" };
     const dev = svc(db, app("react"), ["dev", "--with", "vite"], env);
     try {
-      await expect.poll(dev.output, { timeout: 60_000 }).toContain(`Ready: http://localhost:${service}`);
-      await expect.poll(dev.output, { timeout: 60_000 }).toContain(`http://localhost:${page}`);
+      await expect.poll(dev.output).toContain(`Ready: http://localhost:${service}`);
+      await expect.poll(dev.output).toContain(`http://localhost:${page}`);
       await visitNotes(`http://localhost:${page}`);
     } finally {
       dev.child.kill("SIGTERM");
       await dev.ended;
     }
   },
-  120_000,
 );
 
 const freePort = () =>

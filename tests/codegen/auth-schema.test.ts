@@ -1,8 +1,7 @@
 // If this file fails, trusted code has no table with which to change users, or a migration changes the platform's
 // tables.
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { organization, twoFactor, username } from "better-auth/plugins";
 import { afterAll, describe, expect, test } from "vitest";
@@ -13,6 +12,8 @@ import type { AdditionalField, AuthDefinition } from "../../src/contract/auth.ts
 import { migrate } from "../../src/migrate/migrate.ts";
 import { startService } from "../../src/service/service.ts";
 import { createLog } from "../../src/telemetry/log.ts";
+import { applicationFolder } from "../support/application-folder.ts";
+import { noDatabase, runHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 import { secret } from "../support/service.ts";
@@ -54,28 +55,16 @@ const db = database();
 const folders: string[] = [];
 afterAll(() => Promise.all(folders.map((path) => rm(path, { recursive: true, force: true }))));
 
-/** A folder inside the project, where @svc/core resolves. */
-async function application(changes: Partial<Record<keyof typeof files | string, string>> = {}): Promise<string> {
-  await mkdir(join(root, ".svc"), { recursive: true });
-  const path = await mkdtemp(join(root, ".svc/auth-schema-"));
+async function application(changes: Record<string, string> = {}): Promise<string> {
+  const path = await applicationFolder({ ...files, ...changes });
   folders.push(path);
-  for (const [file, text] of Object.entries({ ...files, ...changes })) {
-    await mkdir(join(path, file, ".."), { recursive: true });
-    await writeFile(join(path, file), text ?? "");
-  }
   return path;
 }
 
 /** Runs `svc` without a database. */
-async function svc(...args: string[]): Promise<{ code: number | null; output: string }> {
-  const env = { ...process.env, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
-  const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env,
-  });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
-  return new Promise((resolve) => child.once("close", (code) => resolve({ code, output })));
+async function svc(...args: string[]) {
+  const { code, text } = await runHere(args, noDatabase);
+  return { code, output: text };
 }
 
 const generated = "backend/generated/auth-schema.ts";

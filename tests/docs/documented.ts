@@ -1,14 +1,13 @@
 /** Builds the application of a documentation page: its snippets in their files, migrated and served. */
-import { execFile } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { promisify } from "node:util";
 import { afterAll, beforeAll } from "vitest";
 import { loadApp } from "../../src/app/load-app.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { migrate } from "../../src/migrate/migrate.ts";
 import { type Service, startService } from "../../src/service/service.ts";
 import { createLog } from "../../src/telemetry/log.ts";
+import { runHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 import { secret } from "../support/service.ts";
@@ -28,8 +27,10 @@ export function documented(page: string) {
       await mkdir(dirname(join(folder, file)), { recursive: true });
       await writeFile(join(folder, file), text);
     }
-    const svc = (...words: string[]) =>
-      promisify(execFile)(process.execPath, [join(root, "src/cli/svc.ts"), ...words, "--cwd", folder]);
+    const svc = async (...words: string[]) => {
+      const { code, text } = await runHere([...words, "--cwd", folder], {});
+      if (code !== 0) throw new Error(text);
+    };
     await svc("codegen");
     if (!shown.some(({ file }) => file?.startsWith("migrations/"))) await svc("migrate", "generate");
     await migrate({ adminUrl: db.url("admin"), platform: root, application: folder });

@@ -1,12 +1,12 @@
 // If this file fails, a DBA cannot see what slows the database down, or sees values that users have written.
 import pg from "pg";
 import { describe, expect, test } from "vitest";
-import { fixture, svc } from "../support/cli.ts";
+import { fixture, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { until } from "../support/worker.ts";
 
 const db = database();
-const run = (...args: string[]) => svc(db, fixture, ["db", ...args]).ended;
+const run = (...args: string[]) => svcHere(db, fixture, ["db", ...args]);
 const canary = "canary-51ab";
 
 const asSystem = async <Row extends pg.QueryResultRow>(text: string): Promise<Row[]> =>

@@ -1,6 +1,6 @@
 // If this file fails, an operator cannot open Studio, or opens it with logins that were not meant for it.
 import { expect, test } from "vitest";
-import { fixture, svc } from "../support/cli.ts";
+import { fixture, svc, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 
 const db = database();
@@ -69,7 +69,7 @@ test("with --json the address is a document on standard output", async () => {
 });
 
 test("without its login it does not fall back to another one", async () => {
-  const { code, error } = await svc(db, fixture, ["studio", "--port", "0"]).ended;
+  const { code, error } = await svcHere(db, fixture, ["studio", "--port", "0"]);
   expect(code).toBe(1);
   expect(error).toContain("DATABASE_STUDIO_URL is not set.");
   expect(error).toContain("svc_studio_read");
@@ -77,11 +77,11 @@ test("without its login it does not fall back to another one", async () => {
 
 test("a port that is none, or is taken, is told", async () => {
   const env = { DATABASE_STUDIO_URL: db.url("studioRead") };
-  expect((await svc(db, fixture, ["studio", "--port", "x"], env).ended).error).toContain("--port x is not a port");
+  expect((await svcHere(db, fixture, ["studio", "--port", "x"], env)).error).toContain("--port x is not a port");
   const first = svc(db, fixture, ["studio", "--port", "0"], env);
   await expect.poll(() => addressIn(first.output())).toBeDefined();
   const { port } = new URL(addressIn(first.output()) as string);
-  const second = await svc(db, fixture, ["studio", "--port", port], env).ended;
+  const second = await svcHere(db, fixture, ["studio", "--port", port], env);
   expect([second.code, second.error]).toEqual([1, expect.stringContaining(`Port ${port} is taken.`)]);
   first.child.kill("SIGTERM");
   await first.ended;

@@ -1,13 +1,16 @@
-/** Runs `svc` as an operator does: in a separate process, without a terminal, on the test file's database. */
+/** Runs `svc` as an operator does, without a terminal, on the test file's database. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
+import { vi } from "vitest";
+import { dispatch } from "../../src/cli/dispatch.ts";
+import { output } from "../../src/cli/output.ts";
 import type { Database } from "./database.ts";
 import { root } from "./global-setup.ts";
 
 export const fixture = join(root, "tests/fixture");
 
-interface Ended {
-  code: number | null;
+export interface Ended {
+  code: number | string | null;
   out: string;
   error: string;
   /** Both streams, in order. */
@@ -22,16 +25,78 @@ export interface Command {
 }
 
 /**
+ * In a process of its own.
+ *
  * @param cwd the application's folder
  * @param env besides the addresses of the database
  */
 export function svc(db: Database, cwd: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Command {
-  const end = args.includes("--") ? args.indexOf("--") : args.length;
-  const all = [...args.slice(0, end), "--cwd", cwd, ...args.slice(end)];
-  return launch(db, process.execPath, [...program, ...all], env);
+  return launch(db, process.execPath, [...program, ...within(cwd, args)], env);
 }
 
-/** The same in a terminal, which is closed when the child is killed. On Linux; for arguments without spaces. */
+/**
+ * In this process, one command at a time: a process costs a second of processor time. For commands that end by
+ * themselves, in an application whose modules do not change.
+ */
+export const svcHere = (db: Database, cwd: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+  runHere(within(cwd, args), { ...variables(db), ...env });
+
+/** The same with all arguments and variables given. @param cwd where the command runs. (Default: where the tests do) */
+export function runHere(words: readonly string[], env: NodeJS.ProcessEnv, cwd = process.cwd()): Promise<Ended> {
+  const ended = turn.then(() => dispatchWith(words, env, cwd));
+  turn = ended.catch(() => {});
+  return ended;
+}
+/** For commands that need no database. */
+export const noDatabase = { DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
+
+let turn: Promise<unknown> = Promise.resolve();
+
+async function dispatchWith(words: readonly string[], env: NodeJS.ProcessEnv, cwd: string): Promise<Ended> {
+  const before = { cwd: process.cwd(), env: { ...process.env } };
+  const printed = { out: "", error: "", text: "" };
+  const record = (name: "out" | "error") => (chunk: string | Uint8Array) => {
+    if (/^[^\n]* …\n$/.test(String(chunk))) return true; // is said of work that takes longer than a second
+    printed[name] += chunk;
+    printed.text += chunk;
+    return true;
+  };
+  const spies = [
+    vi.spyOn(process.stdout, "write").mockImplementation(record("out")),
+    vi.spyOn(process.stderr, "write").mockImplementation(record("error")),
+  ];
+  Object.assign(process.env, env);
+  process.chdir(cwd);
+  try {
+    await dispatch(words);
+    return { code: process.exitCode ?? 0, ...printed };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+    process.exitCode = undefined;
+    output.json = false;
+    process.chdir(before.cwd);
+    // Those of .env, too.
+    for (const name of Object.keys(process.env)) if (!(name in before.env)) delete process.env[name];
+    Object.assign(process.env, before.env);
+  }
+}
+
+function within(cwd: string, args: readonly string[]): string[] {
+  const end = args.includes("--") ? args.indexOf("--") : args.length;
+  return [...args.slice(0, end), "--cwd", cwd, ...args.slice(end)];
+}
+
+const variables = (db: Database) => ({
+  PORT: "0",
+  ...db.environment,
+  AUTHLIB_SECRET: "a secret of at least thirty-two characters",
+});
+
+/** Commands one after the other in one process, which ends by itself when none of them has left anything open. */
+export const svcAll = (db: Database, commands: readonly string[][]): Command =>
+  launch(db, process.execPath, [join(import.meta.dirname, "commands-child.ts"), JSON.stringify(commands)], {});
+
+/** `svc` in a terminal, which is closed when the child is killed. On Linux; for arguments without spaces. */
 export const inTerminal = (db: Database, cwd: string, args: readonly string[], env: NodeJS.ProcessEnv): Command =>
   launch(db, "script", ["-qec", [process.execPath, ...program, ...args, "--cwd", cwd].join(" "), "/dev/null"], env);
 
@@ -40,17 +105,7 @@ const program = ["--import", join(root, "tests/support/warnings.ts"), join(root,
 function launch(db: Database, file: string, args: readonly string[], env: NodeJS.ProcessEnv): Command {
   const child = spawn(file, args, {
     stdio: ["ignore", "pipe", "pipe"],
-    env: {
-      ...process.env,
-      PORT: "0",
-      DATABASE_URL: db.url("request"),
-      DATABASE_SYSTEM_URL: db.url("system"),
-      DATABASE_AUTH_URL: db.url("auth"),
-      DATABASE_ADMIN_URL: db.url("admin"),
-      DATABASE_REPLICATION_URL: db.url("replication"),
-      AUTHLIB_SECRET: "a secret of at least thirty-two characters",
-      ...env,
-    },
+    env: { ...process.env, ...variables(db), ...env },
   });
   const printed = { out: "", error: "", text: "" };
   for (const [stream, name] of [

@@ -46,6 +46,17 @@ export class Database {
     ) as Record<Exclude<Login, `studio${string}`>, string>;
   }
 
+  /** The addresses as variables of `svc`. */
+  get environment() {
+    return {
+      DATABASE_URL: this.url("request"),
+      DATABASE_SYSTEM_URL: this.url("system"),
+      DATABASE_AUTH_URL: this.url("auth"),
+      DATABASE_ADMIN_URL: this.url("admin"),
+      DATABASE_REPLICATION_URL: this.url("replication"),
+    };
+  }
+
   /** A connection as the given login, closed with the database. */
   async connect(login: Login): Promise<pg.Client> {
     const client = new pg.Client({ connectionString: this.url(login) });
