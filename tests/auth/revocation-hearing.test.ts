@@ -27,16 +27,15 @@ const stop = async () => {
 };
 afterEach(stop);
 
-const eventually = { timeout: 30_000 };
 const signIn = async () => (await server.post("/sign-in", { ...ann })).body as { token: string; sessionToken: string };
 const bare = (sessionToken: string) => sessionToken.split(".")[0];
 const end = (sessionToken: string) => db.sql("delete from auth.session where token = $1", [bare(sessionToken)]);
-const hears = (expected: boolean) => expect.poll(() => server.auth.hearsRevocations(), eventually).toBe(expected);
+const hears = (expected: boolean) => expect.poll(() => server.auth.hearsRevocations()).toBe(expected);
 const isRemembered = (token: string) =>
   !(server.auth.authenticate({ authorization: `Bearer ${token}` }) instanceof Promise);
 async function remembered(token: string): Promise<void> {
   const ask = async () => (await server.caller(token)) !== null && isRemembered(token);
-  await expect.poll(ask, eventually).toBe(true);
+  await expect.poll(ask).toBe(true);
 }
 /** Connections that the calls took from the pool: one per query. */
 async function questions(calls: number, token: string): Promise<number> {
@@ -56,7 +55,7 @@ describe("a process that hears of revocations", () => {
     const { [kind]: credential } = await signIn();
     await remembered(credential);
     // A process that waited for a second queries again, until it receives notices.
-    await expect.poll(() => questions(100, credential), eventually).toBeLessThan(5);
+    await expect.poll(() => questions(100, credential)).toBeLessThan(5);
   });
 
   test("hears before the service answers: the first notice ends every socket", async () => {
@@ -75,9 +74,9 @@ describe("a process that hears of revocations", () => {
       await remembered(token);
       await db.sql(`notify svc_auth, '${payload}'`);
     }
-    await expect.poll(() => isRemembered(token), eventually).toBe(true); // the last one names somebody else
+    await expect.poll(() => isRemembered(token)).toBe(true); // the last one names somebody else
     await db.sql("notify svc_auth, '{'");
-    await expect.poll(() => isRemembered(token), eventually).toBe(false);
+    await expect.poll(() => isRemembered(token)).toBe(false);
     await remembered(token);
     expect(warnings()).toEqual([]);
   });
@@ -91,7 +90,7 @@ describe("a process that hears of revocations", () => {
     await hears(true);
     expect(await listening()).toHaveLength(1);
     await server.close();
-    await expect.poll(listening, eventually).toEqual([]);
+    await expect.poll(listening).toEqual([]);
     await start(); // for afterEach
   });
 });
@@ -155,7 +154,7 @@ describe("a process whose listening connection", () => {
     await start("keeps notices");
     await server.auth.listens(); // does not wait for what will not come
     const [ended, alive] = [await signIn(), await signIn()];
-    await expect.poll(() => proxy.connections, eventually).toBeGreaterThan(2);
+    await expect.poll(() => proxy.connections).toBeGreaterThan(2);
     expect(await questions(20, alive.token)).toBeGreaterThanOrEqual(20);
     expect(await server.caller(ended.token)).not.toBeNull();
     await end(ended.sessionToken);
@@ -190,7 +189,7 @@ describe("a look-up that is under way", () => {
         `select from pg_locks where locktype = 'advisory' and objid = 42 and not granted
             and database = (select oid from pg_database where datname = current_database())`,
       );
-    await expect.poll(waiting, eventually).toHaveLength(1);
+    await expect.poll(waiting).toHaveLength(1);
     return async () => {
       await lock.query("select pg_advisory_unlock(42)");
       return answer;
@@ -203,7 +202,7 @@ describe("a look-up that is under way", () => {
     const { token, sessionToken } = await signIn();
     const answer = await held(token);
     await end(sessionToken);
-    await expect.poll(() => server.log.some((line) => line.includes("tokens have ended")), eventually).toBe(true);
+    await expect.poll(() => server.log.some((line) => line.includes("tokens have ended"))).toBe(true);
     expect(await answer()).toMatchObject({ user: { id: user.id } });
     expect(await server.caller(token)).toBeNull();
   });

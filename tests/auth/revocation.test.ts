@@ -38,7 +38,6 @@ const header = (token: string) => ({ authorization: `Bearer ${token}` });
 const statusThere = async (token: string) => (await there.get("/me", { bearer: token })).status;
 const statusInChild = async (token: string) =>
   (await fetch(`${childUrl}/api/auth/me`, { headers: header(token) })).status;
-const eventually = { timeout: 30_000 };
 
 /** Waits until the servers of this process answer from their caches, and the child knows the token. */
 async function believed(token: string, ...others: AuthServer[]): Promise<void> {
@@ -48,7 +47,7 @@ async function believed(token: string, ...others: AuthServer[]): Promise<void> {
       .poll(async () => {
         await server.caller(token);
         return server.auth.authenticate(header(token)) instanceof Promise;
-      }, eventually)
+      })
       .toBe(false);
   }
 }
@@ -76,9 +75,9 @@ describe("session tokens", () => {
     const person = await somebody();
     await believed(person.sessionToken);
     await end(person);
-    await expect.poll(() => statusThere(person.sessionToken), eventually).toBe(401);
-    await expect.poll(() => statusInChild(person.sessionToken), eventually).toBe(401);
-    await expect.poll(() => here.caller(person.sessionToken), eventually).toBeNull();
+    await expect.poll(() => statusThere(person.sessionToken)).toBe(401);
+    await expect.poll(() => statusInChild(person.sessionToken)).toBe(401);
+    await expect.poll(() => here.caller(person.sessionToken)).toBeNull();
     expect([await statusThere(person.sessionToken), await statusInChild(person.sessionToken)]).toEqual([401, 401]);
   });
 
@@ -87,7 +86,7 @@ describe("session tokens", () => {
     await believed(sessionToken);
     await db.sql(`update auth."user" set name = 'Ann the Third' where id = $1`, [user.id]);
     for (const server of [here, there]) {
-      await expect.poll(async () => (await server.caller(sessionToken))?.user.name, eventually).toBe("Ann the Third");
+      await expect.poll(async () => (await server.caller(sessionToken))?.user.name).toBe("Ann the Third");
     }
   });
 });
@@ -97,9 +96,9 @@ describe("JWTs", () => {
     const person = await somebody();
     await believed(person.token);
     await end(person);
-    await expect.poll(() => statusThere(person.token), eventually).toBe(401);
-    await expect.poll(() => statusInChild(person.token), eventually).toBe(401);
-    await expect.poll(() => here.caller(person.token), eventually).toBeNull();
+    await expect.poll(() => statusThere(person.token)).toBe(401);
+    await expect.poll(() => statusInChild(person.token)).toBe(401);
+    await expect.poll(() => here.caller(person.token)).toBeNull();
     // it stays revoked: no cache has kept it
     expect([await statusThere(person.token), await statusInChild(person.token)]).toEqual([401, 401]);
   });
@@ -122,7 +121,7 @@ describe("JWTs", () => {
     const second = await again(first.user.email);
     await Promise.all([believed(first.token), believed(second.token)]);
     await here.post("/sign-out", undefined, { bearer: first.sessionToken });
-    await expect.poll(() => statusThere(first.token), eventually).toBe(401);
+    await expect.poll(() => statusThere(first.token)).toBe(401);
     for (const server of [here, there]) expect(await server.caller(second.token)).toMatchObject({ user: second.user });
     expect(await statusInChild(second.token)).toBe(200);
   });
@@ -141,15 +140,15 @@ describe("JWTs", () => {
         () => false,
       );
     }
-    await expect.poll(() => there.caller(person.token), eventually).toBeNull();
-    await expect.poll(() => statusInChild(person.token), eventually).toBe(401);
+    await expect.poll(() => there.caller(person.token)).toBeNull();
+    await expect.poll(() => statusInChild(person.token)).toBe(401);
   });
 
   test("of before a change are replaced by /token, with what has changed", async () => {
     const { token, sessionToken, user } = await somebody();
     await believed(token);
     await db.sql(`update auth."user" set name = 'Ann the Second' where id = $1`, [user.id]);
-    await expect.poll(() => statusThere(token), eventually).toBe(401);
+    await expect.poll(() => statusThere(token)).toBe(401);
     const fresh = (await there.post("/token", undefined, { bearer: sessionToken })).body.token;
     expect(await there.caller(fresh)).toMatchObject({ user: { ...user, name: "Ann the Second" } });
     expect(Number(decodeJwt(fresh).ver)).toBeGreaterThan(Number(decodeJwt(token).ver));
@@ -164,7 +163,7 @@ describe("JWTs", () => {
     await db.sql('update auth."user" set name = name, updated_at = now() where id = $1', [person.user.id]);
     await db.sql(`notify svc_auth, '{"user":"nobody","session":"the-last"}'`); // heard after whatever else there was
     const notices = () => there.log.slice(heard).filter((line) => line.includes("tokens have ended"));
-    await expect.poll(() => notices().some((line) => line.includes("the-last")), eventually).toBe(true);
+    await expect.poll(() => notices().some((line) => line.includes("the-last"))).toBe(true);
     expect(notices()).toHaveLength(1);
     expect(await there.caller(person.token)).not.toBeNull();
   });
@@ -187,9 +186,9 @@ describe("two services on one database", () => {
 
   test("trusted code of one changes a user; the other asks for a new JWT, and goes on with it", async () => {
     const user = await one.signUp("before");
-    await expect.poll(() => other.query(user, "revocation.who"), eventually).toMatchObject({ status: 200 });
+    await expect.poll(() => other.query(user, "revocation.who")).toMatchObject({ status: 200 });
     await one.mutate(user, "revocation.rename");
-    await expect.poll(async () => (await other.query(user, "revocation.who")).status, eventually).toBe(401);
+    await expect.poll(async () => (await other.query(user, "revocation.who")).status).toBe(401);
     const { body } = await other.post("/api/auth/token", undefined, { ...user, token: user.sessionToken });
     const after = await other.query({ ...user, token: body.token }, "revocation.who");
     expect(after).toMatchObject({ status: 200, body: { json: "Renamed" } });

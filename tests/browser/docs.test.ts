@@ -76,7 +76,7 @@ if (!chromiumPath) {
       ["Fees", "Every boat pays a mooring fee of 12 euros per night."],
     ];
 
-    test("are dropped, read, asked about by their owner alone, and removed", { timeout: 60_000 }, async () => {
+    test("are dropped, read, asked about by their owner alone, and removed", async () => {
       const page = await app.page();
       await signUp(page, "Ada");
       const library = await sectionOf(page, "Library");

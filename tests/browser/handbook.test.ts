@@ -34,5 +34,5 @@ if (!chromiumPath) {
     expect(runs).toEqual([{ status: "completed" }]);
     expect(await barriers(page)).toEqual([]);
     if (process.env.PICTURES) await page.screenshot({ path: "/tmp/handbook.png", fullPage: true });
-  }, 180_000);
+  });
 }

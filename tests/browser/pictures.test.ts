@@ -131,7 +131,7 @@ if (!process.env.PICTURES || !chromiumPath) {
     await moving(ada, bob);
   });
 
-  test("the pictures of Studio", { timeout: 120_000 }, async () => {
+  test("the pictures of Studio", async () => {
     const [ada, bob] = [await app.page(wide), await app.page(wide)];
     const email = await signUp(ada, "Ada");
     await signUp(bob, "Bob");

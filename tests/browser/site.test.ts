@@ -98,7 +98,7 @@ if (!chromiumPath) {
           href?.startsWith(`/${answer}.html`),
         );
       await expect
-        .poll(isThere, { timeout: 10_000 })
+        .poll(isThere)
         .toBe(true)
         .catch(() => missed.push(question));
     }

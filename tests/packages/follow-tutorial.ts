@@ -76,14 +76,12 @@ export function followTutorial({ app, db, env }: Options): void {
     await take("A table of your own");
     const [, migration = ""] = /`(migrations\/\S+)`/.exec(section("A table of your own").text) ?? [];
     const applied = () => db.sql("select to_regclass('public.books')::text as name");
-    await expect.poll(applied, { timeout: 90_000 }).toEqual([{ name: "books" }]);
+    await expect.poll(applied).toEqual([{ name: "books" }]);
     expect(await readFile(join(app(), migration), "utf8")).toContain("create policy");
     await take("Operations");
     const references = () => readFile(join(app(), "web/svc/api.ts"), "utf8");
-    await expect.poll(references, { timeout: 90_000 }).toContain("books.unread");
-    await expect
-      .poll(() => newcomer.output, { timeout: 90_000 })
-      .toMatch(/applied sql\/crud\/books\.sql[\s\S]*Ready: /);
+    await expect.poll(references).toContain("books.unread");
+    await expect.poll(() => newcomer.output).toMatch(/applied sql\/crud\/books\.sql[\s\S]*Ready: /);
   });
 
   test("shows a live page, and a worker that is killed goes on", async () => {

@@ -68,37 +68,29 @@ test.runIf(isReachable)(
   300_000,
 );
 
-test.runIf(isReachable)(
-  "is rendered, and asks the service behind Next's server",
-  async () => {
-    await npm("migrate");
-    try {
-      await Promise.all([serve("start:api", service, "Ready: "), serve("start", page, "Ready in")]);
-      const url = `http://localhost:${page}`;
-      expect(await (await fetch(url)).text()).toMatch(/<h1>Notes<\/h1>[\s\S]*Sign up/);
-      expect(
-        (await fetch(`${url}/api/query`, { method: "POST", body: "{}" })).headers.get("x-request-id"),
-      ).not.toBeNull();
-      await visit(url);
-    } finally {
-      await stop();
-    }
-  },
-  120_000,
-);
+test.runIf(isReachable)("is rendered, and asks the service behind Next's server", async () => {
+  await npm("migrate");
+  try {
+    await Promise.all([serve("start:api", service, "Ready: "), serve("start", page, "Ready in")]);
+    const url = `http://localhost:${page}`;
+    expect(await (await fetch(url)).text()).toMatch(/<h1>Notes<\/h1>[\s\S]*Sign up/);
+    expect(
+      (await fetch(`${url}/api/query`, { method: "POST", body: "{}" })).headers.get("x-request-id"),
+    ).not.toBeNull();
+    await visit(url);
+  } finally {
+    await stop();
+  }
+});
 
-test.runIf(isReachable)(
-  "is developed with svc dev",
-  async () => {
-    try {
-      await serve("dev", service, "Ready: ");
-      await visit(`http://localhost:${page}`);
-    } finally {
-      await stop();
-    }
-  },
-  180_000,
-);
+test.runIf(isReachable)("is developed with svc dev", async () => {
+  try {
+    await serve("dev", service, "Ready: ");
+    await visit(`http://localhost:${page}`);
+  } finally {
+    await stop();
+  }
+});
 
 async function visit(url: string): Promise<void> {
   if (!chromiumPath) return console.warn(`The page was not visited: ${whySkipped}`);
@@ -113,7 +105,7 @@ async function serve(script: string, port: number, ready: string): Promise<void>
   running.push(child);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
-  await expect.poll(() => output, { timeout: 90_000 }).toContain(ready);
+  await expect.poll(() => output).toContain(ready);
 }
 
 async function stop(): Promise<void> {

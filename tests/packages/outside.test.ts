@@ -24,7 +24,7 @@ beforeAll(async () => {
   const packages = ["knip@6", "csp_evaluator@1", "tus-js-client@4"];
   const options = ["--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"];
   await run("npm", ["install", "--prefix", folder, ...options, ...packages], { cwd: folder });
-}, 120_000);
+});
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("knip finds no unused file, package or export", async () => {
@@ -34,7 +34,7 @@ test("knip finds no unused file, package or export", async () => {
   );
   expect(output).toBe("");
   expect(exitCode).toBe(0);
-}, 120_000);
+});
 
 describe("with a service", () => {
   const db = database();

@@ -267,8 +267,8 @@ describe("an application that svc init made", () => {
       await writeFile(visitor, visit);
       expect(await run(node(), [visitor, url])).toContain("visited: first, done; removed 1");
     });
-  }, 120_000);
-}, 120_000);
+  });
+});
 
 describe("an application as the documentation shows one, on the packed packages", () => {
   const view = () => join(folder, "app-view");
@@ -297,4 +297,4 @@ describe("an application as the documentation shows one, on the packed packages"
       });
     });
   });
-}, 60_000);
+});

@@ -9,7 +9,7 @@ export async function serving(cwd: string, environment: NodeJS.ProcessEnv, visit
     let output = "";
     for (const stream of [server.stdout, server.stderr]) stream.on("data", (chunk) => (output += chunk));
     const ready = () => /Ready: (\S+)/.exec(output)?.[1] ?? output;
-    await expect.poll(ready, { timeout: 60_000 }).toMatch(/^http/);
+    await expect.poll(ready).toMatch(/^http/);
     await visitAt(ready());
   } finally {
     process.kill(-(server.pid ?? 0));

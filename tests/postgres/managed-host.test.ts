@@ -65,7 +65,7 @@ describe.skipIf(!process.env.CHAOS_ROUNDS)("a host whose administrator is no sup
       replication: as("host_replication"),
     };
     target = { adminUrl: urls.admin, platform: root, application: join(root, "tests/fixture") };
-  }, 120_000);
+  });
   const superuserUrl = () => Object.assign(new URL(cluster.urls.admin), { pathname: "app" }).href;
   afterAll(async () => {
     await Promise.all([superuser?.end(), manager?.end()]);
@@ -74,7 +74,7 @@ describe.skipIf(!process.env.CHAOS_ROUNDS)("a host whose administrator is no sup
     await rm(directory, { recursive: true, force: true });
   });
 
-  test("migrates, and again without a change", { timeout: 120_000 }, async () => {
+  test("migrates, and again without a change", async () => {
     expect((await migrate(target)).length).toBeGreaterThan(100);
     expect(await migrate(target)).toEqual([]);
     manager = new pg.Client({ connectionString: urls.admin });
@@ -116,7 +116,7 @@ describe.skipIf(!process.env.CHAOS_ROUNDS)("a host whose administrator is no sup
     await manager.query("rollback");
   });
 
-  test("migrates again, where a superuser has closed PostgreSQL's doors meanwhile", { timeout: 120_000 }, async () => {
+  test("migrates again, where a superuser has closed PostgreSQL's doors meanwhile", async () => {
     expect((await migrate({ ...target, adminUrl: superuserUrl(), again: true })).length).toBeGreaterThan(100);
     const open = () =>
       manager.query("select name from svc_private.lint_schema() where rule in ('impersonation_open', 'locks_open')");
@@ -125,7 +125,7 @@ describe.skipIf(!process.env.CHAOS_ROUNDS)("a host whose administrator is no sup
     expect((await open()).rows).toEqual([]);
   });
 
-  test("serves users apart, and runs their jobs", { timeout: 120_000 }, async () => {
+  test("serves users apart, and runs their jobs", async () => {
     const running = new TestService({ urls } as unknown as Database, api, {});
     await running.start();
     const [ann, bob] = [await running.signUp("ann"), await running.signUp("bob")];

@@ -39,7 +39,7 @@ async function killService(): Promise<void> {
 beforeAll(async () => {
   await db.sql("set synchronous_commit to on");
   proxy = await FlakyProxy.start(await startService());
-}, 60_000);
+});
 afterAll(async () => {
   for (const client of open) client.close();
   await proxy.stop();
@@ -120,7 +120,7 @@ async function converge(everybody: Shown[]): Promise<number> {
     const wanted = await truth(one);
     const about = () => `${one.user.email}, ${one.client.realtime.getStatus()}, ${one.errors.slice(-4).join("; ")}`;
     await expect
-      .poll(() => one.shown, { timeout: 60_000, interval: 20 })
+      .poll(() => one.shown, { interval: 20 })
       .toEqual(wanted)
       .catch((error) => {
         throw new Error(about(), { cause: error });
@@ -152,7 +152,7 @@ test(
     // Only when no other tests run at the same time.
     if (isLong) expect(Math.max(...taken)).toBeLessThan(5_000);
     const flows = () => open.map(({ realtime }) => realtime.getStatus());
-    await expect.poll(flows, { timeout: 60_000 }).toEqual(Array(clients).fill("live"));
+    await expect.poll(flows).toEqual(Array(clients).fill("live"));
   },
   60_000 + rounds * 120_000,
 );

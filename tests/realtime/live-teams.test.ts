@@ -169,17 +169,17 @@ describe("pages", () => {
     await expect.poll(blue.names).toEqual(["first"]);
     const before = blue.runs();
     for (let n = 0; n < 30; n++) await add("red", `${n}`);
-    await expect.poll(() => red.names().length, { timeout: 10_000 }).toBe(30);
+    await expect.poll(() => red.names().length).toBe(30);
     // This one comes behind all of them.
     await add("blue", "last");
-    await expect.poll(blue.names, { timeout: 10_000 }).toEqual(["first", "last"]);
+    await expect.poll(blue.names).toEqual(["first", "last"]);
     expect(blue.runs()).toBe((before ?? 0) + 1);
     await rows("update boards set team_id = 'blue' where name in ('7', '8')");
-    await expect.poll(blue.names, { timeout: 10_000 }).toEqual(["first", "7", "8", "last"]);
-    await expect.poll(() => red.names().length, { timeout: 10_000 }).toBe(28);
+    await expect.poll(blue.names).toEqual(["first", "7", "8", "last"]);
+    await expect.poll(() => red.names().length).toBe(28);
     expect(blue.runs()).toBe((before ?? 0) + 2);
     await rows("update boards set team_id = 'red' where name = 'first'");
-    await expect.poll(blue.names, { timeout: 10_000 }).toEqual(["7", "8", "last"]);
-    await expect.poll(red.names, { timeout: 10_000 }).toContain("first");
+    await expect.poll(blue.names).toEqual(["7", "8", "last"]);
+    await expect.poll(red.names).toContain("first");
   });
 });

@@ -28,7 +28,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant("delete" as const), place: fc.nat() }),
 );
 
-test("after any writes, every search scores as BM25 over the rows that are there", { timeout: 120_000 }, async () => {
+test("after any writes, every search scores as BM25 over the rows that are there", async () => {
   const query = fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 5 });
   const fields = fc.constantFrom<("title" | "body")[]>(["title"], ["body"], ["title", "body"]);
   const steps = fc.array(step, { minLength: 1, maxLength: 25 });

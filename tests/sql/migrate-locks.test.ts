@@ -41,7 +41,7 @@ test("gives up when its time is over, says who is in the way, and has changed no
   // Roles belong to the whole server: another test's migration may block this one for a moment.
   const outcome = () => again({ patienceMs: 0 }).then(() => "came through", String);
   await expect
-    .poll(outcome, { timeout: 10_000 })
+    .poll(outcome)
     .toMatch(
       /auth\.session\.sql: canceling statement due to lock timeout\n.*nightly dump \(pid \d+, idle in transaction.*Nothing was changed/,
     );

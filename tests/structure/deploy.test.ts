@@ -93,9 +93,7 @@ describe("the processes", () => {
   ])("svc %s runs in production without the administrator's login", async (name, ready) => {
     const env = { NODE_ENV: "production", AUTHLIB_URL: "https://app.example.com", DATABASE_ADMIN_URL: "" };
     const command = svc(db, fixture, [name], env);
-    await expect
-      .poll(() => ready.test(command.output()) || command.child.exitCode !== null, { timeout: 50_000 })
-      .toBe(true);
+    await expect.poll(() => ready.test(command.output()) || command.child.exitCode !== null).toBe(true);
     command.child.kill("SIGTERM");
     expect(await command.ended).toMatchObject({ code: 0, error: expect.stringMatching(ready) });
   });

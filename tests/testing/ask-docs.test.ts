@@ -106,7 +106,7 @@ test("fifty questions of newcomers find their page first", async () => {
     if (!pages.includes(page)) wrong.push(`${text}: ${page}: ${passages[0]?.snippet.slice(0, 80)}`);
   }
   expect(questions.length - wrong.length, wrong.join("\n")).toBeGreaterThanOrEqual(45);
-}, 120_000);
+});
 
 test.for(["what is the capital of France", "best pizza recipe", "football results of yesterday"])(
   "no page answers %s",

@@ -49,7 +49,7 @@ describe("workers killed at random points", () => {
 });
 
 describe("a worker whose connections are cut, again and again", () => {
-  test("does every job once, and its process lives on", { timeout: 120_000 }, async () => {
+  test("does every job once, and its process lives on", async () => {
     await worker({ rescueEveryMs: 50, graceAfterRestartMs: 200 });
     const total = 100;
     for (let index = 0; index < total; index++) {

@@ -26,7 +26,7 @@ const waiting = `
 const signal = "select svc_private.signal_any_workflow($1, 'go', json_build_object('json', $2::text)) as it";
 const claim = "select svc_private.claim_run($1) as it";
 
-test(`events, twice each, race the timeout of ${runs} waits: one outcome each`, { timeout: 120_000 }, async () => {
+test(`events, twice each, race the timeout of ${runs} waits: one outcome each`, async () => {
   await db.sql(waiting);
   const batch = 50;
   /** In milliseconds: the duration of a batch on this machine, so that events and timeouts coincide. */
