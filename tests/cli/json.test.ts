@@ -1,7 +1,7 @@
 // If this file fails, a program that runs svc with --json gets something else than JSON on standard output.
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { allCommands } from "../../scripts/cli-reference.ts";
 import { counter, during } from "../../src/cli/output.ts";
 import { copyApplication } from "../support/application-folder.ts";
@@ -99,7 +99,9 @@ const without = ["init", "convert", "logs", "completion bash", "completion zsh",
 test("what they print is one JSON document, in a failure too, and none leaves anything open", async () => {
   const place = (name: string) => (without.includes(name) ? [] : ["--cwd", folder]);
   const all = runs.map(([name, words]) => [...name.split(" "), ...words(), ...place(name), "--json"]);
-  const { out } = await svcAll(db, all).ended;
+  const command = svcAll(db, all);
+  onTestFinished(() => void command.child.kill("SIGKILL"));
+  const { out } = await command.ended;
   const printed = out.replace(/\nthe end\n$/, "").split(/^\$ svc .*\n/m);
   expect(printed).toHaveLength(runs.length + 1);
   for (const [index, [name, , result]] of runs.entries()) {
