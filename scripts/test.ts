@@ -8,7 +8,7 @@ import { basename, dirname, join, resolve } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 /** In milliseconds of one worker: what two workers do while vitest and PostgreSQL also have to start. */
-const budget = 10_000;
+const budget = 7_000;
 /** In milliseconds, for a file that has not run here yet. */
 const unknownDuration = 1_000;
 /** In milliseconds: a database and modules that no file before has loaded. vitest does not count them. */
