@@ -80,3 +80,6 @@ const cellText = (text: string) =>
     .trim()
     .replace(/(?<!\\)\|/g, "\\|")
     .replace(/\s*\n\s*/g, "<br>");
+
+/** Escapes a cell's text: none of its signs are Markdown. */
+export const literal = (text: string) => text.replace(/[\\`*_[\]<]/g, "\\$&");

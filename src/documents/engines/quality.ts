@@ -2,6 +2,7 @@
 import type { DocumentKind } from "../../contract/documents.ts";
 import { listZip, readZip } from "../zip.ts";
 import { leftOut } from "./left-out.ts";
+import { readPart } from "./package.ts";
 
 /** The minimal share of the file's word pairs that a result must keep in order. */
 const leastRecall = 0.97;
@@ -61,7 +62,9 @@ function judgeSheets(bytes: Buffer, markdown: string): string | null {
   const sheets = listZip(bytes).filter(({ name }) => /^xl\/worksheets\/[^/]+\.xml$/.test(name));
   if (sheets.some((sheet) => beyond.test(readZip(bytes, sheet).toString("latin1")))) return "It cuts large sheets off.";
   if (bytes.includes("xl/comments")) return "It drops comments.";
-  if (/^\|([^|\n]+)\|(?:\1\|)+\n\|[ -|]+\|$/m.test(markdown)) return "It repeats a caption in every column.";
+  if (bytes.includes("xl/drawings/")) return "It drops charts and shapes.";
+  if (/<sheet\s[^>]*state="[^"]*hidden"/i.test(readPart(bytes, "xl/workbook.xml"))) return "It shows hidden sheets.";
+  if (/^\|([^|\n]*\p{L}[^|\n]*)\|(?:\1\|)+$/mu.test(markdown)) return "It repeats a caption in every column.";
   // An empty row inside a table: several tables were merged, one below the other.
   return /^\|[\s|]+\|\n(?=\|[^\n]*[^\s|])/m.test(markdown) ? "It took several tables for one." : null;
 }
