@@ -24,7 +24,7 @@ export function flattenTables(markdown: string): string {
 
 const lines = (grid: string[][]) =>
   grid
-    .map((row) => row.filter((cell) => cell.trim() !== "").join(", "))
+    .map((row) => row.filter((cell) => cell.trim() !== "").join(" "))
     .filter(Boolean)
     .join("<br>");
 

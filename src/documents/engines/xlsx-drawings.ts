@@ -16,15 +16,17 @@ export function readDrawings(bytes: Buffer, sheet: string): Drawing[] {
   if (path === undefined) return [];
   const links = relationsOf(bytes, path);
   const anchors = ["twoCellAnchor", "oneCellAnchor", "absoluteAnchor"];
-  return anchors.flatMap((name) => all(parsePart(bytes, path), name)).flatMap((anchor) => {
-    const place = { row: numberIn(anchor, "row"), column: numberIn(anchor, "col") };
-    const charts = all(anchor, "chart").flatMap((chart) => {
-      const part = links.find((link) => link.id === chart.getAttribute("r:id"))?.path;
-      return writeChart(parsePart(bytes, part ?? ""));
+  return anchors
+    .flatMap((name) => all(parsePart(bytes, path), name))
+    .flatMap((anchor) => {
+      const place = { row: numberIn(anchor, "row"), column: numberIn(anchor, "col") };
+      const charts = all(anchor, "chart").flatMap((chart) => {
+        const part = links.find((link) => link.id === chart.getAttribute("r:id"))?.path;
+        return writeChart(parsePart(bytes, part ?? ""));
+      });
+      const texts = all(anchor, "txBody").map((body) => all(body, "p").map(textOf).map(literal).join("\n"));
+      return [...charts, ...texts].filter((text) => text.trim() !== "").map((markdown) => ({ ...place, markdown }));
     });
-    const texts = all(anchor, "txBody").map((body) => all(body, "p").map(textOf).map(literal).join("\n"));
-    return [...charts, ...texts].filter((text) => text.trim() !== "").map((markdown) => ({ ...place, markdown }));
-  });
 }
 
 const numberIn = (anchor: Element, name: string) => Number(all(anchor, name)[0]?.textContent ?? 0) || 0;
@@ -77,14 +79,14 @@ function readSeries(element: Element): Series {
   const pointsIn = (...names: string[]) => {
     const holder = childrenOf(element).find((child) => names.includes(child.localName ?? ""));
     const points = holder ? all(holder, "pt") : [];
-    return new Map(points.map((point) => [Number(point.getAttribute("idx")), valueOf(point)]));
+    return new Map(points.map((point) => [Number(point.getAttribute("idx")), pointValue(point)]));
   };
   const [name = ""] = pointsIn("tx").values();
   return { name, categories: pointsIn("cat", "xVal"), values: pointsIn("val", "yVal") };
 }
 
 /** Numbers without binary rounding noise. */
-function valueOf(point: Element): string {
+function pointValue(point: Element): string {
   const text = (all(point, "v")[0]?.textContent ?? "").trim();
   return text !== "" && Number.isFinite(Number(text)) ? String(Number(Number(text).toPrecision(15))) : literal(text);
 }

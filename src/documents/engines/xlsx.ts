@@ -61,7 +61,7 @@ function islands(cells: Cells): Cells[] {
 function writeIsland(island: Cells, banners: Sheet["banners"]): string[] {
   const captions: string[] = [];
   const rows = byRow(island);
-  const left = Math.min(...[...island.keys()].map((key) => placeOf(key)[1]));
+  const left = [...island.keys()].reduce((least, key) => Math.min(least, placeOf(key)[1]), Number.POSITIVE_INFINITY);
   let isAbove = true;
   for (const keys of rows) {
     const [first = ""] = keys;
@@ -81,7 +81,9 @@ function byRow(island: Cells): string[][] {
   const rows = new Map<number, string[]>();
   for (const key of island.keys()) {
     const [row] = placeOf(key);
-    rows.set(row, [...(rows.get(row) ?? []), key]);
+    const keys = rows.get(row);
+    if (keys) keys.push(key);
+    else rows.set(row, [key]);
   }
   const first = (keys: string[]) => placeOf(keys[0] as string)[0];
   const column = (key: string) => placeOf(key)[1];

@@ -7,7 +7,7 @@ import { readPart } from "./package.ts";
 
 /** @returns null if the package has no such part */
 export function parsePart(bytes: Buffer, path: string): Element | null {
-  const text = readPart(bytes, path).replace(/^\ufeff/, "");
+  const text = readPart(bytes, path);
   return text === "" ? null : new DOMParser({ onError: onXmlError }).parseFromString(text, "text/xml").documentElement;
 }
 
@@ -34,8 +34,7 @@ export function relations(bytes: Buffer, path: string): Relation[] {
 }
 
 /** What a part such as a sheet refers to. */
-export const relationsOf = (bytes: Buffer, part: string) =>
-  relations(bytes, part.replace(/([^/]+)$/, "_rels/$1.rels"));
+export const relationsOf = (bytes: Buffer, part: string) => relations(bytes, part.replace(/([^/]+)$/, "_rels/$1.rels"));
 
 export const all = (root: Element | null, name: string): Element[] =>
   root ? [...root.getElementsByTagNameNS("*", name)] : [];
