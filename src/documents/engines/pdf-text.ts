@@ -88,12 +88,14 @@ async function readPage(page: PDFPageProxy): Promise<PageText> {
     }
     const [a = 1, b = 0, c = 0, d = 1, x = 0, y = 0] = multiply(shown, item.transform);
     const height = Math.hypot(c, d) || 10;
+    // Signs of a font that says nothing about them.
+    const text = item.str.replaceAll("\0", "\ufffd");
     if (Math.abs(b) > Math.abs(a) * 0.2 || a < 0) {
-      if (isTurned && !item.hasEOL) found.turned.push(`${found.turned.pop() ?? ""}${isSpaced ? " " : ""}${item.str}`);
-      else found.turned.push(item.str);
+      if (isTurned && !item.hasEOL) found.turned.push(`${found.turned.pop() ?? ""}${isSpaced ? " " : ""}${text}`);
+      else found.turned.push(text);
       isTurned = !item.hasEOL;
     } else {
-      found.runs.push({ text: item.str, x, right: x + item.width, y, height, font: item.fontName, isSpaced });
+      found.runs.push({ text, x, right: x + item.width, y, height, font: item.fontName, isSpaced });
       isTurned = false;
     }
     isSpaced = false;
