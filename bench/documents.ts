@@ -10,6 +10,7 @@ import { dirname, join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { convertDocument } from "../src/documents/convert.ts";
+import { runEngine } from "../src/documents/engines/run.ts";
 import { PrewarmedProcess } from "../src/documents/prewarmed-process.ts";
 import { makePdf } from "./documents/make-pdf.ts";
 import { median } from "./measure.ts";
@@ -39,6 +40,7 @@ export async function run(): Promise<void> {
     if (real.length > 0) samples.push({ name: `${real.length} real files`, paths: real });
     console.info("\nPDF to Markdown");
     for (const sample of samples) await throughput(sample, watched);
+    await engineAlone(samples.at(-1) as Sample);
     await twoPages(make(2), children);
   } finally {
     children.close();
@@ -50,6 +52,7 @@ export async function run(): Promise<void> {
 async function throughput({ name, paths }: Sample, watched: ReturnType<typeof watchMemory>): Promise<void> {
   const ours: number[] = [];
   const theirs: number[] = [];
+  const processor = { ours: 0, theirs: 0 };
   let pages = 0;
   let kept = { found: 0, wanted: 0 };
   const delay = monitorEventLoopDelay({ resolution: 1 });
@@ -58,23 +61,58 @@ async function throughput({ name, paths }: Sample, watched: ReturnType<typeof wa
     pages = 0;
     delay.enable();
     let start = performance.now();
+    let used = processorOfChildren();
     for (const path of paths) {
       const result = await convertDocument(readFileSync(path), {}, { children: watched });
       texts.push(result.markdown);
       pages += result.pages.length;
     }
     ours.push(performance.now() - start);
+    processor.ours += processorOfChildren() - used;
     delay.disable();
     start = performance.now();
+    used = processorOfChildren();
     const plain = paths.map(pdftotext);
     theirs.push(performance.now() - start);
+    processor.theirs += processorOfChildren() - used;
     kept = recall(plain, texts);
   }
   const [one, other] = [median(ours), median(theirs)];
   console.info(
     `  ${name.padEnd(14)} ${per(pages, one)} pages/s   pdftotext ${per(pages, other)} pages/s   ${(other / one).toFixed(3)}x` +
+      `, by processor time ${(processor.theirs / processor.ours).toFixed(3)}x` +
       `   words kept ${(kept.found / kept.wanted).toFixed(4)}   peak ${watched.peak().toFixed(0)} MiB` +
       `   event loop p99 ${(delay.percentile(99) / 1e6).toFixed(1)} ms, most ${(delay.max / 1e6).toFixed(1)} ms`,
+  );
+}
+
+/** Milliseconds that processes used which have ended. Only on Linux. */
+function processorOfChildren(): number {
+  if (!existsSync("/proc/self/stat")) return 0;
+  const stat = readFileSync("/proc/self/stat", "utf8");
+  // Behind the name, which may have spaces: ticks of a hundredth of a second.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[13]) + Number(fields[14])) * 10;
+}
+
+/**
+ * The engine in one process that is warm, without a sandbox: what a process for each document costs. Processor time,
+ * since other work on the machine counts against whoever takes longer.
+ */
+async function engineAlone({ name, paths }: Sample): Promise<void> {
+  const all = async () => {
+    for (const path of paths) await runEngine({ engine: "parser_a", kind: "pdf" }, readFileSync(path));
+  };
+  for (let round = 0; round < 3; round++) await all();
+  const start = process.cpuUsage();
+  for (let round = 0; round < 3; round++) await all();
+  const { user, system } = process.cpuUsage(start);
+  const ours = (user + system) / 3000 / paths.length;
+  const begun = performance.now();
+  for (const path of paths) pdftotext(path);
+  const theirs = (performance.now() - begun) / paths.length;
+  console.info(
+    `  ${name}, in one warm process without sandbox: ${ours.toFixed(0)} ms of processor time a file; pdftotext ${theirs.toFixed(0)} ms each`,
   );
 }
 

@@ -78,9 +78,12 @@ export async function convertDocument(
     isAvailable: (name) => (isHosted(name) ? platform.hosted?.[name] !== undefined : name !== "ocr" || hasOcr()),
   });
   for (const step of steps) {
-    const result = await conversion.ask(step);
+    // Nobody is paid while a complete result is there.
+    const result = (isHosted(step) && conversion.doubted()) || (await conversion.ask(step));
     if (result) return result;
   }
+  const doubted = conversion.doubted();
+  if (doubted) return doubted;
   throw conversion.refuse(otherwise);
 }
 
@@ -95,6 +98,8 @@ class Conversion {
   /** The text layer of each page, after it was read. */
   #known: string[] | undefined;
   scanned: RouteInput["scanned"] = "no";
+  /** A result of the first parser that another one may surpass. */
+  #doubted: { result: EngineResult; step: ProviderStep } | undefined;
 
   constructor(bytes: Buffer, kind: DocumentKind, options: ConvertOptions, platform: Platform) {
     this.#bytes = bytes;
@@ -108,7 +113,7 @@ class Conversion {
   /** Counts the pages of a PDF, and detects scanned pages. */
   async lookInside(): Promise<void> {
     try {
-      const { pages } = await this.#runLocal("parser_b");
+      const { pages } = await this.#runLocal("parser_a");
       this.#known = pages;
       this.#pages = Math.max(pages.length, 1);
       const pictures = pages.filter((page) => page === "").length;
@@ -123,13 +128,12 @@ class Conversion {
   /** @returns null when it failed, and another provider may succeed */
   async ask(provider: DocumentProvider): Promise<ConvertedDocument | null> {
     const started = performance.now();
-    const note = (outcome: ProviderStep["outcome"], reason?: string) =>
-      this.#trace.push({
-        provider,
-        outcome,
-        ...(reason ? { reason } : {}),
-        milliseconds: Math.round(performance.now() - started),
-      });
+    const note = (outcome: ProviderStep["outcome"], reason?: string) => {
+      const milliseconds = Math.round(performance.now() - started);
+      const step: ProviderStep = { provider, outcome, ...(reason ? { reason } : {}), milliseconds };
+      this.#trace.push(step);
+      return step;
+    };
     try {
       const [result, creditsCharged] = isHosted(provider)
         ? await this.#runHosted(provider)
@@ -140,6 +144,10 @@ class Conversion {
         note("poor", result.poor);
         return null;
       }
+      if (result.doubt && !isChosen) {
+        this.#doubted = { result, step: note("poor", result.doubt) };
+        return null;
+      }
       note("used");
       return this.#finish(result, creditsCharged);
     } catch (error) {
@@ -147,6 +155,13 @@ class Conversion {
       note("failed", error.message);
       return null;
     }
+  }
+
+  /** The result that was put aside, as the best one. */
+  doubted(): ConvertedDocument | null {
+    if (!this.#doubted) return null;
+    this.#doubted.step.outcome = "used";
+    return this.#finish(this.#doubted.result, 0);
   }
 
   refuse(code: Refusal): SvcError {
@@ -190,7 +205,7 @@ class Conversion {
   }
 
   async #runOcr(): Promise<EngineResult> {
-    const { pages } = this.#known ? { pages: this.#known } : await this.#runLocal("parser_b");
+    const { pages } = this.#known ? { pages: this.#known } : await this.#runLocal("parser_a");
     // A caller who names OCR gets it for all pages.
     const known = this.#options.provider === "ocr" ? pages.map(() => "") : pages;
     return recognise(this.#bytes, known, this.#platform.limits);
@@ -201,7 +216,7 @@ class Conversion {
     return runSandboxed(task, bytes, limits, children?.take());
   }
 
-  #finish({ pages, warnings, poor, ...rest }: EngineResult, creditsCharged: number): ConvertedDocument {
+  #finish({ pages, warnings, poor, doubt: _, ...rest }: EngineResult, creditsCharged: number): ConvertedDocument {
     return {
       kind: this.#kind,
       ...rest,

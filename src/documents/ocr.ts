@@ -48,7 +48,7 @@ export async function recognise(bytes: Buffer, known: string[], limits: SandboxL
     const markdown = pages.filter(Boolean).join("\n\n");
     const warnings = ["The text of pages without their own was recognised from pictures."];
     if (missing.length === mostPages) warnings.push(`Of the pages, ${mostPages} were recognised.`);
-    return { ...outlined(markdown), pages, warnings, poor: markdown === "" ? "It found no text." : null };
+    return { ...outlined(markdown), pages, warnings, poor: markdown === "" ? "It found no text." : null, doubt: null };
   } catch (cause) {
     limits.signal?.throwIfAborted();
     if (cause instanceof EngineFailure) throw cause;

@@ -43,7 +43,7 @@ export function sniff(bytes: Buffer, { filename = "", mimeType = "" }: ConvertOp
   if (head.startsWith("PK")) return packageKind(bytes);
   if (head.startsWith("\u00d0\u00cf\u0011\u00e0")) return compoundKind(bytes);
   const hex = bytes.subarray(0, 12).toString("hex");
-  if (images.some((magic) => hex.startsWith(magic)) || (head.startsWith("RIFF") && head.slice(8, 12) === "WEBP")) {
+  if (images.some((magic) => hex.startsWith(magic)) || /^(RIFF....WEBP|....ftyp(hei|hev|mif1|msf1|avi))/s.test(head)) {
     throw unsupported("An image", "Use ai.vision.extractText, or an image part in ai.chat.");
   }
   return textKind(head, filename, mimeType);

@@ -18,4 +18,6 @@ export interface EngineResult extends Pick<ConvertedDocument, "markdown" | "text
   warnings: string[];
   /** Why the result is not good enough to keep, or null. */
   poor: string | null;
+  /** Why another parser may do better. It is kept if no other result is good. */
+  doubt: string | null;
 }

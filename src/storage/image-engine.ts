@@ -36,8 +36,9 @@ export type Source = Buffer | string;
  * @throws UnreadableImage for an image that is broken, too large or in an unsupported format
  */
 export async function transformImage(source: Source, options: TransformOptions, webp: boolean): Promise<Image> {
+  let known: Size | undefined;
   try {
-    const known = await sizeOf(source);
+    known = await sizeOf(source);
     const format = options.f ?? (webp ? "webp" : outputOf(known.format));
     const frames = format === "webp" ? known.frames : 1;
     const pixels = pixelsOf(known, frames, options);
@@ -52,6 +53,12 @@ export async function transformImage(source: Source, options: TransformOptions, 
     return { bytes: data, type: `image/${format}` };
   } catch (cause) {
     if (cause instanceof TooLarge) throw new UnreadableImage(cause.message, { cause });
+    // The libvips that comes with sharp has no decoder for HEVC; one that the machine has may have it.
+    if (known?.compression === "hevc" && /not been built in|plugin/i.test(String(cause))) {
+      throw new UnreadableImage("This server cannot decode HEIC. Store the picture as JPEG, PNG, WebP or AVIF.", {
+        cause,
+      });
+    }
     throw new UnreadableImage("This image cannot be read, or is too large.", { cause });
   }
 }
@@ -62,14 +69,21 @@ interface Size {
   width: number;
   height: number;
   frames: number;
+  /** Of HEIF: av1 is AVIF, hevc is HEIC. */
+  compression: string | undefined;
 }
 
 /** Counts all frames before decoding: a small file can contain many. */
 async function sizeOf(source: Source): Promise<Size> {
-  const { format = "png", pages = 1, autoOrient } = await sharp(source, { limitInputPixels: false }).metadata();
+  const {
+    format = "png",
+    pages = 1,
+    autoOrient,
+    compression,
+  } = await sharp(source, { limitInputPixels: false }).metadata();
   const { width, height } = autoOrient;
   if (width * height * pages > maxPixels) throw new Error(`${width} by ${height} pixels, ${pages} frames`);
-  return { format, width, height, frames: pages };
+  return { format, width, height, frames: pages, compression };
 }
 
 /** The output would be too large. Its message is for the client. */

@@ -22,13 +22,15 @@ export interface TransformOptions {
   fit?: Fit;
 }
 
-/** Media types that the engine reads. All others are an error. */
+/** Media types that the engine reads; HEIC only if libvips has its decoder. All others are an error. */
 export const readable: ReadonlySet<string> = new Set([
   "image/jpeg",
   "image/png",
   "image/webp",
   "image/gif",
   "image/avif",
+  "image/heic",
+  "image/heif",
 ]);
 
 /** Why an image cannot be transformed. The original can still be sent. */

@@ -52,7 +52,12 @@ export function normalise(text: string): string {
  * Twice the longest common subsequence over both lengths: 1 when they are equal, 0 when they have nothing in common.
  */
 export function similarity(one: string, other: string): number {
-  if (one === "" && other === "") return 1;
+  const letters = [...one].length + [...other].length;
+  return letters === 0 ? 1 : (2 * common(one, other)) / letters;
+}
+
+/** The length of the longest common subsequence. */
+export function common(one: string, other: string): number {
   const [a, b] = [[...one], [...other]];
   const places = new Map<string, bigint>();
   a.forEach((sign, at) => {
@@ -61,11 +66,10 @@ export function similarity(one: string, other: string): number {
   const all = (1n << BigInt(a.length)) - 1n;
   let row = all;
   for (const sign of b) {
-    const common = row & (places.get(sign) ?? 0n);
-    row = ((row + common) | (row - common)) & all;
+    const shared = row & (places.get(sign) ?? 0n);
+    row = ((row + shared) | (row - shared)) & all;
   }
-  const left = row.toString(2).replaceAll("0", "").length;
-  return (2 * (a.length - left)) / (a.length + b.length);
+  return a.length - row.toString(2).replaceAll("0", "").length;
 }
 
 /** Letters and digits alone: how they are spaced and marked does not matter. */

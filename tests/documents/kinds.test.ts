@@ -90,6 +90,7 @@ describe("what is not converted says what to use instead", () => {
     ["PNG", Buffer.from("89504e470d0a1a0a", "hex"), "ai.vision.extractText"],
     ["JPEG", Buffer.from("ffd8ffe000104a46", "hex"), "ai.vision.extractText"],
     ["GIF", Buffer.from("GIF89a\u0001\u0000"), "ai.vision.extractText"],
+    ["HEIC", Buffer.from("\u0000\u0000\u0000\u0018ftypheic\u0000\u0000\u0000\u0000mif1heic"), "ai.vision.extractText"],
     ["WebP", Buffer.from("RIFF\u0000\u0000\u0000\u0000WEBPVP8 "), "ai.vision.extractText"],
     ["DOC", compound("WordDocument"), ".docx"],
     ["XLS", compound("Workbook"), ".xlsx"],

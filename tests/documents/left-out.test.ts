@@ -1,20 +1,11 @@
 // If this file fails, a conversion loses text in silence: moved sentences, rows beyond a parser's limit, comments.
-import JSZip from "jszip";
 import { describe, expect, test } from "vitest";
 import { convertDocument } from "../../src/documents/convert.ts";
-import { docx } from "../support/papers.ts";
+import { cell, word, workbook } from "../support/office.ts";
 
 const run = (text: string) => `<w:r><w:t xml:space="preserve">${text}</w:t></w:r>`;
 const by = 'w:id="1" w:author="Ann" w:date="2026-01-01T00:00:00Z"';
 
-/** @param body the XML of the body @param parts further parts of the package */
-async function word(body: string, parts: Record<string, string> = {}): Promise<Buffer> {
-  const zip = await JSZip.loadAsync(await docx(["PLACE"]));
-  const document = await zip.file("word/document.xml")?.async("string");
-  zip.file("word/document.xml", document?.replace(/<w:body>.*<\/w:body>/s, `<w:body>${body}</w:body>`) ?? "");
-  for (const [name, xml] of Object.entries(parts)) zip.file(name, xml);
-  return zip.generateAsync({ type: "nodebuffer" });
-}
 const space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
 
 describe("a DOCX", () => {
@@ -56,34 +47,6 @@ describe("a DOCX", () => {
     expect(warnings).toEqual(["Headers and footers were left out."]);
   });
 });
-
-const cell = (place: string, text: string) => `<c r="${place}" t="inlineStr"><is><t>${text}</t></is></c>`;
-const package_ = "http://schemas.openxmlformats.org/package/2006";
-const office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
-const sheets = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
-const relation = (type: string, target: string) =>
-  `<Relationships xmlns="${package_}/relationships"><Relationship Id="r1" Type="${office}/${type}" Target="${target}"/></Relationships>`;
-
-function workbook(rows: string, merges: string[] = []): Promise<Buffer> {
-  const type = "application/vnd.openxmlformats-";
-  const merged = merges.map((range) => `<mergeCell ref="${range}"/>`).join("");
-  return new JSZip()
-    .file(
-      "[Content_Types].xml",
-      `<Types xmlns="${package_}/content-types"><Default Extension="rels" ContentType="${type}package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${type}officedocument.spreadsheetml.sheet.main+xml"/></Types>`,
-    )
-    .file("_rels/.rels", relation("officeDocument", "xl/workbook.xml"))
-    .file("xl/_rels/workbook.xml.rels", relation("worksheet", "worksheets/sheet1.xml"))
-    .file(
-      "xl/workbook.xml",
-      `<workbook xmlns="${sheets}" xmlns:r="${office}"><sheets><sheet name="Sales" sheetId="1" r:id="r1"/></sheets></workbook>`,
-    )
-    .file(
-      "xl/worksheets/sheet1.xml",
-      `<worksheet xmlns="${sheets}"><sheetData>${rows}</sheetData><mergeCells>${merged}</mergeCells></worksheet>`,
-    )
-    .generateAsync({ type: "nodebuffer", compression: "DEFLATE" });
-}
 
 describe("an XLSX", () => {
   test("has a row above its table that is merged as a whole once, as a caption", async () => {

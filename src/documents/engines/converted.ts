@@ -1,9 +1,10 @@
 /** The result of an engine. */
 
-/** `poor` is null unless the engine sets it. */
+/** `poor` and `doubt` are null unless the engine sets them. */
 export interface Converted {
   markdown: string;
   pages?: string[];
   warnings?: string[];
   poor?: string | null;
+  doubt?: string | null;
 }

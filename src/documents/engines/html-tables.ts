@@ -24,7 +24,7 @@ export function flattenTables(markdown: string): string {
 
 const lines = (grid: string[][]) =>
   grid
-    .map((row) => row.filter((cell) => cell.trim() !== "").join(", "))
+    .map((row) => row.filter((cell) => cell.trim() !== "").join(" "))
     .filter(Boolean)
     .join("<br>");
 
@@ -80,3 +80,6 @@ const cellText = (text: string) =>
     .trim()
     .replace(/(?<!\\)\|/g, "\\|")
     .replace(/\s*\n\s*/g, "<br>");
+
+/** Escapes a cell's text: none of its signs are Markdown. */
+export const literal = (text: string) => text.replace(/[\\`*_[\]<]/g, "\\$&");

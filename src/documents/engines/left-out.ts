@@ -55,6 +55,7 @@ const unseen = [
   /<w:r[ >](?:(?!<\/w:r>)[\s\S])*?<w:vanish\/>[\s\S]*?<\/w:r>/g,
   /<rPh[ >][\s\S]*?<\/rPh>/g,
   /\[Threaded comment\][\s\S]*?\bComment:/g, // a notice for older programs
+  /\ue002[^\ue003]*\ue003/g, // a label of a list, see `docx-marks.ts`
 ];
 
 export interface LeftOut {

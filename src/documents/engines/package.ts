@@ -42,5 +42,9 @@ export function refuseManyMerges(bytes: Buffer): void {
 /** One part as text; "" when the package has none of this name. */
 export function readPart(bytes: Buffer, name: string): string {
   const entry = listZip(bytes).find((one) => one.name === name);
-  return entry ? readZip(bytes, entry).toString("utf8") : "";
+  return entry
+    ? readZip(bytes, entry)
+        .toString("utf8")
+        .replace(/^\ufeff/, "")
+    : "";
 }

@@ -1,27 +1,38 @@
 /**
- * Reads the text layer of a PDF with pdf.js: lines in drawing order, with the character maps that Chinese, Japanese and
- * Korean fonts need.
- * Next hop: `pdf.ts` makes Markdown of it; `quality.ts` holds the other parser's result against it.
+ * Reads the text layer of a PDF with pdf.js, with the character maps that Chinese, Japanese and Korean fonts need.
+ * Next hop: `pdf-rows.ts` makes rows of the runs, by where they are.
  */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import type { PDFDocumentProxy } from "pdfjs-dist";
+import type { PDFDocumentProxy, PDFPageProxy } from "pdfjs-dist";
 
-export interface PdfLine {
+/** Text that is drawn at once. Positions are in points from the upper left, as the page is shown. */
+export interface Run {
   text: string;
-  /** Position from the lower left, and height of its letters; in points. */
   x: number;
+  right: number;
+  /** The baseline. */
   y: number;
+  /** Of its letters. */
   height: number;
-  /** Its parts, separated by wide gaps, as in tables. */
-  parts: { text: string; x: number }[];
+  /** Its name within the document; fonts of other weights have other names. */
+  font: string;
+  /** Whether a space was drawn before it. */
+  isSpaced: boolean;
+}
+
+export interface PageText {
+  /** In drawing order. */
+  runs: Run[];
+  /** Text that does not run from left to right or back, such as stamps and labels of axes, in drawing order. */
+  turned: string[];
 }
 
 const root = dirname(createRequire(import.meta.url).resolve("pdfjs-dist/package.json"));
 
 export async function openPdf(bytes: Buffer): Promise<PDFDocumentProxy> {
   const pdfjs = await import("pdfjs-dist/legacy/build/pdf.mjs");
-  // The first parser may have left the worker of another pdf.js version here, and each version uses what it finds.
+  // The other parser may have left the worker of another pdf.js version here, and each version uses what it finds.
   const shared = globalThis as { pdfjsWorker?: unknown };
   const theirs = shared.pdfjsWorker;
   shared.pdfjsWorker = await import("pdfjs-dist/legacy/build/pdf.worker.mjs" as string);
@@ -44,48 +55,85 @@ export async function openPdf(bytes: Buffer): Promise<PDFDocumentProxy> {
   return document;
 }
 
-/** The lines of the pages from `first` to `last`. An unreadable page has none. */
-export async function readPages(document: PDFDocumentProxy, first: number, last: number): Promise<PdfLine[][]> {
-  const pages: PdfLine[][] = [];
+/** Fonts and pictures of so many pages are kept at a time. */
+const pagesAtOnce = 100;
+
+/** The text of the pages from `first` to `last`. An unreadable page has none. */
+export async function readPages(document: PDFDocumentProxy, first: number, last: number): Promise<PageText[]> {
+  const pages: PageText[] = [];
   for (let number = first; number <= last; number++) {
-    pages.push(await readPage(document, number).catch(() => []));
+    pages.push(
+      await document
+        .getPage(number)
+        .then(readPage)
+        .catch(() => ({ runs: [], turned: [] })),
+    );
+    if (number % pagesAtOnce === 0) await document.cleanup();
   }
   return pages;
 }
 
-async function readPage(document: PDFDocumentProxy, number: number): Promise<PdfLine[]> {
-  const page = await document.getPage(number);
+async function readPage(page: PDFPageProxy): Promise<PageText> {
   const { items } = await page.getTextContent();
+  const shown = page.getViewport({ scale: 1 }).transform;
+  const found: PageText = { runs: filledIn(await page.getAnnotations(), shown), turned: [] };
   page.cleanup();
-  const lines: PdfLine[] = [];
-  let line: PdfLine | null = null;
-  let right = 0;
+  let isSpaced = false;
+  let isTurned = false;
   for (const item of items) {
-    if (!("str" in item)) continue;
-    const [, , , , x = 0, y = 0] = item.transform as number[];
-    const height = item.height || Math.hypot(item.transform[2], item.transform[3]) || 10;
-    if (line && item.str !== "" && Math.abs(y - line.y) > Math.max(height, line.height) * 0.8) line = null;
-    if (item.str !== "") {
-      if (!line) {
-        line = { text: "", x, y, height: 0, parts: [] };
-        lines.push(line);
-      }
-      const isBlank = item.str.trim() === "";
-      const gap = x - right;
-      if (!isBlank && (line.parts.length === 0 || gap > height * 1.2)) {
-        if (line.text !== "" && !line.text.endsWith(" ")) line.text += " ";
-        line.parts.push({ text: item.str, x });
-      } else {
-        const part = line.parts.at(-1);
-        if (part) part.text += item.str;
-      }
-      line.text += item.str;
-      if (!isBlank) {
-        line.height = Math.max(line.height, height);
-        right = x + item.width;
-      }
+    if (!("str" in item) || item.str === "") continue;
+    if (item.str.trim() === "") {
+      isSpaced = true;
+      continue;
     }
-    if (item.hasEOL) line = null;
+    const [a = 1, b = 0, c = 0, d = 1, x = 0, y = 0] = multiply(shown, item.transform);
+    const height = Math.hypot(c, d) || 10;
+    // Signs of a font that says nothing about them.
+    const text = item.str.replaceAll("\0", "\ufffd");
+    if (Math.abs(b) > Math.abs(a) * 0.2 || a < 0) {
+      if (isTurned && !item.hasEOL) found.turned.push(`${found.turned.pop() ?? ""}${isSpaced ? " " : ""}${text}`);
+      else found.turned.push(text);
+      isTurned = !item.hasEOL;
+    } else {
+      found.runs.push({ text, x, right: x + item.width, y, height, font: item.fontName, isSpaced });
+      isTurned = false;
+    }
+    isSpaced = false;
   }
-  return lines.filter((one) => one.text.trim() !== "");
+  return found;
+}
+
+interface Annotation {
+  subtype?: string;
+  rect?: number[];
+  /** Of a field of a form. */
+  fieldType?: string;
+  fieldValue?: unknown;
+  hidden?: boolean;
+  contentsObj?: { str?: string };
+  defaultAppearanceData?: { fontSize?: number };
+}
+
+/** What was filled into fields of a form, and notes that are written onto the page. Neither is text of the page itself. */
+function filledIn(annotations: Annotation[], shown: number[]): Run[] {
+  return annotations.flatMap(({ subtype, rect, fieldType, fieldValue, hidden, contentsObj, defaultAppearanceData }) => {
+    const isField = subtype === "Widget" && (fieldType === "Tx" || fieldType === "Ch");
+    const value = isField ? [fieldValue].flat().join(", ") : subtype === "FreeText" ? (contentsObj?.str ?? "") : "";
+    if (value.trim() === "" || hidden || !rect) return [];
+    const [, , , , x = 0, top = 0] = multiply(shown, [1, 0, 0, 1, rect[0] ?? 0, rect[3] ?? 0]);
+    const [, , , , right = 0, bottom = 0] = multiply(shown, [1, 0, 0, 1, rect[2] ?? 0, rect[1] ?? 0]);
+    const lines = value.split(/\r\n?|\n/);
+    const room = Math.abs(bottom - top) / lines.length;
+    const height = defaultAppearanceData?.fontSize || Math.min(room, 10);
+    return lines.map((text, at) => {
+      const y = Math.min(top, bottom) + room * (at + 0.5) + 0.35 * height;
+      return { text, x: Math.min(x, right), right: Math.max(x, right), y, height, font: "", isSpaced: true };
+    });
+  });
+}
+
+function multiply(one: number[], other: number[]): number[] {
+  const [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0] = one;
+  const [g = 1, h = 0, i = 0, j = 1, k = 0, l = 0] = other;
+  return [a * g + c * h, b * g + d * h, a * i + c * j, b * i + d * j, a * k + c * l + e, b * k + d * l + f];
 }

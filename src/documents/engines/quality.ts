@@ -2,6 +2,7 @@
 import type { DocumentKind } from "../../contract/documents.ts";
 import { listZip, readZip } from "../zip.ts";
 import { leftOut } from "./left-out.ts";
+import { readPart } from "./package.ts";
 
 /** The minimal share of the file's word pairs that a result must keep in order. */
 const leastRecall = 0.97;
@@ -14,19 +15,23 @@ export function judge(bytes: Buffer, kind: DocumentKind, markdown: string): stri
   return kind === "xlsx" ? judgeSheets(bytes, markdown) : null;
 }
 
-/** Counts, part by part, how many pairs of neighbouring words of the source a result has. */
+/**
+ * Counts, part by part, how many words of the source a result has, and how many pairs of words that follow each other in
+ * a paragraph or in a cell.
+ */
 export class Recall {
   #wanted = 0;
   #kept = 0;
 
+  /** @param source Markdown of its pages, in the order in which they are read */
   add(source: string[], result: string): void {
     const have = new Map<string, number>();
-    for (const pair of pairs(result)) have.set(pair, (have.get(pair) ?? 0) + 1);
-    for (const pair of pairs(source.join(" "))) {
-      const left = have.get(pair) ?? 0;
+    for (const one of counted([result])) have.set(one, (have.get(one) ?? 0) + 1);
+    for (const one of counted(source.flatMap((page) => page.split(/\n{2,}|\|/)))) {
+      const left = have.get(one) ?? 0;
       if (left > 0) {
         this.#kept++;
-        have.set(pair, left - 1);
+        have.set(one, left - 1);
       }
       this.#wanted++;
     }
@@ -38,6 +43,18 @@ export class Recall {
   }
 }
 
+/** Words and pairs of words. */
+function counted(texts: string[]): string[] {
+  return texts.flatMap((text) => {
+    const words =
+      text
+        .normalize("NFKC")
+        .replaceAll("<br>", " ")
+        .match(/[\p{L}\p{N}]+/gu) ?? [];
+    return [...words, ...words.slice(1).map((word, at) => `${words[at]} ${word}`)];
+  });
+}
+
 /** Whether sentences are cut into paragraphs by the lines that they were set in. */
 export function judgeParagraphs(markdown: string): string | null {
   const blocks = markdown.split(/\n{2,}/).filter((block) => /^[\p{L}\p{N}"“(]/u.test(block));
@@ -45,13 +62,12 @@ export function judgeParagraphs(markdown: string): string | null {
   return cut >= 5 && cut > blocks.length / 5 ? "It took lines for paragraphs." : null;
 }
 
-function pairs(text: string): string[] {
-  const words =
-    text
-      .normalize("NFKC")
-      .replaceAll("<br>", " ")
-      .match(/[\p{L}\p{N}]+/gu) ?? [];
-  return words.slice(1).map((word, at) => `${words[at]} ${word}`);
+/** Whether a heading is a row of a table. @param source Markdown in which rows are told from headings */
+export function judgeHeadings(markdown: string, source: string[]): string | null {
+  const letters = (line: string) => line.replace(/[^\p{L}\p{N}]/gu, "");
+  const rows = new Set(source.flatMap((page) => page.match(/^\|.*\|$/gm) ?? []).map(letters));
+  const headings = markdown.match(/^#{1,6} .*$/gm) ?? [];
+  return headings.some((line) => rows.has(letters(line))) ? "It took a row of a table for a heading." : null;
 }
 
 /** Cells that the first parser does not reach, in the 10,001st row or the 201st column. */
@@ -61,7 +77,9 @@ function judgeSheets(bytes: Buffer, markdown: string): string | null {
   const sheets = listZip(bytes).filter(({ name }) => /^xl\/worksheets\/[^/]+\.xml$/.test(name));
   if (sheets.some((sheet) => beyond.test(readZip(bytes, sheet).toString("latin1")))) return "It cuts large sheets off.";
   if (bytes.includes("xl/comments")) return "It drops comments.";
-  if (/^\|([^|\n]+)\|(?:\1\|)+\n\|[ -|]+\|$/m.test(markdown)) return "It repeats a caption in every column.";
+  if (bytes.includes("xl/drawings/")) return "It drops charts and shapes.";
+  if (/<sheet\s[^>]*state="[^"]*hidden"/i.test(readPart(bytes, "xl/workbook.xml"))) return "It shows hidden sheets.";
+  if (/^\|([^|\n]*\p{L}[^|\n]*)\|(?:\1\|)+$/mu.test(markdown)) return "It repeats a caption in every column.";
   // An empty row inside a table: several tables were merged, one below the other.
   return /^\|[\s|]+\|\n(?=\|[^\n]*[^\s|])/m.test(markdown) ? "It took several tables for one." : null;
 }

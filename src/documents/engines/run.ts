@@ -8,20 +8,22 @@ import { encrypted, unreadable } from "../../text/refusals.ts";
 import { outlined } from "../sections.ts";
 import type { EngineResult, Task } from "../types.ts";
 import type { Converted } from "./converted.ts";
+import { resolveMarks } from "./docx-marks.ts";
 import { leftOut, told } from "./left-out.ts";
 import { refuseManyMerges, scanPackage } from "./package.ts";
 
 type Engine = (bytes: Buffer, kind: DocumentKind) => Promise<Converted>;
 
 const parserB: Partial<Record<DocumentKind, () => Promise<Engine>>> = {
-  pdf: () => import("./pdf.ts").then((file) => file.convertPdf),
+  pdf: () => import("./kordoc-pdf.ts").then((file) => file.convertPdfWithKordoc),
   docx: () => import("./docx.ts").then((file) => file.convertDocx),
   xlsx: () => import("./xlsx.ts").then((file) => file.convertXlsx),
 };
 
 async function load({ engine, kind }: Task): Promise<Engine> {
   if (engine === "local_text") return (await import("./text.ts")).convertText;
-  if (engine === "parser_a") return (await import("./kordoc.ts")).convertWithParserA;
+  if (engine === "parser_a" && kind === "pdf") return (await import("./pdf.ts")).convertPdf;
+  if (engine === "parser_a") return (await import("./kordoc.ts")).convertWithKordoc;
   if (engine === "clean") return async (bytes) => ({ markdown: bytes.toString("utf8") });
   const second = parserB[kind];
   if (!second) throw new Error(`No second parser for ${kind}.`);
@@ -39,23 +41,25 @@ export async function runEngine(task: Task, bytes: Buffer): Promise<EngineResult
   }
   if (task.engine === "pictures") return drawn(bytes, task.range);
   const engine = await load(task);
-  const source = task.kind === "docx" ? await acceptedChanges(bytes) : bytes;
-  const { markdown, pages = [], warnings = [], poor = null } = await engine(source, task.kind);
+  const source = task.kind === "docx" ? await prepared(bytes) : bytes;
+  const { markdown: marked, pages = [], warnings = [], poor = null, doubt = null } = await engine(source, task.kind);
+  const markdown = task.kind === "docx" ? resolveMarks(marked) : marked;
   return {
     // Here and not in the process that answers requests, because long texts take time.
     ...outlined(neutralise(markdown)),
     pages: pages.map(neutralise),
     warnings: [...warnings, ...told(leftOut(source, task.kind, markdown)).filter((one) => !warnings.includes(one))],
     poor: poor ?? poorText(markdown),
+    doubt,
   };
 }
 
-const acceptedChanges = async (bytes: Buffer) => (await import("./tracked-changes.ts")).acceptChanges(bytes);
+const prepared = async (bytes: Buffer) => (await import("./docx-source.ts")).prepareDocx(bytes);
 
 /** The result for drawn pages: images in place of their text. */
 async function drawn(bytes: Buffer, [first, last]: Task["range"] = [1, 1]): Promise<EngineResult> {
   const { drawPages } = await import("./pictures.ts");
-  return { ...outlined(""), pages: await drawPages(bytes, first, last), warnings: [], poor: null };
+  return { ...outlined(""), pages: await drawPages(bytes, first, last), warnings: [], poor: null, doubt: null };
 }
 
 /** Refuses a PDF that needs a password. Most encrypted PDF files open without one. */

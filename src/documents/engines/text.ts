@@ -6,7 +6,7 @@ import type { DocumentKind } from "../../contract/documents.ts";
 import { decodeText } from "./charset.ts";
 import type { Converted } from "./converted.ts";
 import { parseCsv } from "./csv.ts";
-import { pipeTable } from "./html-tables.ts";
+import { literal, pipeTable } from "./html-tables.ts";
 
 export async function convertText(bytes: Buffer, kind: DocumentKind): Promise<Converted> {
   const text = decodeText(bytes).replace(/\r\n?/g, "\n");
@@ -37,6 +37,3 @@ async function withoutBlocksOfHtml(text: string): Promise<string> {
   }
   return result;
 }
-
-/** Escapes a cell's text: none of its signs are Markdown. */
-const literal = (cell: string) => cell.replace(/[\\`*_[\]<]/g, "\\$&");

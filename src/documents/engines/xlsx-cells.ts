@@ -1,23 +1,28 @@
 /**
- * Reads the parts of a workbook: sheets in order, shared strings, number formats for dates, merged cells, comments. The
- * package was scanned before (`package.ts`); the XML reader expands no entities of a document.
+ * Reads the sheets of a workbook in order: shared strings, number formats for dates, merged cells.
+ * Next hop: `xlsx-comments.ts` and `xlsx-drawings.ts` read what lies on a sheet.
  */
-import { DOMParser, type Element } from "@xmldom/xmldom";
-import { readPart } from "./package.ts";
+import type { Element } from "@xmldom/xmldom";
+import { unreadable } from "../../text/refusals.ts";
+import { literal } from "./html-tables.ts";
+import { all, parsePart, relations, textOf } from "./xml-parts.ts";
 
 /** Text by position, as "row,column" from 0, in reading order. Cells without text are omitted. */
 export type Cells = Map<string, string>;
 
 export interface Sheet {
   name: string;
+  /** Hidden sheets are not read. */
+  isHidden: boolean;
+  /** The name of its part. */
+  path: string;
   cells: Cells;
-  /** Ranges of one row that are merged: how many columns, by the position of the first. */
+  /** Merged ranges of several columns: for each of their rows, by the position of its first cell, how many. */
   banners: Map<string, number>;
-  /** One sentence each. */
-  comments: string[];
 }
 
 const mostCells = 500_000;
+/** Larger ranges are decoration: their text stands once. */
 const mostCovered = 10_000;
 
 export function openWorkbook(bytes: Buffer): Sheet[] {
@@ -29,30 +34,34 @@ export function openWorkbook(bytes: Buffer): Sheet[] {
   const starts1904 = /^(1|true)$/.test(all(workbook, "workbookPr")[0]?.getAttribute("date1904") ?? "");
   return all(workbook, "sheet").map((sheet) => {
     const path = links.find((link) => link.id === sheet.getAttribute("r:id"))?.path ?? "";
-    const root = parsePart(bytes, path);
+    const isHidden = /hidden/i.test(sheet.getAttribute("state") ?? "");
+    const root = isHidden ? null : parsePart(bytes, path);
     const read = readCells(root, (cell) => cellValue(cell, strings, isDate, starts1904));
-    return { name: literal(sheet.getAttribute("name") ?? ""), ...read, comments: readComments(bytes, path) };
+    return { name: literal(sheet.getAttribute("name") ?? ""), isHidden, path, ...read };
   });
 }
 
 function readCells(root: Element | null, value: (cell: Element) => string): Pick<Sheet, "cells" | "banners"> {
   const found: { row: number; column: number; text: string }[] = [];
+  const add = (cell: (typeof found)[number]) => {
+    if (found.push(cell) > mostCells) throw unreadable(`A sheet has more than ${mostCells} cells. Split it.`);
+  };
   const banners: Sheet["banners"] = new Map();
   for (const cell of all(root, "c")) {
     const place = placeOf(cell.getAttribute("r") ?? "");
     const text = value(cell).trim();
     if (!place || text === "") continue;
-    if (found.push({ ...place, text }) > mostCells) throw new Error("There are too many cells.");
+    add({ ...place, text });
   }
   const texts = new Map(found.map((cell) => [keyOf(cell), cell.text]));
   for (const merge of all(root, "mergeCell")) {
     const [from, to] = (merge.getAttribute("ref") ?? "").split(":").map(placeOf);
     const text = from && texts.get(keyOf(from));
     if (!from || !to || !text || (to.row - from.row + 1) * (to.column - from.column + 1) > mostCovered) continue;
-    if (from.row === to.row) banners.set(keyOf(from), to.column - from.column + 1);
     for (let row = from.row; row <= to.row; row++) {
+      if (to.column > from.column) banners.set(keyOf({ row, column: from.column }), to.column - from.column + 1);
       for (let column = from.column; column <= to.column; column++) {
-        if (row !== from.row || column !== from.column) found.push({ row, column, text });
+        if (row !== from.row || column !== from.column) add({ row, column, text });
       }
     }
   }
@@ -95,59 +104,9 @@ function dateStyles(styles: Element | null): boolean[] {
   });
 }
 
-function readComments(bytes: Buffer, sheetPath: string): string[] {
-  const rels = sheetPath.replace(/([^/]+)$/, "_rels/$1.rels");
-  const path = relations(bytes, rels).find((link) => link.type.endsWith("/comments"))?.path;
-  const root = path ? parsePart(bytes, path) : null;
-  const authors = all(root, "author").map((author) => author.textContent ?? "");
-  return all(root, "comment").map((comment) => {
-    const author = authors[Number(comment.getAttribute("authorId"))] ?? "";
-    const by = author === "" || author.startsWith("tc=") ? "" : `, ${literal(author)}`;
-    return `Comment (${comment.getAttribute("ref")}${by}): ${literal(withoutNotice(textOf(comment)))}`;
-  });
-}
-
-/** Excel puts a notice for older versions in front of threaded comments. */
-const withoutNotice = (text: string) =>
-  text
-    .replace(/^\[Threaded comment\][\s\S]*?\bComment:\s*/, "")
-    .replace(/\s*\n\s*/g, " ")
-    .trim();
-
-function relations(bytes: Buffer, path: string): { id: string; type: string; path: string }[] {
-  const folder = path.replace(/_rels\/[^/]+$/, "");
-  return all(parsePart(bytes, path), "Relationship").map((link) => {
-    const target = link.getAttribute("Target") ?? "";
-    const resolved = new URL(target, `file:///${folder}`).pathname.slice(1);
-    return { id: link.getAttribute("Id") ?? "", type: link.getAttribute("Type") ?? "", path: resolved };
-  });
-}
-
-function parsePart(bytes: Buffer, path: string): Element | null {
-  const text = readPart(bytes, path).replace(/^\ufeff/, "");
-  return text === "" ? null : new DOMParser({ onError: onXmlError }).parseFromString(text, "text/xml").documentElement;
-}
-
-function onXmlError(level: string, message: string): void {
-  if (level !== "warning") throw new Error(message);
-}
-
-const all = (root: Element | null, name: string): Element[] =>
-  root ? [...root.getElementsByTagNameNS("*", name)] : [];
-
-/** The text of its runs, without phonetic runs. */
-const textOf = (root: Element): string =>
-  all(root, "t")
-    .filter((run) => (run.parentNode as Element | null)?.localName !== "rPh")
-    .map((run) => run.textContent ?? "")
-    .join("");
-
 function placeOf(reference: string): { row: number; column: number } | null {
   const [, letters = "", digits = ""] = /^([A-Z]{1,3})(\d{1,7})$/.exec(reference) ?? [];
   if (letters === "") return null;
   const column = [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
   return { row: Number(digits) - 1, column };
 }
-
-/** Escapes a cell's text: none of its signs are Markdown. */
-const literal = (text: string) => text.replace(/[\\`*_[\]<]/g, "\\$&");
