@@ -1,6 +1,7 @@
 /**
  * Generated CRUD and a call without database, against what one would write by hand: Express + pg, Fastify + postgres.js,
- * and node:http + pipelined pg as a limit. Same server, same rows, same policies, taking turns. pgbench runs the very statement of `get` and `list` to show what the database
+ * and node:http + pipelined pg as a limit. Same server, same rows, same policies, taking turns. Each line has the processor
+ * time of a call in Node and in PostgreSQL. pgbench runs the very statement of `get` and `list` to show what the database
  * alone could do.
  */
 import { execFileSync } from "node:child_process";
@@ -9,9 +10,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { openCluster } from "../src/cluster/open-cluster.ts";
+import type { Cluster } from "../src/cluster/types.ts";
 import { callText } from "../src/crud/statement.ts";
-import { interleave, report } from "./measure.ts";
-import { type Contestant, contestant } from "./process.ts";
+import { interleave, type Runner, report, reportBeside } from "./measure.ts";
+import { type Contestant, contestant, serverCpu } from "./process.ts";
 
 const here = import.meta.dirname;
 const svcCommand = join(here, "../src/cli/svc.ts");
@@ -21,7 +23,6 @@ interface Peer {
   process: Contestant;
 }
 
-/** Ratios are to the last one. */
 const handWritten = [
   ["node:http + pg", "bare-pg.ts"],
   ["fastify", "fastify.ts"],
@@ -48,7 +49,7 @@ export async function run(): Promise<void> {
   try {
     if (express) idle.push(express.process.memory());
     await checkIsolation(svc, token);
-    await measure(svc, peers, bare, token, cluster.urls.admin);
+    await measure(svc, peers, bare, token, cluster);
     if (cluster.binDir) pgbench(cluster.binDir, cluster.urls.request, userId);
     const [ours = 0, theirs = 1] = idle;
     console.info(
@@ -107,7 +108,7 @@ async function call(svc: Contestant, name: string, args: unknown, token: string)
   return (await response.json()) as { json: { total: number; data: { id: number }[] } };
 }
 
-async function measure(svc: Contestant, peers: Peer[], bare: Contestant, token: string, adminUrl: string) {
+async function measure(svc: Contestant, peers: Peer[], bare: Contestant, token: string, cluster: Cluster) {
   const headers = { authorization: `Bearer ${token}` };
   const { json } = await call(svc, "items.list", { limit: 100 }, token);
   let turn = 0;
@@ -122,20 +123,18 @@ async function measure(svc: Contestant, peers: Peer[], bare: Contestant, token: 
   const theirs = (path: string, args: () => unknown) =>
     peers.map((peer) => ({ ...peer, path, headers, body: () => JSON.stringify(args()) }));
 
-  report(
-    "get",
-    await interleave([ours("/api/query", "items.get", () => ({ id: id() })), ...theirs("/get", () => ({ id: id() }))]),
-  );
-  report(
-    "list of 20",
-    await interleave([ours("/api/query", "items.list", () => ({})), ...theirs("/list", () => ({}))]),
-  );
+  const databaseCpu = () => serverCpu(cluster);
+  const compare = async (title: string, runners: Runner[]) =>
+    reportBeside(title, await interleave(runners, { databaseCpu }));
+  const byId = () => ({ id: id() });
+  await compare("get", [ours("/api/query", "items.get", byId), ...theirs("/get", byId)]);
+  await compare("list of 20", [ours("/api/query", "items.list", () => ({})), ...theirs("/list", () => ({}))]);
   const filtered = () => ({ filters: { done: true, priority: 6 } });
   const list = ours("/api/query", "items_1e6.list", filtered);
-  report("the same, filtered: 34 of 1,000 rows", await interleave([list, ...theirs("/list", filtered)]));
+  await compare("the same, filtered: 34 of 1,000 rows", [list, ...theirs("/list", filtered)]);
   const title = () => ({ title: `new ${turn++}` });
-  report("create", await interleave([ours("/api/mutation", "items.create", title), ...theirs("/create", title)]));
-  await removeCreated(adminUrl);
+  await compare("create", [ours("/api/mutation", "items.create", title), ...theirs("/create", title)]);
+  await removeCreated(cluster.urls.admin);
 
   const text = () => ({ text: "hello" });
   const limit = { ...ours("/", "echo", text), name: "node:http", process: bare };
