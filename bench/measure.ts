@@ -13,6 +13,8 @@ export interface Runner {
   headers: Record<string, string>;
   /** The next request's body; without it, it is a GET. */
   body?(): string;
+  /** The next request, where each has headers of its own, such as those of another user. (Default: as above) */
+  next?(): { headers: Record<string, string>; body: string };
 }
 
 export interface Result {
@@ -80,14 +82,14 @@ async function slice(runner: Runner, options: Options): Promise<Slice> {
   let end = start;
   let opened = { at: start, answers: 0 };
   const windows: number[] = [];
-  const { body } = runner;
+  const { body, next = body && (() => ({ headers: {}, body: body() })) } = runner;
   const load: autocannon.Options = {
     url: `${runner.process.url}${runner.path}`,
-    method: body ? "POST" : "GET",
+    method: next ? "POST" : "GET",
     headers: { "content-type": "application/json", ...runner.headers },
     connections,
     ...(amount ? { amount } : { duration: seconds }),
-    ...(body && { requests: [{ setupRequest: (request) => ({ ...request, body: body() }) }] }),
+    ...(next && { requests: [{ setupRequest: (request) => merged(request, next()) }] }),
   };
   const result = await new Promise<autocannon.Result>((resolve, reject) => {
     const instance = autocannon(load, (error, finished) => (error ? reject(error) : resolve(finished)));
@@ -113,6 +115,12 @@ async function slice(runner: Runner, options: Options): Promise<Slice> {
     windows,
   };
 }
+
+const merged = (request: autocannon.Request, { headers, body }: { headers: object; body: string }) => ({
+  ...request,
+  headers: { ...request.headers, ...headers },
+  body,
+});
 
 /**
  * Lets calls take turns one by one, which compares latencies: autocannon counts in whole milliseconds.
