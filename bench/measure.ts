@@ -56,7 +56,7 @@ const windowAnswers = 20;
 export async function interleave(runners: Runner[], options: Options = {}): Promise<Result[]> {
   const { rounds = 5 } = options;
   const slices = new Map(runners.map(({ name }) => [name, [] as Slice[]]));
-  for (const runner of runners) await slice(runner, { ...options, seconds: 1 }); // warm up
+  for (const runner of runners) await slice(runner, { ...options, seconds: 2 }); // warm up: also connections, keys and plans
   for (let round = 0; round < rounds; round++) {
     for (const runner of runners) slices.get(runner.name)?.push(await slice(runner, options));
   }

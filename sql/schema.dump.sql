@@ -3527,7 +3527,8 @@ AS $function$
       -- The estimate for a value that is not known, and for one that is not among the most common ones.
       select s.name, s.is_boolean, s.common, s.shares,
              least((1 - s.null_frac) / s.different, s.shares[1]) as unknown,
-             least(s.rest / greatest(s.different - cardinality(s.shares), 1), s.shares[cardinality(s.shares)]) as others
+             case when s.rest > 0.000001 then
+               least(s.rest / greatest(s.different - cardinality(s.shares), 1), s.shares[cardinality(s.shares)]) end as others
         from (
           select a.attname as name,
                  a.atttypid = 'boolean'::regtype as is_boolean,
@@ -3535,8 +3536,7 @@ AS $function$
                  coalesce(s.most_common_vals::text::text[], '{}') as common,
                  coalesce(s.most_common_freqs, '{}') as shares,
                  case when s.n_distinct < 0 then -s.n_distinct * c.reltuples else s.n_distinct end as different,
-                 nullif(greatest(
-                   1 - s.null_frac - coalesce((select sum(f) from unnest(s.most_common_freqs) as f), 0), 0), 0) as rest
+                 1 - s.null_frac - coalesce((select sum(f) from unnest(s.most_common_freqs) as f), 0) as rest
             from pg_class as c
             join pg_namespace as n on n.oid = c.relnamespace
             join pg_attribute as a on a.attrelid = c.oid and a.attname = any (columns)
@@ -3551,7 +3551,7 @@ AS $function$
              ))
              and not exists (
                select from pg_index as i
-                where i.indrelid = c.oid and i.indpred::text ~ format('\m:varattno %s\M', a.attnum))
+                where i.indrelid = c.oid and position(format(':varattno %s ', a.attnum) in i.indpred::text) > 0)
              and not exists (select from pg_statistic_ext as x where x.stxrelid = c.oid and a.attnum = any (x.stxkeys))
         ) as s
        where s.different >= 1 and s.null_frac < 1
