@@ -9,7 +9,8 @@ import type { ReadShape } from "../contract/crud.ts";
 import { acquire } from "../postgres/acquire.ts";
 import { databaseError, isConnectionLoss, isTransient, sqlState } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
-import { type Step, sendPacket } from "../postgres/packet.ts";
+import { sendPacket } from "../postgres/packet.ts";
+import type { Step } from "../postgres/packet-bytes.ts";
 import { isPlanKept } from "./kept-plans.ts";
 import { callAs, explained } from "./statement.ts";
 

@@ -2,7 +2,13 @@
  * The bytes of one packet of the extended query protocol. One buffer, because a write of several costs Node more than
  * copying them. https://www.postgresql.org/docs/current/protocol-message-formats.html
  */
-import type { Step } from "./packet.ts";
+
+/** A prepared statement. Its values travel as text. */
+export interface Step {
+  name: string;
+  text: string;
+  values: readonly (string | number | null)[];
+}
 
 const codes = { parse: 0x50, bind: 0x42, execute: 0x45, sync: 0x53 };
 

@@ -8,14 +8,7 @@
  * https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
  */
 import pg from "pg";
-import { packetBytes } from "./packet-bytes.ts";
-
-/** A prepared statement. Its values travel as text. */
-export interface Step {
-  name: string;
-  text: string;
-  values: readonly (string | number | null)[];
-}
+import { packetBytes, type Step } from "./packet-bytes.ts";
 
 /** What `pg` keeps of a connection; its types do not have it. */
 interface Wire {
