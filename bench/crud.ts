@@ -1,6 +1,7 @@
 /**
  * Generated CRUD and a call without database, against what one would write by hand: Express + pg, Fastify + postgres.js,
- * and node:http + pipelined pg as a limit. Same server, same rows, same policies, taking turns. pgbench runs the very statement of `get` and `list` to show what the database
+ * and node:http + pipelined pg as a limit. Same server, same rows, same policies, taking turns. Each line has the processor
+ * time of a call in Node and in PostgreSQL. pgbench runs the very statement of `get` and `list` to show what the database
  * alone could do.
  */
 import { execFileSync } from "node:child_process";
@@ -9,9 +10,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { openCluster } from "../src/cluster/open-cluster.ts";
+import type { Cluster } from "../src/cluster/types.ts";
 import { callText } from "../src/crud/statement.ts";
-import { interleave, report } from "./measure.ts";
-import { type Contestant, contestant } from "./process.ts";
+import { interleave, type Runner, report, reportBeside } from "./measure.ts";
+import { type Contestant, contestant, serverCpu } from "./process.ts";
 
 const here = import.meta.dirname;
 const svcCommand = join(here, "../src/cli/svc.ts");
@@ -21,7 +23,6 @@ interface Peer {
   process: Contestant;
 }
 
-/** Ratios are to the last one. */
 const handWritten = [
   ["node:http + pg", "bare-pg.ts"],
   ["fastify", "fastify.ts"],
@@ -35,7 +36,7 @@ export async function run(): Promise<void> {
   const svc = await contestant([svcCommand, "start", "--cwd", join(here, "app")], env);
   const bare = await contestant([join(here, "peers/bare-http.ts")]);
   const idle = [svc.memory()]; // before the first password is hashed
-  const { token, userId } = await givenUser(svc, cluster.urls.admin);
+  const users = await givenUsers(svc, cluster.urls.admin);
   const peers: Peer[] = [];
   for (const [name, file] of handWritten) {
     const script = join(here, "peers", file);
@@ -47,9 +48,9 @@ export async function run(): Promise<void> {
   const [, , express] = peers;
   try {
     if (express) idle.push(express.process.memory());
-    await checkIsolation(svc, token);
-    await measure(svc, peers, bare, token, cluster.urls.admin);
-    if (cluster.binDir) pgbench(cluster.binDir, cluster.urls.request, userId);
+    await checkIsolation(svc, users);
+    await measure(svc, peers, bare, users, cluster);
+    if (cluster.binDir) pgbench(cluster.binDir, cluster.urls.request, users[0]?.id ?? "");
     const [ours = 0, theirs = 1] = idle;
     console.info(
       `\nIdle memory: svc ${ours.toFixed(0)} MiB, peer ${theirs.toFixed(0)} MiB, ${(ours / theirs).toFixed(2)}x`,
@@ -60,43 +61,62 @@ export async function run(): Promise<void> {
   }
 }
 
-/** Signs up a user and gives it the rows of user1: 1,000 of the million. */
-async function givenUser(svc: Contestant, adminUrl: string) {
-  const email = `bench-${Date.now()}@example.com`;
-  const response = await fetch(`${svc.url}/api/auth/sign-up`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ email, password: "correct horse battery", name: "Bench" }),
-  });
-  const { token, user } = (await response.json()) as { token: string; user: { id: string } };
+interface User {
+  id: string;
+  token: string;
+  /** Of rows of the user. */
+  rows: number[];
+}
+
+/** Requests take turns between so many users: svc leaves half of the pool to others than the caller, and peers do not. */
+const manyUsers = 4;
+
+/** Signs up users, and gives 1,000 of the million rows to each. */
+async function givenUsers(svc: Contestant, adminUrl: string): Promise<User[]> {
   const admin = new pg.Client({ connectionString: adminUrl });
   await admin.connect();
   await admin.query("delete from items where user_id not like 'user%'");
-  await admin.query(
-    `insert into items (user_id, title, done, priority, created_at)
-     select $1, title, done, priority, created_at from items where user_id = 'user1'`,
-    [user.id],
-  );
+  const users: User[] = [];
+  for (let number = 0; number < manyUsers; number++) {
+    const { id, token } = await signUp(svc, `Bench ${number}`);
+    const { rows } = await admin.query<{ id: number }>(
+      `insert into items (user_id, title, done, priority, created_at)
+       select $1, 'Item number ' || n, n % 3 = 0, n % 10, now() - n * interval '1 second' from generate_series(1, 1000) as n
+       returning id`,
+      [id],
+    );
+    users.push({ id, token, rows: rows.map((row) => row.id) });
+  }
   await admin.query("vacuum analyze items");
   await admin.end();
-  return { token, userId: user.id };
+  return users;
 }
 
-/** A benchmark of something insecure is worth nothing: a second tenant sees no row of the first. */
-async function checkIsolation(svc: Contestant, token: string): Promise<void> {
-  const mine = await call(svc, "items.list", {}, token);
-  const other = await fetch(`${svc.url}/api/auth/sign-up`, {
+async function signUp(svc: Contestant, name: string): Promise<{ id: string; token: string }> {
+  const email = `${name.replace(" ", "-")}-${Date.now()}@example.com`;
+  const response = await fetch(`${svc.url}/api/auth/sign-up`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({
-      email: `other-${Date.now()}@example.com`,
-      password: "correct horse battery",
-      name: "Other",
-    }),
+    body: JSON.stringify({ email, password: "correct horse battery", name }),
   });
-  const theirs = await call(svc, "items.list", {}, ((await other.json()) as { token: string }).token);
-  if (mine.json.total < 1000 || theirs.json.total !== 0) throw new Error("isolation does not hold");
+  const { token, user } = (await response.json()) as { token: string; user: { id: string } };
+  return { token, id: user.id };
 }
+
+/** A benchmark of something insecure is worth nothing: another tenant sees no row of a user. */
+async function checkIsolation(svc: Contestant, users: User[]): Promise<void> {
+  const stranger = await signUp(svc, "Stranger");
+  const theirs = await call(svc, "items.list", {}, stranger.token);
+  for (const { token } of users) {
+    const mine = await call(svc, "items.list", {}, token);
+    const filtered = await call(svc, "items_1e6.list", { filters }, token);
+    if (mine.json.total !== 1000 || filtered.json.total !== 34) throw new Error("the rows are not those expected");
+  }
+  if (theirs.json.total !== 0) throw new Error("isolation does not hold");
+}
+
+/** What 34 of each user's 1,000 rows have. */
+const filters = { done: true, priority: 6 };
 
 async function call(svc: Contestant, name: string, args: unknown, token: string) {
   const response = await fetch(`${svc.url}/api/query`, {
@@ -107,35 +127,32 @@ async function call(svc: Contestant, name: string, args: unknown, token: string)
   return (await response.json()) as { json: { total: number; data: { id: number }[] } };
 }
 
-async function measure(svc: Contestant, peers: Peer[], bare: Contestant, token: string, adminUrl: string) {
-  const headers = { authorization: `Bearer ${token}` };
-  const { json } = await call(svc, "items.list", { limit: 100 }, token);
+async function measure(svc: Contestant, peers: Peer[], bare: Contestant, users: User[], cluster: Cluster) {
   let turn = 0;
-  const id = () => json.data[turn++ % json.data.length]?.id;
-  const ours = (path: string, name: string, args: () => unknown) => ({
-    name: "svc",
-    process: svc,
-    path,
-    headers,
-    body: () => JSON.stringify({ name, args: args() }),
+  const runner = (name: string, process: Contestant, path: string, body: (user: User) => unknown): Runner => ({
+    ...{ name, process, path, headers: {} },
+    next() {
+      const user = users[turn++ % users.length] as User;
+      return { headers: { authorization: `Bearer ${user.token}` }, body: JSON.stringify(body(user)) };
+    },
   });
-  const theirs = (path: string, args: () => unknown) =>
-    peers.map((peer) => ({ ...peer, path, headers, body: () => JSON.stringify(args()) }));
+  const ours = (path: string, name: string, args: (user: User) => unknown) =>
+    runner("svc", svc, path, (user) => ({ name, args: args(user) }));
+  const theirs = (path: string, args: (user: User) => unknown) =>
+    peers.map((peer) => runner(peer.name, peer.process, path, args));
 
-  report(
-    "get",
-    await interleave([ours("/api/query", "items.get", () => ({ id: id() })), ...theirs("/get", () => ({ id: id() }))]),
-  );
-  report(
-    "list of 20",
-    await interleave([ours("/api/query", "items.list", () => ({})), ...theirs("/list", () => ({}))]),
-  );
-  const filtered = () => ({ filters: { done: true, priority: 6 } });
+  const databaseCpu = () => serverCpu(cluster);
+  const compare = async (title: string, runners: Runner[]) =>
+    reportBeside(title, await interleave(runners, { databaseCpu, rounds: 4, seconds: 2 }));
+  const byId = ({ rows }: User) => ({ id: rows[turn % rows.length] });
+  await compare("get", [ours("/api/query", "items.get", byId), ...theirs("/get", byId)]);
+  await compare("list of 20", [ours("/api/query", "items.list", () => ({})), ...theirs("/list", () => ({}))]);
+  const filtered = () => ({ filters });
   const list = ours("/api/query", "items_1e6.list", filtered);
-  report("the same, filtered: 34 of 1,000 rows", await interleave([list, ...theirs("/list", filtered)]));
+  await compare("the same, filtered: 34 of 1,000 rows", [list, ...theirs("/list", filtered)]);
   const title = () => ({ title: `new ${turn++}` });
-  report("create", await interleave([ours("/api/mutation", "items.create", title), ...theirs("/create", title)]));
-  await removeCreated(adminUrl);
+  await compare("create", [ours("/api/mutation", "items.create", title), ...theirs("/create", title)]);
+  await removeCreated(cluster.urls.admin);
 
   const text = () => ({ text: "hello" });
   const limit = { ...ours("/", "echo", text), name: "node:http", process: bare };

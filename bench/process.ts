@@ -1,9 +1,10 @@
 /** Child processes under measurement: started, awaited, and asked for their CPU time and memory through /proc. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, openSync, readFileSync } from "node:fs";
+import { mkdtempSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Cluster } from "../src/cluster/types.ts";
 
 export interface Contestant {
   url: string;
@@ -40,8 +41,8 @@ export async function contestant(argv: string[], env: NodeJS.ProcessEnv = {}): P
     url,
     readyMs,
     cpu() {
-      const fields = readFileSync(`/proc/${child.pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-      return (Number(fields[11]) + Number(fields[12])) * microsecondsPerTick;
+      const { user, system } = ticksOf(child.pid);
+      return (user + system) * microsecondsPerTick;
     },
     memory,
     async settledMemory() {
@@ -59,6 +60,31 @@ export async function contestant(argv: string[], env: NodeJS.ProcessEnv = {}): P
         child.kill("SIGTERM");
       }),
   };
+}
+
+/** CPU time of a private server so far, in microseconds: of the processes that run, and of those that have ended. */
+export function serverCpu({ directory }: Pick<Cluster, "directory">): number {
+  const [main] = readFileSync(join(directory ?? "", "data/postmaster.pid"), "utf8").split("\n");
+  const { user, system, ended } = ticksOf(main);
+  let ticks = user + system + ended;
+  for (const pid of readdirSync("/proc")) {
+    if (!/^\d+$/.test(pid)) continue;
+    const one = ticksOf(pid);
+    if (one.parent === Number(main)) ticks += one.user + one.system;
+  }
+  return ticks * microsecondsPerTick;
+}
+
+/** proc(5), after the name of the program; zeros for a process that has just ended. */
+function ticksOf(pid: string | number | undefined) {
+  let fields: string[] = [];
+  try {
+    fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
+  } catch {
+    // It has ended.
+  }
+  const at = (index: number) => Number(fields[index] ?? 0);
+  return { parent: at(1), user: at(11), system: at(12), ended: at(13) + at(14) };
 }
 
 const collections = (output: string) => readFileSync(output, "utf8").split("Collected").length;

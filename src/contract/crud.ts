@@ -190,10 +190,19 @@ export interface ReadShape {
   /** As the writer takes it. */
   shape: object;
   /**
-   * Of a list: number of rows of a page and before it, search, values of the filters; none where the shape has a limit.
-   * Of a get: the values of the key.
+   * Of a list: number of rows of a page and before it, unless the shape has a limit; search; values of the filters. Of a
+   * get: the values of the key.
    */
   values: string[];
+  /** Of a statement whose plan may be kept: the values that decide about it. (Default: it is planned for each call) */
+  compared?: Compared;
+}
+
+/** Values that columns are compared with by equality. */
+export interface Compared {
+  crud: CrudDefinition;
+  /** The column by its name in the database. */
+  values: readonly { column: string; value: string }[];
 }
 
 /** Calls a generated function inside the transaction of its hook. */

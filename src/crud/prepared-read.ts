@@ -9,7 +9,9 @@ import type { ReadShape } from "../contract/crud.ts";
 import { acquire } from "../postgres/acquire.ts";
 import { databaseError, isConnectionLoss, isTransient, sqlState } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
-import { type Step, sendPacket } from "../postgres/packet.ts";
+import { sendPacket } from "../postgres/packet.ts";
+import type { Step } from "../postgres/packet-bytes.ts";
+import { isPlanKept } from "./kept-plans.ts";
 import { callAs, explained } from "./statement.ts";
 
 /** Shapes that are kept for a pool, of all resources. */
@@ -22,28 +24,18 @@ type Statements = Map<string, Promise<Statement | null>>;
 /** By pool: a process may serve several applications, as tests do. */
 const statementsOf = new WeakMap<pg.Pool, Statements>();
 
+/** The statement that enters. Names are looked up as in svc.find_rows(). */
+const entering = (plans: string): string =>
+  "select set_config('svc.user_id', $1, true), set_config('timezone', 'UTC', true), " +
+  "set_config('search_path', 'pg_catalog, public, extensions, pg_temp', true), " +
+  `set_config('plan_cache_mode', '${plans}', true), set_config('role', $2, true)`;
+
 /**
- * The statement that enters. The values of the filters decide about the plan: for a value that most rows have, PostgreSQL
- * reads the rows in their order; for a rare one it uses the column's index. So each call is planned. Names are looked up
- * as in svc.find_rows().
+ * The values of filters decide about a plan: for a value that most rows have, PostgreSQL reads the rows in their order;
+ * for a rare one it uses the column's index. So the answer is planned for its values, or its plan is kept: kept-plans.ts.
  */
-export const enterList = entering("force_custom_plan");
-
-/** A key finds one row at most, whatever its value is. So the plan of a get is kept. */
-const enterGet = entering("force_generic_plan");
-
-function entering(plans: string): string {
-  return (
-    "select set_config('svc.user_id', $1, true), set_config('timezone', 'UTC', true), " +
-    "set_config('search_path', 'pg_catalog, public, extensions, pg_temp', true), " +
-    `set_config('plan_cache_mode', '${plans}', true), set_config('role', $2, true)`
-  );
-}
-
-const enters: Record<ReadShape["writer"], Statement> = {
-  list_statement: { name: "svc_enter_list", text: enterList },
-  get_statement: { name: "svc_enter_get", text: enterGet },
-};
+export const enterPlanning: Statement = { name: "svc_enter_planning", text: entering("force_custom_plan") };
+export const enterKept: Statement = { name: "svc_enter_kept", text: entering("force_generic_plan") };
 
 /**
  * Behind a watched read: back to the login's own role, which alone may ask what was read. `set local role none` does the
@@ -71,7 +63,7 @@ export async function callPrepared(
   if (!statement) return otherwise();
   const { client, release } = await acquire(pool, identity.holder);
   try {
-    const enter = { ...enters[read.writer], values: [identity.userId, identity.role] };
+    const enter = { ...(isPlanKept(pool, read) ? enterKept : enterPlanning), values: [identity.userId, identity.role] };
     const answer = { ...(watched ? withSnapshot(statement) : statement), values: read.values };
     const [row, , tables] = await sendPacket(client, enter, answer, watched && seeing);
     release();

@@ -6,7 +6,7 @@
  * A value is taken only in a form that its column's type surely accepts and that svc_hidden.filter_value() takes
  * unchanged. Whatever is not usual gives undefined: then `sql/crud/find_rows.sql` or `find_row.sql` decides.
  */
-import type { ColumnDescription, CrudDefinition, ReadShape } from "../contract/crud.ts";
+import type { ColumnDescription, Compared, CrudDefinition, ReadShape } from "../contract/crud.ts";
 import { isPlain } from "../kit/input-checks.ts";
 import { isUuid } from "../kit/uuid.ts";
 
@@ -39,25 +39,25 @@ export function shapeOfList(
   if ("cursor" in args || isUnusual(select, include)) return undefined;
 
   const pageSize = Math.min(Math.max(Number(limit), 1), crud.maxLimit);
-  const values = [String(pageSize), isFirst ? "0" : String((Number(page) - 1) * pageSize)];
-  if (typeof search === "string") values.push(search);
-  const reading = { crud, values, conditions: 0 };
-  const conditions = conditionsOf(reading, filters, 0);
-  if (!conditions) return undefined;
-  // Then nothing but the page's size would be a parameter, and PostgreSQL keeps the plan of a statement without any.
-  const isOne = isFirst && conditions.length === 0 && search === undefined;
+  const before = [String(pageSize), isFirst ? "0" : String((Number(page) - 1) * pageSize)];
+  if (typeof search === "string") before.push(search);
+  // A plan for any number of rows is a bad one. So the number is in the text where nothing else prevents keeping the plan.
+  const first = isFirst && search === undefined ? readFilters(crud, filters, []) : undefined;
+  const isKept = first?.compared !== undefined;
+  const { conditions, values, compared } = (isKept ? first : readFilters(crud, filters, before)) ?? {};
+  if (!conditions || !values) return undefined;
   const isColumn = crud.columns.some(({ property }) => property === orderBy);
   const shape = {
     ...(isColumn && { orderBy }),
     orderDir,
     ...(search !== undefined && { search: true }),
-    ...(isOne && { limit: pageSize }),
+    ...(isKept && { limit: pageSize }),
     filters: conditions,
     select,
     include,
     count,
   };
-  return readShape("list_statement", crud, shape, isOne ? [] : values);
+  return readShape("list_statement", crud, shape, values, isKept ? compared : undefined);
 }
 
 /** @param args of a get by something else than the id alone: {by, select, include} @param id null for another key */
@@ -74,20 +74,24 @@ export function getShape(
     return column && exactText(column, value);
   });
   if (values.length === 0 || values.includes(undefined)) return undefined;
-  return readShape("get_statement", crud, { by: Object.keys(key), select, include }, values as string[]);
+  // A key finds one row at most, whatever its value is.
+  return readShape("get_statement", crud, { by: Object.keys(key), select, include }, values as string[], []);
 }
 
+/** @param compared the values that decide about the plan; undefined: it is made for each call */
 const readShape = (
   writer: ReadShape["writer"],
-  { prefix }: CrudDefinition,
+  crud: CrudDefinition,
   shape: object,
   values: string[],
+  compared: Compared["values"] | undefined,
 ): ReadShape => ({
   writer,
-  key: `${writer} ${prefix} ${JSON.stringify(shape)}`,
-  resource: `svc_crud.${prefix}_resource`,
+  key: `${writer} ${crud.prefix} ${JSON.stringify(shape)}`,
+  resource: `svc_crud.${crud.prefix}_resource`,
   shape,
   values,
+  ...(compared && { compared: { crud, values: compared } }),
 });
 
 /** Whether relations have filters, or the caller asks for very many properties. */
@@ -99,7 +103,16 @@ function isUnusual(select: unknown, include: unknown): boolean {
 interface Reading {
   crud: CrudDefinition;
   values: string[];
-  conditions: number;
+  /** Values compared by equality; undefined as soon as a value is compared in another way. */
+  compared: { column: string; value: string }[] | undefined;
+  count: number;
+}
+
+/** @param before values of the statement before those of the filters @returns undefined for an unusual filter */
+function readFilters(crud: CrudDefinition, filters: unknown, before: readonly string[]) {
+  const reading: Reading = { crud, values: [...before], compared: [], count: 0 };
+  const conditions = conditionsOf(reading, filters, 0);
+  return conditions && { conditions, values: reading.values, compared: reading.compared };
 }
 
 function conditionsOf(reading: Reading, filters: unknown, depth: number): object[] | undefined {
@@ -108,7 +121,7 @@ function conditionsOf(reading: Reading, filters: unknown, depth: number): object
   for (const [key, value] of Object.entries(filters)) {
     const condition =
       key === "OR" || key === "AND" ? group(reading, key, value, depth) : comparison(reading, key, value);
-    if (!condition || ++reading.conditions > maxConditions) return undefined;
+    if (!condition || ++reading.count > maxConditions) return undefined;
     result.push(condition);
   }
   return result;
@@ -127,13 +140,16 @@ function group(reading: Reading, key: string, members: unknown, depth: number): 
 
 const ordered = new Set(["integer", "bigint", "number", "numeric", "timestamp", "date"]);
 
-function comparison({ crud, values }: Reading, property: string, condition: unknown): object | undefined {
+function comparison(reading: Reading, property: string, condition: unknown): object | undefined {
+  const { crud, values } = reading;
   const column = crud.columns.find((one) => one.property === property);
   if (!column || column.isArray || !crud.allowedFilters.includes(property)) return undefined;
   const { op, value } = isPlain(condition) ? condition : { op: "eq", value: condition };
   const text = textOf(column, op, value);
   if (text === undefined) return undefined;
   if (text === null) return { column: property, op };
+  if (op === "eq") reading.compared?.push({ column: column.name, value: canonical(column, text) });
+  else reading.compared = undefined;
   return { column: property, op, at: values.push(text) };
 }
 
@@ -213,4 +229,10 @@ function exactText({ kind, castType, values }: ColumnDescription, value: unknown
     }
   })();
   return holds ? String(value) : undefined;
+}
+
+/** A value as PostgreSQL writes it, of those types that it writes in one form. */
+function canonical({ kind }: ColumnDescription, text: string): string {
+  if (kind === "bigint") return String(BigInt(text));
+  return kind === "uuid" ? text.toLowerCase() : text;
 }

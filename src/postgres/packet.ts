@@ -8,26 +8,14 @@
  * https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
  */
 import pg from "pg";
-
-/** A prepared statement. Its values travel as text. */
-export interface Step {
-  name: string;
-  text: string;
-  values: readonly (string | number | null)[];
-}
+import { packetBytes, type Step } from "./packet-bytes.ts";
 
 /** What `pg` keeps of a connection; its types do not have it. */
 interface Wire {
-  stream: { cork(): void; uncork(): void };
+  stream: { write(bytes: Buffer): void; writable: boolean };
   parsedStatements: Record<string, string | undefined>;
-  parse(statement: { name: string; text: string }): void;
-  bind(portal: { statement: string; values: Step["values"]; valueMapper: typeof asText }): void;
-  execute(portal: object): void;
   close(statement: { type: "S"; name: string }): void;
-  sync(): void;
 }
-
-const asText = (value: string | number | null) => (typeof value === "number" ? String(value) : value);
 
 /** Second statements that a connection keeps prepared. Each takes memory on the server, about 50 KiB. */
 export const maxPrepared = 100;
@@ -40,36 +28,28 @@ export type TextRow = (string | null)[] | null;
 type Callback = (error: Error | null, rows: TextRow[]) => void;
 
 /**
- * A query of the driver, which pipelines only those of its own class. The driver notes the name of an active query as
- * parsed when PostgreSQL says so: `name` and `text` are those of the step that is under way.
+ * Stands for a query of the driver, which notes the name of an active query as parsed when PostgreSQL says so: `name` and
+ * `text` are those of the step that is under way.
  */
-class Packet extends pg.Query {
-  declare name: string;
-  declare text: string;
-  declare callback: Callback | undefined;
+class Packet {
+  name: string;
+  text: string;
+  callback: Callback | undefined;
   readonly #steps: readonly Step[];
   readonly #rows: TextRow[] = [];
   #row: TextRow = null;
 
   constructor(steps: readonly Step[], answer: Step) {
     // Until it is sent it has the answer's text, for traces.
-    super({ name: answer.name, text: answer.text });
+    this.name = answer.name;
+    this.text = answer.text;
     this.#steps = steps;
-    this.submit = (connection) => this.#send(connection as unknown as Wire) as unknown as undefined;
   }
 
   /** @returns null: the driver expects an error or null */
-  #send(wire: Wire): null {
-    wire.stream.cork();
-    try {
-      for (const step of this.#steps) {
-        if (wire.parsedStatements[step.name] === undefined) wire.parse(step);
-        wire.bind({ statement: step.name, values: step.values, valueMapper: asText });
-        wire.execute({});
-      }
-      wire.sync();
-    } finally {
-      wire.stream.uncork();
+  submit({ stream, parsedStatements }: Wire): null {
+    if (stream.writable) {
+      stream.write(packetBytes(this.#steps, ({ name }) => parsedStatements[name] === undefined));
     }
     this.#showStep();
     return null;
@@ -100,6 +80,9 @@ class Packet extends pg.Query {
     this.callback?.(null, this.#rows);
   }
 }
+
+// The driver pipelines only queries of its own class. Its constructor makes much that is not needed here.
+Object.setPrototypeOf(Packet.prototype, pg.Query.prototype);
 
 /** Closes the statement that was not used for the longest time. */
 function makeRoom(client: pg.ClientBase, { name }: Step): void {

@@ -8,6 +8,7 @@ import type { Runtime } from "../call/invoke.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import type { ProcedureKind } from "../contract/procedure.ts";
+import { keepPlans } from "../crud/kept-plans.ts";
 import { PrewarmedProcess } from "../documents/prewarmed-process.ts";
 import { requestDatabases, systemDatabase } from "../postgres/database.ts";
 import type { Pools } from "../postgres/pools.ts";
@@ -34,6 +35,7 @@ export function createRuntime(
     [...procedures.values()].filter((procedure) => procedure.kind === kind).map(({ name }) => name);
   const internal = named("internal");
   const known = new Set(internal);
+  keepPlans(pools.request, pools.system);
   return {
     log,
     root: config.cwd,

@@ -4,9 +4,9 @@
  */
 import { createHash } from "node:crypto";
 import pg from "pg";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import type { CrudDefinition } from "../../src/contract/crud.ts";
-import { enterList } from "../../src/crud/prepared-read.ts";
+import { enterKept, enterPlanning } from "../../src/crud/prepared-read.ts";
 import { listShape } from "../../src/crud/read-shape.ts";
 import { sendPacket } from "../../src/postgres/packet.ts";
 import type { Database } from "../support/database.ts";
@@ -193,7 +193,6 @@ export function filterShapes(db: Database): FindByShape {
     await client.connect();
   });
   afterAll(() => client.end());
-  const enter = { name: "enter", text: enterList, values: ["ann", "svc_authenticated"] };
   return async (filters) => {
     const shape = listShape(crud, { filters });
     if (!shape) return undefined;
@@ -203,8 +202,15 @@ export function filterShapes(db: Database): FindByShape {
     const text = written[0]?.text;
     if (!text) return undefined;
     const name = createHash("md5").update(text).digest("hex");
-    const [answer] = await sendPacket(client, enter, { name, text, values: shape.values });
-    const { data, total } = JSON.parse(answer?.[0] ?? "");
+    const ask = async (enter: typeof enterKept) => {
+      const values = ["ann", "svc_authenticated"];
+      const [answer] = await sendPacket(client, { ...enter, values }, { name, text, values: shape.values });
+      return answer?.[0];
+    };
+    const answer = await ask(enterPlanning);
+    // Whether a plan is kept must never change an answer.
+    if (shape.compared) expect(await ask(enterKept)).toBe(answer);
+    const { data, total } = JSON.parse(answer ?? "");
     return { ids: data.map(({ id }: { id: number }) => id).reverse(), total };
   };
 }

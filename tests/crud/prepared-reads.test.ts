@@ -1,5 +1,5 @@
 // If this file fails, a list or get that a prepared statement answers differs from the same one of svc.find_rows() or
-// svc.find_row(), gets the plan of another value, or fails after a migration.
+// svc.find_row(), or fails after a migration.
 import { beforeAll, describe, expect, test } from "vitest";
 import { getShape, listShape } from "../../src/crud/read-shape.ts";
 import { database } from "../support/database.ts";
@@ -182,45 +182,8 @@ test("shapes are of forms, not of values", () => {
   expect(keyOf({ orderBy: "no such column", search: "x" })).toBe(keyOf({ search: "x" }));
 });
 
-test("the plan is made for the value: neither the value of most rows nor a rare one reads the table", async () => {
-  await db.sql(`
-    truncate articles;
-    insert into articles (user_id, title, created_at)
-      select '${ann.id}', case when n % 1000 = 7 then 'rare' else 'often' end, now() - n * interval '1 s'
-        from generate_series(1, 20000) as n;
-    create index on articles (title);
-    create index on articles (created_at desc, id desc) where deleted_at is null;
-    analyze articles`);
-  const [statement] = await db.sql<{ text: string }>(
-    `select svc.list_statement(svc_crud.articles_resource() || '{"count": "none", "shape": {"filters": [{"column": "title", "op": "eq", "at": 3}]}}') as text`,
-  );
-  const client = await db.connect("admin");
-  await client.query("set plan_cache_mode = force_custom_plan; begin");
-  const read = async () => {
-    const text =
-      "select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read from pg_stat_xact_all_tables where relid = 'articles'::regclass";
-    return (await client.query(text)).rows[0].read;
-  };
-  for (const [title, rows] of [
-    ["often", 20],
-    ["rare", 20],
-    ["often", 20],
-  ] as const) {
-    const before = await read();
-    const { rows: answer } = await client.query({
-      name: "list",
-      text: statement?.text ?? "",
-      values: ["20", "0", title],
-    });
-    expect(JSON.parse(answer[0].result).data).toHaveLength(rows);
-    expect((await read()) - before).toBeLessThan(200);
-  }
-  await client.query("rollback");
-  await client.end();
-});
-
 test("after a migration the statement is written again", async () => {
-  const args = { filters: { title: "often" }, limit: 1 };
+  const args = { filters: { title: "title 1" }, limit: 1 };
   const titles = async () => (await svc.query(ann, "articles.list", args)).body.json?.data?.length;
   expect(await titles()).toBe(1);
   const [before] = await db.sql<{ text: string }>(

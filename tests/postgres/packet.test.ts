@@ -2,8 +2,9 @@
 // caller of the connection, or makes the connection useless after an error.
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { enterList, seeing } from "../../src/crud/prepared-read.ts";
-import { maxPrepared, type Step, sendPacket } from "../../src/postgres/packet.ts";
+import { enterPlanning, seeing } from "../../src/crud/prepared-read.ts";
+import { maxPrepared, sendPacket } from "../../src/postgres/packet.ts";
+import type { Step } from "../../src/postgres/packet-bytes.ts";
 import { database } from "../support/database.ts";
 
 const db = database();
@@ -21,7 +22,11 @@ beforeAll(async () => {
 });
 afterAll(() => client.end());
 
-const as = (user: string, role = "svc_authenticated") => ({ name: "enter", text: enterList, values: [user, role] });
+const as = (user: string, role = "svc_authenticated") => ({
+  name: "enter",
+  text: enterPlanning.text,
+  values: [user, role],
+});
 const ids = { name: "ids", text: "select json_agg(id order by id)::text from owned", values: [] };
 const who = {
   name: "who",
