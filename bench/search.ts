@@ -93,6 +93,8 @@ async function index(client: pg.Client, chunks: number): Promise<void> {
   const { rows } = await client.query(`
     select pg_size_pretty(pg_total_relation_size('svc_private.search_documents') + pg_total_relation_size('svc_private.search_counters')) as keyword,
            pg_size_pretty(pg_relation_size('passages_words_idx')) as gin,
+           round((pg_total_relation_size('svc_private.search_documents') + pg_total_relation_size('svc_private.search_counters'))::numeric
+             / pg_relation_size('passages_words_idx'), 1)::text as keyword_to_gin,
            pg_size_pretty(pg_relation_size('passages_embedding_nearest')) as hnsw,
            pg_size_pretty(pg_table_size('passages')) as passages`);
   console.info(`indexed by words in ${keyword.toFixed(0)} s, ${(chunks / keyword).toFixed(0)}/s`, rows[0]);

@@ -196,7 +196,7 @@ composite claim integer, source_id uuid, source_title text, section_id uuid, sec
 usage: svc_anonymous, svc_authenticated, svc_system
 
 -- type svc_private.search_query
-composite group_id integer, documents double precision, terms text[], weights double precision[], lows bigint[], highs bigint[], term_of integer[], tops double precision[], addends double precision[], keys bigint[], counts bigint[]
+composite table_id integer, group_id integer, places integer[], bits integer, width integer, documents double precision, average double precision, k1 double precision, b double precision, terms text[], weights double precision[], lows bigint[], highs bigint[], term_of integer[], tops double precision[], addends double precision[], keys bigint[], counts bigint[]
 usage: svc_anonymous, svc_authenticated, svc_system
 
 -- sequence svc.ai_ledger_id_seq: owner svc_owner
@@ -217,10 +217,6 @@ grant select, usage to svc_system
 
 -- sequence svc.workflow_steps_seq_seq: owner svc_owner
 range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.workflow_steps.seq
-grant select, usage to svc_system
-
--- sequence svc_private.search_documents_id_seq: owner svc_owner
-range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc_private.search_documents.id
 grant select, usage to svc_system
 
 -- sequence svc_private.search_groups_id_seq: owner svc_owner
@@ -892,37 +888,38 @@ comment column claimed_until: When somebody else may take it on, unless the clai
 
 -- table svc_private.search_counters: owner svc_owner
 column group_id: integer not null
-column term: text collate "C" not null
-column fields: integer not null
-column documents: bigint not null
-column class: smallint not null
-index search_counters_term: svc_private.search_counters USING btree (group_id, term) INCLUDE (fields, class, documents)
+column documents: integer not null
+column key: bigint not null
+column term: text collate "C"
+index search_counters_key: svc_private.search_counters USING btree (group_id, key) INCLUDE (documents)
+index search_counters_term: svc_private.search_counters USING btree (group_id, term) WHERE (term IS NOT NULL)
 grant delete, insert, select, update to svc_system
-comment: In how many documents of a group a term stands: changes, to be added up.
-comment column fields: The fields in which it stands there, as bits: the count for any choice of fields is a sum over rows that share a bit.
-comment column class: See svc_private.search_class().
+comment: How many documents of a group have a posting with a key: changes, to be added up. No row is updated.
+comment column term: The term of the key; null where documents were removed.
 
 -- table svc_private.search_documents: owner svc_owner with toast_tuple_target=8160
-column id: bigint not null generated always as identity
 column group_id: integer not null
 column table_id: integer not null
 column row_id: text not null
 column lengths: integer[] not null
-column terms: text[] collate "C" not null
-column frequencies: integer[] not null
 column keys: bigint[] not null
-constraint search_documents_group_id_fkey: FOREIGN KEY (group_id) REFERENCES svc_private.search_groups(id) ON DELETE CASCADE
-constraint search_documents_pkey: PRIMARY KEY (id)
+column others: bigint[]
 constraint search_documents_table_id_row_id_key: UNIQUE (table_id, row_id)
-index search_documents_group: svc_private.search_documents USING btree (group_id)
-index search_documents_keys: svc_private.search_documents USING gin (keys) WITH (fastupdate=off)
+index search_documents_keys: svc_private.search_documents USING gin (keys)
 grant delete, insert, select, update to svc_system
 comment: Rows of searchable tables.
 comment column row_id: The row's primary key as text.
 comment column lengths: Number of terms in each field, in the order of the definition.
-comment column terms: What the row is found by, in the order of their keys.
-comment column frequencies: For each of the terms how often it stands in each field: [term][field].
-comment column keys: For each of the terms its svc_private.search_key(), in order.
+comment column keys: For each of its terms the svc_private.search_key(), in order.
+comment column others: Frequencies that a key does not tell: place in keys, field - 1 and frequency, as 28, 4 and 32 bits. Null: none.
+
+-- table svc_private.search_filling: owner svc_owner
+column group_id: integer not null
+column documents: integer not null
+column key: bigint not null
+column term: text collate "C"
+grant delete, insert, select, update to svc_system
+comment: Counters of the parts of a table that is being indexed.
 
 -- table svc_private.search_groups: owner svc_owner
 column id: integer not null generated always as identity
@@ -3124,6 +3121,7 @@ CREATE OR REPLACE FUNCTION svc.search_hybrid(target jsonb, fields text[], query 
  RETURNS TABLE(id text, fused double precision, keyword double precision, vector_score double precision)
  LANGUAGE plpgsql
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 #variable_conflict use_column
 begin
@@ -6083,7 +6081,7 @@ CREATE OR REPLACE FUNCTION svc_private.explain_match(target text, fields text[],
  SET search_path TO ''
 AS $function$
   with indexed as (
-    select t.id, t.definition from svc_private.search_tables t where t.name = explain_match.target
+    select t.id, t.definition, jsonb_array_length(t.definition -> 'fields') as width from svc_private.search_tables t where t.name = explain_match.target
   ), searched as (
     select g.id from svc_private.search_groups g, indexed i
      where g.table_id = i.id and g.corpus = explain_match.corpus and g.visibility = explain_match.visibility
@@ -6103,22 +6101,37 @@ AS $function$
      cross join lateral svc_private.search_terms(word, (i.definition ->> 'language')::regconfig) as t (term)
      group by 1
     union all
-    select e.term, e.n from searched s cross join lateral svc_private.search_endings(s.id, explain_match.query, 32) as e
+    select e.term, e.n from searched s cross join indexed i
+     cross join lateral svc_private.search_endings(s.id, i.width, explain_match.query, 32) as e
      where explain_match.prefix
   ), weighed as (
     select a.term, a.n, df.holding, ln(1 + (total.documents - df.holding + 0.5) / (df.holding + 0.5))::double precision as idf
       from asked a cross join total cross join lateral (
-        select sum(c.documents)::bigint as holding from svc_private.search_counters c join searched s on s.id = c.group_id
-         where c.term = a.term and c.fields & (select bit_or(1 << (p.place - 1)) from place p) <> 0
+        select sum(c.documents)::bigint as holding
+          from searched s cross join indexed i
+         cross join lateral (select svc_private.search_key(s.id, a.term, 0, 0, i.width) as low) as k
+          join svc_private.search_counters c
+            on c.group_id = s.id and c.key between k.low and k.low | (1 << (8 + i.width)) - 1
+         where (c.key >> 8) & (select bit_or(1 << (p.place - 1)) from place p) <> 0
       ) as df
      where df.holding > 0
   ), scored as (
-    select d.row_id, w.*, (select sum(d.frequencies[array_position(d.terms, w.term)][p.place]) from place p) as tf,
-           (select sum(d.lengths[p.place]) from place p) as length
+    select d.row_id, w.*, f.tf, (select sum(d.lengths[p.place]) from place p) as length
       from svc_private.search_documents d
       join searched s on s.id = d.group_id
-      join weighed w on w.term = any (d.terms)
-     where d.row_id = any (explain_match.row_ids)
+     cross join indexed i
+     cross join weighed w
+     cross join lateral (select svc_private.search_key(s.id, w.term, 0, 0, i.width) as low) as k
+     cross join lateral unnest(d.keys) with ordinality as u (key, at)
+     cross join lateral (
+       -- As in svc_private.score_documents().
+       select coalesce(
+           (select sum(o & 4294967295) filter (where 1 + ((o >> 32) & 15) in (select p.place from place p))::bigint
+              from unnest(d.others) as o where o >> 36 = u.at having count(*) > 0),
+           case when (u.key >> 8) & (select bit_or(1 << (p.place - 1)) from place p) <> 0 then ((u.key & 255) >> 5) + 1 end
+         ) as tf
+     ) as f
+     where d.table_id = i.id and d.row_id = any (explain_match.row_ids) and u.key between k.low and k.low | (1 << (8 + i.width)) - 1
   )
   select s.row_id, s.term, s.n, s.holding, total.documents, s.idf, s.tf, s.length, total.average,
          x.norm, s.n * s.idf * s.tf / (s.tf + x.norm)
@@ -6136,6 +6149,10 @@ CREATE OR REPLACE FUNCTION svc_private.fill_search(target svc_private.search_tab
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO ''
+ SET jit TO 'off'
+ SET work_mem TO '64MB'
+ SET gin_pending_list_limit TO '2MB'
+ SET enable_mergejoin TO 'off'
 AS $function$
 declare
   blocks constant integer := 500;  -- of 8 kB; what is stored beside the rows is not counted
@@ -6146,18 +6163,18 @@ begin
   for start in 0 .. final by blocks loop
     -- The last part has no upper bound: partitions may be larger than the table itself.
     statements := svc_private.indexing_sql(target.id, format('%s where t.ctid >= %L', source, format('(%s,0)', start))
-      || case when start + blocks <= final then format(' and t.ctid < %L', format('(%s,0)', start + blocks)) else '' end);
+      || case when start + blocks <= final then format(' and t.ctid < %L', format('(%s,0)', start + blocks)) else '' end,
+      'search_filling');
     execute statements[1];
     execute statements[2];
   end loop;
+  perform pg_catalog.gin_clean_pending_list('svc_private.search_documents_keys');
 
-  with gone as (
-    delete from svc_private.search_counters
-     where group_id in (select g.id from svc_private.search_groups g where g.table_id = target.id)
-    returning group_id, term, fields, class, documents
-  )
-  insert into svc_private.search_counters (group_id, term, fields, class, documents)
-  select group_id, term, fields, class, sum(documents) from gone group by 1, 2, 3, 4;
+  insert into svc_private.search_counters (group_id, documents, key, term)
+  select group_id, sum(documents), key, term from svc_private.search_filling group by 1, 3, 4 order by 1, 3;
+  truncate svc_private.search_filling;
+  perform svc_private.fold_counters(target.id,
+    array(select g.id from svc_private.search_groups g where g.table_id = target.id), '{}');
 
   analyze svc_private.search_groups, svc_private.search_documents, svc_private.search_counters, svc_private.search_totals;
 end
@@ -6165,22 +6182,31 @@ $function$
 execute: svc_system
 comment: Indexes the rows of a table that became searchable.
 
--- function svc_private.find_best(svc_private.search_query,text,integer,integer): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.find_best(asked svc_private.search_query, scoring text, wanted integer, most_looks integer, OUT row_ids text[], OUT scores double precision[], OUT is_all boolean)
+-- function svc_private.find_best(svc_private.search_query,integer,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.find_best(asked svc_private.search_query, wanted integer, most_looks integer, OUT row_ids text[], OUT scores double precision[], OUT is_all boolean)
  RETURNS record
  LANGUAGE plpgsql
  STABLE
 AS $function$
 #variable_conflict use_column
 declare
+  few constant integer := 200;  -- documents that are all opened; to choose among them would take longer
+  choosing constant text := 'select array(select d.ctid from svc_private.search_documents d where d.group_id = $1 and (%s) limit %s)';
   most constant double precision := greatest(most_looks / cardinality(asked.terms), 4 * wanted);  -- documents to open
   likely double precision := 2 * wanted::double precision;  -- how many documents shall reach the score that is tried
   tried double precision := 0;
   step double precision;
   tail double precision[];
   cover record;
+  positions tid[];
 begin
   is_all := true;
+  if (select sum(n) from unnest(asked.counts) as n) <= few then
+    positions := array(
+      select d.ctid from svc_private.search_documents d where d.group_id = asked.group_id and d.keys && asked.keys);
+    select s.row_ids, s.scores into row_ids, scores from svc_private.score_documents(asked, positions, wanted) as s;
+    return;
+  end if;
 
   -- Step 1: a score that as many documents as are wanted are likely to reach.
   if (select sum(n) from unnest(asked.counts) as n) > likely then
@@ -6193,8 +6219,9 @@ begin
     if cardinality(asked.terms) > 3 then
       -- Words of a question occur together more often than by chance. The documents with the highest addends show how
       -- high scores really are.
-      execute format(scoring, svc_private.search_first(asked.tops, asked.counts, asked.keys, 2 * likely), 'all')
-        into row_ids, scores using asked.lows, asked.highs, asked.terms, asked.weights, asked.group_id;
+      execute format(choosing, svc_private.search_first(asked.tops, asked.counts, asked.keys, 2 * likely), 'all')
+        into positions using asked.group_id;
+      select s.row_ids, s.scores into row_ids, scores from svc_private.score_documents(asked, positions, wanted) as s;
       tried := greatest(tried, scores[wanted]);
     end if;
   end if;
@@ -6204,8 +6231,8 @@ begin
     select * into cover
       from svc_private.search_cover(asked.term_of, asked.tops, asked.counts, asked.keys, tried, asked.documents);
     exit when cover.likely > most;
-    execute format(scoring, cover.condition, 'all')
-      into row_ids, scores using asked.lows, asked.highs, asked.terms, asked.weights, asked.group_id;
+    execute format(choosing, cover.condition, 'all') into positions using asked.group_id;
+    select s.row_ids, s.scores into row_ids, scores from svc_private.score_documents(asked, positions, wanted) as s;
     if tried = 0 or scores[wanted] >= tried then
       return;
     end if;
@@ -6218,13 +6245,14 @@ begin
   -- Step 3: these are too many documents. Words that occur together may find more than is likely: twice as many are
   -- enough.
   is_all := false;
-  execute format(scoring, svc_private.search_most(asked.term_of, asked.counts, asked.keys, asked.documents, most),
-      ceil(2 * most))
-    into row_ids, scores using asked.lows, asked.highs, asked.terms, asked.weights, asked.group_id;
+  execute format(choosing, svc_private.search_most(asked.term_of, asked.counts, asked.keys, asked.documents, most), ceil(2 * most))
+    into positions using asked.group_id;
+  select s.row_ids, s.scores into row_ids, scores from svc_private.score_documents(asked, positions, wanted) as s;
   if coalesce(cardinality(row_ids), 0) < coalesce(wanted, most) then
     -- Words that never occur together, such as those of two languages.
-    execute format(scoring, svc_private.search_first(asked.tops, asked.counts, asked.keys, most), ceil(2 * most))
-      into row_ids, scores using asked.lows, asked.highs, asked.terms, asked.weights, asked.group_id;
+    execute format(choosing, svc_private.search_first(asked.tops, asked.counts, asked.keys, most), ceil(2 * most))
+      into positions using asked.group_id;
+    select s.row_ids, s.scores into row_ids, scores from svc_private.score_documents(asked, positions, wanted) as s;
   end if;
 end
 $function$
@@ -6295,7 +6323,6 @@ declare
   searched record;
   asked svc_private.search_query;
   endings text[];
-  scoring text;
   best record;
 begin
   row_ids := '{}';
@@ -6305,35 +6332,36 @@ begin
   -- Step 1: the group that is searched.
   searched := svc_private.search_group(
     find_matches.target, find_matches.fields, find_matches.corpus, find_matches.visibility, find_matches.owner_id);
+  asked := searched.searched;
 
   -- Step 2: the terms that a prefix completes to. Among given rows, they are counted in those alone: rows that were
   -- left out must not take their places.
   if prefix then
     endings := case
       when among is null
-        then array(select e.term from svc_private.search_endings(searched.id, query, most_endings + 1) as e)
-      else array(select e.term from svc_private.search_endings_among(searched.id, query, among, most_endings + 1) as e)
+        then array(select e.term from svc_private.search_endings(asked.group_id, asked.width, query, most_endings + 1) as e)
+      else array(
+        select e.term from svc_private.search_endings_among(asked.group_id, asked.width, query, among, most_endings + 1) as e)
     end;
     is_all := cardinality(endings) <= most_endings;
     endings := endings[1 : most_endings];
   end if;
 
   -- Step 3: the terms of the query, with what the index says of them.
-  asked := svc_private.read_query(
-    searched.id, query, endings, searched.language, searched.places, searched.is_whole, searched.documents,
-    searched.average, searched.k1, searched.b, most_terms);
+  asked := svc_private.read_query(asked, query, endings, searched.language, most_terms);
   if asked.terms is null then
     return;
   end if;
 
   -- Step 4: the documents.
-  scoring := svc_private.scoring_sql(searched.places, searched.average, searched.k1, searched.b, wanted);
   if among is not null then
-    execute format(scoring, format('d.table_id = %s and d.row_id = any ($6)', searched.table_id), 'all')
-      into row_ids, scores using asked.lows, asked.highs, asked.terms, asked.weights, asked.group_id, among;
+    select s.row_ids, s.scores into row_ids, scores
+      from svc_private.score_documents(asked, array(
+        select d.ctid from svc_private.search_documents d
+         where d.table_id = asked.table_id and d.row_id = any (among) and d.group_id = asked.group_id), wanted) as s;
     return;
   end if;
-  best := svc_private.find_best(asked, scoring, wanted, most_looks);
+  best := svc_private.find_best(asked, wanted, most_looks);
   row_ids := best.row_ids;
   scores := best.scores;
   is_all := is_all and best.is_all;
@@ -6432,12 +6460,15 @@ $function$
 execute: svc_system
 comment: Whether this call turned the upload into a stored file: it was complete, and not finished or removed meanwhile.
 
--- function svc_private.fold_counters(integer[],text[]): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.fold_counters(group_ids integer[], terms text[])
+-- function svc_private.fold_counters(integer,integer[],bigint[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.fold_counters(target integer, group_ids integer[], keys bigint[])
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
+declare
+  -- The bits of a key that are no hash.
+  rest constant bigint := (1 << (8 + (select jsonb_array_length(t.definition -> 'fields') from svc_private.search_tables t where t.id = target))) - 1;
 begin
   if group_ids is null or current_setting('transaction_isolation') <> 'read committed' then
     return;
@@ -6446,14 +6477,18 @@ begin
   with gone as (
     delete from svc_private.search_counters
      where ctid = any (array(
-       select c.ctid from svc_private.search_counters c
-         join unnest(group_ids, terms) as t (group_id, term) using (group_id, term)
-        for update of c skip locked
+       select c.ctid
+         from (select distinct u.group_id, u.key & ~rest as low from unnest(group_ids, keys) as u (group_id, key)) as t
+        cross join lateral (
+          select c.ctid from svc_private.search_counters c
+           where c.group_id = t.group_id and c.key between t.low and t.low | rest
+             for update skip locked
+        ) as c
      ))
-    returning group_id, term, fields, class, documents
+    returning group_id, documents, key, term
   )
-  insert into svc_private.search_counters (group_id, term, fields, class, documents)
-  select group_id, term, fields, class, sum(documents) from gone group by 1, 2, 3, 4 having sum(documents) <> 0;
+  insert into svc_private.search_counters (group_id, documents, key, term)
+  select group_id, sum(documents), key, max(term) from gone group by 1, 3 having sum(documents) <> 0;
 
   with gone as (
     delete from svc_private.search_totals
@@ -6613,6 +6648,7 @@ CREATE OR REPLACE FUNCTION svc_private.index_rows()
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
+ SET gin_pending_list_limit TO '256kB'
 AS $function$
 declare
   target constant integer := tg_argv[0];
@@ -6621,7 +6657,7 @@ declare
   source text;
   statements text[];
   touched integer[];
-  terms text[];
+  keys bigint[];
 begin
   if tg_op = 'TRUNCATE' then
     perform svc_private.clear_search(target);
@@ -6646,8 +6682,10 @@ begin
   if source is not null then
     statements := svc_private.indexing_sql(target, source);
     execute statements[1];
-    execute statements[2] into touched, terms;
-    perform svc_private.fold_counters(touched, terms);
+    execute statements[2] into touched, keys;
+    perform svc_private.fold_counters(target, touched, keys);
+    -- A search reads the whole list of pending entries: it is emptied at once.
+    perform pg_catalog.gin_clean_pending_list('svc_private.search_documents_keys');
   end if;
   return null;
 end
@@ -6655,8 +6693,8 @@ $function$
 execute: svc_system
 comment: Trigger: applies inserts, updates and deletes to the inverted index. lint:allow executed_text: only names of columns that svc migrate recorded, no value of a row. Definer: the role that writes a row has no rights on the index.
 
--- function svc_private.indexing_sql(integer,text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.indexing_sql(target integer, source text)
+-- function svc_private.indexing_sql(integer,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.indexing_sql(target integer, source text, counters text DEFAULT 'search_counters'::text)
  RETURNS text[]
  LANGUAGE plpgsql
  STABLE
@@ -6684,59 +6722,61 @@ begin
     on conflict do nothing
   $sql$, target, scoped), format($sql$
     with document as materialized (
-      select nextval('svc_private.search_documents_id_seq') as id, g.id as group_id, s.row_id, s.texts
+      select row_number() over () as id, g.id as group_id, s.row_id, s.texts
         from (%2$s) as s
         join svc_private.search_groups g
           on g.table_id = %1$s and g.corpus = s.corpus and g.visibility = s.visibility
          and g.owner_id is not distinct from s.owner_id
     ), word as materialized (
-      select d.id, f.field, w.word, count(*)::integer as n
+      select d.id, f.field::integer as field, w.word
         from document d
        cross join lateral unnest(d.texts) with ordinality as f (content, field)
        cross join lateral svc_private.search_words(f.content) as w (word)
-       group by 1, 2, 3
     ), term as materialized (
       select w.word, t.term
         from (select distinct word from word) as w
        cross join lateral svc_private.search_terms(w.word, %3$L::regconfig) as t (term)
     ), posting as materialized (
-      select w.id, t.term collate "C" as term, %4$s as frequencies, sum(w.n)::integer as frequency,
-             bit_or(1 << (w.field::integer - 1)) as fields
+      select w.id, t.term collate "C" as term, %4$s as frequencies, count(*)::integer as frequency,
+             bit_or(1 << (w.field - 1)) as fields
         from word w join term t using (word)
        group by 1, 2
     ), length as materialized (
       select p.id, %5$s as lengths, sum(p.frequency)::integer as length from posting p group by 1
     ), entry as materialized (
-      select d.id, d.group_id, p.term, p.frequencies, p.fields, svc_private.search_class(p.frequency, l.length) as class
+      select d.id, d.group_id, p.term, p.frequencies, p.fields,
+             svc_private.search_key(d.group_id, p.term, p.fields, svc_private.search_class(p.frequency, l.length), %6$s) as key
         from posting p join document d using (id) join length l using (id)
-    ), arrays as (
-      select e.id, array_agg(e.term order by k.key) as terms, array_agg(e.frequencies order by k.key) as frequencies,
-             array_agg(k.key order by k.key) as keys
-        from entry e cross join lateral (select svc_private.search_key(e.group_id, e.term, e.fields, e.class) as key) as k
+    ), arrays as materialized (
+      select e.id, array_agg(e.key order by e.key) as keys from entry e group by 1
+    ), other as (
+      select e.id, array_agg((width_bucket(e.key, a.keys)::bigint << 36) | ((u.field - 1) << 32) | u.n order by e.key, u.field) as others
+        from entry e join arrays a using (id)
+       cross join lateral unnest(e.frequencies) with ordinality as u (n, field)
+       where (e.key & 128 <> 0 or e.fields & (e.fields - 1) <> 0) and u.n > 0
        group by 1
     ), added as (
-      insert into svc_private.search_documents (id, group_id, table_id, row_id, lengths, terms, frequencies, keys)
-      overriding system value
-      select d.id, d.group_id, %1$s, d.row_id, coalesce(l.lengths, array_fill(0, array[%6$s])),
-             coalesce(a.terms, '{}'), coalesce(a.frequencies, '{}'), coalesce(a.keys, '{}')
-        from document d left join length l using (id) left join arrays a using (id)
-      returning id, group_id, lengths
+      insert into svc_private.search_documents (group_id, table_id, row_id, lengths, keys, others)
+      select d.group_id, %1$s, d.row_id, coalesce(l.lengths, array_fill(0, array[%6$s])), coalesce(a.keys, '{}'), o.others
+        from document d left join length l using (id) left join arrays a using (id) left join other o using (id)
+      returning group_id, lengths
     ), counters as (
-      insert into svc_private.search_counters (group_id, term, fields, class, documents)
-      select group_id, term, fields, class, count(*) from entry group by 1, 2, 3, 4
-      returning group_id, term
+      insert into svc_private.%8$I (group_id, documents, key, term)
+      select group_id, count(*), key, term from entry group by 1, 3, 4
+      returning group_id, key
     ), totals as (
       insert into svc_private.search_totals (group_id, documents, lengths)
       select group_id, count(*), %7$s from added group by 1
     )
-    select array_agg(c.group_id), array_agg(c.term) from counters c where random() < 0.03
+    select array_agg(c.group_id), array_agg(c.key) from counters c where random() < 0.03
   $sql$,
     target, scoped, definition ->> 'language',
-    (select format('array[%s]', string_agg(format('coalesce(sum(w.n) filter (where w.field = %s), 0)::integer', i), ', '))
+    (select format('array[%s]', string_agg(case fields when 1 then 'count(*)::integer' else format('(count(*) filter (where w.field = %s))::integer', i) end, ', '))
        from generate_series(1, fields) i),
     (select format('array[%s]', string_agg(format('sum(p.frequencies[%s])::integer', i), ', ')) from generate_series(1, fields) i),
     fields,
-    (select format('array[%s]', string_agg(format('sum(lengths[%s])', i), ', ')) from generate_series(1, fields) i)
+    (select format('array[%s]', string_agg(format('sum(lengths[%s])', i), ', ')) from generate_series(1, fields) i),
+    counters
   )];
 end
 $function$
@@ -7565,19 +7605,21 @@ $function$
 execute: svc_system
 comment: The result of a cached conversion; null if there is none.
 
--- function svc_private.read_query(integer,text,text[],regconfig,integer[],boolean,double precision,double precision,double precision,double precision,integer): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.read_query(searched integer, query text, endings text[], language regconfig, places integer[], is_whole boolean, documents double precision, average double precision, k1 double precision, b double precision, most_terms integer)
+-- function svc_private.read_query(svc_private.search_query,text,text[],regconfig,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.read_query(searched svc_private.search_query, query text, endings text[], language regconfig, most_terms integer)
  RETURNS svc_private.search_query
  LANGUAGE plpgsql
  STABLE
 AS $function$
 #variable_conflict use_column
 declare
-  bits constant integer := (select bit_or(1 << (p - 1)) from unnest(places) as p);
-  result svc_private.search_query;
+  k1 constant double precision := searched.k1;
+  b constant double precision := searched.b;
+  average constant double precision := searched.average;
+  documents constant double precision := searched.documents;
+  is_whole constant boolean := cardinality(searched.places) = searched.width;  -- all fields are chosen
+  rest constant bigint := (1 << (8 + searched.width)) - 1;  -- the bits of a key that are no hash
 begin
-  result.group_id := searched;
-  result.documents := read_query.documents;
   with asked as (
     select t.term collate "C" as term, count(*) as n
       from svc_private.search_words(read_query.query) as word
@@ -7586,44 +7628,48 @@ begin
     union all
     select ending, 1 from unnest(endings) as ending
   ), class as materialized (
-    -- A look-up for each term, so that only the index on terms can be used.
-    select a.term, a.n, c.fields, c.class, c.postings
+    -- A look-up for each term, so that only the index on keys can be used.
+    select a.term, a.n, low.key as low, c.key, c.postings
       from asked a
+     cross join lateral (select svc_private.search_key(searched.group_id, a.term, 0, 0, searched.width) as key offset 0) as low
      cross join lateral (
-       select c.fields, c.class::integer as class, sum(c.documents)::bigint as postings
+       select c.key, sum(c.documents)::bigint as postings
          from svc_private.search_counters c
-        where c.group_id = searched and c.term = a.term and c.fields & bits <> 0
-        group by 1, 2
+        where c.group_id = searched.group_id and c.key between low.key and low.key | rest and (c.key >> 8) & searched.bits <> 0
+        group by 1
        having sum(c.documents) > 0
      ) as c
-  ), weighed as (
-    select term, row_number() over (order by weight desc, term) as number, weight
+  ), weighed as materialized (
+    select term, low, row_number() over (order by weight desc, term) as number, weight
       from (
-        select term, n * ln(1 + (read_query.documents - sum(c.postings) + 0.5) / (sum(c.postings) + 0.5)) as weight
-          from class c group by term, n
+        select term, low, n * ln(1 + (documents - sum(c.postings) + 0.5) / (sum(c.postings) + 0.5)) as weight
+          from class c group by term, low, n
       ) as w
      order by weight desc, term
      limit most_terms
   ), bounded as (
     -- When not all fields are chosen, a class gives an upper bound of the frequencies, and says nothing of lengths.
-    select w.number, c.postings, svc_private.search_key(searched, c.term, c.fields, c.class) as key,
+    select w.number, c.postings, c.key,
            (1 + 1e-9) * w.weight * r.most / (r.most + k1 * (1 - b)
              + k1 * b / average * greatest(r.most, case when is_whole then r.shortest end)) as top,
            w.weight * r.fewest / (r.fewest + k1 * (1 - b)
              + k1 * b / average * case when is_whole then (r.shortest + r.longest) / 2 else average end) as addend
       from weighed w join class c using (term)
-     cross join lateral svc_private.search_reach(c.class) as r
+     cross join lateral svc_private.search_reach((c.key & 255)::integer) as r
+     order by number, top desc, key
+  ), terms as (
+    select array_agg(term) as terms, array_agg(weight) as weights, array_agg(low) as lows, array_agg(low | rest) as highs
+      from (select * from weighed order by number) as w
+  ), classes as (
+    select array_agg(number) as term_of, array_agg(top) as tops, array_agg(addend) as addends, array_agg(key) as keys,
+           array_agg(postings) as counts
+      from bounded
   )
-  select (select array_agg(term order by number) from weighed), (select array_agg(weight order by number) from weighed),
-         array_agg(number order by number, top desc, key), array_agg(top order by number, top desc, key),
-         array_agg(addend order by number, top desc, key), array_agg(key order by number, top desc, key),
-         array_agg(postings order by number, top desc, key)
-    into result.terms, result.weights, result.term_of, result.tops, result.addends, result.keys, result.counts
-    from bounded;
-
-  result.lows := array(select svc_private.search_key(searched, term, 0, 0) from unnest(result.terms) as term);
-  result.highs := array(select svc_private.search_key(searched, term, 65535, 255) from unnest(result.terms) as term);
-  return result;
+  select t.terms, t.weights, t.lows, t.highs, c.term_of, c.tops, c.addends, c.keys, c.counts
+    into searched.terms, searched.weights, searched.lows, searched.highs, searched.term_of, searched.tops,
+         searched.addends, searched.keys, searched.counts
+    from terms t cross join classes c;
+  return searched;
 end
 $function$
 execute: svc_system
@@ -7815,20 +7861,10 @@ AS $function$
   with document as (
     delete from svc_private.search_documents d
      where d.table_id = target and d.row_id = any (row_ids)
-    returning d.group_id, d.lengths, d.terms, d.frequencies
-  ), posting as (
-    select d.group_id, p.term, f.fields, svc_private.search_class(f.frequency, l.length) as class
-      from document d
-     cross join lateral (select sum(n)::integer as length from unnest(d.lengths) as n) as l
-     cross join lateral unnest(d.terms) with ordinality as p (term, place)
-     cross join lateral (
-       select bit_or(1 << (i - 1)) filter (where d.frequencies[p.place][i] > 0) as fields,
-              sum(d.frequencies[p.place][i])::integer as frequency
-         from generate_series(1, cardinality(d.lengths)) as i
-     ) as f
+    returning d.group_id, d.lengths, d.keys
   ), counters as (
-    insert into svc_private.search_counters (group_id, term, fields, class, documents)
-    select group_id, term, fields, class, -count(*) from posting group by 1, 2, 3, 4
+    insert into svc_private.search_counters (group_id, documents, key)
+    select d.group_id, -count(*), u.key from document d cross join lateral unnest(d.keys) as u (key) group by 1, 3
   )
   insert into svc_private.search_totals (group_id, documents, lengths)
   select d.group_id, -1, array(select -n::bigint from unnest(d.lengths) as n) from document d
@@ -8415,44 +8451,56 @@ $procedure$
 execute: svc_system
 comment: Gives a definer function to a reader, so that the policies of the request's role decide what it sees.
 
--- function svc_private.scoring_sql(integer[],double precision,double precision,double precision,integer): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.scoring_sql(places integer[], average double precision, k1 double precision, b double precision, wanted integer)
- RETURNS text
+-- function svc_private.score_documents(svc_private.search_query,tid[],integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.score_documents(asked svc_private.search_query, positions tid[], wanted integer, OUT row_ids text[], OUT scores double precision[])
+ RETURNS record
  LANGUAGE plpgsql
  STABLE
 AS $function$
+#variable_conflict use_column
+declare
+  bits constant integer := asked.bits;
+  fields constant bigint := (1 << asked.width) - 1;
+  fixed constant double precision := asked.k1 * (1 - asked.b);
+  slope constant double precision := asked.k1 * asked.b / asked.average;
 begin
-  return (
-    select format($sql$
-      select array_agg(s.row_id order by s.score desc, s.row_id), array_agg(s.score order by s.score desc, s.row_id)
-        from (
-          select d.row_id, s.score
-            from (select * from svc_private.search_documents d where d.group_id + 0 = $5 and (%%s) limit %%s) as d
-           cross join lateral (
-             -- Appending null unpacks an array once; otherwise each look at it would do so again.
-             select d.keys || null::bigint[] as keys, d.terms || null::text[] as terms,
-                    d.frequencies || null::integer[] as frequencies, %L::float8 + %L::float8 * (%s) as norm
-             offset 0
-           ) as x
-           cross join lateral (
-             select sum(q.weight * f.tf / (f.tf + x.norm)) as score
-               from unnest($1, $2, $3, $4) as q (low, high, term, weight)
-              cross join lateral (select width_bucket(q.high, x.keys) as place offset 0) as p
-              cross join lateral (select %s as tf offset 0) as f
-              where x.keys[p.place] >= q.low and x.terms[p.place] = q.term
-           ) as s
-           where s.score > 0
-           order by s.score desc, d.row_id limit %s
-        ) as s
-      $sql$,
-      k1 * (1 - b), k1 * b / average, string_agg(format('d.lengths[%s]', place), ' + '),
-      string_agg(format('x.frequencies[p.place][%s]', place), ' + '), coalesce(wanted::text, 'all'))
-      from unnest(places) as place
-  );
+  select array_agg(s.row_id order by s.score desc, s.row_id), array_agg(s.score order by s.score desc, s.row_id)
+    into row_ids, scores
+    from (
+      select d.row_id, s.score
+        from svc_private.search_documents d
+       cross join lateral (
+         -- Appending null unpacks an array once; otherwise each look at it would do so again.
+         select d.keys || null::bigint[] as keys, fixed + slope * (select sum(d.lengths[p]) from unnest(asked.places) as p) as norm
+         offset 0
+       ) as x
+       cross join lateral (
+         select sum(q.weight * f.tf / (f.tf + x.norm)) as score
+           from unnest(asked.lows, asked.highs, asked.weights) as q (low, high, weight)
+          cross join lateral (select width_bucket(q.high, x.keys) as place offset 0) as p
+          cross join lateral (select x.keys[p.place] as key offset 0) as k
+          cross join lateral (select (k.key >> 8) & fields as fields offset 0) as i
+          cross join lateral (
+            select case
+                when i.fields & bits = 0 then 0
+                -- The key tells the frequency: one field, and a class of 1, 2, 3 or 4.
+                when k.key & 128 = 0 and i.fields & (i.fields - 1) = 0 then ((k.key & 255) >> 5) + 1
+                else (
+                  select sum(o & 4294967295) from unnest(d.others) as o
+                   where o >> 36 = p.place and bits & (1 << ((o >> 32) & 15)::integer) <> 0
+                )
+              end::double precision as tf
+            offset 0
+          ) as f
+          where k.key >= q.low and f.tf > 0
+       ) as s
+       where d.ctid = any (positions) and s.score > 0
+       order by s.score desc, d.row_id limit wanted
+    ) as s;
 end
 $function$
 execute: svc_system
-comment: The statement that scores documents. Part of svc_private.find_matches(). lint:allow function_without_search_path: it runs under that of svc_private.find_matches().
+comment: The best of the given documents of the index for a query. Part of svc_private.find_matches(). lint:allow function_without_search_path: it runs under that of svc_private.find_matches().
 
 -- function svc_private.sealed_columns(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.sealed_columns()
@@ -8606,31 +8654,8 @@ $function$
 execute: svc_system
 comment: A condition that every document with at least a score fulfils, as SQL over the index of keys, and the expected number of documents.
 
--- function svc_private.search_endings(integer,text,integer): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.search_endings(searched integer, query text, most integer)
- RETURNS TABLE(term text, n bigint)
- LANGUAGE sql
- STABLE
- SET search_path TO ''
-AS $function$
-  with last as (
-    select w.word collate "C" as word
-      from svc_private.search_words(query) with ordinality as w (word, place)
-     order by place desc limit 1
-  )
-  select c.term, 1
-    from last join svc_private.search_counters c
-      on c.group_id = searched and c.term > last.word and c.term < last.word || U&'\+10FFFF'
-   group by c.term
-  having sum(c.documents) > 0
-   order by sum(c.documents) desc, c.term
-   limit most
-$function$
-execute: svc_system
-comment: Terms of a group that begin with the last word of a query, the commonest first.
-
--- function svc_private.search_endings_among(integer,text,text[],integer): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.search_endings_among(searched integer, query text, row_ids text[], most integer)
+-- function svc_private.search_endings(integer,integer,text,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_endings(searched integer, width integer, query text, most integer)
  RETURNS TABLE(term text, n bigint)
  LANGUAGE sql
  STABLE
@@ -8642,17 +8667,54 @@ AS $function$
      order by place desc limit 1
   )
   select t.term, 1
-    from last
-   cross join (
-     select d.terms from svc_private.search_documents d
-      where d.table_id = (select g.table_id from svc_private.search_groups g where g.id = searched)
-        and d.row_id = any (row_ids) and d.group_id + 0 = searched
-      limit 20000
-   ) as d
-   cross join lateral unnest(d.terms) as t (term)
-   where t.term > last.word and t.term < last.word || U&'\+10FFFF'
-   group by t.term
-   order by count(*) desc, t.term
+    from (
+      select distinct c.term
+        from last join svc_private.search_counters c
+          on c.group_id = searched and c.term > last.word and c.term < last.word || U&'\+10FFFF'
+    ) as t
+   cross join lateral (select svc_private.search_key(searched, t.term, 0, 0, width) as low offset 0) as k
+   cross join lateral (
+     select sum(c.documents) as n from svc_private.search_counters c
+      where c.group_id = searched and c.key between k.low and k.low | (1 << (8 + width)) - 1
+   ) as c
+   where c.n > 0
+   order by c.n desc, t.term
+   limit most
+$function$
+execute: svc_system
+comment: Terms of a group that begin with the last word of a query, the commonest first.
+
+-- function svc_private.search_endings_among(integer,integer,text,text[],integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_endings_among(searched integer, width integer, query text, row_ids text[], most integer)
+ RETURNS TABLE(term text, n bigint)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  with last as (
+    select w.word collate "C" as word
+      from svc_private.search_words(query) with ordinality as w (word, place)
+     order by place desc limit 1
+  )
+  select t.term, 1
+    from (
+      select c.term, svc_private.search_key(searched, c.term, 0, 0, width) as low
+        from last join svc_private.search_counters c
+          on c.group_id = searched and c.term > last.word and c.term < last.word || U&'\+10FFFF'
+       group by 1
+    ) as t
+    join (
+      select k.key & ~((1 << (8 + width)) - 1)::bigint as low, count(*) as n
+        from (
+          select d.keys from svc_private.search_documents d
+           where d.table_id = (select g.table_id from svc_private.search_groups g where g.id = searched)
+             and d.row_id = any (row_ids) and d.group_id = searched
+           limit 20000
+        ) as d
+       cross join lateral unnest(d.keys) as k (key)
+       group by 1
+    ) as k using (low)
+   order by k.n desc, t.term
    limit most
 $function$
 execute: svc_system
@@ -8675,57 +8737,56 @@ execute: svc_system
 comment: Condition for documents with the postings that add most to a score, as SQL over the index of keys.
 
 -- function svc_private.search_group(text,text[],text,text,text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.search_group(target text, fields text[], corpus text, visibility text, owner_id text, OUT table_id integer, OUT id integer, OUT language regconfig, OUT places integer[], OUT is_whole boolean, OUT documents double precision, OUT average double precision, OUT k1 double precision, OUT b double precision)
+CREATE OR REPLACE FUNCTION svc_private.search_group(target text, fields text[], corpus text, visibility text, owner_id text, OUT searched svc_private.search_query, OUT language regconfig)
  RETURNS record
  LANGUAGE plpgsql
  STABLE
 AS $function$
 #variable_conflict use_column
 declare
-  indexed svc_private.search_tables;
+  definition jsonb;
+  average double precision;
 begin
-  select * into indexed from svc_private.search_tables t where t.name = search_group.target;
-  if indexed.id is null then
+  select t.id, t.definition into searched.table_id, definition
+    from svc_private.search_tables t where t.name = search_group.target;
+  if definition is null then
     raise exception '% is not searchable in this database', search_group.target
       using errcode = '55000', hint = 'Declare it with searchable(), then run svc codegen and svc migrate.';
   end if;
-  table_id := indexed.id;
-  language := indexed.definition ->> 'language';
-  places := array(
-    select p.place::integer
-      from (select distinct unnest(search_group.fields) as field) as f
-      left join jsonb_array_elements_text(indexed.definition -> 'fields') with ordinality as p (field, place) using (field)
-  );
-  if cardinality(places) = 0 or array_position(places, null) is not null then
+  language := definition ->> 'language';
+  searched.width := jsonb_array_length(definition -> 'fields');
+  select array_agg(p.place::integer), bit_or(1 << (p.place::integer - 1)) into searched.places, searched.bits
+    from (select distinct unnest(search_group.fields) as field) as f
+    left join jsonb_array_elements_text(definition -> 'fields') with ordinality as p (field, place) using (field);
+  if searched.places is null or array_position(searched.places, null) is not null then
     raise exception 'unknown field for a search in %', search_group.target using errcode = '22023';
   end if;
-  select c.k1, c.b into k1, b from svc_private.search_constants(indexed.definition) as c;
-  is_whole := cardinality(places) = jsonb_array_length(indexed.definition -> 'fields');
+  select c.k1, c.b into searched.k1, searched.b from svc_private.search_constants(definition) as c;
 
-  id := (
+  searched.group_id := (
     select g.id from svc_private.search_groups g
-     where g.table_id = indexed.id and g.corpus = search_group.corpus and g.visibility = search_group.visibility
+     where g.table_id = searched.table_id and g.corpus = search_group.corpus and g.visibility = search_group.visibility
        and g.owner_id is not distinct from case when search_group.visibility = 'private' then search_group.owner_id end
   );
-  select sum(t.documents), sum((select sum(t.lengths[p]) from unnest(search_group.places) as p))
-    into documents, average
-    from svc_private.search_totals t where t.group_id = search_group.id;
-  average := greatest(average / nullif(documents, 0), 1);
+  select sum(t.documents), sum((select sum(t.lengths[p]) from unnest(searched.places) as p))
+    into searched.documents, average
+    from svc_private.search_totals t where t.group_id = searched.group_id;
+  searched.average := greatest(average / nullif(searched.documents, 0), 1);
 end
 $function$
 execute: svc_system
 comment: The group that a keyword search covers, with its totals. Part of svc_private.find_matches(). lint:allow function_without_search_path: it runs under that of svc_private.find_matches().
 
--- function svc_private.search_key(integer,text,integer,integer): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.search_key(group_id integer, term text, fields integer, class integer)
+-- function svc_private.search_key(integer,text,integer,integer,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_key(group_id integer, term text, fields integer, class integer, width integer)
  RETURNS bigint
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select pg_catalog.hashtextextended(term, group_id) & (-1::bigint << 24) | (fields << 8) | class
+  select pg_catalog.hashtextextended(term, group_id) & (-1::bigint << (8 + width)) | (fields::bigint << 8) | class
 $function$
 execute: svc_system
-comment: The key of a posting in the index over documents. lint:allow function_without_search_path: SET would prevent inlining; it calls only built-in functions.
+comment: The key of a posting in the index over documents of a table with `width` fields. lint:allow function_without_search_path: SET would prevent inlining; it calls only built-in functions.
 
 -- function svc_private.search_most(integer[],bigint[],bigint[],double precision,double precision): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_most(term_of integer[], counts bigint[], keys bigint[], documents double precision, wanted double precision)
@@ -8783,7 +8844,7 @@ CREATE OR REPLACE FUNCTION svc_private.search_splitting()
  IMMUTABLE
  SET search_path TO ''
 AS $function$
-  select 2
+  select 3
 $function$
 execute: svc_system
 comment: The number of the way in which texts become terms.
@@ -8838,32 +8899,35 @@ CREATE OR REPLACE FUNCTION svc_private.search_terms(word text, language regconfi
  RETURNS SETOF text
  LANGUAGE sql
  STABLE
- SET search_path TO ''
 AS $function$
   select term
-    from regexp_matches(word, '[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+|[^\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+', 'g') as run
+    from (
+      select word as run where octet_length(word) = length(word)
+      union all
+      select run[1] from regexp_matches(word, '[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+|[^\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+', 'g') as run
+       where octet_length(word) <> length(word)
+    ) as runs
    cross join lateral (
-     select substr(run[1], i, 2) as term
-       from generate_series(1, greatest(length(run[1]) - 1, 1)) as i
-      where run[1] ~ '^[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'
+     select substr(run, i, 2) as term
+       from generate_series(1, greatest(length(run) - 1, 1)) as i
+      where octet_length(run) <> length(run) and run ~ '^[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'
      union all
      select case
               when language = 'pg_catalog.english'::regconfig and stem ~ '^[b-df-hj-np-tv-xz][b-df-hj-np-tv-xz0-9]+[aeo]?s$' and stem !~ '^..s$|ss$' then left(stem, -1)
               else stem
             end
-       from unnest(tsvector_to_array(to_tsvector(language, run[1]))) as stem
-      where run[1] !~ '^[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'
+       from unnest(tsvector_to_array(to_tsvector(language, run))) as stem
+      where octet_length(run) = length(run) or run !~ '^[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'
    ) as terms
 $function$
 execute: svc_system
-comment: The terms of a word: its stem, or pairs of characters if it is Korean, Japanese or Chinese. None for a stop word.
+comment: The terms of a word: its stem, or pairs of characters if it is Korean, Japanese or Chinese. None for a stop word. lint:allow function_without_search_path: SET would prevent inlining; it calls only built-in functions.
 
 -- function svc_private.search_words(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_words(content text)
  RETURNS SETOF text
  LANGUAGE sql
  IMMUTABLE
- SET search_path TO ''
 AS $function$
   select left(word, 200)  -- an index entry has a limit, and longer strings are not words
     from regexp_split_to_table(
@@ -8876,7 +8940,7 @@ AS $function$
    where word <> ''
 $function$
 execute: svc_system
-comment: The words of a text, in lower case and in order.
+comment: The words of a text, in lower case and in order. lint:allow function_without_search_path: SET would prevent inlining; it calls only built-in functions.
 
 -- function svc_private.secure_tables(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.secure_tables()

@@ -21,7 +21,7 @@ stable
 set search_path = ''
 as $$
   with indexed as (
-    select t.id, t.definition from svc_private.search_tables t where t.name = explain_match.target
+    select t.id, t.definition, jsonb_array_length(t.definition -> 'fields') as width from svc_private.search_tables t where t.name = explain_match.target
   ), searched as (
     select g.id from svc_private.search_groups g, indexed i
      where g.table_id = i.id and g.corpus = explain_match.corpus and g.visibility = explain_match.visibility
@@ -41,22 +41,37 @@ as $$
      cross join lateral svc_private.search_terms(word, (i.definition ->> 'language')::regconfig) as t (term)
      group by 1
     union all
-    select e.term, e.n from searched s cross join lateral svc_private.search_endings(s.id, explain_match.query, 32) as e
+    select e.term, e.n from searched s cross join indexed i
+     cross join lateral svc_private.search_endings(s.id, i.width, explain_match.query, 32) as e
      where explain_match.prefix
   ), weighed as (
     select a.term, a.n, df.holding, ln(1 + (total.documents - df.holding + 0.5) / (df.holding + 0.5))::double precision as idf
       from asked a cross join total cross join lateral (
-        select sum(c.documents)::bigint as holding from svc_private.search_counters c join searched s on s.id = c.group_id
-         where c.term = a.term and c.fields & (select bit_or(1 << (p.place - 1)) from place p) <> 0
+        select sum(c.documents)::bigint as holding
+          from searched s cross join indexed i
+         cross join lateral (select svc_private.search_key(s.id, a.term, 0, 0, i.width) as low) as k
+          join svc_private.search_counters c
+            on c.group_id = s.id and c.key between k.low and k.low | (1 << (8 + i.width)) - 1
+         where (c.key >> 8) & (select bit_or(1 << (p.place - 1)) from place p) <> 0
       ) as df
      where df.holding > 0
   ), scored as (
-    select d.row_id, w.*, (select sum(d.frequencies[array_position(d.terms, w.term)][p.place]) from place p) as tf,
-           (select sum(d.lengths[p.place]) from place p) as length
+    select d.row_id, w.*, f.tf, (select sum(d.lengths[p.place]) from place p) as length
       from svc_private.search_documents d
       join searched s on s.id = d.group_id
-      join weighed w on w.term = any (d.terms)
-     where d.row_id = any (explain_match.row_ids)
+     cross join indexed i
+     cross join weighed w
+     cross join lateral (select svc_private.search_key(s.id, w.term, 0, 0, i.width) as low) as k
+     cross join lateral unnest(d.keys) with ordinality as u (key, at)
+     cross join lateral (
+       -- As in svc_private.score_documents().
+       select coalesce(
+           (select sum(o & 4294967295) filter (where 1 + ((o >> 32) & 15) in (select p.place from place p))::bigint
+              from unnest(d.others) as o where o >> 36 = u.at having count(*) > 0),
+           case when (u.key >> 8) & (select bit_or(1 << (p.place - 1)) from place p) <> 0 then ((u.key & 255) >> 5) + 1 end
+         ) as tf
+     ) as f
+     where d.table_id = i.id and d.row_id = any (explain_match.row_ids) and u.key between k.low and k.low | (1 << (8 + i.width)) - 1
   )
   select s.row_id, s.term, s.n, s.holding, total.documents, s.idf, s.tf, s.length, total.average,
          x.norm, s.n * s.idf * s.tf / (s.tf + x.norm)

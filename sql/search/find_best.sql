@@ -11,7 +11,6 @@
 
 create or replace function svc_private.find_best(
   asked svc_private.search_query,
-  scoring text,         -- svc_private.scoring_sql()
   wanted integer,       -- null: all that match
   most_looks integer,   -- at terms of documents
   out row_ids text[],
@@ -23,14 +22,23 @@ stable
 as $$
 #variable_conflict use_column
 declare
+  few constant integer := 200;  -- documents that are all opened; to choose among them would take longer
+  choosing constant text := 'select array(select d.ctid from svc_private.search_documents d where d.group_id = $1 and (%s) limit %s)';
   most constant double precision := greatest(most_looks / cardinality(asked.terms), 4 * wanted);  -- documents to open
   likely double precision := 2 * wanted::double precision;  -- how many documents shall reach the score that is tried
   tried double precision := 0;
   step double precision;
   tail double precision[];
   cover record;
+  positions tid[];
 begin
   is_all := true;
+  if (select sum(n) from unnest(asked.counts) as n) <= few then
+    positions := array(
+      select d.ctid from svc_private.search_documents d where d.group_id = asked.group_id and d.keys && asked.keys);
+    select s.row_ids, s.scores into row_ids, scores from svc_private.score_documents(asked, positions, wanted) as s;
+    return;
+  end if;
 
   -- Step 1: a score that as many documents as are wanted are likely to reach.
   if (select sum(n) from unnest(asked.counts) as n) > likely then
@@ -43,8 +51,9 @@ begin
     if cardinality(asked.terms) > 3 then
       -- Words of a question occur together more often than by chance. The documents with the highest addends show how
       -- high scores really are.
-      execute format(scoring, svc_private.search_first(asked.tops, asked.counts, asked.keys, 2 * likely), 'all')
-        into row_ids, scores using asked.lows, asked.highs, asked.terms, asked.weights, asked.group_id;
+      execute format(choosing, svc_private.search_first(asked.tops, asked.counts, asked.keys, 2 * likely), 'all')
+        into positions using asked.group_id;
+      select s.row_ids, s.scores into row_ids, scores from svc_private.score_documents(asked, positions, wanted) as s;
       tried := greatest(tried, scores[wanted]);
     end if;
   end if;
@@ -54,8 +63,8 @@ begin
     select * into cover
       from svc_private.search_cover(asked.term_of, asked.tops, asked.counts, asked.keys, tried, asked.documents);
     exit when cover.likely > most;
-    execute format(scoring, cover.condition, 'all')
-      into row_ids, scores using asked.lows, asked.highs, asked.terms, asked.weights, asked.group_id;
+    execute format(choosing, cover.condition, 'all') into positions using asked.group_id;
+    select s.row_ids, s.scores into row_ids, scores from svc_private.score_documents(asked, positions, wanted) as s;
     if tried = 0 or scores[wanted] >= tried then
       return;
     end if;
@@ -68,17 +77,18 @@ begin
   -- Step 3: these are too many documents. Words that occur together may find more than is likely: twice as many are
   -- enough.
   is_all := false;
-  execute format(scoring, svc_private.search_most(asked.term_of, asked.counts, asked.keys, asked.documents, most),
-      ceil(2 * most))
-    into row_ids, scores using asked.lows, asked.highs, asked.terms, asked.weights, asked.group_id;
+  execute format(choosing, svc_private.search_most(asked.term_of, asked.counts, asked.keys, asked.documents, most), ceil(2 * most))
+    into positions using asked.group_id;
+  select s.row_ids, s.scores into row_ids, scores from svc_private.score_documents(asked, positions, wanted) as s;
   if coalesce(cardinality(row_ids), 0) < coalesce(wanted, most) then
     -- Words that never occur together, such as those of two languages.
-    execute format(scoring, svc_private.search_first(asked.tops, asked.counts, asked.keys, most), ceil(2 * most))
-      into row_ids, scores using asked.lows, asked.highs, asked.terms, asked.weights, asked.group_id;
+    execute format(choosing, svc_private.search_first(asked.tops, asked.counts, asked.keys, most), ceil(2 * most))
+      into positions using asked.group_id;
+    select s.row_ids, s.scores into row_ids, scores from svc_private.score_documents(asked, positions, wanted) as s;
   end if;
 end
 $$;
 
-comment on function svc_private.find_best(svc_private.search_query, text, integer, integer) is
+comment on function svc_private.find_best(svc_private.search_query, integer, integer) is
   'The documents of a group that match a query best. Part of svc_private.find_matches(). '
   'lint:allow function_without_search_path: it runs under that of svc_private.find_matches().';

@@ -18,8 +18,8 @@
 -- count, so that 250 words are not looked up in each of 40,000 documents.
 --
 -- svc_private.search_group() reads the group, svc_private.read_query() the terms, svc_private.find_best() finds the
--- documents. There is one plan, independent of the tables' statistics: documents are found by their keys. Sequential scans are
--- off, and `group_id + 0` keeps PostgreSQL from using the index over groups.
+-- documents, svc_private.score_documents() scores them. There is one plan, independent of the tables' statistics: documents
+-- are found by their keys, and sequential scans are off.
 
 create or replace function svc_private.find_matches(
   target text,        -- schema and name, quoted as in svc_private.search_tables
@@ -53,7 +53,6 @@ declare
   searched record;
   asked svc_private.search_query;
   endings text[];
-  scoring text;
   best record;
 begin
   row_ids := '{}';
@@ -63,35 +62,36 @@ begin
   -- Step 1: the group that is searched.
   searched := svc_private.search_group(
     find_matches.target, find_matches.fields, find_matches.corpus, find_matches.visibility, find_matches.owner_id);
+  asked := searched.searched;
 
   -- Step 2: the terms that a prefix completes to. Among given rows, they are counted in those alone: rows that were
   -- left out must not take their places.
   if prefix then
     endings := case
       when among is null
-        then array(select e.term from svc_private.search_endings(searched.id, query, most_endings + 1) as e)
-      else array(select e.term from svc_private.search_endings_among(searched.id, query, among, most_endings + 1) as e)
+        then array(select e.term from svc_private.search_endings(asked.group_id, asked.width, query, most_endings + 1) as e)
+      else array(
+        select e.term from svc_private.search_endings_among(asked.group_id, asked.width, query, among, most_endings + 1) as e)
     end;
     is_all := cardinality(endings) <= most_endings;
     endings := endings[1 : most_endings];
   end if;
 
   -- Step 3: the terms of the query, with what the index says of them.
-  asked := svc_private.read_query(
-    searched.id, query, endings, searched.language, searched.places, searched.is_whole, searched.documents,
-    searched.average, searched.k1, searched.b, most_terms);
+  asked := svc_private.read_query(asked, query, endings, searched.language, most_terms);
   if asked.terms is null then
     return;
   end if;
 
   -- Step 4: the documents.
-  scoring := svc_private.scoring_sql(searched.places, searched.average, searched.k1, searched.b, wanted);
   if among is not null then
-    execute format(scoring, format('d.table_id = %s and d.row_id = any ($6)', searched.table_id), 'all')
-      into row_ids, scores using asked.lows, asked.highs, asked.terms, asked.weights, asked.group_id, among;
+    select s.row_ids, s.scores into row_ids, scores
+      from svc_private.score_documents(asked, array(
+        select d.ctid from svc_private.search_documents d
+         where d.table_id = asked.table_id and d.row_id = any (among) and d.group_id = asked.group_id), wanted) as s;
     return;
   end if;
-  best := svc_private.find_best(asked, scoring, wanted, most_looks);
+  best := svc_private.find_best(asked, wanted, most_looks);
   row_ids := best.row_ids;
   scores := best.scores;
   is_all := is_all and best.is_all;

@@ -5,12 +5,15 @@
 -- Rows that another transaction is merging are skipped, and nobody waits. Above READ COMMITTED, a row that was deleted
 -- meanwhile would be an error: there nothing is merged.
 
-create or replace function svc_private.fold_counters(group_ids integer[], terms text[])
+create or replace function svc_private.fold_counters(target integer, group_ids integer[], keys bigint[])
 returns void
 language plpgsql
 volatile
 set search_path = ''
 as $$
+declare
+  -- The bits of a key that are no hash.
+  rest constant bigint := (1 << (8 + (select jsonb_array_length(t.definition -> 'fields') from svc_private.search_tables t where t.id = target))) - 1;
 begin
   if group_ids is null or current_setting('transaction_isolation') <> 'read committed' then
     return;
@@ -19,14 +22,18 @@ begin
   with gone as (
     delete from svc_private.search_counters
      where ctid = any (array(
-       select c.ctid from svc_private.search_counters c
-         join unnest(group_ids, terms) as t (group_id, term) using (group_id, term)
-        for update of c skip locked
+       select c.ctid
+         from (select distinct u.group_id, u.key & ~rest as low from unnest(group_ids, keys) as u (group_id, key)) as t
+        cross join lateral (
+          select c.ctid from svc_private.search_counters c
+           where c.group_id = t.group_id and c.key between t.low and t.low | rest
+             for update skip locked
+        ) as c
      ))
-    returning group_id, term, fields, class, documents
+    returning group_id, documents, key, term
   )
-  insert into svc_private.search_counters (group_id, term, fields, class, documents)
-  select group_id, term, fields, class, sum(documents) from gone group by 1, 2, 3, 4 having sum(documents) <> 0;
+  insert into svc_private.search_counters (group_id, documents, key, term)
+  select group_id, sum(documents), key, max(term) from gone group by 1, 3 having sum(documents) <> 0;
 
   with gone as (
     delete from svc_private.search_totals
@@ -50,5 +57,5 @@ begin
 end
 $$;
 
-comment on function svc_private.fold_counters(integer[], text[]) is
+comment on function svc_private.fold_counters(integer, integer[], bigint[]) is
   'Merges the counters of terms that have many counter rows.';

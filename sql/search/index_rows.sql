@@ -10,6 +10,7 @@ language plpgsql
 volatile
 security definer
 set search_path = ''
+set gin_pending_list_limit = '256kB'
 as $$
 declare
   target constant integer := tg_argv[0];
@@ -18,7 +19,7 @@ declare
   source text;
   statements text[];
   touched integer[];
-  terms text[];
+  keys bigint[];
 begin
   if tg_op = 'TRUNCATE' then
     perform svc_private.clear_search(target);
@@ -43,8 +44,10 @@ begin
   if source is not null then
     statements := svc_private.indexing_sql(target, source);
     execute statements[1];
-    execute statements[2] into touched, terms;
-    perform svc_private.fold_counters(touched, terms);
+    execute statements[2] into touched, keys;
+    perform svc_private.fold_counters(target, touched, keys);
+    -- A search reads the whole list of pending entries: it is emptied at once.
+    perform pg_catalog.gin_clean_pending_list('svc_private.search_documents_keys');
   end if;
   return null;
 end

@@ -4,16 +4,10 @@
 -- Terms come with the rarest first, and the classes of a term with those first that add most.
 
 create or replace function svc_private.read_query(
-  searched integer,            -- the group
+  searched svc_private.search_query,  -- svc_private.search_group()
   query text,
   endings text[],              -- terms that a prefix completes to
   language regconfig,
-  places integer[],            -- of the fields
-  is_whole boolean,            -- all fields are chosen
-  documents double precision,
-  average double precision,    -- length of a document
-  k1 double precision,
-  b double precision,
   most_terms integer           -- the rarest are returned
 )
 returns svc_private.search_query  -- terms is null where no document has any
@@ -22,11 +16,13 @@ stable
 as $$
 #variable_conflict use_column
 declare
-  bits constant integer := (select bit_or(1 << (p - 1)) from unnest(places) as p);
-  result svc_private.search_query;
+  k1 constant double precision := searched.k1;
+  b constant double precision := searched.b;
+  average constant double precision := searched.average;
+  documents constant double precision := searched.documents;
+  is_whole constant boolean := cardinality(searched.places) = searched.width;  -- all fields are chosen
+  rest constant bigint := (1 << (8 + searched.width)) - 1;  -- the bits of a key that are no hash
 begin
-  result.group_id := searched;
-  result.documents := read_query.documents;
   with asked as (
     select t.term collate "C" as term, count(*) as n
       from svc_private.search_words(read_query.query) as word
@@ -35,47 +31,51 @@ begin
     union all
     select ending, 1 from unnest(endings) as ending
   ), class as materialized (
-    -- A look-up for each term, so that only the index on terms can be used.
-    select a.term, a.n, c.fields, c.class, c.postings
+    -- A look-up for each term, so that only the index on keys can be used.
+    select a.term, a.n, low.key as low, c.key, c.postings
       from asked a
+     cross join lateral (select svc_private.search_key(searched.group_id, a.term, 0, 0, searched.width) as key offset 0) as low
      cross join lateral (
-       select c.fields, c.class::integer as class, sum(c.documents)::bigint as postings
+       select c.key, sum(c.documents)::bigint as postings
          from svc_private.search_counters c
-        where c.group_id = searched and c.term = a.term and c.fields & bits <> 0
-        group by 1, 2
+        where c.group_id = searched.group_id and c.key between low.key and low.key | rest and (c.key >> 8) & searched.bits <> 0
+        group by 1
        having sum(c.documents) > 0
      ) as c
-  ), weighed as (
-    select term, row_number() over (order by weight desc, term) as number, weight
+  ), weighed as materialized (
+    select term, low, row_number() over (order by weight desc, term) as number, weight
       from (
-        select term, n * ln(1 + (read_query.documents - sum(c.postings) + 0.5) / (sum(c.postings) + 0.5)) as weight
-          from class c group by term, n
+        select term, low, n * ln(1 + (documents - sum(c.postings) + 0.5) / (sum(c.postings) + 0.5)) as weight
+          from class c group by term, low, n
       ) as w
      order by weight desc, term
      limit most_terms
   ), bounded as (
     -- When not all fields are chosen, a class gives an upper bound of the frequencies, and says nothing of lengths.
-    select w.number, c.postings, svc_private.search_key(searched, c.term, c.fields, c.class) as key,
+    select w.number, c.postings, c.key,
            (1 + 1e-9) * w.weight * r.most / (r.most + k1 * (1 - b)
              + k1 * b / average * greatest(r.most, case when is_whole then r.shortest end)) as top,
            w.weight * r.fewest / (r.fewest + k1 * (1 - b)
              + k1 * b / average * case when is_whole then (r.shortest + r.longest) / 2 else average end) as addend
       from weighed w join class c using (term)
-     cross join lateral svc_private.search_reach(c.class) as r
+     cross join lateral svc_private.search_reach((c.key & 255)::integer) as r
+     order by number, top desc, key
+  ), terms as (
+    select array_agg(term) as terms, array_agg(weight) as weights, array_agg(low) as lows, array_agg(low | rest) as highs
+      from (select * from weighed order by number) as w
+  ), classes as (
+    select array_agg(number) as term_of, array_agg(top) as tops, array_agg(addend) as addends, array_agg(key) as keys,
+           array_agg(postings) as counts
+      from bounded
   )
-  select (select array_agg(term order by number) from weighed), (select array_agg(weight order by number) from weighed),
-         array_agg(number order by number, top desc, key), array_agg(top order by number, top desc, key),
-         array_agg(addend order by number, top desc, key), array_agg(key order by number, top desc, key),
-         array_agg(postings order by number, top desc, key)
-    into result.terms, result.weights, result.term_of, result.tops, result.addends, result.keys, result.counts
-    from bounded;
-
-  result.lows := array(select svc_private.search_key(searched, term, 0, 0) from unnest(result.terms) as term);
-  result.highs := array(select svc_private.search_key(searched, term, 65535, 255) from unnest(result.terms) as term);
-  return result;
+  select t.terms, t.weights, t.lows, t.highs, c.term_of, c.tops, c.addends, c.keys, c.counts
+    into searched.terms, searched.weights, searched.lows, searched.highs, searched.term_of, searched.tops,
+         searched.addends, searched.keys, searched.counts
+    from terms t cross join classes c;
+  return searched;
 end
 $$;
 
-comment on function svc_private.read_query(integer, text, text[], regconfig, integer[], boolean, double precision, double precision, double precision, double precision, integer) is
+comment on function svc_private.read_query(svc_private.search_query, text, text[], regconfig, integer) is
   'The terms of a query, with what the index says of them. Part of svc_private.find_matches(). '
   'lint:allow function_without_search_path: it runs under that of svc_private.find_matches().';

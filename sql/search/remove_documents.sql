@@ -10,20 +10,10 @@ as $$
   with document as (
     delete from svc_private.search_documents d
      where d.table_id = target and d.row_id = any (row_ids)
-    returning d.group_id, d.lengths, d.terms, d.frequencies
-  ), posting as (
-    select d.group_id, p.term, f.fields, svc_private.search_class(f.frequency, l.length) as class
-      from document d
-     cross join lateral (select sum(n)::integer as length from unnest(d.lengths) as n) as l
-     cross join lateral unnest(d.terms) with ordinality as p (term, place)
-     cross join lateral (
-       select bit_or(1 << (i - 1)) filter (where d.frequencies[p.place][i] > 0) as fields,
-              sum(d.frequencies[p.place][i])::integer as frequency
-         from generate_series(1, cardinality(d.lengths)) as i
-     ) as f
+    returning d.group_id, d.lengths, d.keys
   ), counters as (
-    insert into svc_private.search_counters (group_id, term, fields, class, documents)
-    select group_id, term, fields, class, -count(*) from posting group by 1, 2, 3, 4
+    insert into svc_private.search_counters (group_id, documents, key)
+    select d.group_id, -count(*), u.key from document d cross join lateral unnest(d.keys) as u (key) group by 1, 3
   )
   insert into svc_private.search_totals (group_id, documents, lengths)
   select d.group_id, -1, array(select -n::bigint from unnest(d.lengths) as n) from document d

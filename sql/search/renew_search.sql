@@ -1,6 +1,7 @@
 -- Indexes tables again whose index was made when words became other terms than now. `svc migrate` calls it after the
 -- platform's functions are in place (src/migrate/migrate.ts), because an index and the queries into it must split words
--- alike. Rows keep being searched as they were until the migration commits.
+-- alike. Rows keep being searched as they were until the migration commits, unless a migration has emptied the index:
+-- then searches wait for it.
 
 create or replace function svc_private.renew_search()
 returns table (name text)  -- of the tables that were indexed again

@@ -2,9 +2,9 @@
 -- svc_private.find_matches(), for the case that policies and filters leave out most rows that the commonest endings
 -- find.
 --
--- It reads the terms of each row. Where there are very many rows, it reads a sample of them.
+-- It reads the keys of each row. Where there are very many rows, it reads a sample of them.
 
-create or replace function svc_private.search_endings_among(searched integer, query text, row_ids text[], most integer)
+create or replace function svc_private.search_endings_among(searched integer, width integer, query text, row_ids text[], most integer)
 returns table (term text, n bigint)
 language sql
 stable
@@ -16,19 +16,26 @@ as $$
      order by place desc limit 1
   )
   select t.term, 1
-    from last
-   cross join (
-     select d.terms from svc_private.search_documents d
-      where d.table_id = (select g.table_id from svc_private.search_groups g where g.id = searched)
-        and d.row_id = any (row_ids) and d.group_id + 0 = searched
-      limit 20000
-   ) as d
-   cross join lateral unnest(d.terms) as t (term)
-   where t.term > last.word and t.term < last.word || U&'\+10FFFF'
-   group by t.term
-   order by count(*) desc, t.term
+    from (
+      select c.term, svc_private.search_key(searched, c.term, 0, 0, width) as low
+        from last join svc_private.search_counters c
+          on c.group_id = searched and c.term > last.word and c.term < last.word || U&'\+10FFFF'
+       group by 1
+    ) as t
+    join (
+      select k.key & ~((1 << (8 + width)) - 1)::bigint as low, count(*) as n
+        from (
+          select d.keys from svc_private.search_documents d
+           where d.table_id = (select g.table_id from svc_private.search_groups g where g.id = searched)
+             and d.row_id = any (row_ids) and d.group_id = searched
+           limit 20000
+        ) as d
+       cross join lateral unnest(d.keys) as k (key)
+       group by 1
+    ) as k using (low)
+   order by k.n desc, t.term
    limit most
 $$;
 
-comment on function svc_private.search_endings_among(integer, text, text[], integer) is
+comment on function svc_private.search_endings_among(integer, integer, text, text[], integer) is
   'Terms of given rows that begin with the last word of a query, the commonest first.';

@@ -29,6 +29,7 @@ returns table (id text, fused double precision, keyword double precision, vector
 language plpgsql  -- keeps its plan; an SQL function plans in each call
 volatile          -- as svc.search_vector() is
 set search_path = ''
+set plan_cache_mode = force_generic_plan  -- making a plan in each call takes up to a millisecond
 as $$
 #variable_conflict use_column
 begin

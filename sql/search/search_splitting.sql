@@ -1,5 +1,6 @@
 -- The number of the present way to make terms of a text. Raise it when svc_private.search_words() or
--- svc_private.search_terms() give other terms: svc_private.renew_search() then indexes existing rows again.
+-- svc_private.search_terms() give other terms, or when a migration empties the index: svc_private.renew_search() then
+-- indexes existing rows again.
 
 create or replace function svc_private.search_splitting()
 returns integer
@@ -7,7 +8,7 @@ language sql
 immutable
 set search_path = ''
 as $$
-  select 2
+  select 3
 $$;
 
 comment on function svc_private.search_splitting() is 'The number of the way in which texts become terms.';

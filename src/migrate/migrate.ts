@@ -145,7 +145,7 @@ class Migration {
 
   async #renewSearch(): Promise<void> {
     const { rows } = await this.#client.query("select name from svc_private.renew_search()");
-    for (const { name } of rows) this.#options.report?.(`indexed ${name} again: texts become other words than before`);
+    for (const { name } of rows) this.#options.report?.(`indexed ${name} again: the index has a new form`);
   }
 
   async #refuseNewer(): Promise<void> {

@@ -38,7 +38,7 @@ describe.skipIf(!folder || !inject("vector"))(
       const declared = [{ ...target, fields: ["title", "body"], language }];
       await db.sql("select svc_private.install_search($1, $2)", [JSON.stringify(declared), set]);
 
-      const indexed = await indexedTerms(table);
+      const indexed = await indexedTerms(table, language);
       const texts = [...indexed.values()];
       // Vectors of co-occurrence, and vectors that are nearly noise: the former are sometimes better than words.
       const kinds = { lsa: lsa(texts, 100), hashed: hashed(128), hashed_wide: hashed(1024) };
@@ -105,17 +105,15 @@ describe.skipIf(!folder || !inject("vector"))(
 );
 
 /** The terms of documents, by their ids. */
-async function indexedTerms(table: string): Promise<Map<string, Counts>> {
-  const rows = await db.sql<{ id: string; terms: Record<string, number> | null }>(
-    `select d.row_id as id, (
-              select json_object_agg(u.term, (select sum(n) from unnest(d.frequencies[u.at : u.at]) as n))
-                from unnest(d.terms) with ordinality as u (term, at)
-            ) as terms
-       from svc_private.search_tables t join svc_private.search_documents d on d.table_id = t.id
-      where t.name = $1 order by 1`,
-    [table],
+async function indexedTerms(table: string, language: string): Promise<Map<string, Counts>> {
+  const rows = await db.sql<{ id: string; text: string }>(
+    `select id, concat_ws(' ', title, body) as text from ${table} order by 1`,
   );
-  return new Map(rows.map(({ id, terms }) => [id, new Map(Object.entries(terms ?? {}))]));
+  const terms = await termsOf(
+    rows.map(({ text }) => text),
+    language,
+  );
+  return new Map(rows.map(({ id }, at) => [id, terms[at] as Counts]));
 }
 
 /** The terms of texts in the search index. */
