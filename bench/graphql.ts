@@ -1,6 +1,6 @@
 /**
- * The same rows by GraphQL and by name, and PostGraphile 5 alone, which checks no token and keeps no transaction around a
- * request. Ratios are to the calls by name.
+ * The same rows by GraphQL and by name, and PostGraphile 5 alone, which verifies the same token, but keeps no transaction
+ * around a request. Ratios are to the calls by name.
  * Next hop: `lists/setting.ts` makes the database, `lists/sides.ts` asks PostGraphile.
  */
 import { join } from "node:path";
@@ -34,7 +34,8 @@ const cases = [
 export async function run(): Promise<void> {
   const setting = await createSetting();
   const peer = join(import.meta.dirname, "peers/postgraphile.ts");
-  const postgraphile = await contestant([peer, setting.cluster.urls.request], { NODE_ENV: "production" });
+  const given = [setting.cluster.urls.request, `${setting.svc.url}/api/auth/jwks`, setting.svc.url];
+  const postgraphile = await contestant([peer, ...given], { NODE_ENV: "production" });
   try {
     const user = await setting.user("user");
     await fill(setting.admin, "items", 100_000, user.id);

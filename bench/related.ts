@@ -32,19 +32,18 @@ export async function run(): Promise<void> {
   const setting = await createSetting();
   const { cluster, svc } = setting;
   const file = join(import.meta.dirname, "peers/drizzle-related.ts");
-  const drizzle = await contestant([file, cluster.urls.request, `${svc.url}/api/auth/jwks`, svc.url]);
+  const given = [cluster.urls.request, `${svc.url}/api/auth/jwks`, svc.url];
+  const drizzle = await contestant([file, ...given], { NODE_ENV: "production" });
   const peer = join(import.meta.dirname, "peers/postgraphile.ts");
-  const postgraphile = await contestant([peer, cluster.urls.request], { NODE_ENV: "production" });
+  const postgraphile = await contestant([peer, ...given], { NODE_ENV: "production" });
   try {
     const user = await setting.user("user");
     await fill(setting);
     const bearer = ({ token }: User) => ({ authorization: `Bearer ${token}` });
-    // PostGraphile takes the user from a header and checks no token.
-    const named = ({ id }: User) => ({ "x-user": id });
     const sides = [
       { name: "svc", process: svc, headers: bearer, path: "/api/query", body: { name: "articles.list", args } },
       { name: "drizzle", process: drizzle, headers: bearer, path: "/articles", body: {} },
-      { name: "postgraphile", process: postgraphile, headers: named, path: "/graphql", body: { query: graphql } },
+      { name: "postgraphile", process: postgraphile, headers: bearer, path: "/graphql", body: { query: graphql } },
     ];
     const answers = await Promise.all(sides.map((side) => ask<Page | Connection>(side, user, side)));
     const rows = answers.map((answer) => sorted("data" in answer ? fromConnection(answer) : answer.json.data));

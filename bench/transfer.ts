@@ -25,8 +25,8 @@ export async function run(): Promise<void> {
     {
       PORT: "0",
       LOG_LEVEL: "warn",
-      // A small heap: without a limit V8 keeps garbage, and the memory says nothing of what is held.
-      NODE_OPTIONS: "--max-old-space-size=96 --max-semi-space-size=4",
+      // As the images and units start it (docs/how-to/deploy.md).
+      NODE_OPTIONS: "--max-semi-space-size=8",
     },
   );
   try {

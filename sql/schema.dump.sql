@@ -2946,10 +2946,13 @@ declare
     svc_hidden.exact_filter(list, coalesce(args -> 'filters', '{}')),
     ' and ' || svc_hidden.search_sql(list -> 'search', quote_literal(svc_hidden.search_pattern(nullif(args ->> 'search', '')))));
 begin
-  -- JSON is made outside of the sort, so that plain columns are sorted.
+  -- The line is made outside of the sort, so that plain columns are sorted.
   open rows for execute format(
-    'select %1$s as item from (select %2$s from %3$s as t where %4$s order by %5$s %6$s %7$s, %8$s %6$s) as t',
-    list ->> 'item',
+    'select %1$s as line from (select %2$s from %3$s as t where %4$s order by %5$s %6$s %7$s, %8$s %6$s) as t',
+    case
+      when list ? 'cells' then svc_hidden.csv_sql(list -> 'fields', list -> 'cells') || $s$ || E'\r'$s$
+      else format($s$translate((%s)::text, E'\n\r', '  ')$s$, list ->> 'item')
+    end,
     list ->> 'row',
     list ->> 'table',
     condition,
@@ -3010,18 +3013,17 @@ CREATE OR REPLACE FUNCTION svc.read_export(bytes integer)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
  SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO'
 AS $function$
 declare
   rows constant refcursor := 'svc_export';
-  item json;
   line text;
   lines text[] := '{}';
   size integer := 0;
 begin
   while size < bytes loop
-    fetch rows into item;
+    fetch rows into line;
     exit when not found;
-    line := translate(item::text, E'\n\r', '  ');
     lines := lines || line;
     size := size + length(line);
   end loop;
@@ -3029,7 +3031,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: The next rows of svc.open_export() as JSON texts, one a line, of about the given length together; null at the end.
+comment: The next rows of svc.open_export() one a line, of about the given length together; null at the end.
 
 -- function svc.read_section(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.read_section(id uuid)
@@ -3644,6 +3646,51 @@ end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
 comment: Description of a generated resource by its prefix. Part of svc_hidden.related_rows(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
+-- function svc_hidden.csv_cell(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.csv_cell(cell text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when cell = '' or translate(cell, E'",\r\n', '') <> cell or btrim(cell) <> cell
+    then '"' || replace(cell, '"', '""') || '"' else cell end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: A text as a cell of CSV. Part of svc.open_export(). lint:allow function_without_search_path: PostgreSQL puts its body into the statement only without one.
+
+-- function svc_hidden.csv_sql(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.csv_sql(fields jsonb, cells jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select 'array_to_string(array[' || string_agg(
+    case
+      when c.kind = 'plain' then format('(%s)::text', f.value ->> 2)
+      -- to_json() takes longer than the rest of a row; this is what it makes of such times.
+      when c.kind = 'time' then format(
+        $s$case when isfinite(%1$s) and %1$s >= '0001-01-01' then replace((%1$s)::text, ' ', 'T') || ':00' else to_json(%1$s) #>> '{}' end$s$,
+        f.value ->> 2
+      )
+      else format('svc_hidden.csv_cell(%s)', format(
+        case when c.kind like '%!' then
+          $s$regexp_replace(%s, '^(?=[=+@\t\r-])(?![+-]?\d+(\.\d+)?([eE][+-]?\d+)?$)', '''')$s$ else '%s' end,
+        format(
+          case rtrim(c.kind, '!')
+            when 'text' then '(%s)::text' when 'json' then 'to_json(%s)::text' else $s$to_json(%s) #>> '{}'$s$
+          end,
+          f.value ->> 2
+        )
+      ))
+    end,
+    ', ' order by f.place
+  ) || $s$]::text[], ',', '')$s$
+    from jsonb_array_elements(fields) with ordinality as f (value, place)
+    join jsonb_array_elements_text(cells) with ordinality as c (kind, place) using (place)
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: A record of CSV as an SQL expression over t. Part of svc.open_export(). lint:allow function_without_search_path: it runs under that of its caller.
 
 -- function svc_hidden.cursor_sql(text,text,jsonb,jsonb,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.cursor_sql(cursor text, list_name text, sort jsonb, id jsonb, direction text)

@@ -84,6 +84,7 @@ export type {
 export { type Audience, memberRls, openRls, ownerRls } from "./crud/rls.ts";
 export { DefinitionError } from "./kit/definition-error.ts";
 export { type ErrorCode, errorCodes } from "./kit/error-codes.ts";
+export { requireRow } from "./kit/require-row.ts";
 export { type RetryOptions, withRetry } from "./kit/retry.ts";
 export type { Session, SessionUser } from "./kit/session.ts";
 export { type Issue, SvcError, type SvcErrorOptions } from "./kit/svc-error.ts";

@@ -17,8 +17,9 @@ const filters = { done: true, priority: 6 };
 export async function comparePeers(setting: Setting, user: User, other: User): Promise<void> {
   const { cluster, svc, admin } = setting;
   const peer = (file: string) => join(import.meta.dirname, "../peers", file);
-  const drizzle = await contestant([peer("drizzle.ts"), cluster.urls.request, `${svc.url}/api/auth/jwks`, svc.url]);
-  const postgraphile = await contestant([peer("postgraphile.ts"), cluster.urls.request], { NODE_ENV: "production" });
+  const given = [cluster.urls.request, `${svc.url}/api/auth/jwks`, svc.url];
+  const drizzle = await contestant([peer("drizzle.ts"), ...given]);
+  const postgraphile = await contestant([peer("postgraphile.ts"), ...given], { NODE_ENV: "production" });
   const sides = [svcSide(svc), postgraphileSide(postgraphile), drizzleSide(drizzle)];
   try {
     const ids = await checkAnswers(sides, user, other);

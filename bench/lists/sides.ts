@@ -65,7 +65,7 @@ interface Connection {
 export const postgraphileSide = (process: Contestant): Side => ({
   name: "postgraphile",
   process,
-  headers: ({ id }) => ({ "x-user": id }),
+  headers: bearer,
   list: ({ filters }) => ({ path: "/graphql", body: { query: listQuery, variables: { condition: filters } } }),
   update: (id, title) => ({ path: "/graphql", body: { query: updateQuery, variables: { id, title } } }),
   remove: (id) => ({ path: "/graphql", body: { query: removeQuery, variables: { id } } }),

@@ -1,13 +1,15 @@
 /**
  * The peer of bench/related.ts: Drizzle's relational query behind Express, under the same policies, in a transaction that
- * sets identity and role. Usage: node bench/peers/drizzle-related.ts DATABASE_URL JWKS_URL ISSUER
+ * sets identity and role, with one log line. Usage: node bench/peers/drizzle-related.ts DATABASE_URL JWKS_URL ISSUER
  */
+import { createServer } from "node:http";
 import { desc, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
 import express from "express";
 import pg from "pg";
 import * as schema from "../app/backend/schema.ts";
 import { bearer } from "./bearer.ts";
+import { logLines } from "./log-lines.ts";
 
 const [connectionString, jwksUrl = "", issuer = ""] = process.argv.slice(2);
 const db = drizzle(new pg.Pool({ connectionString, max: 10 }), { schema });
@@ -45,7 +47,9 @@ app.post("/articles", async (_, response) => {
   response.json({ json: { data } });
 });
 
-const server = app.listen(0, () => {
+const server = createServer(app);
+logLines(server);
+server.listen(0, () => {
   const address = server.address();
   if (address && typeof address === "object") console.info(`Ready: http://localhost:${address.port}`);
 });

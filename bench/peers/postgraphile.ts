@@ -1,15 +1,17 @@
 /**
- * The peer: PostGraphile 5 on the same database, with the same login, role and policies. It takes the user from a header
- * without checking anything, where the others verify a token: that favours it. Usage:
- * node bench/peers/postgraphile.ts DATABASE_URL
+ * The peer: PostGraphile 5 on the same database, with the same guarantees: a verified JWT, identity and role for the
+ * policies, a request id and one log line. Usage: node bench/peers/postgraphile.ts DATABASE_URL JWKS_URL ISSUER
  */
 import { createServer } from "node:http";
 import { postgraphile } from "postgraphile";
 import { makePgService } from "postgraphile/adaptors/pg";
 import { grafserv } from "postgraphile/grafserv/node";
 import { PostGraphileAmberPreset } from "postgraphile/presets/amber";
+import { verifier } from "./bearer.ts";
+import { logLines } from "./log-lines.ts";
 
-const [connectionString = ""] = process.argv.slice(2);
+const [connectionString = "", jwksUrl = "", issuer = ""] = process.argv.slice(2);
+const verify = verifier(jwksUrl, issuer);
 
 const service = postgraphile({
   extends: [PostGraphileAmberPreset],
@@ -18,14 +20,17 @@ const service = postgraphile({
   pgServices: [makePgService({ connectionString, schemas: ["public"], poolConfig: { max: 10 } })],
   grafast: {
     explain: false,
-    context: ({ node }) => ({
-      pgSettings: { "svc.user_id": String(node?.req.headers["x-user"]), role: "svc_authenticated" },
-    }),
+    context: async ({ node }) => {
+      const userId = await verify(node?.req.headers.authorization);
+      if (!userId) throw new Error("unauthorized");
+      return { pgSettings: { "svc.user_id": userId, role: "svc_authenticated" } };
+    },
   },
   grafserv: { watch: false, graphiql: false },
 });
 
 const server = createServer();
+logLines(server);
 await service.createServ(grafserv).addTo(server);
 server.listen(0, () => {
   const address = server.address();

@@ -3,7 +3,11 @@
 -- error here, for less conditions export more rows. Called with the caller's role inside a
 -- read-only transaction (src/transfer/export-rows.ts); svc.read_export() reads the cursor.
 --
--- `list` is the resource's description from the code generator and {args} of the caller, as in svc.find_rows().
+-- `list` is the resource's description from the code generator, {args} of the caller as in svc.find_rows(), and for CSV
+-- {cells}, which svc_hidden.csv_sql() takes. Without cells each row is a JSON text.
+--
+-- A column of type json keeps its line breaks, which are white space there: a line break inside of a JSON string is
+-- written as \n. They become spaces, so that a row is one line. A record of CSV ends in CR, as svc.read_export() adds LF.
 
 create or replace function svc.open_export(list jsonb)
 returns void
@@ -23,10 +27,13 @@ declare
     svc_hidden.exact_filter(list, coalesce(args -> 'filters', '{}')),
     ' and ' || svc_hidden.search_sql(list -> 'search', quote_literal(svc_hidden.search_pattern(nullif(args ->> 'search', '')))));
 begin
-  -- JSON is made outside of the sort, so that plain columns are sorted.
+  -- The line is made outside of the sort, so that plain columns are sorted.
   open rows for execute format(
-    'select %1$s as item from (select %2$s from %3$s as t where %4$s order by %5$s %6$s %7$s, %8$s %6$s) as t',
-    list ->> 'item',
+    'select %1$s as line from (select %2$s from %3$s as t where %4$s order by %5$s %6$s %7$s, %8$s %6$s) as t',
+    case
+      when list ? 'cells' then svc_hidden.csv_sql(list -> 'fields', list -> 'cells') || $s$ || E'\r'$s$
+      else format($s$translate((%s)::text, E'\n\r', '  ')$s$, list ->> 'item')
+    end,
     list ->> 'row',
     list ->> 'table',
     condition,

@@ -1,8 +1,5 @@
--- The next rows of the cursor that svc.open_export() has opened, one JSON text a line; null at the end. Reads until the
--- lines have `bytes` characters, so that neither side holds more than that and one row, however wide the rows are.
---
--- A column of type json keeps its line breaks, which are white space there: a line break inside of a JSON string is
--- written as \n. They become spaces.
+-- The next rows of the cursor that svc.open_export() has opened, one a line; null at the end. Reads until the lines have
+-- `bytes` characters, so that neither side holds more than that and one row, however wide the rows are.
 
 create or replace function svc.read_export(bytes integer)
 returns text
@@ -10,18 +7,17 @@ language plpgsql
 volatile
 set search_path = pg_catalog, public, extensions, pg_temp
 set timezone = 'UTC'
+set datestyle = 'ISO'
 as $$
 declare
   rows constant refcursor := 'svc_export';
-  item json;
   line text;
   lines text[] := '{}';
   size integer := 0;
 begin
   while size < bytes loop
-    fetch rows into item;
+    fetch rows into line;
     exit when not found;
-    line := translate(item::text, E'\n\r', '  ');
     lines := lines || line;
     size := size + length(line);
   end loop;
@@ -30,6 +26,6 @@ end
 $$;
 
 comment on function svc.read_export(integer) is
-  'The next rows of svc.open_export() as JSON texts, one a line, of about the given length together; null at the end.';
+  'The next rows of svc.open_export() one a line, of about the given length together; null at the end.';
 
 grant execute on function svc.read_export(integer) to svc_anonymous, svc_authenticated;

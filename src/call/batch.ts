@@ -11,8 +11,10 @@ import { encodeJsonText, encodeResult, withMembers } from "../http/wire.ts";
 import { atIndex, SvcError } from "../kit/svc-error.ts";
 import { identityOf } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import type { Caller } from "./caller.ts";
+import { callEach, type EachCall } from "./call-each.ts";
+import { type Caller, requireSession } from "./caller.ts";
 import type { CallContext } from "./create-context.ts";
+import { missingRow } from "./hints.ts";
 import {
   behindGate,
   checkOutput,
@@ -45,10 +47,12 @@ export async function invokeBatch(runtime: Runtime, calls: readonly BatchCall[],
           results.push(await runWithin(runtime, transaction, context, calls[index] as BatchCall));
           continue;
         }
-        // Sent without waiting for each other: PostgreSQL runs them one after the other, and none after one that fails.
-        const sent = await Promise.allSettled(
-          together.map(({ procedure, input }) => invokeWithin(transaction, context, procedure, input, runtime)),
-        );
+        const sent =
+          (await callAtOnce(transaction, caller, together)) ??
+          // Sent without waiting for each other: PostgreSQL runs them one after the other, and none after one that fails.
+          (await Promise.allSettled(
+            together.map(({ procedure, input }) => invokeWithin(transaction, context, procedure, input, runtime)),
+          ));
         for (const [place, outcome] of sent.entries()) {
           index = results.length;
           if (outcome.status === "rejected") throw outcome.reason;
@@ -75,6 +79,29 @@ const isPlain = (call: BatchCall): call is PlainCall => isGenerated(call.procedu
 function plainCalls(calls: readonly BatchCall[]): PlainCall[] {
   const end = calls.findIndex((call) => !isPlain(call));
   return (end === -1 ? calls : calls.slice(0, end)) as PlainCall[];
+}
+
+/** @returns null where calls have to run one by one: to find the one that fails, or because there is nothing to gain */
+async function callAtOnce(
+  transaction: RequestTransaction,
+  caller: Caller,
+  calls: readonly PlainCall[],
+): Promise<PromiseSettledResult<string>[] | null> {
+  const isRun = calls.some(({ procedure }, index) => procedure === calls[index + 1]?.procedure);
+  if (!isRun || !calls.every(({ procedure }) => procedure.statement.each)) return null;
+  let checked: EachCall[];
+  try {
+    for (const { procedure } of calls) requireSession({ caller, anonymous: procedure.anonymous });
+    checked = calls.map(({ procedure: { statement }, input }) => ({ statement, values: statement.values(input) }));
+  } catch {
+    return null;
+  }
+  const results = await callEach(transaction, checked);
+  return (
+    results?.map((value) =>
+      value === null ? { status: "rejected", reason: missingRow() } : { status: "fulfilled", value },
+    ) ?? null
+  );
 }
 
 function encode(runtime: Runtime, { procedure, input }: PlainCall, json: string): string {

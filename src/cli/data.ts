@@ -160,7 +160,7 @@ async function importFile({ app, crud, transaction, note }: AsUser, options: Imp
 async function skipTo(line: number, files: ImportSource, place: FilePlace, format: Format): Promise<FilePlace> {
   const at = { ...place };
   if (line <= at.line) return at;
-  for await (const _ of readRecords(await files.read("", at.offset), at, format === "csv")) if (at.line >= line) break;
+  await readRecords(await files.read("", at.offset), at, format === "csv", () => at.line < line);
   if (at.line === line) return at;
   throw new DefinitionError(`No row begins at line ${line}; line ${at.line} is the next.`);
 }

@@ -214,6 +214,8 @@ export interface CrudStatement {
   function: string;
   /** Name of the table, with its schema unless that is `public`; for hints. */
   table: string;
+  /** Types of its arguments, if one statement may call it for each of several calls of a batch. */
+  each?: readonly string[] | undefined;
   /** What an empty result means: an answer (`get`) or a missing row. */
   absent: "null" | "not-found";
   /** Converts a call's input to the function's arguments. @throws SvcError VALIDATION_FAILED */

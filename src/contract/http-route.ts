@@ -190,10 +190,16 @@ export type HttpRouteBuilders<S extends Schema> = Readonly<
 /**
  * Creates the application's route builders. Called once, in its `runtime.ts`.
  *
+ * @param options.errors the `.errors()` of every route that has none of its own. (Default: the usual form of errors)
  * @example
  * export const httpRoute = createSvcHttpRouteBuilders<typeof schema>();
  */
-export function createSvcHttpRouteBuilders<S extends Schema = Schema>(): HttpRouteBuilders<S> {
-  const start = (verb: Verb) => new HttpRouteBuilder<S, RouteTypes>({ ...noSteps, verb, path: "" });
+export function createSvcHttpRouteBuilders<S extends Schema = Schema>({
+  errors,
+}: {
+  errors?: RouteErrors;
+} = {}): HttpRouteBuilders<S> {
+  if (errors !== undefined) requireFunction("createSvcHttpRouteBuilders", "errors", errors);
+  const start = (verb: Verb) => new HttpRouteBuilder<S, RouteTypes>({ ...noSteps, verb, path: "", errors });
   return { get: start("get"), post: start("post"), put: start("put"), delete: start("delete"), patch: start("patch") };
 }

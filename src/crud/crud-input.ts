@@ -5,7 +5,7 @@
  * arguments of lists.
  */
 import type { ColumnDescription, CrudDefinition, CrudOperation, CrudStatement } from "../contract/crud.ts";
-import { check, type Input, own, toObject } from "../kit/input-checks.ts";
+import { check, emptyInput, type Input, own, toObject } from "../kit/input-checks.ts";
 import type { Issue } from "../kit/svc-error.ts";
 import { aggregateArguments } from "./aggregate.ts";
 import { writableColumns } from "./crud-definition.ts";
@@ -161,7 +161,7 @@ export function rowOf(
   issues: Issue[],
   operation: "create" | "update",
 ): Input {
-  const row: Input = Object.create(null); // without a prototype: a column may be named like an inherited member
+  const row = emptyInput();
   for (const column of columns) {
     const value = own(object, column.property);
     if (value === undefined) {
@@ -182,24 +182,30 @@ export function rowOf(
 
 function accept(column: ColumnDescription, value: unknown, issues: Issue[]): unknown {
   const form = wireForms[column.kind];
+  if (column.isArray) return acceptAll(column, value, issues);
+  const accepted = form.accept(value, column.values);
+  if (accepted === undefined) {
+    const expected = column.kind === "enum" ? `must be one of ${column.values?.join(", ")}` : `must be ${form.expects}`;
+    issues.push({ path: [column.property], message: expected });
+  } else if (!isWithin(column, accepted)) {
+    issues.push({ path: [column.property], message: `must be ${column.limit?.expects}` });
+  }
+  return accepted;
+}
+
+function acceptAll(column: ColumnDescription, value: unknown, issues: Issue[]): unknown {
+  const form = wireForms[column.kind];
   const refuse = (path: Issue["path"], message: string) => {
     issues.push({ path: [column.property, ...path], message });
   };
-  if (column.isArray) {
-    if (!Array.isArray(value)) return refuse([], "must be an array");
-    return value.map((item, index) => {
-      if (item === null) return null;
-      const accepted = form.accept(item, column.values);
-      if (accepted === undefined) refuse([index], `must be ${form.expects}`);
-      else if (!isWithin(column, accepted)) refuse([index], `must be ${column.limit?.expects}`);
-      return accepted;
-    });
-  }
-  const accepted = form.accept(value, column.values);
-  if (accepted === undefined) {
-    refuse([], column.kind === "enum" ? `must be one of ${column.values?.join(", ")}` : `must be ${form.expects}`);
-  } else if (!isWithin(column, accepted)) refuse([], `must be ${column.limit?.expects}`);
-  return accepted;
+  if (!Array.isArray(value)) return refuse([], "must be an array");
+  return value.map((item, index) => {
+    if (item === null) return null;
+    const accepted = form.accept(item, column.values);
+    if (accepted === undefined) refuse([index], `must be ${form.expects}`);
+    else if (!isWithin(column, accepted)) refuse([index], `must be ${column.limit?.expects}`);
+    return accepted;
+  });
 }
 
 const isWithin = ({ limit }: ColumnDescription, accepted: unknown) => limit?.holds(accepted) ?? true;

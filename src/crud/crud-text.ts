@@ -22,6 +22,15 @@ export const qualified = (crud: Pick<CrudDefinition, "schema" | "table">) =>
 export const functionName = ({ prefix }: CrudDefinition, operation: CrudOperation) =>
   `${prefix}_${operation.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`;
 
+/** Types of the arguments of the operations that write one row. */
+export function argumentTypes(crud: CrudDefinition, operation: CrudOperation): readonly string[] | undefined {
+  const id = () => byId(crud).parameter.replace("row_id ", "");
+  if (operation === "create") return ["jsonb"];
+  if (operation === "update") return [id(), "jsonb"];
+  if (operation === "remove") return [id()];
+  return operation === "upsert" ? ["text", "jsonb", "jsonb"] : undefined;
+}
+
 /**
  * JSON numbers are exact up to 53 bits, so wider types travel as text. PostgreSQL formats the other types correctly.
  */

@@ -25,7 +25,7 @@ import { checkWritableKeys, describeKeys } from "./crud-keys.ts";
 import { shapeOf } from "./crud-list.ts";
 import { checkCrudOptions, describeTransfer, operationsOf } from "./crud-options.ts";
 import { describeRealtime } from "./crud-realtime.ts";
-import { functionName } from "./crud-text.ts";
+import { argumentTypes, functionName } from "./crud-text.ts";
 import type { CrudOptions, CrudProcedures } from "./crud-types.ts";
 import { closedRelation } from "./related-arguments.ts";
 import { ownerColumn } from "./rls.ts";
@@ -196,6 +196,7 @@ function toProcedure(crud: CrudDefinition, operation: CrudOperation, options: Cr
     statement: {
       function: functionName(crud, operation),
       table: crud.schema === "public" ? crud.table : `${crud.schema}.${crud.table}`,
+      each: argumentTypes(crud, operation),
       absent,
       values: crudValues(crud, operation),
       ...((operation === "list" || operation === "get") && { shape: shapeOf(crud, operation) }),

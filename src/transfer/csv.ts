@@ -1,32 +1,33 @@
 /**
  * CSV as RFC 4180 has it, with `null` told from an empty text as PostgreSQL's COPY does: an empty cell is null, a quoted
  * empty cell is the empty text. A cell holds the text of a value's wire form; arrays, JSON and vectors hold JSON.
- * Next hop: `export-rows.ts` writes it, `import-batch.ts` reads it.
+ * Next hop: `sql/crud/csv_sql.sql` writes it, `import-batch.ts` reads it.
  */
 import type { ColumnDescription } from "../contract/crud.ts";
 
 /** Whether a column's cells hold JSON. */
 const holdsJson = ({ kind, isArray }: ColumnDescription) => isArray || kind === "json" || kind === "vector";
 
-/** Spreadsheets compute cells that begin so. A number is not one of these. */
-const isFormula = (text: string) => /^[=+\-@\t\r]/.test(text) && !/^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text);
-
-/** @param spreadsheet whether cells that a spreadsheet would compute begin with an apostrophe */
-export function csvLine(columns: readonly ColumnDescription[], row: Record<string, unknown>, spreadsheet: boolean) {
-  const cells = columns.map((column) => {
-    const value = row[column.property] ?? null;
-    if (value === null) return "";
-    const text = holdsJson(column) ? JSON.stringify(value) : String(value);
-    return cell(spreadsheet && isFormula(text) ? `'${text}` : text);
+/**
+ * How svc_hidden.csv_sql() makes the cells of each column.
+ *
+ * @param spreadsheet whether cells that a spreadsheet would compute begin with an apostrophe
+ */
+export const cellKinds = (columns: readonly ColumnDescription[], spreadsheet: boolean): string[] =>
+  columns.map((column) => {
+    if (holdsJson(column)) return "json";
+    if (plain.includes(column.kind)) return "plain";
+    if (column.kind === "timestamp") return "time";
+    const isText = ["enum", "bytes"].includes(column.kind) || ["text", "varchar"].includes(column.castType);
+    return `${isText ? "text" : "wire"}${spreadsheet ? "!" : ""}`;
   });
-  return `${cells.join(",")}\r\n`;
-}
 
+/** Kinds whose texts need no quotes. */
+const plain: readonly string[] = ["integer", "bigint", "number", "numeric", "boolean", "uuid"];
+
+/** Properties with other characters are quoted. */
 export const csvHeader = (columns: readonly ColumnDescription[]) =>
-  `${columns.map(({ property }) => cell(property)).join(",")}\r\n`;
-
-const cell = (text: string) =>
-  text === "" || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  `${columns.map(({ property }) => (/^\w+$/.test(property) ? property : `"${property.replaceAll('"', '""')}"`)).join(",")}\r\n`;
 
 /**
  * The cells of one record, without its line end.
@@ -67,10 +68,17 @@ export function cellValue(column: ColumnDescription, text: string): unknown {
   } catch {
     return undefinedJson;
   }
-  if (column.kind === "boolean") return { true: true, false: false, t: true, f: false }[text.toLowerCase()] ?? text;
+  if (column.kind === "boolean") return booleans.get(text) ?? booleans.get(text.toLowerCase()) ?? text;
   if (column.kind !== "integer" && column.kind !== "number") return text;
   return text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text);
 }
+
+const booleans = new Map([
+  ["true", true],
+  ["t", true],
+  ["false", false],
+  ["f", false],
+]);
 
 /** No JSON value: the checks of every kind refuse it. */
 const undefinedJson = Symbol("not JSON");

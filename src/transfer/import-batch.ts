@@ -11,7 +11,7 @@ import { writableColumns } from "../crud/crud-definition.ts";
 import type { ImportArgs } from "../crud/crud-import.ts";
 import { crudValues } from "../crud/crud-input.ts";
 import { functionName } from "../crud/crud-text.ts";
-import { type Input, isPlain } from "../kit/input-checks.ts";
+import { emptyInput, type Input, isPlain } from "../kit/input-checks.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { type Issue, SvcError } from "../kit/svc-error.ts";
 import { databaseError } from "../postgres/errors.ts";
@@ -59,10 +59,13 @@ export async function openFile(crud: CrudDefinition, files: ImportSource, args: 
   const { size } = await files.requireOwned(args.storageId);
   const place = { offset: 0, line: 1 };
   if (args.format === "ndjson") return { size, header: null, place };
-  for await (const { text, openQuote } of readRecords(await files.read(args.storageId), place, true)) {
+  let header: string[] | undefined;
+  await readRecords(await files.read(args.storageId), place, true, ({ text, openQuote }) => {
     if (openQuote !== null) throw unclosed(openQuote);
-    return { size, header: headerOf(crud, text ?? ""), place };
-  }
+    header = headerOf(crud, text ?? "");
+    return false;
+  });
+  if (header) return { size, header, place };
   throw new SvcError("BAD_REQUEST", "The file is empty. The first line of CSV names the columns.");
 }
 
@@ -105,28 +108,29 @@ export async function importBatch(
   const operation = args.mode === "upsert" ? "upsert" : "create";
   const values = crudValues(crud, operation);
   const refused: Refused[] = [];
-  const calls: { line: number; json: string }[] = [];
+  const calls: string[] = [];
+  const lines: number[] = [];
   let rows = 0;
   const bytes = await files.read(args.storageId, place.offset);
-  for await (const { text, line, openQuote } of readRecords(bytes, place, header !== null)) {
+  await readRecords(bytes, place, header !== null, ({ text, line, openQuote }) => {
     if (text !== "") {
       try {
         if (openQuote !== null) throw unclosed(openQuote);
         const row = rowOf(crud, text, columns);
         const [first, ...others] = values(args.mode === "upsert" ? { by: args.by, row } : row);
         // The arguments are JSON texts, except for the key of an upsert.
-        const json = others.length > 0 ? `[${JSON.stringify(first)},${others.join(",")}]` : `[${first}]`;
-        calls.push({ line, json });
+        calls.push(others.length > 0 ? `[${JSON.stringify(first)},${others.join(",")}]` : `[${first}]`);
+        lines.push(line);
       } catch (error) {
         if (!(error instanceof SvcError)) throw error;
         refused.push(refusal(line, error));
       }
     }
     rows++;
-    if (rows === batchRows || place.offset - from.offset >= batchBytes) break;
-  }
+    return rows < batchRows && place.offset - from.offset < batchBytes;
+  });
   if (calls.length === 0) return { place, written: 0, refused };
-  const written = await write(db(), functionName(crud, operation), calls);
+  const written = await write(db(), functionName(crud, operation), calls, lines);
   return { place, written: written.written, refused: [...refused, ...written.refused].sort(([a], [b]) => a - b) };
 }
 
@@ -150,8 +154,9 @@ function rowOf(crud: CrudDefinition, text: string | null, columns: ColumnDescrip
   if (cells.length !== columns.length) {
     throw new SvcError("BAD_REQUEST", `It has ${cells.length} cells, and the first line has ${columns.length}.`);
   }
-  const row: Input = Object.create(null);
-  for (const [index, column] of columns.entries()) {
+  const row = emptyInput();
+  for (let index = 0; index < columns.length; index++) {
+    const column = columns[index] as ColumnDescription;
     const cell = cells[index] ?? null;
     // An empty cell of a column that takes no null leaves the value to the column's default.
     if (cell !== null) row[column.property] = cellValue(column, cell);
@@ -173,8 +178,8 @@ interface Written {
   refused: { index: number; state: string; message: string; detail: string }[];
 }
 
-async function write(db: RequestDatabase, operation: string, calls: { line: number; json: string }[]) {
-  const json = `[${calls.map((call) => call.json).join(",")}]`;
+async function write(db: RequestDatabase, operation: string, calls: string[], lines: number[]) {
+  const json = `[${calls.join(",")}]`;
   // A request's database has no execute(): this calls the function for one row.
   const call = sql<Written>`svc.import_rows(${operation}, ${json}::jsonb)`;
   const [answer] = await db.select({ it: call }).from(sql`(select) as one`);
@@ -183,7 +188,7 @@ async function write(db: RequestDatabase, operation: string, calls: { line: numb
     written,
     refused: refused.map(({ index, state, message, detail }): Refused => {
       const error = Object.assign(new pg.DatabaseError(message, 0, "error"), { code: state, detail });
-      return refusal(calls[index]?.line ?? 0, databaseError(error, identityOfUser("")));
+      return refusal(lines[index] ?? 0, databaseError(error, identityOfUser("")));
     }),
   };
 }

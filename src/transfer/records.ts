@@ -2,6 +2,7 @@
  * Cuts a stream of bytes into the records of a file: its lines, or those of CSV, which may hold line breaks in quotes.
  * UTF-8 never has the bytes of a quote or a line break inside another character, so bytes are compared.
  */
+import { isUtf8 } from "node:buffer";
 import { SvcError } from "../kit/svc-error.ts";
 
 export interface FileRecord {
@@ -25,59 +26,72 @@ export interface FilePlace {
 const maxRecord = 1_048_576;
 
 const newline = 0x0a;
+const carriageReturn = 0x0d;
 const quote = 0x22;
 
 /**
+ * Calls `each` with every record. Nothing else is made for one, since files have millions: no promise and no buffer.
+ *
  * @param bytes those from `place` on
- * @param place moves behind each record before the record is returned
+ * @param place moves behind each record before the call
  * @param quoted whether line breaks in quotes belong to the record
+ * @param each   returns whether to read on
  * @throws SvcError PAYLOAD_TOO_LARGE for a record above 1 MiB
  */
-export async function* readRecords(
+export async function readRecords(
   bytes: AsyncIterable<Uint8Array>,
   place: FilePlace,
   quoted: boolean,
-): AsyncGenerator<FileRecord, void, undefined> {
-  let pieces: Uint8Array[] = [];
+  each: (record: FileRecord) => boolean,
+): Promise<void> {
+  let begun: Uint8Array[] = [];
   let size = 0;
   let breaks = 0;
   let isInside = false;
   let quoteLine = 0;
   let previous: number | undefined;
   const openQuote = () => (isInside ? quoteLine : null);
-  const take = (end: Uint8Array): FileRecord => {
-    if (size + end.length > maxRecord) throw tooLarge(place.line, openQuote());
-    const record = { text: decode(Buffer.concat([...pieces, end])), line: place.line, openQuote: openQuote() };
-    place.offset += size + end.length;
+  const take = (length: number, text: string | null): boolean => {
+    if (size + length > maxRecord) throw tooLarge(place.line, openQuote());
+    const record = { text, line: place.line, openQuote: openQuote() };
+    place.offset += size + length;
     place.line += breaks + 1;
-    pieces = [];
+    begun = [];
     size = 0;
     breaks = 0;
-    return record;
+    return each(record);
   };
-  for await (const chunk of bytes) {
+  for await (const piece of bytes) {
+    const chunk = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+    const isText = isUtf8(chunk.subarray(chunk.indexOf(newline) + 1, chunk.lastIndexOf(newline) + 1));
     let start = 0;
     for (let at = 0; at < chunk.length; at++) {
-      if (quoted && chunk[at] === quote) {
+      const byte = chunk[at];
+      if (quoted && byte === quote) {
         isInside = !isInside;
         // Two quotes beside each other stand for one in the cell, which opened earlier.
         if (isInside && previous !== quote) quoteLine = place.line + breaks;
       }
-      previous = chunk[at];
-      if (chunk[at] !== newline) continue;
+      const isReturned = previous === carriageReturn;
+      previous = byte;
+      if (byte !== newline) continue;
       if (isInside) {
         breaks++;
         continue;
       }
-      yield take(chunk.subarray(start, at + 1));
+      const isWhole = isText && size === 0 && start > 0;
+      const text = isWhole
+        ? withoutMark(chunk.toString("utf8", start, isReturned ? at - 1 : at))
+        : decode(Buffer.concat([...begun, chunk.subarray(start, at + 1)]));
+      if (!take(at + 1 - start, text)) return;
       start = at + 1;
     }
     if (start === chunk.length) continue;
-    pieces.push(Uint8Array.from(chunk.subarray(start)));
+    begun.push(Uint8Array.from(chunk.subarray(start)));
     size += chunk.length - start;
     if (size > maxRecord) throw tooLarge(place.line, openQuote());
   }
-  if (size > 0) yield take(new Uint8Array());
+  if (size > 0) take(0, decode(Buffer.concat(begun)));
 }
 
 function tooLarge(line: number, openQuote: number | null): SvcError {
@@ -96,3 +110,6 @@ function decode(bytes: Uint8Array): string | null {
     return null;
   }
 }
+
+/** As the decoder does. */
+const withoutMark = (text: string) => (text.startsWith("\uFEFF") ? text.slice(1) : text);

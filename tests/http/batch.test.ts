@@ -85,6 +85,54 @@ describe("a call that fails undoes all, and the error names its index", () => {
   });
 });
 
+describe("neighbouring calls of one operation, which are one statement,", () => {
+  const update = (id: number, changes: object) => ({ name: "notes.update", args: { id, ...changes } });
+  const remove = (id: number) => ({ name: "notes.remove", args: { id } });
+
+  test("answer in order, and each sees what those before it wrote", async () => {
+    const ann = await svc.signUp("ann");
+    const first = await batch(ann, ["a", "b", 'c "\\{,}', "d"].map(create));
+    const [a, b, c, d] = first.body.results.map(({ json }: { json: { id: number } }) => json.id);
+    const { status, body } = await batch(ann, [
+      update(b, { title: "b1" }),
+      update(a, { title: "a1" }),
+      update(b, { title: "b2" }),
+      remove(d),
+      remove(c),
+      create("e"),
+    ]);
+    expect(status).toBe(200);
+    expect(body.results).toMatchObject([
+      { json: { id: b, title: "b1" } },
+      { json: { id: a, title: "a1" } },
+      { json: { id: b, title: "b2" } },
+      { json: { id: d } },
+      { json: { id: c } },
+      { json: { title: "e" } },
+    ]);
+    expect(first.body.results[2].json.title).toBe('c "\\{,}');
+    expect(await titlesOf(ann)).toEqual(["a1", "b2", "e"]);
+  });
+
+  test("fail with the error and the index of the first that fails", async () => {
+    await db.sql(`create or replace function public.refuse_now() returns trigger language plpgsql as
+      $$ begin raise exception 'no' using errcode = '23514'; end $$;
+      create trigger now before insert or update on notes for each row when (new.title = 'refused')
+      execute function public.refuse_now()`);
+    const ann = await svc.signUp("ann");
+    const { id } = (await svc.mutate(ann, "notes.create", { title: "kept" })).body.json;
+    expect(await batch(ann, [create("a"), create("b"), create("refused"), create("c")])).toMatchObject({
+      status: 400,
+      body: { code: "BAD_REQUEST", index: 2 },
+    });
+    // The row that is not there comes first, although only the refused one ends the statement.
+    const missing = await batch(ann, [update(id, { title: "x" }), update(0, {}), update(id, { title: "refused" })]);
+    expect(missing).toMatchObject({ status: 404, body: { code: "NOT_FOUND", index: 1 } });
+    expect(await batch(ann, [remove(id), remove(id)])).toMatchObject({ status: 404, body: { index: 1 } });
+    expect(await titlesOf(ann)).toEqual(["kept"]);
+  });
+});
+
 test("jobs and messages commit with the batch, or not at all", async () => {
   const ann = await svc.signUp("ann");
   const jobs = async () => (await db.sql("select count(*)::int as n from graphile_worker._private_jobs"))[0]?.n;

@@ -77,14 +77,14 @@ describe("an export", () => {
     await db.sql(
       `insert into entries (user_id, slug, title, body, amount, total, size, weight, is_done, at, day, tags, data, bytes) values
         ($1, 'a', '', null, 1.50, 9007199254740993, -3, 0.1, true, '2026-01-02 03:04:05.678+02', '2026-01-02', '{a,"b,c",null}',
-          '{"a": [1, null]}', '\\x00ff'), ($1, 'b', 'x"y,z' || E'\\r\\n', ' ', null, null, null, null, false, null, null, null, null, null)`,
+          '{"a": [1, 12345678901234567890]}', '\\x00ff'), ($1, 'b', 'x"y,z' || E'\\r\\n', ' ', null, null, null, null, false, null, null, null, null, null)`,
       [ann.id],
     );
     const { body, headers } = await get("entries.csv?orderBy=slug&orderDir=asc");
     expect(headers.get("content-type")).toBe("text/csv; charset=utf-8; header=present");
     expect(body).toBe(
       "id,userId,slug,title,body,amount,total,size,weight,isDone,at,day,tags,data,bytes\r\n" +
-        `1,${ann.id},a,"",,1.50,9007199254740993,-3,0.1,true,2026-01-02T01:04:05.678+00:00,2026-01-02,"[""a"",""b,c"",null]","{""a"":[1,null]}",AP8=\r\n` +
+        `1,${ann.id},a,"",,1.50,9007199254740993,-3,0.1,true,2026-01-02T01:04:05.678+00:00,2026-01-02,"[""a"",""b,c"",null]","{""a"": [1, 12345678901234567890]}",AP8=\r\n` +
         `2,${ann.id},b,"x""y,z\r\n"," ",,,,,false,,,,,\r\n`,
     );
   });

@@ -1,7 +1,4 @@
 /** Conduit's clients send `Authorization: Token …`. */
 import { defineAuth } from "@svc/core";
 
-export default defineAuth({
-  schemes: ["Bearer", "Token"],
-  user: { additionalFields: { bio: { type: "text" } } },
-});
+export default defineAuth({ schemes: ["Bearer", "Token"] });

@@ -11,8 +11,7 @@ const errors: RouteErrors = (error) => {
   return { status, body: { errors: { [field]: [issue?.message ?? error.message] } } };
 };
 
-const httpRoute = createSvcHttpRouteBuilders<typeof schema>();
-export const get = httpRoute.get.errors(errors);
-export const post = httpRoute.post.errors(errors);
-export const put = httpRoute.put.errors(errors);
-export const remove = httpRoute.delete.errors(errors);
+export const { get, post, put, delete: remove } = createSvcHttpRouteBuilders<typeof schema>({ errors });
+
+/** Reads of everyone. */
+export const read = get.allowAnonymous();

@@ -1,17 +1,20 @@
-/** The tables, and the views of `sql/views.sql`. */
+/** The tables. */
 import { ownerRls } from "@svc/core";
-import { boolean, integer, jsonb, pgTable, pgView, primaryKey, text, timestamp } from "drizzle-orm/pg-core";
+import { and, eq, sql } from "drizzle-orm";
+import { integer, pgTable, primaryKey, text, timestamp } from "drizzle-orm/pg-core";
 
 const id = () => integer("id").primaryKey().generatedAlwaysAsIdentity();
-const userId = () => text("user_id").notNull();
+export const caller = sql`svc.current_user_id()`;
+const userId = () => text("user_id").notNull().default(caller);
 const articleId = () =>
   integer("article_id")
     .notNull()
     .references(() => articles.id, { onDelete: "cascade" });
 const instant = (name: string) => timestamp(name, { withTimezone: true }).notNull().defaultNow();
+const times = () => ({ createdAt: instant("created_at"), updatedAt: instant("updated_at") });
 const own = { read: "public" } as const;
 
-/** `sql/profiles.sql` keeps a row for each user. */
+/** `sql/profiles.sql` adds a row for each user. */
 export const profiles = pgTable(
   "profiles",
   {
@@ -28,6 +31,13 @@ export const follows = pgTable("follows", { userId: userId(), followed: text("fo
   ...ownerRls(t.userId),
 ]);
 
+/** Whether the caller follows a profile. */
+export const following = sql<boolean>`exists (select from ${follows}
+  where ${and(eq(follows.followed, profiles.userId), eq(follows.userId, caller))})`;
+
+/** A profile as its caller sees it. */
+export const card = { username: profiles.username, bio: profiles.bio, image: profiles.image, following };
+
 export const articles = pgTable(
   "articles",
   {
@@ -38,8 +48,7 @@ export const articles = pgTable(
     description: text("description").notNull(),
     body: text("body").notNull(),
     tagList: text("tag_list").array().notNull().default([]),
-    createdAt: instant("created_at"),
-    updatedAt: instant("updated_at"),
+    ...times(),
   },
   (t) => ownerRls(t.userId, own),
 );
@@ -51,37 +60,6 @@ export const favorites = pgTable("favorites", { userId: userId(), articleId: art
 
 export const comments = pgTable(
   "comments",
-  {
-    id: id(),
-    userId: userId(),
-    articleId: articleId(),
-    body: text("body").notNull(),
-    createdAt: instant("created_at"),
-    updatedAt: instant("updated_at"),
-  },
+  { id: id(), userId: userId(), articleId: articleId(), body: text("body").notNull(), ...times() },
   (t) => ownerRls(t.userId, own),
 );
-
-const json = (name: string) => jsonb(name).notNull();
-
-export const profileCards = pgView("profile_cards", {
-  userId: text("user_id").notNull(),
-  username: text("username").notNull(),
-  profile: json("profile"),
-}).existing();
-
-export const articleCards = pgView("article_cards", {
-  id: integer("id").notNull(),
-  slug: text("slug").notNull(),
-  tagList: text("tag_list").array().notNull(),
-  author: text("author").notNull(),
-  following: boolean("following").notNull(),
-  fans: text("fans").array().notNull(),
-  article: json("article"),
-}).existing();
-
-export const commentCards = pgView("comment_cards", {
-  id: integer("id").notNull(),
-  articleId: integer("article_id").notNull(),
-  comment: json("comment"),
-}).existing();

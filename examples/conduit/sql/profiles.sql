@@ -1,13 +1,12 @@
 -- Every user has a profile, which others may read. auth."user" itself is not readable by requests.
 
--- Definer: runs for svc_auth, which has no rights in public. It writes only the profile of the changed user.
-create or replace function public.keep_profile() returns trigger
-language plpgsql security definer set search_path = '' as $$
+-- Definer: runs for svc_auth, which has no rights in public. It writes only the profile of the new user.
+create or replace function public.add_profile() returns trigger language plpgsql security definer set search_path = '' as $$
 begin
-  insert into public.profiles (user_id, username, bio, image) values (new.id, new.name, new.bio, new.image)
-  on conflict (user_id) do update set username = excluded.username, bio = excluded.bio, image = excluded.image;
+  insert into public.profiles (user_id, username) values (new.id, new.name);
   return null;
 end $$;
 
-create or replace trigger keep_profile after insert or update of name, bio, image on auth."user"
-for each row execute function public.keep_profile();
+create or replace trigger add_profile after insert on auth."user" for each row execute function public.add_profile();
+
+grant select on public.follows to svc_anonymous; -- profiles ask for everyone; no policy shows anonymous callers a row

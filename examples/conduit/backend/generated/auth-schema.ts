@@ -11,7 +11,6 @@ export const user = auth.table("user", {
   image: text("image"),
   createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp("updated_at", { withTimezone: true }).notNull().defaultNow(),
-  bio: text("bio"),
 });
 
 export const session = auth.table("session", {
