@@ -8,7 +8,7 @@ import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { Observations } from "../telemetry/observations.ts";
 import { endBeside, startBeside } from "./beside.ts";
-import { cwdArgument, logArgument, openDatabase, readConfig, run, say } from "./command.ts";
+import { cwdArgument, logArgument, openDatabase, readConfig, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { DevServer, prepare, Spare } from "./dev-processes.ts";
 import { nextSignal } from "./signal.ts";
@@ -32,7 +32,7 @@ export const dev = defineCommand({
     },
     ...logArgument,
   },
-  run: ({ args }) => run(args.cwd, () => develop(args.cwd, args)),
+  run: ({ args }) => develop(args.cwd, args),
 });
 
 interface Options {

@@ -7,7 +7,7 @@ import pg from "pg";
 import type { DatabaseUrls } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 
-interface Finding {
+export interface Finding {
   kind: "ok" | "advice" | "wrong";
   text: string;
 }

@@ -26,7 +26,7 @@ interface Owner {
   name: string;
 }
 
-/** undefined when it belongs to somebody else, or the system does not tell. */
+/** undefined when the process belongs to another user, or the system does not name it. */
 const ownerOf = (port: number): Promise<Owner | undefined> =>
   (process.platform === "linux" ? fromProc(port) : fromLsof(port)).catch(() => undefined);
 

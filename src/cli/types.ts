@@ -25,7 +25,7 @@ export function checkTypesBeside(cwd: string, env: NodeJS.ProcessEnv): () => voi
   return () => endBeside(child);
 }
 
-/** What it learnt is kept for the next start. */
+/** The compiler keeps its results for the next start. */
 const flags = [
   ...["--noEmit", "--watch", "--preserveWatchOutput", "--pretty", "false"],
   ...["--incremental", "--tsBuildInfoFile", ".svc/types.tsbuildinfo"],

@@ -2,7 +2,7 @@
  * Requires the second factor after sign-ins by other plugins: a link or code by mail, a wallet, another provider. The
  * library asks for it only after passwords. So a session that such an endpoint opens is ended until the second factor
  * is given.
- * Next hop: `../second-factor.ts`.
+ * Next hop: `../passwords/second-factor.ts`.
  */
 import type { Response as HttpResponse, Request } from "express";
 import { sendJson } from "../../http/exchange.ts";

@@ -35,7 +35,7 @@ export interface AuthParts extends AuthenticateOptions {
   accounts: Accounts;
   attempts: Attempts;
   passwords: Passwords;
-  gate: HashQueue;
+  hashQueue: HashQueue;
   links: MailLinks;
   keys: KeyStore;
   once: OneTimeTokens;
@@ -44,7 +44,7 @@ export interface AuthParts extends AuthenticateOptions {
     /** null without GOOGLE_CLIENT_ID. */
     google: Provider | null;
     flows: Flows;
-    people: SocialAccounts;
+    accounts: SocialAccounts;
     /** Not empty; the first serves clients without a preference. */
     modes: readonly ReturnMode[];
     log: Logger;
