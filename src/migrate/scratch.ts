@@ -1,7 +1,9 @@
 /** A temporary database that is always dropped afterwards. */
+
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { withClient } from "../postgres/with-client.ts";
 
 /**
  * Creates an empty database on the same server, and drops it when `work` ends or the process is stopped.
@@ -42,9 +44,7 @@ const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Existing objects would be mistaken for objects of the files. @throws DefinitionError when there are any */
 export async function refuseUsed(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url, application_name: "svc scratch database" });
-  await client.connect();
-  try {
+  return withClient(url, "svc scratch database", async (client) => {
     const { rows } = await client.query(
       `select nspname from pg_namespace where nspname !~ '^pg_' and nspname not in ('information_schema', 'public')
        union all select relname from pg_class where relnamespace = to_regnamespace('public') limit 1`,
@@ -53,9 +53,7 @@ export async function refuseUsed(url: string): Promise<void> {
     throw new DefinitionError("The database that DATABASE_SCRATCH_URL names is not empty.", {
       hint: "Create one only for this: create database svc_scratch template template0.",
     });
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 function explainRefusal(error: unknown): never {

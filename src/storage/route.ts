@@ -4,11 +4,13 @@
  * Next hop: `public-objects.ts` and `find-objects.ts` for the decision, `transforms.ts` for images, `send-file.ts` for the
  * answer.
  */
+
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { StorageObject } from "../contract/storage.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { exchangeOf } from "../http/exchange.ts";
+import { RecentMap } from "../kit/recent-map.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
 import type { FoundObject } from "./find-objects.ts";
@@ -79,7 +81,7 @@ export function fileEndpoint(
 
 /** Queries that were read last: a page asks for the same few sizes of its pictures. */
 class Queries {
-  readonly #read = new Map<string, Query>();
+  readonly #read = new RecentMap<string, Query>(1_000);
 
   /** @throws SvcError VALIDATION_FAILED, with every invalid parameter */
   read(search: string): Query {
@@ -87,10 +89,7 @@ class Queries {
     if (known) return known;
     const parameters = new URLSearchParams(search);
     const query = { options: readTransform(parameters), given: parameters.get("grant") };
-    if (query.given !== null || search.length > 100) return query;
-    const [oldest] = this.#read.keys();
-    if (oldest !== undefined && this.#read.size >= 1_000) this.#read.delete(oldest);
-    this.#read.set(search, query);
+    if (query.given === null && search.length <= 100) this.#read.set(search, query);
     return query;
   }
 }

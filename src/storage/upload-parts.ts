@@ -3,7 +3,9 @@
  * last, so most uploads have one part.
  * Next hop: `sql/storage/add_upload_part.sql`, `incoming.ts`, `src/storage/drivers/driver.ts`.
  */
+
 import { createHash, randomUUID } from "node:crypto";
+import { RecentMap } from "../kit/recent-map.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { runStatement } from "../postgres/run-statement.ts";
 import type { Incoming } from "./incoming.ts";
@@ -62,7 +64,7 @@ export class UploadParts {
    * The last pieces of uploads, by the upload's id. A request takes it out while it writes, so that only one request
    * writes to a part, and no other process does.
    */
-  readonly #last = new Map<string, Piece>();
+  readonly #last = new RecentMap<string, Piece>(mostRemembered);
 
   constructor(storage: Pick<Storage, "driver" | "pool">) {
     this.#storage = storage;
@@ -83,7 +85,7 @@ export class UploadParts {
     try {
       return await this.#receivePieces(upload, body, progress, checksum);
     } finally {
-      if (progress.recorded) this.#remember(id, progress.recorded);
+      if (progress.recorded) this.#last.set(id, progress.recorded);
     }
   }
 
@@ -150,14 +152,6 @@ export class UploadParts {
       if (name !== recorded?.name) await this.#storage.driver.delete(uploadPrefix(id) + name);
     }
     throw error;
-  }
-
-  #remember(id: string, piece: Piece): void {
-    this.#last.set(id, piece);
-    for (const oldest of this.#last.keys()) {
-      if (this.#last.size <= mostRemembered) return;
-      this.#last.delete(oldest);
-    }
   }
 }
 

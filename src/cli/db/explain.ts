@@ -6,6 +6,7 @@
 
 import pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
+import { withClient } from "../../postgres/with-client.ts";
 import { cwdArgument, readConfig, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { json, wholeNumber } from "../options.ts";
@@ -64,18 +65,13 @@ export const dbExplain = defineCommand({
 /** For pg_stat_activity. */
 const application = "svc db explain";
 
-async function connected<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
-  const client = new pg.Client({ connectionString: url, application_name: application });
-  client.on("error", () => {}); // the interrupted query reports it
-  await client.connect();
-  try {
-    return await work(client);
-  } catch (error) {
-    throw error instanceof pg.DatabaseError ? refusal(error) : error;
-  } finally {
-    await client.end();
-  }
-}
+/** @throws DefinitionError for an error of PostgreSQL in `work` */
+const connected = <Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
+  withClient(url, application, (client) =>
+    work(client).catch((error) => {
+      throw error instanceof pg.DatabaseError ? refusal(error) : error;
+    }),
+  );
 
 function refusal(error: pg.DatabaseError): DefinitionError {
   const { code, message, hint } = error;
