@@ -3,7 +3,9 @@
  * and the last working version keeps serving. A service that crashes is restarted.
  * Next hop: `dev-processes.ts`, since imported modules cannot be unloaded: each version runs in a process of its own.
  */
+
 import type { ChildProcess } from "node:child_process";
+import { isFree } from "../cluster/port.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { Observations } from "../telemetry/observations.ts";
@@ -13,7 +15,7 @@ import { defineCommand } from "./define.ts";
 import { DevServer, prepare, Spare } from "./dev-processes.ts";
 import { nextSignal } from "./signal.ts";
 import { studioBesideDev } from "./studio.ts";
-import { describeTaken, isFree, nextFree } from "./taken-port.ts";
+import { describeTaken, nextFree } from "./taken-port.ts";
 import { checkTypesBeside } from "./types.ts";
 import { watchApplication } from "./watch.ts";
 

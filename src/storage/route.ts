@@ -10,6 +10,7 @@ import type { EffectiveConfig } from "../config/config.ts";
 import type { StorageObject } from "../contract/storage.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { exchangeOf } from "../http/exchange.ts";
+import { leftSignal } from "../http/left-signal.ts";
 import { RecentMap } from "../kit/recent-map.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
@@ -116,16 +117,13 @@ class PublicAnswers {
 
 /** The network and the abort signal of a request; only computed when an image has to be made. */
 function askerOf(request: IncomingMessage, response: ServerResponse, networkOf: (request: IncomingMessage) => string) {
-  let left: AbortController | undefined;
+  let signal: AbortSignal | undefined;
   return {
     ask(): Asker {
-      left ??= new AbortController();
-      const { signal } = left;
-      if (response.closed) left.abort();
-      else response.once("close", () => left?.abort());
+      signal ??= leftSignal(response);
       return { network: networkOf(request), signal };
     },
-    hasLeft: () => left?.signal.aborted === true,
+    hasLeft: () => signal?.aborted === true,
   };
 }
 

@@ -5,6 +5,7 @@
  */
 
 import { createHash, randomUUID } from "node:crypto";
+import { tooLarge } from "../http/body.ts";
 import { RecentMap } from "../kit/recent-map.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { runStatement } from "../postgres/run-statement.ts";
@@ -154,6 +155,3 @@ export class UploadParts {
     throw error;
   }
 }
-
-export const tooLarge = (most: number) =>
-  new SvcError("PAYLOAD_TOO_LARGE", undefined, { hint: `At most ${most} bytes are accepted here.` });
