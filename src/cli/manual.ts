@@ -1,6 +1,6 @@
 /**
- * What --help adds to the declarations: examples, exit codes and docs pages. tests/structure fails for a command without
- * an example here.
+ * What --help adds to the declarations: examples, exit codes and docs pages. tests/structure fails for a command
+ * without an example here.
  */
 
 type ByCommand<T> = Readonly<Record<string, T>>;

@@ -1,6 +1,6 @@
 /**
- * Checks the application's types beside `svc dev`, where it has TypeScript and a tsconfig.json: the compiler watches the
- * files in a process of low priority, so that it holds up no reload.
+ * Checks the application's types beside `svc dev`, where it has TypeScript and a tsconfig.json: the compiler watches
+ * the files in a process of low priority, so that it holds up no reload.
  * Next hop: `beside.ts`.
  */
 import { existsSync, readFileSync } from "node:fs";

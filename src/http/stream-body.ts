@@ -13,8 +13,8 @@ export const isStreamBody = (body: unknown): body is StreamBody =>
   typeof body === "object" && body !== null && Symbol.asyncIterator in body;
 
 /**
- * Waits for the first piece, so that an error before it is answered with a status. A later error cuts the answer. An error on either
- * side ends the other: the client sees a cut answer, the iterable is closed.
+ * Waits for the first piece, so that an error before it is answered with a status. A later error cuts the answer. An
+ * error on either side ends the other: the client sees a cut answer, the iterable is closed.
  *
  * @param head writes status and headers
  * @param length as for `enforceContentLength`

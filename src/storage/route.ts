@@ -1,8 +1,8 @@
 /**
  * `GET /api/storage/:id`: the bytes of a public object, or of one that the issuer of the URL's read grant may see;
  * also transforms of images. The policies decide, in `sql/storage/find_storage_objects.sql`.
- * Next hop: `public-objects.ts` and `find-objects.ts` for the decision, `transforms.ts` for images, `send-file.ts` for the
- * answer.
+ * Next hop: `public-objects.ts` and `find-objects.ts` for the decision, `transforms.ts` for images, `send-file.ts` for
+ * the answer.
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";

@@ -1,9 +1,9 @@
 /**
  * `/api/storage/uploads`: uploads that resume after a disconnect, by the tus protocol, and `PUT` to signed URLs.
- * Source: https://tus.io/protocols/resumable-upload, version 1.0.0, with creation, expiration, checksum and termination.
- * Why not a library: docs/adr/0009-uploads-in-parts.md.
- * Next hop: `uploads.ts`, which refuses by `limits.uploadBytes`; `upload-url.ts` for signed URLs. Files of forms are limited
- * in `src/http/form.ts`.
+ * Source: https://tus.io/protocols/resumable-upload, version 1.0.0, with creation, expiration, checksum and
+ * termination. Why not a library: docs/adr/0009-uploads-in-parts.md.
+ * Next hop: `uploads.ts`, which refuses by `limits.uploadBytes`; `upload-url.ts` for signed URLs. Files of forms are
+ * limited in `src/http/form.ts`.
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";

@@ -1,7 +1,7 @@
 /**
  * Limits guesses at plugin endpoints: passwords, second factors, tokens of links; and the mails that they send. A guess
- * is counted before it is compared, as in our own endpoints, and passwords use the same hash queue. The plugins' own limits do not suffice:
- * they check before counting concurrent requests.
+ * is counted before it is compared, as in our own endpoints, and passwords use the same hash queue. The plugins' own
+ * limits do not suffice: they check before counting concurrent requests.
  * Next hop: `plugin-accounts.ts` tells whose they may be, `../passwords/attempts.ts` counts.
  */
 import type { Request as HttpRequest } from "express";

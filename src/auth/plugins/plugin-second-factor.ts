@@ -12,8 +12,8 @@ import { redirect, withoutReferrer } from "../routes/redirect.ts";
 import type { PluginAnswer } from "./plugin-answers.ts";
 
 /**
- * Ids of plugins whose sessions need no further factor: the second factor itself; passkeys, which are possession plus unlock;
- * and administrators acting as a user, who were asked at their own sign-in.
+ * Ids of plugins whose sessions need no further factor: the second factor itself; passkeys, which are possession plus
+ * unlock; and administrators acting as a user, who were asked at their own sign-in.
  */
 export const exempt: ReadonlySet<string> = new Set(["two-factor", "passkey", "admin"]);
 

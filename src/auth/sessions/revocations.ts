@@ -1,7 +1,7 @@
 /**
- * Listens for events that end cached tokens early: ended sessions, changed users. PostgreSQL sends them to every process by
- * NOTIFY, on one dedicated connection. Heartbeats test that notices arrive: a pooler that shares connections drops
- * notices silently, and a broken network reports nothing.
+ * Listens for events that end cached tokens early: ended sessions, changed users. PostgreSQL sends them to every
+ * process by NOTIFY, on one dedicated connection. Heartbeats test that notices arrive: a pooler that shares connections
+ * drops notices silently, and a broken network reports nothing.
  * Next hop: `verified-tokens.ts`; the notices come from `sql/auth/notify_*.sql`.
  */
 import { randomBytes } from "node:crypto";
