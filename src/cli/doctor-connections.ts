@@ -100,7 +100,7 @@ async function examineReplica(connectionString: string, number: number): Promise
       ...(rows[0].feedback ? [] : [{ kind: "advice", text } as const]),
     ];
   } catch (error) {
-    const text = `The ${name} does not answer (${(error as Error).message}): the primary answers in its place.`;
+    const text = `The ${name} does not answer (${(error as Error).message}): the primary answers instead.`;
     return [{ kind: "advice", text }];
   } finally {
     await client.end().catch(() => {});
