@@ -1,4 +1,4 @@
-/** `createSvc`: the three builders of an application at once. */
+/** `createSvc`: all three builders of an application in one call. */
 import type { Schema } from "../contract/database.ts";
 import { createSvcHttpRouteBuilders, type HttpRouteBuilders } from "../contract/http-route.ts";
 import { createSvcProcedureBuilders, type ProcedureBuilders } from "../contract/procedure.ts";

@@ -1,13 +1,14 @@
 /**
- * Checks anonymous handlers (spec, "Access rules for handlers", rules 2 and 3) when an application is loaded, each in its
- * own file, without running it:
+ * Checks anonymous handlers (spec, "Access rules for handlers", rules 2 and 3) when an application is loaded, each in
+ * its own file, without running it:
  *
  * 1. `definitions.ts` finds the registered handlers that anybody may call in the source.
  * 2. `reach.ts` collects the code of the file that a handler mentions; `uses.ts` checks it, `context-flow.ts` follows the
  * context.
  * 3. `allow.ts` reads comments that allow a use; `tables.ts` checks the schema and migrations and allows no exception.
  *
- * What other files do is refused when it is called: `gate.ts`. Next hop: `report.ts` makes one message of the findings.
+ * In other files, a use is refused when it is called: `gate.ts`. Next hop: `report.ts` makes one message of the
+ * findings.
  */
 import { join, relative } from "node:path";
 import type { DefinedAt } from "../contract/defined-at.ts";

@@ -1,5 +1,5 @@
 /**
- * What the audit found, and the one message in which an author reads all of it.
+ * The findings of the audit, and the error message that lists them.
  */
 import { relative } from "node:path";
 import { DefinitionError } from "../kit/definition-error.ts";

@@ -46,7 +46,7 @@ export class Accounts {
     const old = await passwords.hashOf(user.id);
     if (old === null) throw withoutPassword();
     await attempts.password(user.email, about, async () => {
-      const hash = await passwords.gate.run(async () => {
+      const hash = await passwords.hashQueue.run(async () => {
         await passwords.requireRight(old, body.currentPassword);
         return passwords.hash(body.newPassword);
       });
@@ -70,7 +70,7 @@ export class Accounts {
     if (hash !== null) {
       if (password === undefined) throw passwordMissing();
       await attempts.password(user.email, about, () =>
-        passwords.gate.run(() => passwords.requireRight(hash, password)),
+        passwords.hashQueue.run(() => passwords.requireRight(hash, password)),
       );
     } else if (Date.now() - createdAt.getTime() > fresh) {
       throw new SvcError("FORBIDDEN", "Sign in again, then delete the account within 10 minutes.");

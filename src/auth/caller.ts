@@ -3,10 +3,12 @@
  * request below /api/auth, so every password hash can read it.
  * Next hop: `src/auth/passwords/hash-queue.ts` reads it.
  */
+
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Request, Response } from "express";
 import { networkOf } from "../http/client-address.ts";
-import { handedAddress } from "../http/signed-client-address.ts";
+import { leftSignal } from "../http/left-signal.ts";
+import { signedAddressOf } from "../http/signed-client-address.ts";
 
 export interface Caller {
   /** See `networkOf`. */
@@ -18,14 +20,14 @@ export interface Caller {
 const callers = new AsyncLocalStorage<Caller>();
 
 /** The client's address: from the bridge's signed header, else from the connection and its trusted proxies. */
-export const addressOf = (request: Request): string | undefined => handedAddress(request) ?? request.ip;
+export const addressOf = (request: Request): string | undefined => signedAddressOf(request) ?? request.ip;
 
 /** Runs `answer` with the request's caller. Call it after the bridge's header has been read. */
 export function asCaller(request: Request, response: Response, answer: () => void): void {
   // Created on demand: most requests never wait, so they need no signal.
   let signal: AbortSignal | undefined;
   const left = () => {
-    signal ??= signalOf(response);
+    signal ??= leftSignal(response);
     return signal;
   };
   callers.run({ network: networkOf(addressOf(request)), left }, answer);
@@ -36,13 +38,3 @@ export const actAs = <T>(caller: Caller, act: () => T): T => callers.run(caller,
 
 /** undefined outside of a request, for example when trusted code creates users */
 export const currentCaller = (): Caller | undefined => callers.getStore();
-
-function signalOf(response: Response): AbortSignal {
-  const controller = new AbortController();
-  const abort = () => {
-    if (!response.writableFinished) controller.abort();
-  };
-  if (response.destroyed || response.closed) abort();
-  else response.once("close", abort);
-  return controller.signal;
-}

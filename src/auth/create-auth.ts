@@ -25,12 +25,12 @@ import { HashQueue } from "./passwords/hash-queue.ts";
 import { Passwords } from "./passwords/passwords.ts";
 import { account } from "./routes/account.ts";
 import { cookieStyle } from "./routes/cookie-style.ts";
+import { currentSession } from "./routes/current-session.ts";
 import { mailLinks } from "./routes/mail-links.ts";
 import { plugins } from "./routes/plugins.ts";
 import { social } from "./routes/social.ts";
 import { tokenStyle } from "./routes/token-style.ts";
 import { createAuthenticate } from "./sessions/authenticate.ts";
-import { currentSession } from "./sessions/current-session.ts";
 import { Jwts } from "./sessions/jwt.ts";
 import { KeyStore } from "./sessions/key-store.ts";
 import { Revocations } from "./sessions/revocations.ts";
@@ -117,13 +117,13 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   const schemes = (definition.schemes ?? ["Bearer"]).map((scheme) => scheme.toLowerCase());
   const means = { schemes, jwts, verified, sessionTokens, sessions, cookie, origins };
   const authenticate = createAuthenticate(means);
-  const gate = new HashQueue(pool.options.max);
+  const hashQueue = new HashQueue(pool.options.max);
   const once = new OneTimeTokens(pool);
   const attempts = new Attempts({ pool, secret: secrets[0] ?? "", limits: options.limits, log });
-  const passwords = new Passwords(library, attempts, gate, verified);
+  const passwords = new Passwords(library, attempts, hashQueue, verified);
   const mails = new Mails({ definition, production: options.production, show: options.showMail, log });
   const links = new MailLinks({ library, passwords, attempts, once, mails, origins });
-  if (links.isRequired && !mails.canSend("verification")) throw unprovable();
+  if (links.isRequired && !mails.canSend("verification")) throw mailerMissing();
   const parts = {
     ...means,
     authenticate,
@@ -132,14 +132,14 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     accounts: new Accounts({ library, passwords, attempts, verified }),
     attempts,
     passwords,
-    gate,
+    hashQueue,
     links,
     once,
     library,
     social: {
       google: google && new Provider(google, origins.own, log),
       flows: new Flows(once, origins.own.startsWith("https:")),
-      people: new SocialAccounts(library, log),
+      accounts: new SocialAccounts(library, log),
       modes: definition.oauth?.allowedReturnModes ?? (["token"] as const),
       log,
     },
@@ -177,7 +177,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   };
 }
 
-const unprovable = () =>
+const mailerMissing = () =>
   new DefinitionError("Addresses must be verified, but no mailer is configured: nobody could sign in.", {
     hint: "Set emailVerification.sendVerificationEmail in auth.ts.",
   });

@@ -64,7 +64,7 @@ export function handlerAuth(parts: AuthParts, fields: AdditionalFields): Handler
         requirePasswords(credentials.enabled);
         const password = await checked(newPassword, input);
         const old = await passwords.hashOf(session.user.id);
-        const hash = await passwords.gate.run(() => passwords.hash(password));
+        const hash = await passwords.hashQueue.run(() => passwords.hash(password));
         if (await passwords.replace(session.user.id, { old, hash, keep: session.id })) return;
         throw new SvcError("CONFLICT", "The password was changed by another request meanwhile.");
       }),
@@ -73,14 +73,14 @@ export function handlerAuth(parts: AuthParts, fields: AdditionalFields): Handler
 
 const uniqueViolation = "23505";
 
-/** Runs an act for a client: its network takes turns in the hash queue and counts for attempts. */
+/** Runs an action of a client. Attempts and turns in the hash queue count for the client's network. */
 function as<T>({ address, userAgent, left }: Client, act: (about: Headers) => Promise<T>): Promise<T> {
   const about = new Headers({ "user-agent": userAgent.slice(0, 512) });
   if (address) about.set(addressHeader, address);
   return actAs({ network: networkOf(address), left: () => left }, () => act(about));
 }
 
-/** Rules of a changed row. Unknown members are refused: they would be lost without a word. */
+/** Rules of a changed row. Unknown members are refused, because they would be ignored silently. */
 function rowRule(fields: AdditionalFields) {
   const rules = { text: text("It"), boolean: z.boolean(), integer: z.int32(), timestamp: z.date() };
   const own = Object.entries(fields).map(([name, { type }]) => [name, rules[type].nullable().optional()]);

@@ -1,7 +1,8 @@
 /**
  * Runs better-auth. Our routes call its server API, and its SQL runs as svc_auth. Of its HTTP router only plugin
  * endpoints are mounted, so other endpoints cannot be reached.
- * Next hop: `library-options.ts` configures it, `src/auth/passwords/credentials.ts` and `src/auth/sessions/session-store.ts` call it.
+ * Next hop: `library-options.ts` configures it, `src/auth/passwords/credentials.ts` and
+ * `src/auth/sessions/session-store.ts` call it.
  */
 import { runWithTransaction } from "@better-auth/core/context";
 import { type BetterAuthOptions, betterAuth } from "better-auth";

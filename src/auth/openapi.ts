@@ -4,8 +4,19 @@
  */
 import type { BetterAuthPlugin } from "better-auth";
 import type { AuthDefinition } from "../contract/auth.ts";
-import { type JsonSchema, jsonSchemaOf } from "../kit/json-schema.ts";
-import { answers, anyone, errors, json, nobody, type Part, type Security, signedIn, text } from "../kit/parts.ts";
+import type { JsonSchema } from "../kit/json-schema.ts";
+import {
+  answers,
+  anyone,
+  errors,
+  json,
+  nobody,
+  type Part,
+  pathParameters,
+  type Security,
+  signedIn,
+  text,
+} from "../kit/parts.ts";
 import type { Schemas } from "../kit/schemas.ts";
 import { libraryOptions } from "./library-options.ts";
 import { endpointsOf } from "./plugins/plugins.ts";
@@ -214,13 +225,8 @@ function pluginOperation(
 ): Part {
   const id = idOf(method.toLowerCase(), path);
   const isSchema = typeof body === "object" && body !== null && "~standard" in body;
-  const described = isSchema ? jsonSchemaOf(body as never, "input") : undefined;
-  const parameters = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-    name,
-    in: "path",
-    required: true,
-    schema: text(),
-  }));
+  const taken = isSchema ? schemas.describe(id, body as never, "input") : undefined;
+  const parameters = pathParameters(path);
   return {
     operationId: id,
     tags: ["authentication"],
@@ -228,7 +234,7 @@ function pluginOperation(
     security: anyone,
     ...(parameters.length > 0 && { parameters }),
     ...(method !== "GET" && {
-      requestBody: { content: json(described ? schemas.inline(`${id}.Input`, described) : {}) },
+      requestBody: { content: json(taken ?? {}) },
     }),
     responses: {
       200: answers("The plugin's answer.", { ...json({}), "*/*": {} }),

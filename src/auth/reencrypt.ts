@@ -19,10 +19,10 @@ export interface Encrypted {
 const batch = 500;
 
 /** @param secrets newest first */
-export async function countSealed(pool: pg.Pool, secrets: readonly string[]): Promise<Encrypted> {
+export async function countEncrypted(pool: pg.Pool, secrets: readonly string[]): Promise<Encrypted> {
   const versions = secrets.map(versionOf);
   const sealed: Encrypted = { bySecret: versions.map(() => 0), lost: 0 };
-  for await (const { version } of sealedValues(pool)) {
+  for await (const { version } of encryptedValues(pool)) {
     const at = versions.indexOf(version);
     if (at < 0) sealed.lost++;
     else sealed.bySecret[at] = (sealed.bySecret[at] ?? 0) + 1;
@@ -36,14 +36,14 @@ export async function countSealed(pool: pg.Pool, secrets: readonly string[]): Pr
  * @param secrets newest first
  * @returns how many values were re-encrypted, and how many no secret could decrypt
  */
-export async function resealAll(
+export async function reencryptAll(
   pool: pg.Pool,
   secrets: readonly string[],
 ): Promise<{ resealed: number; lost: number }> {
   const keys = new Map(secrets.map((secret) => [versionOf(secret), secret]));
   const key: SecretConfig = { keys, currentVersion: versionOf(secrets[0] ?? "") };
   let [resealed, lost] = [0, 0];
-  for await (const { relation, column, value, version } of sealedValues(pool)) {
+  for await (const { relation, column, value, version } of encryptedValues(pool)) {
     if (version === key.currentVersion) continue;
     const plain = keys.has(version) ? await symmetricDecrypt({ key, data: value }).catch(() => null) : null;
     if (plain === null) {
@@ -57,7 +57,7 @@ export async function resealAll(
   return { resealed, lost };
 }
 
-async function* sealedValues(pool: pg.Pool) {
+async function* encryptedValues(pool: pg.Pool) {
   const columns = await pool.query<{ relation: string; column_name: string }>(
     "select relation, column_name from svc_private.sealed_columns()",
   );

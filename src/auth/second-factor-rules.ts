@@ -8,8 +8,8 @@ export const isSwitchedOn = (user: object | null | undefined): boolean =>
   (user as { twoFactorEnabled?: unknown } | null | undefined)?.twoFactorEnabled === true;
 
 /**
- * Records that a code has opened a session, for as long as the plugin accepts it: the codes of the previous, the current
- * and the next period.
+ * Records that a code has opened a session, for as long as the plugin accepts it: the codes of the previous, the
+ * current and the next period.
  *
  * @returns false when the code was used before
  */

@@ -119,7 +119,8 @@ export async function syncFiles(paths: readonly string[]): Promise<void> {
   }
 }
 
-async function sync(path: string): Promise<void> {
+/** Flushes a file or folder to disk. */
+export async function sync(path: string): Promise<void> {
   const handle = await open(path, "r");
   await handle.sync().finally(() => handle.close());
 }

@@ -4,6 +4,7 @@
  * without rows are swept later.
  * Next hop: `cluster-state.ts` for roles, `sql/backup/require_restored.sql` for the comparison.
  */
+
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -12,6 +13,7 @@ import type { Readable, Writable } from "node:stream";
 import pg from "pg";
 import { applyRoles } from "../migrate/apply-roles.ts";
 import { dropEverything } from "../migrate/migration-reset.ts";
+import { withClient } from "../postgres/with-client.ts";
 import { DiskDriver } from "../storage/drivers/disk.ts";
 import type { StorageDriver } from "../storage/drivers/driver.ts";
 import { putBytes } from "../storage/storage.ts";
@@ -63,7 +65,7 @@ interface Target {
 }
 
 async function inspect(adminUrl: string): Promise<Target> {
-  const { rows } = await withClient(adminUrl, (client) =>
+  const { rows } = await withClient(adminUrl, "svc db restore", (client) =>
     client.query<Target>(`
       select current_database() as name, current_setting('server_version') as "serverVersion",
              (select count(*)::int from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
@@ -104,7 +106,7 @@ function refuseTarget(target: Target, manifest: Manifest, force: boolean): void 
 async function ensureRoles({ manifest, adminUrl, platform }: RestoreOptions, there: readonly string[]): Promise<void> {
   const statements = createRoles(manifest.clusterState, there);
   if (statements.length === 0) return;
-  await withClient(adminUrl, async (client) => {
+  await withClient(adminUrl, "svc db restore", async (client) => {
     await client.query("begin");
     for (const statement of statements) await client.query(statement);
     // Settings and attributes of svc's own roles.
@@ -208,14 +210,4 @@ function explain(error: unknown): BackupError {
     ? "Something holds a table: stop svc start and svc worker. The database is unchanged."
     : "The database is unchanged.";
   return new BackupError(message, { hint, cause: error });
-}
-
-async function withClient<T>(connectionString: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString, application_name: "restore" });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }

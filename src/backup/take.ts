@@ -7,13 +7,13 @@
  */
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import pg from "pg";
 import type { StorageDriver } from "../storage/drivers/driver.ts";
-import { copyFiles } from "./copy-files.ts";
+import { copyFiles, sync } from "./copy-files.ts";
 import { BackupError } from "./error.ts";
 import {
   type Checked,
@@ -67,10 +67,10 @@ export async function takeBackup(options: TakeOptions): Promise<Manifest> {
     // Lock and snapshot end with this connection. If it had broken, a file might be missing.
     await client.query("commit");
     await writeFile(join(work, manifestName), writeManifest(manifest), { mode: 0o600, flush: true });
-    await syncPath(work);
+    await sync(work);
     await rm(folder, { recursive: true, force: true }); // empty, as checked above
     await rename(work, folder);
-    await syncPath(dirname(folder));
+    await sync(dirname(folder));
     return manifest;
   } catch (error) {
     await rm(work, { recursive: true, force: true, maxRetries: 3 });
@@ -214,12 +214,6 @@ async function describe(reader: pg.Client) {
     tables: tables.rows as TableRows[],
     definitions: definitions.rows as Definition[],
   };
-}
-
-/** Flushes a file or folder to disk. */
-async function syncPath(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  await handle.sync().finally(() => handle.close());
 }
 
 export const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 2 : 0)} MB`;

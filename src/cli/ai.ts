@@ -2,9 +2,11 @@
  * `svc ai usage`: model usage and cost per user and day, from the ledger.
  * Next hop: `sql/ai/list_usage.sql`.
  */
-import { cwdArgument, run, say } from "./command.ts";
+
+import { cwdArgument, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { wholeNumber, withSystem } from "./inspect.ts";
+import { withSystem } from "./inspect.ts";
+import { wholeNumber } from "./options.ts";
 import { print } from "./output.ts";
 import { table } from "./table.ts";
 
@@ -29,18 +31,17 @@ const usage = defineCommand({
     model: { type: "string", description: "Only this model. (Default: all)" },
     limit: { type: "string", description: "Rows at most. (Default: 100)", default: "100" },
   },
-  run: ({ args }) =>
-    run(args.cwd, () => {
-      const [days, limit] = [wholeNumber("days", args.days), wholeNumber("limit", args.limit)];
-      return withSystem(args.cwd, async (pool) => {
-        const text = "select l.*, l.day::text as day from svc_private.list_usage($1, $2, $3, $4) l";
-        const { rows } = await pool.query<UsageRow>(text, [args.user ?? null, args.model ?? null, days, limit]);
-        const head = ["day (UTC)", "user", "model", "calls", "tokens in", "tokens out", "credits", "reserved"];
-        print(rows, () => table(head, rows.map(line)));
-        const sum = rows.reduce((total, row) => total + Number(row.charged), 0);
-        say(`${amount(String(sum))} credits in ${days === 1 ? "1 day" : `${days} days`}${more(rows.length, limit)}.`);
-      });
-    }),
+  run: ({ args }) => {
+    const [days, limit] = [wholeNumber("days", args.days), wholeNumber("limit", args.limit)];
+    return withSystem(args.cwd, async (pool) => {
+      const text = "select l.*, l.day::text as day from svc_private.list_usage($1, $2, $3, $4) l";
+      const { rows } = await pool.query<UsageRow>(text, [args.user ?? null, args.model ?? null, days, limit]);
+      const head = ["day (UTC)", "user", "model", "calls", "tokens in", "tokens out", "credits", "reserved"];
+      print(rows, () => table(head, rows.map(line)));
+      const sum = rows.reduce((total, row) => total + Number(row.charged), 0);
+      say(`${amount(String(sum))} credits in ${days === 1 ? "1 day" : `${days} days`}${more(rows.length, limit)}.`);
+    });
+  },
 });
 
 export const aiCommand = defineCommand({

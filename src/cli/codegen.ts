@@ -2,21 +2,20 @@
 import { loadApp } from "../app/load-app.ts";
 import { writeAuthSchema } from "../auth/auth-schema.ts";
 import { codegen } from "../codegen/codegen.ts";
-import { cwdArgument, readConfig, run } from "./command.ts";
+import { cwdArgument, readConfig } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { conclude, during } from "./output.ts";
 
 export const codegenCommand = defineCommand({
   meta: { name: "codegen", description: "Generate files from the definitions." },
   args: cwdArgument,
-  run: ({ args }) =>
-    run(args.cwd, async () => {
-      const config = await readConfig(args.cwd);
-      const first = await writeAuthSchema(config); // the application may import it
-      const done = [
-        ...first.map((file) => `wrote ${file}`),
-        ...(await codegen(config, await during("Loading the application", () => loadApp(config)))),
-      ];
-      conclude({ changes: done }, done.length === 0 ? "Everything is up to date." : done.join("\n"));
-    }),
+  run: async ({ args }) => {
+    const config = await readConfig(args.cwd);
+    const first = await writeAuthSchema(config); // the application may import it
+    const done = [
+      ...first.map((file) => `wrote ${file}`),
+      ...(await codegen(config, await during("Loading the application", () => loadApp(config)))),
+    ];
+    conclude({ changes: done }, done.length === 0 ? "Everything is up to date." : done.join("\n"));
+  },
 });

@@ -1,13 +1,11 @@
-/** Shared by all commands: the working folder, plain progress lines, and errors with a remedy. */
+/** Shared by commands: the application's folder, its configuration and its database. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type OpenOptions, openCluster } from "../cluster/open-cluster.ts";
 import type { Cluster } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { ConfigError, loadConfig } from "../config/load-config.ts";
-import { explain } from "./explain.ts";
-import { printError, say } from "./output.ts";
-import { explainTakenPort } from "./taken-port.ts";
+import { say } from "./output.ts";
 
 export { say } from "./output.ts";
 export { platformRoot } from "./platform.ts";
@@ -23,17 +21,6 @@ export const logArgument = {
 
 /** The variable by which `svc dev` marks its service. */
 export const developing = "SVC_DEVELOPING";
-
-/** Runs a command's body. An error is explained, and the exit code is 1. @param cwd the application's folder */
-export async function run(cwd: string, body: () => Promise<void>): Promise<void> {
-  try {
-    await body();
-  } catch (error) {
-    const { code, port, address } = error as { code?: unknown; port?: number; address?: string };
-    const isTaken = code === "EADDRINUSE" && port !== undefined;
-    printError(isTaken ? await explainTakenPort(port, address) : explain(error, resolve(cwd)));
-  }
-}
 
 /** Reads the configuration, after `.env` in the application's folder. Variables that are already set win. */
 export async function readConfig(cwd: string): Promise<EffectiveConfig> {

@@ -1,4 +1,7 @@
-/** All commands, one file per subcommand. Each reports the result and the next step. */
+/**
+ * All commands, one file each; the file of a group lists its subcommands.
+ * Next hop: `command.ts` opens the configuration and the database, `output.ts` prints, `options.ts` checks options.
+ */
 import { type Definition, defineCommand } from "./define.ts";
 
 export const svc: Definition = defineCommand({

@@ -7,7 +7,7 @@ import { basename } from "node:path";
 import { convertDocument } from "../documents/convert.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import { run, say } from "./command.ts";
+import { say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { during, print, printError } from "./output.ts";
 
@@ -17,18 +17,17 @@ export const convertCommand = defineCommand({
     file: { type: "positional", description: "The document.", required: true },
     json: { type: "boolean", description: "Print the whole result as JSON. (Default: Markdown alone)" },
   },
-  run: ({ args }) =>
-    run(".", async () => {
-      try {
-        const bytes = await read(args.file);
-        const result = await during("Converting", () => convertDocument(bytes, { filename: basename(args.file) }));
-        print(result, () => `${result.markdown}\n`);
-        for (const warning of result.warnings) say(warning);
-      } catch (error) {
-        if (!(error instanceof SvcError)) throw error;
-        printError([error.message, error.hint && `  ${error.hint}`].filter(Boolean).join("\n"));
-      }
-    }),
+  run: async ({ args }) => {
+    try {
+      const bytes = await read(args.file);
+      const result = await during("Converting", () => convertDocument(bytes, { filename: basename(args.file) }));
+      print(result, () => `${result.markdown}\n`);
+      for (const warning of result.warnings) say(warning);
+    } catch (error) {
+      if (!(error instanceof SvcError)) throw error;
+      printError([error.message, error.hint && `  ${error.hint}`].filter(Boolean).join("\n"));
+    }
+  },
 });
 
 async function read(file: string): Promise<Buffer> {

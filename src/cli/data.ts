@@ -1,7 +1,9 @@
 /**
- * `svc data export|import`: rows of a resource as a file, read and written as a user: the policies decide, as in a call.
+ * `svc data export|import`: rows of a resource as a file, read and written as a user: the policies decide, as in a
+ * call.
  * Next hop: `src/transfer/export-rows.ts`, `src/transfer/import-batch.ts`.
  */
+
 import { createReadStream, createWriteStream, existsSync } from "node:fs";
 import { appendFile, stat } from "node:fs/promises";
 import { basename, extname } from "node:path";
@@ -21,9 +23,10 @@ import { createLog } from "../telemetry/log.ts";
 import { exportRows, type Format, formats, isFormat } from "../transfer/export-rows.ts";
 import { type ImportSource, importBatch, openFile, type Refused } from "../transfer/import-batch.ts";
 import { type FilePlace, readRecords } from "../transfer/records.ts";
-import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
+import { cwdArgument, openDatabase, readConfig, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { commandPool, findUser, wholeNumber } from "./inspect.ts";
+import { commandPool, findUser } from "./inspect.ts";
+import { json, oneOf, wholeNumber } from "./options.ts";
 import { conclude, counter } from "./output.ts";
 
 const common = {
@@ -41,36 +44,34 @@ const exportCommand = defineCommand({
     filters: { type: "string", description: 'As in a list, in JSON: \'{"status":"open"}\'. (Default: every row)' },
   },
   run: ({ args }) =>
-    run(args.cwd, () =>
-      withUser(args, async ({ crud, transaction }) => {
-        const format = formatOf(args.format, args.output ?? "rows.csv");
-        if (args.output !== undefined && existsSync(args.output)) {
-          throw new DefinitionError(`${args.output} exists already.`, { hint: "Remove it, or name another file." });
+    withUser(args, async ({ crud, transaction }) => {
+      const format = formatOf(args.format, args.output ?? "rows.csv");
+      if (args.output !== undefined && existsSync(args.output)) {
+        throw new DefinitionError(`${args.output} exists already.`, { hint: "Remove it, or name another file." });
+      }
+      const filters = args.filters === undefined ? {} : { filters: json("filters", args.filters, '{"status":"open"}') };
+      const reading = transaction("read");
+      const report = counter();
+      let bytes = 0;
+      async function* counted() {
+        for await (const piece of exportRows(crud, reading, { format, args: filters, spreadsheet: false })) {
+          bytes += Buffer.byteLength(piece);
+          report(() => `${megabytes(bytes)} written`);
+          yield piece;
         }
-        const filters = args.filters === undefined ? {} : { filters: json(args.filters) };
-        const reading = transaction("read");
-        const report = counter();
-        let bytes = 0;
-        async function* counted() {
-          for await (const piece of exportRows(crud, reading, { format, args: filters, spreadsheet: false })) {
-            bytes += Buffer.byteLength(piece);
-            report(() => `${megabytes(bytes)} written`);
-            yield piece;
-          }
-        }
-        try {
-          const target = args.output === undefined ? process.stdout : createWriteStream(args.output, { flags: "wx" });
-          await pipeline(Readable.from(counted()), target, { end: args.output !== undefined });
-        } catch (error) {
-          throw reading.explain(error);
-        } finally {
-          await reading.rollback(); // it has only read
-        }
-        if (args.output !== undefined) {
-          conclude({ file: args.output, bytes }, `Wrote ${megabytes(bytes)} to ${args.output}.`);
-        }
-      }),
-    ),
+      }
+      try {
+        const target = args.output === undefined ? process.stdout : createWriteStream(args.output, { flags: "wx" });
+        await pipeline(Readable.from(counted()), target, { end: args.output !== undefined });
+      } catch (error) {
+        throw reading.explain(error);
+      } finally {
+        await reading.rollback(); // it has only read
+      }
+      if (args.output !== undefined) {
+        conclude({ file: args.output, bytes }, `Wrote ${megabytes(bytes)} to ${args.output}.`);
+      }
+    }),
 });
 
 const importCommand = defineCommand({
@@ -83,7 +84,7 @@ const importCommand = defineCommand({
     "from-line": { type: "string", description: "The line at which a stopped import continues.", default: "1" },
     refused: { type: "string", description: "A file for the refused rows. (Default: <file>.refused.csv)" },
   },
-  run: ({ args }) => run(args.cwd, () => withUser(args, (user) => importFile(user, args))),
+  run: ({ args }) => withUser(args, (user) => importFile(user, args)),
 });
 
 export const dataCommand = defineCommand({
@@ -102,11 +103,9 @@ interface ImportOptions {
 }
 
 async function importFile({ app, crud, transaction, note }: AsUser, options: ImportOptions): Promise<void> {
-  const { file, mode } = options;
+  const { file } = options;
   const format = formatOf(options.format, file);
-  if (mode !== "insert" && mode !== "upsert") {
-    throw new DefinitionError(`--mode ${mode} is unknown.`, { hint: "There are: insert, upsert." });
-  }
+  const mode = oneOf("mode", options.mode, ["insert", "upsert"]) ?? "insert";
   const fromLine = wholeNumber("from-line", options["from-line"]);
   const by = options.by?.split(",");
   checkKey(crud, mode, by);
@@ -222,14 +221,6 @@ function formatOf(given: string | undefined, file: string): Format {
     given === undefined ? `The format of ${file} is not clear from its name.` : `--format ${given} is unknown.`,
     { hint: `Pass --format ${formats.join(" or --format ")}.` },
   );
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new DefinitionError("--filters is not JSON.", { hint: `Write --filters '{"status":"open"}'.` });
-  }
 }
 
 const megabytes = (bytes: number) => (bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);

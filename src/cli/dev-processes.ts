@@ -47,7 +47,12 @@ interface Prepared {
   end(): void;
 }
 
-/** Prepares in the spare process. @param words of the command @returns undefined when it failed; the reason is printed */
+/**
+ * Prepares in the spare process.
+ *
+ * @param words of the command
+ * @returns undefined when it failed; the reason is printed
+ */
 export async function prepare(spare: Spare, words: readonly string[]): Promise<Prepared | undefined> {
   const child = spare.take();
   const result = new Promise((resolve) => child.once("message", resolve));

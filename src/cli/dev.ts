@@ -3,17 +3,19 @@
  * and the last working version keeps serving. A service that crashes is restarted.
  * Next hop: `dev-processes.ts`, since imported modules cannot be unloaded: each version runs in a process of its own.
  */
+
 import type { ChildProcess } from "node:child_process";
+import { isFree } from "../cluster/port.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { Observations } from "../telemetry/observations.ts";
 import { endBeside, startBeside } from "./beside.ts";
-import { cwdArgument, logArgument, openDatabase, readConfig, run, say } from "./command.ts";
+import { cwdArgument, logArgument, openDatabase, readConfig, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { DevServer, prepare, Spare } from "./dev-processes.ts";
 import { nextSignal } from "./signal.ts";
 import { studioBesideDev } from "./studio.ts";
-import { describeTaken, isFree, nextFree } from "./taken-port.ts";
+import { describeTaken, nextFree } from "./taken-port.ts";
 import { checkTypesBeside } from "./types.ts";
 import { watchApplication } from "./watch.ts";
 
@@ -32,7 +34,7 @@ export const dev = defineCommand({
     },
     ...logArgument,
   },
-  run: ({ args }) => run(args.cwd, () => develop(args.cwd, args)),
+  run: ({ args }) => develop(args.cwd, args),
 });
 
 interface Options {

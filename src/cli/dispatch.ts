@@ -1,6 +1,6 @@
 /**
  * Finds and runs a command.
- * Next hop: `commands.ts` lists them all, `parser.ts` reads the command line.
+ * Next hop: `commands.ts` lists them all; `parser.ts` reads the command line, and prints what a command throws.
  */
 import { CommanderError } from "commander";
 import { svc } from "./commands.ts";

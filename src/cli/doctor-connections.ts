@@ -7,7 +7,7 @@ import pg from "pg";
 import type { DatabaseUrls } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 
-interface Finding {
+export interface Finding {
   kind: "ok" | "advice" | "wrong";
   text: string;
 }
@@ -100,7 +100,7 @@ async function examineReplica(connectionString: string, number: number): Promise
       ...(rows[0].feedback ? [] : [{ kind: "advice", text } as const]),
     ];
   } catch (error) {
-    const text = `The ${name} does not answer (${(error as Error).message}): the primary answers in its place.`;
+    const text = `The ${name} does not answer (${(error as Error).message}): the primary answers instead.`;
     return [{ kind: "advice", text }];
   } finally {
     await client.end().catch(() => {});

@@ -3,7 +3,9 @@
  * unused slot retains WAL, which fills the disk.
  * Next hop: `sql/realtime/replication_state.sql`.
  */
+
 import type pg from "pg";
+import type { Finding } from "./doctor-connections.ts";
 
 export interface ReplicationState {
   wal_level: string;
@@ -14,11 +16,6 @@ export interface ReplicationState {
   /** The most WAL that a slot may retain, in bytes; null without a limit. */
   keep_bytes: string | null;
   held: { name: string; active: boolean; status: string | null; bytes: number }[];
-}
-
-interface Finding {
-  kind: "ok" | "advice" | "wrong";
-  text: string;
 }
 
 /** In bytes: a reader this far behind is too slow or stuck. */

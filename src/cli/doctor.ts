@@ -10,9 +10,9 @@ import { refuseUsed } from "../migrate/scratch.ts";
 import { describeVanished, findVanished } from "../migrate/vanished.ts";
 import { createPools } from "../postgres/pools.ts";
 import { createLog } from "../telemetry/log.ts";
-import { cwdArgument, openDatabase, platformRoot, readConfig, run } from "./command.ts";
+import { cwdArgument, openDatabase, platformRoot, readConfig } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { examineConnections, examineReplicas, examineServer, examineWays } from "./doctor-connections.ts";
+import { examineConnections, examineReplicas, examineServer, examineWays, type Finding } from "./doctor-connections.ts";
 import { forgetful } from "./doctor-durability.ts";
 import { examineReplication, replicationState } from "./doctor-replication.ts";
 import { explain } from "./explain.ts";
@@ -25,7 +25,7 @@ export const doctorCommand = defineCommand({
     ...cwdArgument,
     verbose: { type: "boolean", description: "Also print the configuration in effect and the checks that passed." },
   },
-  run: ({ args }) => run(args.cwd, () => examine(args.cwd, args.verbose)),
+  run: ({ args }) => examine(args.cwd, args.verbose),
 });
 
 async function examine(cwd: string, verbose: boolean): Promise<void> {
@@ -73,15 +73,14 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
         for (const text of await forgetful(pools.request)) report.note("advice", text);
       });
       await report.check(null, () => examineQueue(pools.system, report));
+      await report.check(null, async () => report.add(examineReplication(await replicationState(pools.system))));
       await report.check(null, async () => {
-        for (const { kind, text } of examineReplication(await replicationState(pools.system))) report.note(kind, text);
-      });
-      await report.check(null, async () => {
-        const ways = config.database ? await examineWays(cluster.urls) : [];
-        if (config.database) ways.push(...(await examineServer(pools.system)));
-        ways.push(...(await examineReplicas(config.database?.replicas ?? [])));
-        for (const { kind, text } of [...ways, ...(await examineConnections(pools.system, config))])
-          report.note(kind, text);
+        if (config.database) {
+          report.add(await examineWays(cluster.urls));
+          report.add(await examineServer(pools.system));
+          report.add(await examineReplicas(config.database.replicas));
+        }
+        report.add(await examineConnections(pools.system, config));
       });
     } finally {
       await pools.close();
@@ -131,9 +130,7 @@ function adviseProduction(config: EffectiveConfig, report: Report): void {
   );
 }
 
-type Finding = "ok" | "advice" | "wrong";
-
-const marks: Record<Finding, { sign: string; colour: number }> = {
+const marks: Record<Finding["kind"], { sign: string; colour: number }> = {
   ok: { sign: "ok    ", colour: 32 },
   advice: { sign: "advice", colour: 33 },
   wrong: { sign: "wrong ", colour: 31 },
@@ -142,16 +139,20 @@ const marks: Record<Finding, { sign: string; colour: number }> = {
 /** Collects findings, so that a failing check does not stop the others. */
 class Report {
   readonly #cwd: string;
-  readonly findings: { kind: Finding; text: string }[] = [];
+  readonly findings: Finding[] = [];
   failed = false;
 
   constructor(cwd: string) {
     this.#cwd = cwd;
   }
 
-  note(finding: Finding, text: string): void {
-    this.findings.push({ kind: finding, text });
-    this.failed ||= finding === "wrong";
+  note(kind: Finding["kind"], text: string): void {
+    this.add([{ kind, text }]);
+  }
+
+  add(findings: readonly Finding[]): void {
+    this.findings.push(...findings);
+    this.failed ||= findings.some(({ kind }) => kind === "wrong");
   }
 
   /** @param what the finding when nothing is thrown, or null when `look` reports it itself */
@@ -168,7 +169,7 @@ class Report {
 
   /** Problems first, then advice. @param all whether to list passed checks, too */
   text(all: boolean): string {
-    const of = (kind: Finding) => this.findings.filter((one) => one.kind === kind);
+    const of = (kind: Finding["kind"]) => this.findings.filter((one) => one.kind === kind);
     const lines = [...of("wrong"), ...of("advice"), ...(all ? of("ok") : [])].map(({ kind, text }) => {
       const { sign, colour } = marks[kind];
       return `${paint(sign, colour)}  ${text.replaceAll("\n", "\n        ")}\n`;

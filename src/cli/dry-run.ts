@@ -2,13 +2,14 @@
  * `svc dry-run NAME`: runs a query or mutation as a user and rolls it back.
  * Next hop: `src/service/dry-run.ts`.
  */
+
 import { loadApp } from "../app/load-app.ts";
-import { DefinitionError } from "../kit/definition-error.ts";
 import { type DryRun, dryRun } from "../service/dry-run.ts";
 import { createLog } from "../telemetry/log.ts";
-import { cwdArgument, readConfig, run, withDatabase } from "./command.ts";
+import { cwdArgument, readConfig, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { commandPool, findUser } from "./inspect.ts";
+import { json } from "./options.ts";
 import { print } from "./output.ts";
 import { readSecrets } from "./read-secrets.ts";
 import { printable } from "./table.ts";
@@ -21,35 +22,26 @@ export const dryRunCommand = defineCommand({
     as: { type: "string", description: "Id or e-mail address of a user. (Default: not signed in)" },
     input: { type: "string", description: "The arguments as JSON. (Default: none)" },
   },
-  run: ({ args }) =>
-    run(args.cwd, async () => {
-      const input = args.input === undefined ? undefined : parse(args.input);
-      const config = await readConfig(args.cwd);
-      const app = await loadApp(config);
-      await withDatabase(config, { logins: "serving" }, async ({ urls }) => {
-        const system = commandPool(urls.system, "svc dry-run");
-        const userId = args.as === undefined ? null : await findUser(system, args.as).finally(() => system.end());
-        const options = {
-          app,
-          config,
-          urls,
-          secrets: await readSecrets(config),
-          log: createLog("warn", process.stderr),
-        };
-        const done = await dryRun({ name: args.name, userId, args: input }, options);
-        print(done, () => describe(args.name, done));
-        if (done.status !== 200) process.exitCode = 1;
-      });
-    }),
+  run: async ({ args }) => {
+    const input = json("input", args.input, '{"title":"Write docs"}');
+    const config = await readConfig(args.cwd);
+    const app = await loadApp(config);
+    await withDatabase(config, { logins: "serving" }, async ({ urls }) => {
+      const system = commandPool(urls.system, "svc dry-run");
+      const userId = args.as === undefined ? null : await findUser(system, args.as).finally(() => system.end());
+      const options = {
+        app,
+        config,
+        urls,
+        secrets: await readSecrets(config),
+        log: createLog("warn", process.stderr),
+      };
+      const done = await dryRun({ name: args.name, userId, args: input }, options);
+      print(done, () => describe(args.name, done));
+      if (done.status !== 200) process.exitCode = 1;
+    });
+  },
 });
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new DefinitionError(`--input is not JSON: ${(error as Error).message}`);
-  }
-}
 
 function describe(name: string, { status, answer, rows, jobs, messages, refused }: DryRun): string {
   const lines = [

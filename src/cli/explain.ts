@@ -3,7 +3,7 @@
  * printed only for unexpected errors.
  */
 import { existsSync, readFileSync } from "node:fs";
-import { relative, sep } from "node:path";
+import { relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { BackupError } from "../backup/error.ts";
 import { ClusterError } from "../cluster/open-cluster.ts";
@@ -11,9 +11,18 @@ import { ConfigError } from "../config/load-config.ts";
 import { DriftError } from "../crud/fingerprints.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { MigrationError } from "../migrate/migration-error.ts";
+import { printError } from "./output.ts";
+import { explainTakenPort } from "./taken-port.ts";
 
 /** Errors whose message suffices without a stack. */
 const explained = [BackupError, ConfigError, DefinitionError, ClusterError, MigrationError, DriftError];
+
+/** Prints the error that ended a command. The exit code is then 1. @param cwd the application's folder */
+export async function printFailure(error: unknown, cwd: string): Promise<void> {
+  const { code, port, address } = error as { code?: unknown; port?: number; address?: string };
+  const isTaken = code === "EADDRINUSE" && port !== undefined;
+  printError(isTaken ? await explainTakenPort(port, address) : explain(error, resolve(cwd)));
+}
 
 /** @param cwd the application's folder */
 export function explain(thrown: unknown, cwd: string): string {

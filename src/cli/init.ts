@@ -1,6 +1,6 @@
 /**
- * `svc init`: creates an application from the starter, with its own Node. It must also run on Node 20. A template is the
- * starter without some files, with those of its layers, which are folders of `templates/`.
+ * `svc init`: creates an application from the starter, with its own Node. It must also run on Node 20. A template is
+ * the starter without some files, with those of its layers, which are folders of `templates/`.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";

@@ -1,6 +1,5 @@
 /**
- * Shared by the commands that inspect the queue, runs and files: a connection as svc_system, option checks, and
- * following changes.
+ * Shared by the commands that inspect the queue, runs and files: a connection as svc_system, and following changes.
  * Next hop: `jobs.ts` for an example; `table.ts` for what is printed.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,12 +8,8 @@ import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { openDatabase, readConfig } from "./command.ts";
 import { output } from "./output.ts";
-import { stopSignals } from "./signal.ts";
+import { stopSignal } from "./signal.ts";
 import { printable } from "./table.ts";
-
-export const limitArgument = {
-  limit: { type: "string", description: "Rows at most. (Default: 50)", default: "50" },
-} as const;
 
 /**
  * A pool for one command. Its errors are ignored: `end()` does not wait for the server, so a private cluster that stops
@@ -58,23 +53,6 @@ export async function findUser(pool: pg.Pool, text: string): Promise<string> {
   throw new DefinitionError(`There is no user ${text}.`, { hint: "--as takes an id or an e-mail address." });
 }
 
-/** Upper limit for counts of rows or days. */
-const most = 1_000_000;
-
-/** @throws DefinitionError when it is not a whole number from `least` on */
-export function wholeNumber(option: string, text: string, least = 1): number {
-  const value = Number(text);
-  if (text.trim() !== "" && Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new DefinitionError(`--${option} ${text} is not a whole number from ${least} to ${most}.`);
-}
-
-/** @returns null when the option is absent @throws DefinitionError for an unknown value */
-export function oneOf(option: string, text: string | undefined, known: readonly string[]): string | null {
-  if (text === undefined) return null;
-  if (known.includes(text)) return text;
-  throw new DefinitionError(`--${option} ${text} is unknown.`, { hint: `There are: ${known.join(", ")}.` });
-}
-
 /** A row that `follow` watches: when `state` has changed, `line` is printed. */
 export interface Followed {
   id: string;
@@ -95,9 +73,8 @@ export async function follow(
   gone?: (id: string) => Pick<Followed, "line" | "value">,
 ): Promise<void> {
   const known = new Map<string, string>();
-  const stop = new AbortController();
-  for (const signal of stopSignals) process.once(signal, () => stop.abort());
-  for (let first = true; !stop.signal.aborted; first = false) {
+  const signal = stopSignal();
+  for (let first = true; !signal.aborted; first = false) {
     const rows = await look();
     for (const row of rows.toReversed()) {
       if (!first && known.get(row.id) !== row.state) printLine(row);
@@ -108,7 +85,7 @@ export async function follow(
       known.delete(id);
       if (gone && rows.length < mostFollowed) printLine(gone(id));
     }
-    await sleep(1_000, undefined, { signal: stop.signal }).catch(() => {});
+    await sleep(1_000, undefined, { signal }).catch(() => {});
   }
 }
 

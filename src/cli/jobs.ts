@@ -2,11 +2,13 @@
  * `svc jobs`: lists the jobs of the queue and those that finished, retries and cancels them.
  * Next hop: `sql/jobs/list_jobs.sql`, `sql/jobs/list_job_history.sql`, `sql/studio/act_retry_job.sql`.
  */
+
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { cwdArgument, run, say } from "./command.ts";
+import { cwdArgument, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { follow, limitArgument, mostFollowed, oneOf, wholeNumber, withSystem } from "./inspect.ts";
+import { follow, mostFollowed, withSystem } from "./inspect.ts";
+import { limitArgument, oneOf, wholeNumber } from "./options.ts";
 import { conclude, print } from "./output.ts";
 import { about, details, paint, table, time } from "./table.ts";
 
@@ -53,54 +55,49 @@ const list = defineCommand({
     state: { type: "string", description: `Only one of: ${states.join(", ")}. (Default: all)` },
     ...limitArgument,
   },
-  run: ({ args }) =>
-    run(args.cwd, async () => {
-      const state = oneOf("state", args.state, states);
-      const limit = wholeNumber("limit", args.limit);
-      await withSystem(args.cwd, async (pool) => {
-        const jobs = await read(pool, state, null, limit);
-        const head = ["id", "state", "name", "as", "attempts", "run at (UTC)", "last error"];
-        print(jobs, () => table(head, jobs.map(line)));
-        say(await summary(pool));
-      });
-    }),
+  run: async ({ args }) => {
+    const state = oneOf("state", args.state, states);
+    const limit = wholeNumber("limit", args.limit);
+    await withSystem(args.cwd, async (pool) => {
+      const jobs = await read(pool, state, null, limit);
+      const head = ["id", "state", "name", "as", "attempts", "run at (UTC)", "last error"];
+      print(jobs, () => table(head, jobs.map(line)));
+      say(await summary(pool));
+    });
+  },
 });
 
 const show = defineCommand({
   meta: { name: "show", description: "Show one job in full." },
   args: { ...cwdArgument, ...idArgument },
   run: ({ args }) =>
-    run(args.cwd, () =>
-      withSystem(args.cwd, async (pool) => {
-        const [job] = await read(pool, null, idOf(args.id), 1);
-        if (!job) throw unknownJob(args.id);
-        print(job, () => describe(job));
-      }),
-    ),
+    withSystem(args.cwd, async (pool) => {
+      const [job] = await read(pool, null, idOf(args.id), 1);
+      if (!job) throw unknownJob(args.id);
+      print(job, () => describe(job));
+    }),
 });
 
 const retry = defineCommand({
   meta: { name: "retry", description: "Run a job now, and give it all its attempts again." },
   args: { ...cwdArgument, ...idArgument },
-  run: ({ args }) => run(args.cwd, () => change(args.cwd, args.id, "act_retry_job", "due")),
+  run: ({ args }) => change(args.cwd, args.id, "act_retry_job", "due"),
 });
 
 const cancel = defineCommand({
   meta: { name: "cancel", description: "Remove a job that is not running from the queue." },
   args: { ...cwdArgument, ...idArgument },
-  run: ({ args }) => run(args.cwd, () => change(args.cwd, args.id, "act_cancel_job", "cancelled")),
+  run: ({ args }) => change(args.cwd, args.id, "act_cancel_job", "cancelled"),
 });
 
 const tail = defineCommand({
   meta: { name: "tail", description: "Follow the queue: a line for each job whose state changes." },
   args: cwdArgument,
   run: ({ args }) =>
-    run(args.cwd, () =>
-      withSystem(args.cwd, (pool) =>
-        follow(
-          async () => (await read(pool, null, null, mostFollowed)).map(followed),
-          (id) => ({ line: `${id}  ${paint("done", 32)}`, value: { id, state: "done" } }),
-        ),
+    withSystem(args.cwd, (pool) =>
+      follow(
+        async () => (await read(pool, null, null, mostFollowed)).map(followed),
+        (id) => ({ line: `${id}  ${paint("done", 32)}`, value: { id, state: "done" } }),
       ),
     ),
 });
@@ -118,22 +115,21 @@ const history = defineCommand({
     },
     ...limitArgument,
   },
-  run: ({ args }) =>
-    run(args.cwd, async () => {
-      const values = [
-        args.name ?? null,
-        oneOf("outcome", args.outcome, ends),
-        args.least === undefined ? null : wholeNumber("least", args.least),
-        args.before === undefined ? null : entryOf(args.before),
-        wholeNumber("limit", args.limit),
-      ];
-      await withSystem(args.cwd, async (pool) => {
-        const text = "select * from svc_private.list_job_history($1, $2, $3, $4, $5)";
-        const { rows } = await pool.query<Finished>(text, values);
-        const head = ["entry", "job", "outcome", "name", "attempts", "started at (UTC)", "took"];
-        print(rows, () => table(head, rows.map(finishedLine)));
-      });
-    }),
+  run: async ({ args }) => {
+    const values = [
+      args.name ?? null,
+      oneOf("outcome", args.outcome, ends),
+      args.least === undefined ? null : wholeNumber("least", args.least),
+      args.before === undefined ? null : entryOf(args.before),
+      wholeNumber("limit", args.limit),
+    ];
+    await withSystem(args.cwd, async (pool) => {
+      const text = "select * from svc_private.list_job_history($1, $2, $3, $4, $5)";
+      const { rows } = await pool.query<Finished>(text, values);
+      const head = ["entry", "job", "outcome", "name", "attempts", "started at (UTC)", "took"];
+      print(rows, () => table(head, rows.map(finishedLine)));
+    });
+  },
 });
 
 export const jobsCommand = defineCommand({

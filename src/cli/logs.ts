@@ -3,17 +3,17 @@
  * store them. This reads them from a pipe or a file.
  * Next hop: `log-lines.ts`; `src/telemetry/pretty-log.ts` for how a line is shown.
  */
+
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { milliseconds } from "../kit/duration.ts";
 import { formatEntry } from "../telemetry/pretty-log.ts";
-import { run } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { oneOf } from "./inspect.ts";
 import { type Filter, follow, linesOf, parseLine, wanted } from "./log-lines.ts";
-import { stopSignals } from "./signal.ts";
+import { oneOf } from "./options.ts";
+import { stopSignal } from "./signal.ts";
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 
@@ -43,22 +43,21 @@ export const logsCommand = defineCommand({
     until: { type: "string", description: "Only lines up to a time, written the same way. (Default: the end)" },
     json: { type: "boolean", description: "As JSON lines, for programs." },
   },
-  run: ({ args }) =>
-    run(".", async () => {
-      const { file, request, user, operation, trace, job } = args;
-      const level = oneOf("level", args.level, levels);
-      const filter: Filter = {
-        level: level === null ? undefined : (levels.indexOf(level) + 1) * 10,
-        request,
-        user,
-        operation,
-        trace,
-        job,
-        since: timeOf("since", args.since),
-        until: timeOf("until", args.until),
-      };
-      await show(await source(file, args.follow), filter, args.json);
-    }),
+  run: async ({ args }) => {
+    const { file, request, user, operation, trace, job } = args;
+    const level = oneOf("level", args.level, levels);
+    const filter: Filter = {
+      level: level === null ? undefined : (levels.indexOf(level) + 1) * 10,
+      request,
+      user,
+      operation,
+      trace,
+      job,
+      since: timeOf("since", args.since),
+      until: timeOf("until", args.until),
+    };
+    await show(await source(file, args.follow), filter, args.json);
+  },
 });
 
 async function source(file: string | undefined, following: boolean): Promise<AsyncIterable<string>> {
@@ -72,9 +71,7 @@ async function source(file: string | undefined, following: boolean): Promise<Asy
   }
   if (!(await stat(file).catch(() => null))?.isFile()) throw new DefinitionError(`There is no file ${file}.`);
   if (!following) return linesOf(createReadStream(file));
-  const stop = new AbortController();
-  for (const signal of stopSignals) process.once(signal, () => stop.abort());
-  return follow(file, stop.signal);
+  return follow(file, stopSignal());
 }
 
 async function show(lines: AsyncIterable<string>, filter: Filter, json: boolean): Promise<void> {

@@ -8,7 +8,7 @@ import { runningAddress } from "../cluster/open-cluster.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { generateMigration } from "../migrate/generate/schema-generate.ts";
 import { describeVanished, findVanished } from "../migrate/vanished.ts";
-import { cwdArgument, platformRoot, readConfig, run, say } from "./command.ts";
+import { cwdArgument, platformRoot, readConfig, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { conclude } from "./output.ts";
 
@@ -29,21 +29,20 @@ export const migrateGenerate = defineCommand({
     },
     baseline: { type: "boolean", description: "Only write the snapshot: the migrations already match the schema." },
   },
-  run: ({ args }) =>
-    run(args.cwd, async () => {
-      const config = await readConfig(args.cwd);
-      const first = await writeAuthSchema(config); // the schema may import it
-      await tellVanished(config);
-      const written = await generateMigration(config, {
-        name: args.name,
-        renames: args.rename,
-        drops: args.drop,
-        baseline: args.baseline,
-      });
-      const wrote = [...first, ...written];
-      const none = written.length === 0 ? ["Nothing to generate."] : [];
-      conclude({ wrote }, ...wrote.map((file) => `wrote ${file}`), ...none);
-    }),
+  run: async ({ args }) => {
+    const config = await readConfig(args.cwd);
+    const first = await writeAuthSchema(config); // the schema may import it
+    await tellVanished(config);
+    const written = await generateMigration(config, {
+      name: args.name,
+      renames: args.rename,
+      drops: args.drop,
+      baseline: args.baseline,
+    });
+    const wrote = [...first, ...written];
+    const none = written.length === 0 ? ["Nothing to generate."] : [];
+    conclude({ wrote }, ...wrote.map((file) => `wrote ${file}`), ...none);
+  },
 });
 
 /** A database that does not answer is not needed. */

@@ -4,7 +4,7 @@ import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { migrate } from "../migrate/migrate.ts";
 import { databaseName, dropAll } from "../migrate/migration-reset.ts";
-import { cwdArgument, platformRoot, readConfig, run, withDatabase } from "./command.ts";
+import { cwdArgument, platformRoot, readConfig, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { conclude, during } from "./output.ts";
 
@@ -19,25 +19,24 @@ export const migrateReset = defineCommand({
       description: "The name of the database that may be emptied, with --force. (Default: none)",
     },
   },
-  run: ({ args }) =>
-    run(args.cwd, async () => {
-      const config = await readConfig(args.cwd);
-      refuseElsewhere(config, args.force === true && Boolean(args.database));
-      refuseWithoutAnswer(args.yes === true);
-      await withDatabase(config, { logins: "admin" }, async (cluster) => {
-        const adminUrl = cluster.urls.admin;
-        const name = await databaseName(adminUrl);
-        if (args.database !== undefined && args.database !== name) {
-          throw new DefinitionError(`The database is ${name}, not ${args.database}. Nothing was done.`);
-        }
-        if (!args.yes && !(await isConfirmed(name))) return conclude({ emptied: null }, "Nothing was done.");
-        const applied = await during("Emptying the database and migrating it", async () => {
-          await dropAll(adminUrl);
-          return migrate({ adminUrl, platform: platformRoot, application: config.cwd });
-        });
-        conclude({ emptied: name, applied }, `Emptied ${name}, and applied ${applied.length} files.`);
+  run: async ({ args }) => {
+    const config = await readConfig(args.cwd);
+    refuseElsewhere(config, args.force === true && Boolean(args.database));
+    refuseWithoutAnswer(args.yes === true);
+    await withDatabase(config, { logins: "admin" }, async (cluster) => {
+      const adminUrl = cluster.urls.admin;
+      const name = await databaseName(adminUrl);
+      if (args.database !== undefined && args.database !== name) {
+        throw new DefinitionError(`The database is ${name}, not ${args.database}. Nothing was done.`);
+      }
+      if (!args.yes && !(await isConfirmed(name))) return conclude({ emptied: null }, "Nothing was done.");
+      const applied = await during("Emptying the database and migrating it", async () => {
+        await dropAll(adminUrl);
+        return migrate({ adminUrl, platform: platformRoot, application: config.cwd });
       });
-    }),
+      conclude({ emptied: name, applied }, `Emptied ${name}, and applied ${applied.length} files.`);
+    });
+  },
 });
 
 /** A database that may hold real data must be named explicitly. */

@@ -4,7 +4,7 @@
  */
 import { type FileStatus, migrationStatus } from "../migrate/migration-status.ts";
 import { describeVanished, vanishedOf } from "../migrate/vanished.ts";
-import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
+import { cwdArgument, platformRoot, readConfig, say, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { output, print } from "./output.ts";
 import { paint, table, time } from "./table.ts";
@@ -15,26 +15,24 @@ export const migrateStatus = defineCommand({
     ...cwdArgument,
     verbose: { type: "boolean", description: "List the platform's applied files, too." },
   },
-  run: ({ args }) =>
-    run(args.cwd, async () => {
-      const config = await readConfig(args.cwd);
-      await withDatabase(config, { logins: "admin" }, async (cluster) => {
-        const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
-        const files = (await migrationStatus(target)).toSorted((a, b) => rank(a) - rank(b));
-        const listed = args.verbose ? files : files.filter((file) => file.state !== "applied" || !isPlatform(file));
-        const rows = listed.map(({ state, appliedAt, path }) => [
-          paint(state, colours[state]),
-          time(appliedAt ?? null),
-          path,
-        ]);
-        print(files, () => table(["state", "applied at (UTC)", "file"], rows));
-        say(summary(files));
-        const hidden = files.length - listed.length;
-        if (hidden > 0 && !output.json)
-          say(`Not listed: ${hidden} applied files of the platform; --verbose lists them.`);
-        if (files.some(({ state }) => state !== "applied")) process.exitCode = 1;
-      });
-    }),
+  run: async ({ args }) => {
+    const config = await readConfig(args.cwd);
+    await withDatabase(config, { logins: "admin" }, async (cluster) => {
+      const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
+      const files = (await migrationStatus(target)).toSorted((a, b) => rank(a) - rank(b));
+      const listed = args.verbose ? files : files.filter((file) => file.state !== "applied" || !isPlatform(file));
+      const rows = listed.map(({ state, appliedAt, path }) => [
+        paint(state, colours[state]),
+        time(appliedAt ?? null),
+        path,
+      ]);
+      print(files, () => table(["state", "applied at (UTC)", "file"], rows));
+      say(summary(files));
+      const hidden = files.length - listed.length;
+      if (hidden > 0 && !output.json) say(`Not listed: ${hidden} applied files of the platform; --verbose lists them.`);
+      if (files.some(({ state }) => state !== "applied")) process.exitCode = 1;
+    });
+  },
 });
 
 const isPlatform = ({ path }: FileStatus) => path.startsWith("platform/");

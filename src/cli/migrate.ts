@@ -1,8 +1,9 @@
 /** `svc migrate`: applies the files to the database. Its subcommands write, list and undo migrations, one file each. */
-import { DefinitionError } from "../kit/definition-error.ts";
+
 import { migrate } from "../migrate/migrate.ts";
-import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
+import { cwdArgument, platformRoot, readConfig, say, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { wholeNumber } from "./options.ts";
 import { conclude } from "./output.ts";
 
 const applyArguments = {
@@ -27,34 +28,28 @@ const applyArguments = {
 const apply = defineCommand({
   meta: { name: "apply", description: "Apply new files of migrations/ and sql/, as `svc migrate` alone does." },
   args: applyArguments,
-  run: ({ args }) =>
-    run(args.cwd, async () => {
-      const config = await readConfig(args.cwd);
-      await withDatabase(config, { logins: "admin" }, async (cluster) => {
-        const target = {
-          adminUrl: cluster.urls.admin,
-          platform: platformRoot,
-          application: config.cwd,
-          again: args.again,
-          refuseNewer: config.production && !args["allow-older"],
-          patienceMs: readSeconds(args.wait) * 1000,
-        };
-        let isChanged = false; // also set by dropped or secured objects, which appear in no file
-        const report = (line: string) => {
-          isChanged = true;
-          say(line);
-        };
-        const applied = await migrate({ ...target, report });
-        const said = applied.length > 0 ? [`Applied ${applied.length} files.`] : [];
-        conclude({ applied }, ...(isChanged ? said : ["Nothing to do."]));
-      });
-    }),
+  run: async ({ args }) => {
+    const config = await readConfig(args.cwd);
+    await withDatabase(config, { logins: "admin" }, async (cluster) => {
+      const target = {
+        adminUrl: cluster.urls.admin,
+        platform: platformRoot,
+        application: config.cwd,
+        again: args.again,
+        refuseNewer: config.production && !args["allow-older"],
+        patienceMs: wholeNumber("wait", args.wait, 0) * 1000,
+      };
+      let isChanged = false; // also set by dropped or secured objects, which appear in no file
+      const report = (line: string) => {
+        isChanged = true;
+        say(line);
+      };
+      const applied = await migrate({ ...target, report });
+      const said = applied.length > 0 ? [`Applied ${applied.length} files.`] : [];
+      conclude({ applied }, ...(isChanged ? said : ["Nothing to do."]));
+    });
+  },
 });
-
-function readSeconds(text: string): number {
-  if (/^\d{1,6}$/.test(text)) return Number(text);
-  throw new DefinitionError(`--wait ${text} is not a number of seconds.`, { hint: "Pass 0 or more, such as 60." });
-}
 
 const subCommands = {
   apply,

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { loadApp } from "../app/load-app.ts";
 import { openApiDocument } from "../openapi/document.ts";
-import { cwdArgument, readConfig, run } from "./command.ts";
+import { cwdArgument, readConfig } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { conclude, during } from "./output.ts";
 
@@ -13,14 +13,13 @@ export const openapiCommand = defineCommand({
     ...cwdArgument,
     out: { type: "string", description: "A file to write it to. (Default: standard output)" },
   },
-  run: ({ args }) =>
-    run(args.cwd, async () => {
-      const config = await readConfig(args.cwd);
-      const app = await during("Loading the application", () => loadApp(config));
-      const url = config.auth.url ?? `http://localhost:${config.port}`;
-      const text = `${JSON.stringify(openApiDocument(app, config, url), null, 2)}\n`;
-      if (!args.out) return void process.stdout.write(text);
-      await writeFile(resolve(args.out), text);
-      conclude({ changes: [`wrote ${args.out}`] }, `wrote ${args.out}`);
-    }),
+  run: async ({ args }) => {
+    const config = await readConfig(args.cwd);
+    const app = await during("Loading the application", () => loadApp(config));
+    const url = config.auth.url ?? `http://localhost:${config.port}`;
+    const text = `${JSON.stringify(openApiDocument(app, config, url), null, 2)}\n`;
+    if (!args.out) return void process.stdout.write(text);
+    await writeFile(resolve(args.out), text);
+    conclude({ changes: [`wrote ${args.out}`] }, `wrote ${args.out}`);
+  },
 });

@@ -5,7 +5,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { byNearness } from "../kit/nearest.ts";
 import type { Arguments, Definition } from "./define.ts";
-import { manual } from "./manual.ts";
+import { examples, exitCodes, pageOf } from "./manual.ts";
 import { output } from "./output.ts";
 
 /** Every command has it. */
@@ -41,7 +41,12 @@ export async function makeCommand(
     command.action(async () => {
       const values = valuesOf(command, args);
       output.json = values.json === true;
-      await run?.({ args: values });
+      try {
+        await run?.({ args: values });
+      } catch (error) {
+        const { printFailure } = await import("./explain.ts");
+        await printFailure(error, String(values.cwd ?? "."));
+      }
     });
     return command;
   }
@@ -114,7 +119,7 @@ function valuesOf(command: Command, args: Arguments): Record<string, unknown> {
 
 function afterHelp(command: Command, path: readonly string[]): string {
   if (command.commands.length > 0) return `\n${path.join(" ")} COMMAND --help tells more about one.`;
-  const { examples = [], exitCodes, page } = manual[path.slice(1).join(" ")] ?? {};
+  const name = path.slice(1).join(" ");
   const helper = command.createHelp();
   helper.helpWidth = 100;
   const section = (title: string, rows: readonly (readonly [string, string])[]) => {
@@ -124,8 +129,8 @@ function afterHelp(command: Command, path: readonly string[]): string {
     );
     return `\n${title}:\n${lines.join("\n")}\n`;
   };
-  const codes = Object.entries({ 0: "Done.", 1: "An error, explained.", ...exitCodes });
-  return `${section("Examples", examples)}${section("Exit codes", codes)}\nRead on: @svc/core/docs/${page}`;
+  const codes = Object.entries({ 0: "Done.", 1: "An error, explained.", ...exitCodes[name] });
+  return `${section("Examples", examples[name] ?? [])}${section("Exit codes", codes)}\nRead on: @svc/core/docs/${pageOf(name)}`;
 }
 
 /** What --help prints. */

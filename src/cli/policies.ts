@@ -6,7 +6,7 @@ import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { type Access, oneLine, wordsOf } from "../postgres/access-rules.ts";
 import { callersOf, type DatabaseFunction, listFunctions } from "../postgres/functions.ts";
-import { cwdArgument, run } from "./command.ts";
+import { cwdArgument } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { withSystem } from "./inspect.ts";
 import { print } from "./output.ts";
@@ -25,19 +25,17 @@ export const policiesCommand = defineCommand({
     },
   },
   run: ({ args }) =>
-    run(args.cwd, () =>
-      withSystem(args.cwd, async (pool) => {
-        if (args.functions) {
-          const functions = (await listFunctions(pool)).filter(({ is_platform }) => args.all || !is_platform);
-          print(functions, () => functions.map(describeFunction).join(""));
-          return;
-        }
-        const access = await listAccess(pool, args.table ?? null);
-        const shown = access.filter(({ is_platform }) => args.all || args.table || !is_platform);
-        const tables = Map.groupBy(shown, ({ name }) => name);
-        print(shown, () => [...tables].map(([name, rows]) => describe(name, rows)).join("\n"));
-      }),
-    ),
+    withSystem(args.cwd, async (pool) => {
+      if (args.functions) {
+        const functions = (await listFunctions(pool)).filter(({ is_platform }) => args.all || !is_platform);
+        print(functions, () => functions.map(describeFunction).join(""));
+        return;
+      }
+      const access = await listAccess(pool, args.table ?? null);
+      const shown = access.filter(({ is_platform }) => args.all || args.table || !is_platform);
+      const tables = Map.groupBy(shown, ({ name }) => name);
+      print(shown, () => [...tables].map(([name, rows]) => describe(name, rows)).join("\n"));
+    }),
 });
 
 function describeFunction(one: DatabaseFunction): string {

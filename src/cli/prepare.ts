@@ -11,41 +11,40 @@ import { generateMigration } from "../migrate/generate/schema-generate.ts";
 import { migrate } from "../migrate/migrate.ts";
 import { MigrationError } from "../migrate/migration-error.ts";
 import { describeVanished, findVanished } from "../migrate/vanished.ts";
-import { cwdArgument, isDeveloping, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
+import { cwdArgument, isDeveloping, platformRoot, readConfig, say, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { conclude, during } from "./output.ts";
 
 export const prepareCommand = defineCommand({
   meta: { name: "prepare", description: "Generate, and bring the database up to date." },
   args: cwdArgument,
-  run: ({ args: { cwd } }) =>
-    run(cwd, async () => {
-      const config = await readConfig(cwd);
-      const changes: string[] = [];
-      const report = (line: string) => {
-        changes.push(line);
-        say(line);
-      };
-      for (const file of await writeAuthSchema(config)) report(`wrote ${file}`); // the application may import it
-      const app = await loadApp(config);
-      for (const line of await codegen(config, app)) report(line);
-      const generated = await generateMigration(config, { renames: [], drops: [], careful: true });
-      for (const file of generated) report(`wrote ${file}`);
-      await withDatabase(config, {}, async (cluster) => {
-        const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
-        const vanished = await findVanished(target);
-        if (vanished.length > 0) say(describeVanished(vanished));
-        const applied = await during("Applying the files of migrations/ and sql/", () => migrate(target)).catch(
-          (error) => takeBack(config.cwd, generated, error),
-        );
-        const own = applied.filter((file) => !file.startsWith("platform/"));
-        if (applied.length > own.length) say(`applied ${applied.length - own.length} files of the platform`);
-        for (const file of own) say(`applied ${file.replace(/^application\//, "")}`);
-        conclude({ changes, applied });
-        // To `svc dev`: what this process has loaded may be older than the files that it wrote.
-        if (isDeveloping) process.send?.(changes.length > 0 ? "outdated" : "prepared");
-      });
-    }),
+  run: async ({ args: { cwd } }) => {
+    const config = await readConfig(cwd);
+    const changes: string[] = [];
+    const report = (line: string) => {
+      changes.push(line);
+      say(line);
+    };
+    for (const file of await writeAuthSchema(config)) report(`wrote ${file}`); // the application may import it
+    const app = await loadApp(config);
+    for (const line of await codegen(config, app)) report(line);
+    const generated = await generateMigration(config, { renames: [], drops: [], careful: true });
+    for (const file of generated) report(`wrote ${file}`);
+    await withDatabase(config, {}, async (cluster) => {
+      const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
+      const vanished = await findVanished(target);
+      if (vanished.length > 0) say(describeVanished(vanished));
+      const applied = await during("Applying the files of migrations/ and sql/", () => migrate(target)).catch((error) =>
+        takeBack(config.cwd, generated, error),
+      );
+      const own = applied.filter((file) => !file.startsWith("platform/"));
+      if (applied.length > own.length) say(`applied ${applied.length - own.length} files of the platform`);
+      for (const file of own) say(`applied ${file.replace(/^application\//, "")}`);
+      conclude({ changes, applied });
+      // To `svc dev`: what this process has loaded may be older than the files that it wrote.
+      if (isDeveloping) process.send?.(changes.length > 0 ? "outdated" : "prepared");
+    });
+  },
 });
 
 /**

@@ -3,10 +3,13 @@
  * score: rarity, frequency, length and addend of each term. Next hop: `sql/search/find_matches.sql`,
  * `explain_match.sql`.
  */
-import pg from "pg";
+
+import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
+import { cwdArgument, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { withSystem } from "./inspect.ts";
+import { oneOf, wholeNumber } from "./options.ts";
 import { conclude, output } from "./output.ts";
 import { table } from "./table.ts";
 
@@ -62,58 +65,40 @@ export const searchCommand = defineCommand({
     prefix: { type: "boolean", description: "The last word also finds what begins with it." },
     explain: { type: "boolean", description: "Show what each term adds to each score." },
   },
-  run: ({ args }) =>
-    run(args.cwd, async () => {
-      const limit = Number(args.limit);
-      if (!Number.isInteger(limit) || limit < 1 || limit > 100) {
-        throw new DefinitionError(`--limit ${args.limit} is not a whole number from 1 to 100.`);
+  run: async ({ args }) => {
+    const limit = wholeNumber("limit", args.limit, 1, 100);
+    const visibilityAsked = oneOf("visibility", args.visibility, ["private", "shared", "public"]);
+    const asked = { query: args.query, corpus: args.corpus, limit };
+    const more = { user: args.user ?? null, prefix: args.prefix === true };
+    await withSystem(args.cwd, async (pool) => {
+      const declared = await tableOf(
+        pool,
+        args.table,
+        args.fields?.split(",").map((field) => field.trim()),
+      );
+      const visibility = visibilityOf(declared, visibilityAsked, args.user);
+      const whole = { ...declared, ...asked, ...more, visibility };
+      const found = await find(pool, whole);
+      const addends = args.explain ? await explain(pool, whole, found) : [];
+      const ofRow = (id: string) => addends.filter(({ row_id }) => row_id === id);
+      conclude(
+        found.map(({ row_id: id, score }) => ({ id, score, ...(args.explain && { terms: ofRow(id) }) })),
+        ...(found.length === 0 ? ["Nothing found."] : []),
+        ...found.map(({ row_id, score }) => `${score.toFixed(4)}  ${row_id}`),
+      );
+      if (output.json || !args.explain || found.length === 0) return;
+      for (const { row_id, score } of found) {
+        process.stdout.write(`\n${row_id}: ${score.toFixed(4)}\n${table(head, ofRow(row_id).map(line))}`);
       }
-      if (args.visibility !== undefined && !["private", "shared", "public"].includes(args.visibility)) {
-        throw new DefinitionError(`--visibility ${args.visibility} is not one of private, shared, public.`);
-      }
-      const asked = { query: args.query, corpus: args.corpus, limit };
-      const more = { user: args.user ?? null, prefix: args.prefix === true };
-      await withClient(args.cwd, async (client) => {
-        const declared = await tableOf(
-          client,
-          args.table,
-          args.fields?.split(",").map((field) => field.trim()),
-        );
-        const visibility = visibilityOf(declared, args.visibility, args.user);
-        const whole = { ...declared, ...asked, ...more, visibility };
-        const found = await find(client, whole);
-        const addends = args.explain ? await explain(client, whole, found) : [];
-        const ofRow = (id: string) => addends.filter(({ row_id }) => row_id === id);
-        conclude(
-          found.map(({ row_id: id, score }) => ({ id, score, ...(args.explain && { terms: ofRow(id) }) })),
-          ...(found.length === 0 ? ["Nothing found."] : []),
-          ...found.map(({ row_id, score }) => `${score.toFixed(4)}  ${row_id}`),
-        );
-        if (output.json || !args.explain || found.length === 0) return;
-        for (const { row_id, score } of found) {
-          process.stdout.write(`\n${row_id}: ${score.toFixed(4)}\n${table(head, ofRow(row_id).map(line))}`);
-        }
-        say("\nadds = in query × idf × tf / (tf + norm); norm = k1 × (1 - b + b × length / average).");
-      });
-    }),
+      say("\nadds = in query × idf × tf / (tf + norm); norm = k1 × (1 - b + b × length / average).");
+    });
+  },
 });
 
-async function withClient(cwd: string, use: (client: pg.Client) => Promise<void>): Promise<void> {
-  const cluster = await openDatabase(await readConfig(cwd), { logins: "serving" });
-  const client = new pg.Client({ connectionString: cluster.urls.system, application_name: "svc search" });
-  try {
-    await client.connect();
-    await use(client);
-  } finally {
-    await client.end();
-    await cluster.stop();
-  }
-}
-
 /** The requested visibility; when the table has only one for all rows, that one. */
-function visibilityOf(declared: Declared, asked: string | undefined, user: string | undefined): string {
+function visibilityOf(declared: Declared, asked: string | null, user: string | undefined): string {
   const { name, always } = declared;
-  if (always !== null && asked !== undefined && asked !== always) {
+  if (always !== null && asked !== null && asked !== always) {
     throw new DefinitionError(`All rows of ${plain(name)} are ${always}: do not pass --visibility.`);
   }
   const visibility = asked ?? always ?? "public";
@@ -125,8 +110,8 @@ function visibilityOf(declared: Declared, asked: string | undefined, user: strin
 
 const plain = (quoted: string) => quoted.replaceAll('"', "");
 
-async function tableOf(client: pg.Client, name: string, chosen: string[] | undefined): Promise<Declared> {
-  const { rows } = await client.query<Declared>("select name, fields, always from svc_private.list_searchable()");
+async function tableOf(pool: pg.Pool, name: string, chosen: string[] | undefined): Promise<Declared> {
+  const { rows } = await pool.query<Declared>("select name, fields, always from svc_private.list_searchable()");
   const found = rows.find((row) =>
     [row.name, plain(row.name), plain(row.name).replace(/^public\./, "")].includes(name),
   );
@@ -143,9 +128,9 @@ async function tableOf(client: pg.Client, name: string, chosen: string[] | undef
   return { ...found, fields: chosen ?? found.fields };
 }
 
-async function find(client: pg.Client, asked: Asked): Promise<Found[]> {
+async function find(pool: pg.Pool, asked: Asked): Promise<Found[]> {
   const { name, fields, query, corpus, visibility, user, limit, prefix } = asked;
-  const { rows } = await client.query<Found>(
+  const { rows } = await pool.query<Found>(
     `select row_id, score
        from svc_private.find_matches($1, $2, $3, $4, $5, $6, $7, $8) as m, unnest(m.row_ids, m.scores) as u (row_id, score)`,
     [name, fields, query, corpus, visibility, user, limit, prefix],
@@ -153,12 +138,18 @@ async function find(client: pg.Client, asked: Asked): Promise<Found[]> {
   return rows;
 }
 
-async function explain(client: pg.Client, asked: Asked, found: Found[]): Promise<Addend[]> {
+async function explain(pool: pg.Pool, asked: Asked, found: Found[]): Promise<Addend[]> {
   const { name, fields, query, corpus, visibility, user, prefix } = asked;
-  const { rows } = await client.query<Addend>(
-    "select * from svc_private.explain_match($1, $2, $3, $4, $5, $6, $7, $8)",
-    [name, fields, query, corpus, visibility, user, prefix, found.map(({ row_id }) => row_id)],
-  );
+  const { rows } = await pool.query<Addend>("select * from svc_private.explain_match($1, $2, $3, $4, $5, $6, $7, $8)", [
+    name,
+    fields,
+    query,
+    corpus,
+    visibility,
+    user,
+    prefix,
+    found.map(({ row_id }) => row_id),
+  ]);
   return rows;
 }
 

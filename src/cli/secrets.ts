@@ -3,8 +3,8 @@
  * prints a secret.
  * Next hop: `src/auth/reencrypt.ts`.
  */
-import { countSealed, resealAll } from "../auth/reencrypt.ts";
-import { cwdArgument, run, say } from "./command.ts";
+import { countEncrypted, reencryptAll } from "../auth/reencrypt.ts";
+import { cwdArgument, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { withSystem } from "./inspect.ts";
 import { conclude, during, print } from "./output.ts";
@@ -18,21 +18,19 @@ const status = defineCommand({
   },
   args: cwdArgument,
   run: ({ args }) =>
-    run(args.cwd, () =>
-      withSystem(args.cwd, async (pool, config) => {
-        const { bySecret, lost } = await countSealed(pool, await readSecrets(config));
-        const rows = bySecret.map((count, at) => [String(at + 1), String(count)]);
-        print({ bySecret, lost }, () => table(["secret", "values"], [...rows, ["none of them", String(lost)]]));
-        if (bySecret.slice(1).some((count) => count > 0)) {
-          say("Run svc secrets reseal before you remove an older secret from AUTHLIB_SECRET.");
-          process.exitCode = 1;
-        }
-        if (lost > 0) {
-          say(`${lost} values were encrypted under a secret that is not in AUTHLIB_SECRET: put it back at the end.`);
-          process.exitCode = 1;
-        }
-      }),
-    ),
+    withSystem(args.cwd, async (pool, config) => {
+      const { bySecret, lost } = await countEncrypted(pool, await readSecrets(config));
+      const rows = bySecret.map((count, at) => [String(at + 1), String(count)]);
+      print({ bySecret, lost }, () => table(["secret", "values"], [...rows, ["none of them", String(lost)]]));
+      if (bySecret.slice(1).some((count) => count > 0)) {
+        say("Run svc secrets reseal before you remove an older secret from AUTHLIB_SECRET.");
+        process.exitCode = 1;
+      }
+      if (lost > 0) {
+        say(`${lost} values were encrypted under a secret that is not in AUTHLIB_SECRET: put it back at the end.`);
+        process.exitCode = 1;
+      }
+    }),
 });
 
 const reseal = defineCommand({
@@ -42,15 +40,13 @@ const reseal = defineCommand({
   },
   args: cwdArgument,
   run: ({ args }) =>
-    run(args.cwd, () =>
-      withSystem(args.cwd, async (pool, config) => {
-        const { resealed, lost } = await during("Encrypting", async () => resealAll(pool, await readSecrets(config)));
-        conclude({ resealed, lost }, resealed === 0 ? "Nothing to do." : `Encrypted ${resealed} values again.`);
-        if (lost === 0) return;
-        say(`${lost} values were encrypted under a secret that is not in AUTHLIB_SECRET: put it back at the end.`);
-        process.exitCode = 1;
-      }),
-    ),
+    withSystem(args.cwd, async (pool, config) => {
+      const { resealed, lost } = await during("Encrypting", async () => reencryptAll(pool, await readSecrets(config)));
+      conclude({ resealed, lost }, resealed === 0 ? "Nothing to do." : `Encrypted ${resealed} values again.`);
+      if (lost === 0) return;
+      say(`${lost} values were encrypted under a secret that is not in AUTHLIB_SECRET: put it back at the end.`);
+      process.exitCode = 1;
+    }),
 });
 
 export const secretsCommand = defineCommand({

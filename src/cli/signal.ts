@@ -1,6 +1,6 @@
 /** Stop signals of long-running commands: from a person, a supervisor, or a closed terminal. */
 
-export const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Later signals are ignored: an interrupted shutdown would leave the embedded PostgreSQL running. */
 export function nextSignal(): Promise<NodeJS.Signals> {
@@ -8,6 +8,13 @@ export function nextSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     for (const signal of stopSignals) process.on(signal, () => resolve(signal));
   });
+}
+
+/** Aborts at the first stop signal. */
+export function stopSignal(reason?: Error): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of stopSignals) process.once(signal, () => stop.abort(reason));
+  return stop.signal;
 }
 
 /** Ignores write errors of a closed terminal, so that the process can shut down in order. */

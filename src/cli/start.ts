@@ -11,9 +11,7 @@ import { sharesPort } from "../server/shared-metrics.ts";
 import { type Service, startService } from "../service/service.ts";
 import { devTracing } from "../telemetry/dev-tracing.ts";
 import { JobMetrics } from "../telemetry/job-metrics.ts";
-import { createLog } from "../telemetry/log.ts";
 import type { Observed } from "../telemetry/observations.ts";
-import { prettyLog } from "../telemetry/pretty-log.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { openTracing } from "../telemetry/tracing.ts";
 import {
@@ -24,16 +22,15 @@ import {
   openDatabase,
   platformRoot,
   readConfig,
-  run,
   say,
 } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { during } from "./output.ts";
 import { refusePending } from "./pending.ts";
+import { processLog } from "./process-log.ts";
 import { readSecrets } from "./read-secrets.ts";
 import { showFailure } from "./show-failure.ts";
 import { nextSignal } from "./signal.ts";
-import { outliveUnawaited } from "./unawaited.ts";
 
 export const start = defineCommand({
   meta: { name: "start", description: "Serve the application." },
@@ -47,22 +44,19 @@ export const start = defineCommand({
     "with-worker": { type: "boolean", description: "Run jobs in this process too.", default: false },
     ...logArgument,
   },
-  run: ({ args }) =>
-    run(args.cwd, () =>
-      args.processes === undefined
-        ? serve(args.cwd, args["allow-drift"], args["with-worker"], args.json)
-        : serveTogether(args.cwd, args["allow-drift"], args["with-worker"], args.json, args.processes),
-    ),
+  run: ({ args }) => (args.processes === undefined ? serve(args) : serveTogether(args, args.processes)),
 });
 
+interface Options {
+  cwd: string;
+  "allow-drift": boolean;
+  "with-worker": boolean;
+  json: boolean;
+}
+
 /** As `serve`, in several processes. On a private cluster the first one runs the jobs. */
-async function serveTogether(
-  cwd: string,
-  allowDrift: boolean,
-  withWorker: boolean,
-  json: boolean,
-  processes: string,
-): Promise<void> {
+async function serveTogether(options: Options, processes: string): Promise<void> {
+  const { cwd, "allow-drift": allowDrift, "with-worker": withWorker, json } = options;
   const { numberOfProcesses, runProcesses } = await import("./processes.ts");
   const count = numberOfProcesses(processes);
   const config = await readProductionConfig(cwd);
@@ -108,7 +102,8 @@ async function readProductionConfig(cwd: string): Promise<EffectiveConfig> {
   return config;
 }
 
-async function serve(cwd: string, allowDrift: boolean, withWorker: boolean, json: boolean): Promise<void> {
+async function serve(options: Options): Promise<void> {
+  const { cwd, "allow-drift": allowDrift, "with-worker": withWorker, json } = options;
   const config = await readProductionConfig(cwd);
   const app = await during("Loading the application", () => loadApp(config));
   const cluster = await openDatabase(config, { logins: "serving" });
@@ -125,12 +120,7 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean, json
     const watched = isDeveloping && !config.production;
     // An endpoint that the author has configured gets the spans instead.
     tracing = (await openTracing(config.otel)) ?? (watched ? devTracing((span) => observe({ span })) : undefined);
-    const log = createLog(
-      config.logLevel,
-      process.stdout.isTTY && !json ? prettyLog(process.stdout) : undefined,
-      !!tracing,
-    );
-    outliveUnawaited(log);
+    const log = processLog(config, json, tracing !== undefined);
     const jobMetrics = withWorker || !config.database ? new JobMetrics() : undefined;
     const shared = { app, config, urls: cluster.urls, secrets, log, tracing };
     const shows = watched && {

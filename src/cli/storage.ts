@@ -2,6 +2,7 @@
  * `svc storage`: lists stored files, verifies their bytes, and removes files without a row.
  * Next hop: `sql/storage/list_storage_objects.sql`, `src/storage/verify.ts`, `src/storage/sweep.ts`.
  */
+
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { isUuid } from "../kit/uuid.ts";
@@ -10,9 +11,10 @@ import { createDriver, objectKey } from "../storage/storage.ts";
 import { sweepStorage } from "../storage/sweep.ts";
 import { verifyStorage } from "../storage/verify.ts";
 import { createLog } from "../telemetry/log.ts";
-import { cwdArgument, run } from "./command.ts";
+import { cwdArgument } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { limitArgument, wholeNumber, withSystem } from "./inspect.ts";
+import { withSystem } from "./inspect.ts";
+import { limitArgument, wholeNumber } from "./options.ts";
 import { conclude, counter, during, output, print } from "./output.ts";
 import { details, paint, table, time } from "./table.ts";
 
@@ -35,15 +37,14 @@ const ls = defineCommand({
     user: { type: "string", description: "Only what this user, named by id, owns. (Default: everybody's)" },
     ...limitArgument,
   },
-  run: ({ args }) =>
-    run(args.cwd, () => {
-      const limit = wholeNumber("limit", args.limit);
-      return withStorage(args.cwd, async (pool) => {
-        const rows = await read(pool, null, args.user ?? null, limit);
-        const head = ["id", "size", "type", "visibility", "owner", "stored (UTC)", "name"];
-        print(rows, () => table(head, rows.map(line)));
-      });
-    }),
+  run: ({ args }) => {
+    const limit = wholeNumber("limit", args.limit);
+    return withStorage(args.cwd, async (pool) => {
+      const rows = await read(pool, null, args.user ?? null, limit);
+      const head = ["id", "size", "type", "visibility", "owner", "stored (UTC)", "name"];
+      print(rows, () => table(head, rows.map(line)));
+    });
+  },
 });
 
 const show = defineCommand({
@@ -53,18 +54,16 @@ const show = defineCommand({
     id: { type: "positional", description: "The storage id.", required: true },
   },
   run: ({ args }) =>
-    run(args.cwd, () =>
-      withStorage(args.cwd, async (pool) => {
-        if (!isUuid(args.id)) {
-          throw new DefinitionError(`"${args.id}" is not a storage id.`, {
-            hint: "Ids are UUIDs: see `svc storage ls`.",
-          });
-        }
-        const [row] = await read(pool, args.id, null, 1);
-        if (!row) throw new DefinitionError(`Nothing is stored under ${args.id}.`);
-        print(row, () => describe(row));
-      }),
-    ),
+    withStorage(args.cwd, async (pool) => {
+      if (!isUuid(args.id)) {
+        throw new DefinitionError(`"${args.id}" is not a storage id.`, {
+          hint: "Ids are UUIDs: see `svc storage ls`.",
+        });
+      }
+      const [row] = await read(pool, args.id, null, 1);
+      if (!row) throw new DefinitionError(`Nothing is stored under ${args.id}.`);
+      print(row, () => describe(row));
+    }),
 });
 
 const verify = defineCommand({
@@ -74,24 +73,22 @@ const verify = defineCommand({
   },
   args: cwdArgument,
   run: ({ args }) =>
-    run(args.cwd, () =>
-      withStorage(args.cwd, async (pool, driver) => {
-        let [files, bytes] = [0, 0];
-        const damaged: { id: string; damage: string }[] = [];
-        const count = counter();
-        for await (const { id, size, damage } of verifyStorage(driver, pool)) {
-          files++;
-          bytes += size;
-          count(() => `${files} files, ${bytes} bytes so far …`);
-          if (!damage) continue;
-          damaged.push({ id, damage });
-          if (!output.json) process.stdout.write(`${id}  ${paint(damage, 31)}\n`);
-        }
-        const found = damaged.length === 0 ? "all are intact" : `${damaged.length} are damaged`;
-        conclude({ files, bytes, damaged }, `${files} files, ${bytes} bytes: ${found}.`);
-        if (damaged.length > 0) process.exitCode = 1;
-      }),
-    ),
+    withStorage(args.cwd, async (pool, driver) => {
+      let [files, bytes] = [0, 0];
+      const damaged: { id: string; damage: string }[] = [];
+      const count = counter();
+      for await (const { id, size, damage } of verifyStorage(driver, pool)) {
+        files++;
+        bytes += size;
+        count(() => `${files} files, ${bytes} bytes so far …`);
+        if (!damage) continue;
+        damaged.push({ id, damage });
+        if (!output.json) process.stdout.write(`${id}  ${paint(damage, 31)}\n`);
+      }
+      const found = damaged.length === 0 ? "all are intact" : `${damaged.length} are damaged`;
+      conclude({ files, bytes, damaged }, `${files} files, ${bytes} bytes: ${found}.`);
+      if (damaged.length > 0) process.exitCode = 1;
+    }),
 });
 
 const gc = defineCommand({
@@ -104,16 +101,15 @@ const gc = defineCommand({
       default: "24",
     },
   },
-  run: ({ args }) =>
-    run(args.cwd, () => {
-      const before = new Date(Date.now() - wholeNumber("hours", args.hours, 0) * 3_600_000);
-      return withStorage(args.cwd, async (pool, driver) => {
-        const removed = await during("Comparing the bytes with their rows", () =>
-          sweepStorage({ driver, pool, log: createLog("warn") }, before),
-        );
-        conclude({ removed }, removed === 0 ? "Nothing to remove." : `Removed the bytes of ${removed} files.`);
-      });
-    }),
+  run: ({ args }) => {
+    const before = new Date(Date.now() - wholeNumber("hours", args.hours, 0) * 3_600_000);
+    return withStorage(args.cwd, async (pool, driver) => {
+      const removed = await during("Comparing the bytes with their rows", () =>
+        sweepStorage({ driver, pool, log: createLog("warn") }, before),
+      );
+      conclude({ removed }, removed === 0 ? "Nothing to remove." : `Removed the bytes of ${removed} files.`);
+    });
+  },
 });
 
 export const storageCommand = defineCommand({

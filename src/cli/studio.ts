@@ -2,6 +2,7 @@
  * `svc studio`: a page for operators, on this machine only. `svc dev` has the same one beside it.
  * Next hop: `src/studio/open-studio.ts`, imported on demand.
  */
+
 import { execFile } from "node:child_process";
 import type { Cluster, StudioUrls } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
@@ -9,8 +10,9 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Studio } from "../studio/open-studio.ts";
 import type { Observations } from "../telemetry/observations.ts";
-import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
+import { cwdArgument, openDatabase, readConfig, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { portNumber } from "./options.ts";
 import { output } from "./output.ts";
 import { nextSignal } from "./signal.ts";
 
@@ -22,14 +24,11 @@ export const studioCommand = defineCommand({
     ...cwdArgument,
     port: { type: "string", description: `TCP port; 0 takes any free one. (Default: ${usualPort})` },
   },
-  run: ({ args }) => run(args.cwd, () => serve(args.cwd, args.port)),
+  run: ({ args }) => serve(args.cwd, args.port),
 });
 
 async function serve(cwd: string, given: string | undefined): Promise<void> {
-  const port = given === undefined ? usualPort : Number(given);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new DefinitionError(`--port ${given} is not a port, a whole number from 0 to 65535.`);
-  }
+  const port = given === undefined ? usualPort : portNumber("port", given);
   const config = await readConfig(cwd);
   const cluster = config.database ? undefined : await openDatabase(config, { logins: "serving" });
   try {

@@ -1,8 +1,9 @@
 /** Explains a port that is taken: by which process, and which one is free. */
+
 import { execFile } from "node:child_process";
 import { readdir, readFile, readlink } from "node:fs/promises";
-import { createServer } from "node:net";
 import { promisify } from "node:util";
+import { isFree } from "../cluster/port.ts";
 import { printable } from "./table.ts";
 
 /** @param host the address that was asked for. (Default: all) */
@@ -26,7 +27,7 @@ interface Owner {
   name: string;
 }
 
-/** undefined when it belongs to somebody else, or the system does not tell. */
+/** undefined when the process belongs to another user, or the system does not name it. */
 const ownerOf = (port: number): Promise<Owner | undefined> =>
   (process.platform === "linux" ? fromProc(port) : fromLsof(port)).catch(() => undefined);
 
@@ -65,10 +66,3 @@ export async function nextFree(port: number, host?: string): Promise<number | un
   }
   return undefined;
 }
-
-export const isFree = (port: number, host?: string) =>
-  new Promise<boolean>((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen({ port, ...(host !== undefined && { host }) }, () => server.close(() => resolve(true)));
-  });

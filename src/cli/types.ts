@@ -1,6 +1,6 @@
 /**
- * Checks the application's types beside `svc dev`, where it has TypeScript and a tsconfig.json: the compiler watches the
- * files in a process of low priority, so that it holds up no reload.
+ * Checks the application's types beside `svc dev`, where it has TypeScript and a tsconfig.json: the compiler watches
+ * the files in a process of low priority, so that it holds up no reload.
  * Next hop: `beside.ts`.
  */
 import { existsSync, readFileSync } from "node:fs";
@@ -25,7 +25,7 @@ export function checkTypesBeside(cwd: string, env: NodeJS.ProcessEnv): () => voi
   return () => endBeside(child);
 }
 
-/** What it learnt is kept for the next start. */
+/** The compiler keeps its results for the next start. */
 const flags = [
   ...["--noEmit", "--watch", "--preserveWatchOutput", "--pretty", "false"],
   ...["--incremental", "--tsBuildInfoFile", ".svc/types.tsbuildinfo"],

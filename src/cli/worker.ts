@@ -2,23 +2,22 @@
  * `svc worker`: runs jobs until it receives a stop signal. Several workers can run at once; they share the queue.
  * Next hop: `workers/runner.ts`.
  */
+
 import { startWorker, type Worker } from "../../workers/runner.ts";
 import { loadApp } from "../app/load-app.ts";
 import { createHostCheck } from "../http/allowed-hosts.ts";
-import { DefinitionError } from "../kit/definition-error.ts";
 import { returnMemory } from "../kit/return-memory.ts";
 import { JobMetrics } from "../telemetry/job-metrics.ts";
-import { createLog } from "../telemetry/log.ts";
-import { prettyLog } from "../telemetry/pretty-log.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { openTracing } from "../telemetry/tracing.ts";
-import { cwdArgument, logArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
+import { cwdArgument, logArgument, openDatabase, platformRoot, readConfig, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { portNumber, wholeNumber } from "./options.ts";
 import { during } from "./output.ts";
 import { refusePending } from "./pending.ts";
+import { processLog } from "./process-log.ts";
 import { readSecrets } from "./read-secrets.ts";
 import { nextSignal } from "./signal.ts";
-import { outliveUnawaited } from "./unawaited.ts";
 import { serveWorkerMetrics } from "./worker-metrics.ts";
 
 export const workerCommand = defineCommand({
@@ -30,7 +29,7 @@ export const workerCommand = defineCommand({
     "metrics-port": { type: "string", description: "A port for Prometheus metrics of jobs. (Default: none)" },
     ...logArgument,
   },
-  run: ({ args }) => run(args.cwd, () => work(args)),
+  run: ({ args }) => work(args),
 });
 
 interface WorkArguments {
@@ -41,23 +40,11 @@ interface WorkArguments {
   json: boolean;
 }
 
-function readPort(text: string): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value <= 65_535) return value;
-  throw new DefinitionError(`--metrics-port ${text} is not a port.`, { hint: "Pass a number from 0 to 65535." });
-}
-
-function readConcurrency(text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= 200) return value;
-  throw new DefinitionError(`--concurrency ${text} is not a number of jobs.`, { hint: "Pass a number from 1 to 200." });
-}
-
 async function work({ cwd, "metrics-port": port, ...args }: WorkArguments): Promise<void> {
-  const concurrency = readConcurrency(args.concurrency);
+  const concurrency = wholeNumber("concurrency", args.concurrency, 1, 200);
   const queues = args.queues?.split(",");
   const metrics = port === undefined ? undefined : new JobMetrics();
-  const metricsPort = readPort(port ?? "0");
+  const metricsPort = portNumber("metrics-port", port ?? "0");
   const config = await readConfig(cwd);
   const app = await during("Loading the application", () => loadApp(config));
   const cluster = await openDatabase(config, { logins: "serving" });
@@ -68,12 +55,7 @@ async function work({ cwd, "metrics-port": port, ...args }: WorkArguments): Prom
     await refusePending({ adminUrl: cluster.urls.system, platform: platformRoot, application: config.cwd });
     const secrets = await readSecrets(config);
     tracing = await openTracing(config.otel);
-    const log = createLog(
-      config.logLevel,
-      process.stdout.isTTY && !args.json ? prettyLog(process.stdout) : undefined,
-      !!tracing,
-    );
-    outliveUnawaited(log);
+    const log = processLog(config, args.json, tracing !== undefined);
     worker = startWorker({
       app,
       config,

@@ -2,13 +2,15 @@
  * `svc workflows`: lists workflow runs, retries and cancels them.
  * Next hop: `sql/workflows/list_runs.sql`, `sql/studio/act_retry_workflow.sql`.
  */
+
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { isUuid } from "../kit/uuid.ts";
 import { deriveWorkflowStatus } from "../workflows/status.ts";
-import { cwdArgument, run } from "./command.ts";
+import { cwdArgument } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { follow, limitArgument, mostFollowed, oneOf, wholeNumber, withSystem } from "./inspect.ts";
+import { follow, mostFollowed, withSystem } from "./inspect.ts";
+import { limitArgument, oneOf, wholeNumber } from "./options.ts";
 import { conclude, print } from "./output.ts";
 import { details, paint, table, time } from "./table.ts";
 
@@ -50,29 +52,26 @@ const list = defineCommand({
     status: { type: "string", description: `Only one of: ${statuses.join(", ")}. (Default: all)` },
     ...limitArgument,
   },
-  run: ({ args }) =>
-    run(args.cwd, async () => {
-      const status = oneOf("status", args.status, statuses);
-      const limit = wholeNumber("limit", args.limit);
-      await withSystem(args.cwd, async (pool) => {
-        const head = ["id", "status", "name", "as", "created at (UTC)", "error"];
-        const runs = await read(pool, status, null, limit);
-        print(runs, () => table(head, runs.map(line)));
-      });
-    }),
+  run: async ({ args }) => {
+    const status = oneOf("status", args.status, statuses);
+    const limit = wholeNumber("limit", args.limit);
+    await withSystem(args.cwd, async (pool) => {
+      const head = ["id", "status", "name", "as", "created at (UTC)", "error"];
+      const runs = await read(pool, status, null, limit);
+      print(runs, () => table(head, runs.map(line)));
+    });
+  },
 });
 
 const show = defineCommand({
   meta: { name: "show", description: "Show one run with its steps." },
   args: { ...cwdArgument, ...idArgument },
   run: ({ args }) =>
-    run(args.cwd, () =>
-      withSystem(args.cwd, async (pool) => {
-        const [found] = await read(pool, null, idOf(args.id), 1);
-        if (!found) throw unknownRun(args.id);
-        print(found, () => describe(found));
-      }),
-    ),
+    withSystem(args.cwd, async (pool) => {
+      const [found] = await read(pool, null, idOf(args.id), 1);
+      if (!found) throw unknownRun(args.id);
+      print(found, () => describe(found));
+    }),
 });
 
 const retry = defineCommand({
@@ -99,9 +98,7 @@ const tail = defineCommand({
   meta: { name: "tail", description: "Follow the runs: a line for each whose status changes." },
   args: cwdArgument,
   run: ({ args }) =>
-    run(args.cwd, () =>
-      withSystem(args.cwd, (pool) => follow(async () => (await read(pool, null, null, mostFollowed)).map(followed))),
-    ),
+    withSystem(args.cwd, (pool) => follow(async () => (await read(pool, null, null, mostFollowed)).map(followed))),
 });
 
 export const workflowsCommand = defineCommand({
@@ -122,23 +119,21 @@ const refusals: Record<string, [string, string]> = {
 
 const outcomes = { resumed: "continues", cancelled: "is cancelled" } as const;
 
-function change(
+async function change(
   cwd: string,
   text: string,
   sql: string,
   more: unknown[],
   outcome: keyof typeof outcomes,
 ): Promise<void> {
-  return run(cwd, async () => {
-    const id = idOf(text);
-    await withSystem(cwd, async (pool) => {
-      const { rows } = await pool.query<{ it: string }>(sql, [id, ...more]);
-      const answer = rows[0]?.it ?? "unknown";
-      if (answer === "accepted") return conclude({ id, outcome }, `Run ${id} ${outcomes[outcome]}.`);
-      const [what, hint] = refusals[answer] ?? [];
-      if (!what || !hint) throw unknownRun(id);
-      throw new DefinitionError(`Run ${id} ${what}`, { hint });
-    });
+  const id = idOf(text);
+  await withSystem(cwd, async (pool) => {
+    const { rows } = await pool.query<{ it: string }>(sql, [id, ...more]);
+    const answer = rows[0]?.it ?? "unknown";
+    if (answer === "accepted") return conclude({ id, outcome }, `Run ${id} ${outcomes[outcome]}.`);
+    const [what, hint] = refusals[answer] ?? [];
+    if (!what || !hint) throw unknownRun(id);
+    throw new DefinitionError(`Run ${id} ${what}`, { hint });
   });
 }
 

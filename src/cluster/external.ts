@@ -23,34 +23,23 @@ export interface ServerFacts {
 /** The logins that a command needs: those of serving processes, the administrator's, or both. */
 export type Logins = "all" | "serving" | "admin";
 
-/**
- * @throws ClusterError for the first problem, with its remedy
- */
-export async function openExternal(url: string, env: NodeJS.ProcessEnv, logins: Logins = "all"): Promise<Cluster> {
-  const urls: DatabaseUrls = {
-    request: url,
-    system: env.DATABASE_SYSTEM_URL || url,
-    queue: env.DATABASE_QUEUE_URL || env.DATABASE_SYSTEM_URL || url,
-    auth: env.DATABASE_AUTH_URL || url,
-    admin: env.DATABASE_ADMIN_URL || url,
-    replication: env.DATABASE_REPLICATION_URL || url,
-  };
-  const systemName = env.DATABASE_SYSTEM_URL ? "DATABASE_SYSTEM_URL" : "DATABASE_URL";
-  const queueName = env.DATABASE_QUEUE_URL ? "DATABASE_QUEUE_URL" : systemName;
+/** @throws ClusterError for the first problem, with its remedy */
+export async function openExternal(url: string, env: NodeJS.ProcessEnv, logins: Logins): Promise<Cluster> {
+  const nameOf = (...variables: string[]) => variables.find((name) => env[name]) ?? "DATABASE_URL";
   const names: Record<keyof DatabaseUrls, string> = {
     request: "DATABASE_URL",
-    system: systemName,
-    queue: queueName,
-    auth: env.DATABASE_AUTH_URL ? "DATABASE_AUTH_URL" : "DATABASE_URL",
-    admin: env.DATABASE_ADMIN_URL ? "DATABASE_ADMIN_URL" : "DATABASE_URL",
-    replication: env.DATABASE_REPLICATION_URL ? "DATABASE_REPLICATION_URL" : "DATABASE_URL",
+    system: nameOf("DATABASE_SYSTEM_URL"),
+    queue: nameOf("DATABASE_QUEUE_URL", "DATABASE_SYSTEM_URL"),
+    auth: nameOf("DATABASE_AUTH_URL"),
+    admin: nameOf("DATABASE_ADMIN_URL"),
+    replication: nameOf("DATABASE_REPLICATION_URL"),
   };
+  const urlOf = (pool: keyof DatabaseUrls) => (names[pool] === "DATABASE_URL" ? url : (env[names[pool]] as string));
+  const all = Object.keys(names) as (keyof DatabaseUrls)[];
+  const urls = Object.fromEntries(all.map((pool) => [pool, urlOf(pool)])) as unknown as DatabaseUrls;
   const facts = new Map<string, ServerFacts>();
   // The first migration, or a restore, creates the other logins.
-  const pools =
-    logins === "admin"
-      ? (["admin"] as const)
-      : (["request", "system", "queue", "auth", "admin", "replication"] as const);
+  const pools: (keyof DatabaseUrls)[] = logins === "admin" ? ["admin"] : all;
   for (const pool of pools) {
     if (!facts.has(names[pool])) facts.set(names[pool], await ask(urls[pool], names[pool]));
   }

@@ -1,5 +1,5 @@
 /**
- * Identifies processes even when a pid is reused, and provides lock files that end with their holder. `cluster.ts`
+ * Identifies processes even when a pid is reused, and provides lock files that end with their holder. `private.ts`
  * holds one lock per cluster, `binaries.ts` one per provisioned tree.
  */
 import { execFileSync } from "node:child_process";

@@ -52,7 +52,7 @@ export interface OpenOptions extends ProvisionOptions {
  */
 export async function openCluster(options: OpenOptions): Promise<Cluster> {
   const { env = process.env, report = () => {} } = options;
-  if (env.DATABASE_URL) return openExternal(env.DATABASE_URL, env, options.logins);
+  if (env.DATABASE_URL) return openExternal(env.DATABASE_URL, env, options.logins ?? "all");
   mkdirSync(options.directory, { recursive: true });
   return openPrivate({
     directory: options.directory,

@@ -1,6 +1,6 @@
 /**
- * Creates, starts, finds and stops one PostgreSQL server on a data directory. `cluster.ts` calls this under the
- * cluster's lock and decides who may.
+ * Creates, starts, finds and stops one PostgreSQL server on a data directory. `private.ts` calls this under
+ * the cluster's lock and decides who may.
  */
 import { spawn } from "node:child_process";
 import {
@@ -140,23 +140,22 @@ export async function start(
   settings: Record<string, string>,
 ): Promise<Postmaster> {
   let wanted = port;
-  const giveUp = Date.now() + 15_000;
-  for (;;) {
-    if (!wanted || !(await isFree(wanted))) wanted = await freePort();
+  return launchUntilReady(files, binDir, async () => {
+    if (!wanted || !(await isFree(wanted, "127.0.0.1"))) wanted = await freePort();
     writeAsServer(files, "svc.conf", configuration(wanted, settings));
-    disarmStalePid(files);
-    const outcome = await launch(files, binDir);
-    if (typeof outcome !== "string") return outcome;
-
-    if (!passes.test(outcome) || Date.now() > giveUp) throw notStarted(files, outcome);
-    await sleep(100);
-  }
+  });
 }
 
 /** Restarts a dead server with its settings and at its port, because clients reconnect there. */
-export async function restart(files: ServerFiles, binDir: string): Promise<Postmaster> {
+export function restart(files: ServerFiles, binDir: string): Promise<Postmaster> {
+  return launchUntilReady(files, binDir, async () => {});
+}
+
+/** @param prepare runs before each attempt */
+async function launchUntilReady(files: ServerFiles, binDir: string, prepare: () => Promise<void>): Promise<Postmaster> {
   const giveUp = Date.now() + 15_000;
   for (;;) {
+    await prepare();
     disarmStalePid(files);
     const outcome = await launch(files, binDir);
     if (typeof outcome !== "string") return outcome;

@@ -1,12 +1,12 @@
 /**
  * Generates the client's `api.ts`: the procedures' names at run time, and their types by a type-only import of the
  * backend, which adds nothing to a bundle.
- * Next hop: `resources.ts` for generated CRUD; `client/sdk/src/operation.ts` is what the file is written in.
+ * Next hop: `resources.ts` for generated CRUD; `client/sdk/src/operation.ts` for the functions that the file calls.
  */
-import { relative, sep } from "node:path";
 import type { Api } from "../contract/api.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { Resources } from "./resources.ts";
+import { importPath } from "./db-module.ts";
+import { Resources, unusedName } from "./resources.ts";
 
 /** Names by segment; a leaf holds its expression. */
 interface Folder {
@@ -57,7 +57,7 @@ export function clientApi(api: Api, folder: string, index: string): string {
     "",
     `const operations = ${print(root, "")} as const;`,
     "",
-    "// Interfaces, which the compiler names in what it says; other types it prints, with every table in them.",
+    "// Interfaces: the compiler names them in its messages. It would print other types with every table in them.",
     ...interfaces(root),
     "",
     "export const api: Api = operations;",
@@ -136,7 +136,7 @@ function interfaces(root: Folder): string[] {
       ([segment, item]) =>
         `readonly ${segment}: ${typeof item === "string" ? `${type}["${segment}"]` : declare(item, [...path, segment])};`,
     );
-    const name = path.length === 0 ? "Api" : unusedName(path, names);
+    const name = path.length === 0 ? "Api" : operationsName(path, names);
     const isFlat = path.length > 0 && !Object.values(folder).some((item) => typeof item !== "string");
     if (isFlat) lines.push(`interface ${name} extends Readonly<${type}> {}`);
     else
@@ -148,15 +148,5 @@ function interfaces(root: Folder): string[] {
 }
 
 /** ["books", "loans"] and ["booksLoans"] both give BooksLoansOperations; the second one gets a number. */
-function unusedName(path: readonly string[], used: Set<string>): string {
-  const name = `${path.map((segment) => segment.charAt(0).toUpperCase() + segment.slice(1)).join("")}Operations`;
-  let free = name;
-  for (let count = 2; used.has(free); count++) free = `${name}${count}`;
-  used.add(free);
-  return free;
-}
-
-function importPath(folder: string, file: string): string {
-  const path = relative(folder, file).split(sep).join("/");
-  return path.startsWith(".") ? path : `./${path}`;
-}
+const operationsName = (path: readonly string[], used: Set<string>) =>
+  unusedName(`${path.map((segment) => segment.charAt(0).toUpperCase() + segment.slice(1)).join("")}Operations`, used);

@@ -4,14 +4,17 @@ import { relative, sep } from "node:path";
 /** @param folder where the file will be @param schema the application's schema files */
 export function dbModule(folder: string, schema: readonly string[]): string {
   const names = schema.map((_, index) => (schema.length === 1 ? "schema" : `schema${index + 1}`));
-  const imports = schema.map((file, index) => {
-    const path = relative(folder, file).split(sep).join("/");
-    return `import type * as ${names[index]} from "${path.startsWith(".") ? path : `./${path}`}";\n`;
-  });
+  const imports = schema.map((file, index) => `import type * as ${names[index]} from "${importPath(folder, file)}";\n`);
   return `// Written by svc codegen. Do not edit.
 import type { RequestDatabase } from "@svc/core";
 ${imports.join("")}
 /** The type of \`context.db\`, for functions that take it: \`(db: Db) => db.select()…\` */
 export type Db = RequestDatabase${names.length > 0 ? `<${names.map((name) => `typeof ${name}`).join(" & ")}>` : ""};
 `;
+}
+
+/** Of a file, as a file in the folder imports it. */
+export function importPath(folder: string, file: string): string {
+  const path = relative(folder, file).split(sep).join("/");
+  return path.startsWith(".") ? path : `./${path}`;
 }

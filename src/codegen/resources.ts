@@ -1,6 +1,6 @@
 /**
- * What `api.ts` says of generated CRUD: which columns are not plain JSON, and an interface for each resource, from which
- * the types of `include`, `select` and filters through relations follow.
+ * The part of `api.ts` for generated CRUD: the columns that are not plain JSON, and an interface for each resource. The
+ * types of `include`, `select` and filters through relations follow from the interfaces.
  * Next hop: `client/sdk/src/related.ts`.
  */
 import type { CrudDefinition } from "../contract/crud.ts";
@@ -20,10 +20,7 @@ export class Resources {
     for (const crud of resources) {
       if (this.#source(crud) === undefined) continue;
       const name = `${crud.prefix.charAt(0).toUpperCase()}${crud.prefix.slice(1).replaceAll(/\W/g, "_")}Resource`;
-      let free = name;
-      for (let count = 2; used.has(free); count++) free = `${name}${count}`;
-      used.add(free);
-      this.#names.set(crud, free);
+      this.#names.set(crud, unusedName(name, used));
     }
   }
 
@@ -70,6 +67,14 @@ export class Resources {
   #of(name: string): CrudDefinition | undefined {
     return this.#resources.find(({ prefix, methods }) => methods.some((method) => name === `${prefix}.${method}`));
   }
+}
+
+/** The name, or with a number if it is used. Adds it to the used ones. */
+export function unusedName(name: string, used: Set<string>): string {
+  let free = name;
+  for (let count = 2; used.has(free); count++) free = `${name}${count}`;
+  used.add(free);
+  return free;
 }
 
 const constantName = ({ prefix }: CrudDefinition) => `${prefix}Columns`;

@@ -1,4 +1,4 @@
-/** The keys `ai` and `documents` of `svc.config.ts`: models, providers, and what they may cost. */
+/** The keys `ai` and `documents` of `svc.config.ts`: models, providers and cost limits. */
 import { z } from "zod";
 import { must } from "../kit/options.ts";
 import { milliseconds, whole } from "./config-rules.ts";

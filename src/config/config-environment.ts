@@ -1,4 +1,4 @@
-/** The environment variables, with the sentence an operator reads when one is wrong. Next hop: `load-config.ts`. */
+/** The environment variables, with the error message for each. Next hop: `load-config.ts`. */
 import { z } from "zod";
 import { must } from "../kit/options.ts";
 import { host, hostName, plan, port, portNumber } from "./config-rules.ts";
@@ -23,7 +23,7 @@ const secrets = () =>
     .transform(entries)
     .pipe(z.array(z.string().min(32, secretRule)));
 
-/** OpenID Connect: a URL without query and fragment, over TLS. This machine needs none, for tests. */
+/** OpenID Connect: a URL without query and fragment, over TLS; for tests also without TLS on this machine. */
 function isIssuer(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);

@@ -1,4 +1,4 @@
-/** The kinds of values a configuration has, each with the sentence an operator reads when one is wrong. */
+/** The kinds of values in a configuration, each with its error message. */
 import { isIP } from "node:net";
 import { z } from "zod";
 import { integer, must } from "../kit/options.ts";

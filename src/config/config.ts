@@ -139,8 +139,8 @@ export const fileSchema = z.strictObject({
       /** Largest multipart body with all its files, in bytes. (Default: 52428800, 50 MiB) */
       multipartBytes: bytes().default(52_428_800),
       /**
-       * Memory for request bodies, of all requests together, in bytes. One address gets a quarter; the largest body always
-       * fits. (Default: 268435456, 256 MiB)
+       * Memory for request bodies, of all requests together, in bytes. One address gets a quarter; the largest body
+       * always fits. (Default: 268435456, 256 MiB)
        */
       bodyMemoryBytes: fileBytes().default(268_435_456),
       /** Disk for files of multipart bodies, shared likewise, in bytes. (Default: 2147483648, 2 GiB) */
@@ -194,7 +194,9 @@ export const fileSchema = z.strictObject({
       requestsPerUser: attempts(6_000, "requests"),
       /** Sockets that a client address may have open to one process; false: no limit. (Default: 2000) */
       socketsPerAddress: attempts(2_000, "sockets"),
-      /** Wrong passwords per account within 15 minutes, from networks it is not known by; false: no limit. (Default: 10) */
+      /**
+       * Wrong passwords per account within 15 minutes, from networks it is not known by; false: no limit. (Default: 10)
+       */
       signInsPerAccount: attempts(10),
       /** Wrong passwords per client address within 15 minutes; false: no limit. (Default: 100) */
       signInsPerAddress: attempts(100),

@@ -1,4 +1,4 @@
-/** The configuration in effect as text, for a person: without its secrets. */
+/** The effective configuration as text, without its secrets. */
 import type { EffectiveConfig } from "./config.ts";
 
 const SECRET_NAME = /secret|password|token|api_?key|headers/i;
@@ -24,7 +24,10 @@ function show(path: string, value: unknown): string {
   return SECRET_NAME.test(path) ? MASK : maskUrl(String(value));
 }
 
-/** Masks what a URL can hide: its password, over http also its user name (often a token), and telling parameters. */
+/**
+ * Masks what a URL can hide: its password, over http also its user name (often a token), and parameters with the name
+ * of a secret.
+ */
 function maskUrl(text: string): string {
   if (!URL.canParse(text)) return text;
   const url = new URL(text);

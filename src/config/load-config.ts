@@ -97,12 +97,12 @@ function checkOrigins(written: FileSettings, production: boolean, file: string, 
   }
 }
 
-/** A name that is a slip away from one that is not set would be ignored without a word. */
+/** Otherwise a misspelled name would be ignored silently. */
 function checkNames(env: Readonly<Record<string, string | undefined>>, problems: string[]): void {
   const unset = Object.keys(environmentSchema.shape).filter((name) => !(name in env));
   const wordOf = (name: string) => name.split("_", 1)[0] ?? "";
   for (const name of Object.keys(env).filter((name) => !(name in environmentSchema.shape))) {
-    // Short words are those of other programs, too: XAI_API_KEY is no slip of AI_API_KEY.
+    // Short words are also those of other programs: XAI_API_KEY is not a misspelled AI_API_KEY.
     const isOurs = (known: string) => wordOf(known) === wordOf(name) || wordOf(known).length >= 6;
     const [meant] = byNearness(
       name,
@@ -117,7 +117,7 @@ function checkEnvironment(set: Environment, problems: string[]): void {
   const refuse = (name: string, reason: string) => problems.push(`environment: ${name}: ${reason}`);
   if (production && set.AUTHLIB_SECRET.length === 0) {
     refuse("AUTHLIB_SECRET", "is required in production; set it to 32 characters or more, try `openssl rand -hex 32`");
-    // `svc start` needs it too: both are told at once.
+    // `svc start` needs it too: both are reported at once.
     if (!set.DATABASE_URL) refuse("DATABASE_URL", "is required in production, where no server is embedded");
   }
   if (set.SVC_BRIDGE_SECRET.some((secret) => set.AUTHLIB_SECRET.includes(secret))) {

@@ -12,8 +12,7 @@ const LOCAL_HOSTS: ReadonlySet<string> = new Set(["localhost", "127.0.0.1"]);
 
 /**
  * Checks that a value is an exact bare origin, `scheme://host[:port]`. Nothing is repaired: an origin that would have
- * to be rewritten to match is refused with the right spelling, for a policy must not guess. The value is not echoed
- * where it may hold a password.
+ * to be rewritten to match is refused, with the right spelling. A value that may hold a password is not repeated.
  *
  * @param value              anything; only strings can pass
  * @param options.production whether plain http is refused, except on localhost and 127.0.0.1

@@ -55,7 +55,8 @@ const definitionSchema = z.strictObject({
       enabled: choice(),
       /**
        * Sends the link to the page where the user sets a new password. Called after the answer, and only for addresses
-       * that have an account. svc waits at most 10 seconds for it. (Default: none; outside production the mail is logged)
+       * that have an account. svc waits at most 10 seconds for it. (Default: none; outside production the mail is
+       * logged)
        */
       sendResetPassword: callable<SendMail>().optional(),
     })
@@ -85,8 +86,8 @@ const definitionSchema = z.strictObject({
     })
     .optional(),
   /**
-   * The schemes of `Authorization` that carry a credential of svc, in any case. Others are ignored, for middleware of the
-   * application. (Default: ["Bearer"])
+   * The schemes of `Authorization` that carry a credential of svc, in any case. Others are ignored, for middleware of
+   * the application. (Default: ["Bearer"])
    */
   schemes: z
     .array(

@@ -1,6 +1,6 @@
 /**
- * The steps that the builders of procedures and routes share. They are checked when they are declared: otherwise each call
- * would fail, or a guarding middleware would be missing.
+ * The steps that the builders of procedures and routes share. They are checked when they are declared: otherwise each
+ * call would fail, or a guarding middleware would be missing.
  * Next hop: `procedure.ts` and `http-route.ts` call these, `middleware.ts` has the layers.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";

@@ -21,8 +21,8 @@ export interface ContextAuth {
   /** The caller's session, or null. */
   getSession(): Session | null;
   /**
-   * Creates an account and opens its session, as POST /api/auth/sign-up does. The caller's session does not change. Like all
-   * acts here it is not part of the call's transaction.
+   * Creates an account and opens its session, as POST /api/auth/sign-up does. The caller's session does not change.
+   * Like all acts here it is not part of the call's transaction.
    *
    * @throws SvcError EMAIL_TAKEN, VALIDATION_FAILED, RATE_LIMITED; QUERY_WROTE in a query
    */

@@ -214,7 +214,12 @@ function checkName(name: string): void {
   });
 }
 
-/** Names a procedure that has no `.name()`, for good. @param place in `procedures` of `defineApi` @throws DefinitionError */
+/**
+ * Names a procedure that has no `.name()`, for good.
+ *
+ * @param place in `procedures` of `defineApi`
+ * @throws DefinitionError
+ */
 export function nameByPlace(procedure: ProcedureDefinition, place: string): void {
   if (procedure.name) return;
   checkName(place);

@@ -15,7 +15,11 @@ export interface ContextScheduler {
    *   a name that is not an internal procedure and for an invalid delay, QUERY_WROTE in a query
    */
   runAfter(delayMs: number, name: string, args?: unknown): Promise<string>;
-  /** Runs an internal procedure at a time; one in the past means now. @param at a Date, epoch milliseconds or ISO 8601 */
+  /**
+   * Runs an internal procedure at a time; one in the past means now.
+   *
+   * @param at a Date, epoch milliseconds or ISO 8601
+   */
   runAt(at: Date | number | string, name: string, args?: unknown): Promise<string>;
   /**
    * Removes a job of the caller from the queue, if it has not started.

@@ -1,4 +1,7 @@
-/** `ctx.search`, `ctx.vectorSearch` and `ctx.hybridSearch` as handlers see them. `src/search/context.ts` implements them. */
+/**
+ * `ctx.search`, `ctx.vectorSearch` and `ctx.hybridSearch` as handlers see them. `src/search/context.ts` implements
+ * them.
+ */
 import type { InferSelectModel } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 

@@ -3,6 +3,7 @@
  * nothing. Errors are cached, too.
  * Next hop: `limits.ts` measures; `engine.ts` carries the operation out.
  */
+
 import {
   type DocumentNode,
   type GraphQLError,
@@ -15,6 +16,7 @@ import {
   validate,
 } from "grafast/graphql";
 import type { EffectiveConfig } from "../config/config.ts";
+import { RecentMap } from "../kit/recent-map.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { invalidDocument } from "./errors.ts";
 import { sizeOf } from "./limits.ts";
@@ -36,8 +38,7 @@ const maxErrors = 5;
 export class Documents {
   readonly #schema: GraphQLSchema;
   readonly #settings: EffectiveConfig["graphql"];
-  readonly #kept = new Map<string, DocumentNode | SvcError>();
-  #size = 0;
+  readonly #kept = new RecentMap<string, DocumentNode | SvcError>(most, (text) => text.length);
 
   constructor(schema: GraphQLSchema, settings: EffectiveConfig["graphql"]) {
     this.#schema = schema;
@@ -68,23 +69,12 @@ export class Documents {
     return tooLarge("could read", Math.min(cost, Number.MAX_SAFE_INTEGER), "rows", this.#settings.maxCost, "maxCost");
   }
 
-  /** Evicts the least recently used documents. A document that would evict many others is not cached. */
+  /** A document that would displace many others is not cached. */
   #read(text: string): DocumentNode | SvcError {
-    const known = this.#kept.get(text);
-    if (known) {
-      this.#kept.delete(text);
-      this.#kept.set(text, known);
-      return known;
-    }
+    const known = this.#kept.renew(text);
+    if (known) return known;
     const document = this.#check(text);
-    if (text.length > most / 20) return document;
-    this.#kept.set(text, document);
-    this.#size += text.length;
-    for (const oldest of this.#kept.keys()) {
-      if (this.#size <= most) break;
-      this.#kept.delete(oldest);
-      this.#size -= oldest.length;
-    }
+    if (text.length <= most / 20) this.#kept.set(text, document);
     return document;
   }
 

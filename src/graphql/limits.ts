@@ -28,7 +28,8 @@ export interface DocumentSize {
 
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
-const fragmentsOf = (document: DocumentNode): Fragments =>
+/** By name. */
+export const fragmentsOf = (document: DocumentNode): Fragments =>
   new Map(
     document.definitions.flatMap((node) => (node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node]] : [])),
   );

@@ -3,8 +3,8 @@
  * of PostGraphile: the statement of the call by name answers it, and this file gives the answer GraphQL's form.
  * Next hop: `plain-values.ts` for the forms of values, `plain-call.ts` calls the statement.
  *
- * Whatever is not usual gives null: fragments on other types, directives, relations, edges, cursors. PostGraphile answers
- * those, and says what is wrong with arguments.
+ * Whatever is not usual gives null: fragments on other types, directives, relations, edges, cursors. PostGraphile
+ * answers those, and says what is wrong with arguments.
  */
 import {
   type DocumentNode,
@@ -24,6 +24,7 @@ import {
 } from "grafast/graphql";
 import type { ExposedTable } from "./exposed.ts";
 import type { Verb } from "./inputs.ts";
+import { fragmentsOf } from "./limits.ts";
 import { type Form, formOf } from "./plain-values.ts";
 
 /** What a root field reads or writes. The plugins set it in the field's `extensions`. */
@@ -69,9 +70,7 @@ export function plainDocument(
   document: DocumentNode,
   operation: OperationDefinitionNode,
 ): PlainDocument | null {
-  const fragments = new Map(
-    document.definitions.flatMap((node) => (node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node]] : [])),
-  );
+  const fragments = fragmentsOf(document);
   const root = schema.getRootType(operation.operation);
   if (!root || operation.directives?.length) return null;
   const [node, ...others] = fieldsOf(operation.selectionSet, root, fragments) ?? [];

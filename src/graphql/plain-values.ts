@@ -1,6 +1,6 @@
 /**
- * Values of plain columns in GraphQL's form, made of those of calls by name. Both come from PostgreSQL: names write JSON,
- * PostGraphile formats each value.
+ * Values of plain columns in GraphQL's form, made of those of calls by name. Both come from PostgreSQL: names write
+ * JSON, PostGraphile formats each value.
  */
 import { type GraphQLNamedType, isEnumType } from "grafast/graphql";
 import type { ColumnDescription } from "../contract/crud.ts";

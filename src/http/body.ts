@@ -111,7 +111,7 @@ export function takeBody(
   });
 }
 
-const tooLarge = (limit: number) =>
+export const tooLarge = (limit: number) =>
   new SvcError("PAYLOAD_TOO_LARGE", undefined, { hint: `At most ${limit} bytes are accepted here.` });
 
 const cutShort = (cause?: unknown) => new SvcError("BAD_REQUEST", "The request was cut short.", { cause });

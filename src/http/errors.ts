@@ -84,3 +84,10 @@ function misuse(method: string, path: string): string | undefined {
     ? "Check the procedure's name, and that queries go to /api/query and mutations to /api/mutation."
     : "Check the procedure's name. Procedures are called with POST.";
 }
+
+/** Names a full disk, which is not the sender's error. @returns any other error unchanged */
+export function outOfRoom(error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== "ENOSPC" && code !== "EDQUOT") return error;
+  return new SvcError("UNAVAILABLE", "There is no room for this at the moment.", { retryAfter: 60, cause: error });
+}

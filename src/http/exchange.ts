@@ -74,13 +74,13 @@ export function defaultHeaders({ own, all }: Pick<OriginPolicy, "own" | "all">):
   };
 }
 
-/** @param standing see `defaultHeaders` */
+/** @param defaults see `defaultHeaders` */
 export function startExchange(
   response: ServerResponse,
   requestId: string,
-  standing: Readonly<Record<string, string>>,
+  defaults: Readonly<Record<string, string>>,
 ): Exchange {
-  const exchange: Exchange = { requestId, operation: "unknown", headers: { ...standing, "x-request-id": requestId } };
+  const exchange: Exchange = { requestId, operation: "unknown", headers: { ...defaults, "x-request-id": requestId } };
   (response as Observed)[exchangeKey] = exchange;
   return exchange;
 }
@@ -112,7 +112,7 @@ export type Observe = (request: IncomingMessage, response: ServerResponse) => Ex
 export function observer(
   log: Logger,
   metrics: Metrics,
-  standing: Readonly<Record<string, string>>,
+  defaults: Readonly<Record<string, string>>,
   tracing?: Tracing,
   showCause?: ShowCause,
 ): Observe {
@@ -122,7 +122,7 @@ export function observer(
     const started = performance.now();
     const given = request.headers["x-request-id"];
     const requestId = typeof given === "string" && acceptableId.test(given) ? given : randomUUID();
-    const exchange = startExchange(response, requestId, standing);
+    const exchange = startExchange(response, requestId, defaults);
     if (showCause) exchange.showCause = showCause;
     const span = tracing && startRequestSpan(tracing, request, requestId);
     if (span) exchange.span = span;

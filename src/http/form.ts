@@ -3,11 +3,13 @@
  * the handler gets `File` objects that read from there until the response has closed.
  * Next hop: `multipart.ts` finds the parts; `wire.ts` for calls, `request.ts` for routes.
  */
+
 import type { IncomingMessage } from "node:http";
 import { SvcError } from "../kit/svc-error.ts";
 import { takeBody } from "./body.ts";
 import { accountOf, type BodyAccount, uncounted } from "./body-budget.ts";
 import { ChunkList } from "./chunk-list.ts";
+import { outOfRoom } from "./errors.ts";
 import type { FormFile, FormFiles } from "./form-files.ts";
 import { type FormEvent, MultipartReader, malformed, type PartHead } from "./multipart.ts";
 
@@ -246,10 +248,3 @@ function free(chunk: Buffer): void {
 }
 
 const tooMany = (most: number, of: string) => new SvcError("PAYLOAD_TOO_LARGE", `A form has at most ${most} ${of}.`);
-
-/** A full disk is not the sender's error. */
-function outOfRoom(error: unknown): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code !== "ENOSPC" && code !== "EDQUOT") return error;
-  return new SvcError("UNAVAILABLE", "There is no room for this at the moment.", { retryAfter: 60, cause: error });
-}

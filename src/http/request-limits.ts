@@ -1,7 +1,7 @@
 /**
  * Limits the requests of one address, and of one user, per minute. Each process counts alone: with several processes
  * behind a balancer, the total is that many times higher. For fairness, not for billing. Password attempts are counted
- * separately, in the database (`../auth/attempts.ts`).
+ * separately, in the database (`../auth/passwords/attempts.ts`).
  * Next hop: `src/server/app.ts` counts addresses, `src/service/service.ts` users.
  */
 import type { IncomingMessage } from "node:http";

@@ -1,23 +1,15 @@
 /** The request as route handlers and middleware see it. */
-import type { Request } from "express";
+
+import type { Request, Response } from "express";
 import type { SvcRequest } from "../contract/request.ts";
 import { isJson } from "../kit/media-type.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { type BodyLimits, mediaType, parseJson, readBody } from "./body.ts";
 import { parseForm, readForm, routeParts } from "./form.ts";
+import { leftSignal } from "./left-signal.ts";
 
 /** The text after the first "?"; values may contain further ones. */
 const queryText = (url: string) => (url.includes("?") ? url.slice(url.indexOf("?") + 1) : "");
-
-function leavingOf({ res: response }: Request): AbortSignal {
-  const controller = new AbortController();
-  const note = () => {
-    if (!response?.writableFinished) controller.abort(new Error("The client has gone."));
-  };
-  if (response?.closed) note();
-  else response?.once("close", note);
-  return controller.signal;
-}
 
 /** Wraps an Express request. The body is read at most once, whichever readers are called, and how often. */
 export function toSvcRequest(request: Request, limits: BodyLimits, address: string | undefined): SvcRequest {
@@ -40,7 +32,7 @@ export function toSvcRequest(request: Request, limits: BodyLimits, address: stri
   let signal: AbortSignal | undefined;
   return {
     get signal() {
-      signal ??= leavingOf(request);
+      signal ??= leftSignal(request.res as Response);
       return signal;
     },
     address: address ?? "",

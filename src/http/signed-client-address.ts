@@ -18,14 +18,14 @@ const shape = /^v1 ([0-9A-Fa-f:.]{2,45}) (\d{10}) ([\w-]{43}) ([\w-]{43})$/;
 /** In seconds, both ways: for clock differences between hosts, and for slow requests. */
 const tolerance = 60;
 
-interface Handed {
+interface SignedAddress {
   address: string;
   /** SHA-256 of the signed body. */
   digest: string;
 }
 
 /** Found at a request's start; the body is checked later. */
-const found = new WeakMap<IncomingMessage, Handed | null>();
+const found = new WeakMap<IncomingMessage, SignedAddress | null>();
 
 export class SignedClientAddress {
   readonly #secrets: readonly string[];
@@ -49,7 +49,7 @@ export class SignedClientAddress {
     return handed?.address;
   }
 
-  #verify(request: IncomingMessage, value: string): Handed | null {
+  #verify(request: IncomingMessage, value: string): SignedAddress | null {
     const [, address = "", seconds = "", digest = "", signature = ""] = shape.exec(value) ?? [];
     if (isIP(address) === 0) return this.#ignore("it is not an IP address");
     if (this.#secrets.length === 0) return this.#ignore("SVC_BRIDGE_SECRET is not set");
@@ -74,14 +74,14 @@ export class SignedClientAddress {
 }
 
 /** The signed address of a request after `read`. */
-export const handedAddress = (request: IncomingMessage): string | undefined => found.get(request)?.address;
+export const signedAddressOf = (request: IncomingMessage): string | undefined => found.get(request)?.address;
 
 /**
  * A signature covers one body: otherwise an observer could try passwords under that visitor's address.
  *
  * @throws SvcError BAD_REQUEST
  */
-export function requireHandedBody(request: IncomingMessage, body: Uint8Array): void {
+export function requireSignedBody(request: IncomingMessage, body: Uint8Array): void {
   const handed = found.get(request);
   if (!handed || handed.digest === createHash("sha256").update(body).digest("base64url")) return;
   throw new SvcError("BAD_REQUEST", "This is not the body that svc-client-address was signed with.");

@@ -9,17 +9,17 @@ import { exchangeOf } from "./exchange.ts";
 
 export type StreamBody = AsyncIterable<string | Uint8Array>;
 
-export const isPieces = (body: unknown): body is StreamBody =>
+export const isStreamBody = (body: unknown): body is StreamBody =>
   typeof body === "object" && body !== null && Symbol.asyncIterator in body;
 
 /**
- * Starts with the first piece: an error before it is answered with a status, not with a cut answer. An error on either
- * side ends the other: the client sees a cut answer, the iterable is closed.
+ * Waits for the first piece, so that an error before it is answered with a status. A later error cuts the answer. An
+ * error on either side ends the other: the client sees a cut answer, the iterable is closed.
  *
  * @param head writes status and headers
  * @param length as for `enforceContentLength`
  */
-export async function sendPieces(
+export async function sendStream(
   pieces: StreamBody,
   response: Response,
   head: () => void,

@@ -15,7 +15,7 @@ export interface CallSite {
 export function traceAbove(below: (...args: never[]) => unknown): Error {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 50;
-  const trace = new Error("not an error: it marks a place");
+  const trace = new Error("Not an error: it records the callers.");
   Error.captureStackTrace(trace, below);
   Error.stackTraceLimit = stackTraceLimit;
   return trace;

@@ -81,8 +81,8 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Refuses the call when its own key has too many waiting. When the whole queue is full, the newest call of the longest
-   * queue gives up its place: one key cannot keep the others out.
+   * Refuses the call when its own key has too many waiting. When the whole queue is full, the newest call of the
+   * longest queue gives up its place: one key cannot keep the others out.
    *
    * @throws SvcError UNAVAILABLE
    */

@@ -4,7 +4,7 @@
 export const byNearness = (name: string, known: readonly string[]): string[] =>
   known.toSorted((a, b) => distance(name, a) - distance(name, b));
 
-/** Whether a name is a slip of the keyboard away from another. */
+/** Whether a name is probably another one, misspelled. */
 export const isNear = (name: string, other: string): boolean => distance(name, other) <= 2;
 
 /** A hint for an unknown name. */

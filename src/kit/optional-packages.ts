@@ -62,7 +62,11 @@ export function missingPackages(name: FeatureName, platform = here): { message: 
   };
 }
 
-/** For a start or a command that cannot go on. @throws DefinitionError naming the command that installs what is missing */
+/**
+ * For a start or a command that cannot continue.
+ *
+ * @throws DefinitionError naming the command that installs what is missing
+ */
 export function requirePackages(name: FeatureName): void {
   const missing = missingPackages(name);
   if (missing) throw new DefinitionError(missing.message, { hint: missing.hint });

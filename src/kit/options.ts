@@ -1,6 +1,6 @@
 /**
- * Checks options with zod schemas, for the configuration, definitions and `ctx` calls. All of them describe a mistake in
- * the same way: where it is, what is expected, and for an unknown key the known key with the most similar name.
+ * Checks options with zod schemas, for the configuration, definitions and `ctx` calls. All of them describe a mistake
+ * in the same way: where it is, what is expected, and for an unknown key the known key with the most similar name.
  */
 import { z } from "zod";
 import { DefinitionError } from "./definition-error.ts";

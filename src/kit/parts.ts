@@ -50,6 +50,10 @@ export const inQuery = (name: string, schema: JsonSchema, description?: string):
   ...(description && { description }),
 });
 
+/** Those of a path such as "/notes/:id". */
+export const pathParameters = (path: string): Part[] =>
+  [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({ name, in: "path", required: true, schema: text() }));
+
 export const json = (schema: JsonSchema): Part => ({ "application/json": { schema } });
 
 /** A successful answer. */

@@ -2,7 +2,8 @@
  * The document's `components.schemas`: named schemas, and recursive schemas, whose references would break inside the
  * document.
  */
-import type { JsonSchema } from "./json-schema.ts";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { type Direction, type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
 
 const prefix = "#/components/schemas/";
 
@@ -14,6 +15,12 @@ export class Schemas {
     const free = this.#free(name);
     this.all[free] = schema;
     return { $ref: prefix + free };
+  }
+
+  /** What a Standard Schema takes or returns; undefined without one, or if its library cannot describe it. */
+  describe(name: string, schema: StandardSchemaV1 | undefined, direction: Direction): JsonSchema | undefined {
+    const described = schema && jsonSchemaOf(schema, direction);
+    return described && this.inline(`${name}.${direction === "input" ? "Input" : "Output"}`, described);
   }
 
   /**

@@ -3,9 +3,11 @@
  * database on the same server, `svc_private.list_facts()` describes both, and the descriptions are compared.
  * Next hop: `sql/catalog/list_facts.sql`; `src/cli/db/drift.ts` prints.
  */
+
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import pg from "pg";
+import type pg from "pg";
+import { withClient } from "../postgres/with-client.ts";
 import { type MigrateOptions, rehearseMigration } from "./migrate.ts";
 import { withScratchDatabase } from "./scratch.ts";
 
@@ -60,14 +62,10 @@ export const readFacts = async (client: pg.Client): Promise<Fact[]> =>
   (await client.query<Fact>("select object, kind, part, definition from svc_private.list_facts()")).rows;
 
 async function describeDatabase(adminUrl: string): Promise<Fact[]> {
-  const client = new pg.Client({ connectionString: adminUrl, application_name: "svc db drift" });
-  await client.connect();
-  try {
+  return withClient(adminUrl, "svc db drift", async (client) => {
     await client.query("begin read only");
     return await readFacts(client);
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /**

@@ -3,9 +3,11 @@
  * newer files. The latter occur when an old process restarts during a release.
  * Next hop: `migrate.ts`, which writes it; `src/cli/pending.ts`, which decides whether a process starts.
  */
+
 import { createHash } from "node:crypto";
-import pg from "pg";
+import type pg from "pg";
 import { queueRevision, wantedQueueRevision } from "../jobs/queue.ts";
+import { withClient } from "../postgres/with-client.ts";
 import { type MigrationFile, readFolder } from "./migration-files.ts";
 
 export type Scope = "platform" | "application";
@@ -84,9 +86,7 @@ export const unknownMigrations = ({ migrations }: Ledger, names: ReadonlySet<str
 
 /** @param options.adminUrl any login that can read the ledger: the administrator's, or the system's */
 export async function compareFiles({ adminUrl, ...folders }: Folders & { adminUrl: string }): Promise<Comparison> {
-  const client = new pg.Client({ connectionString: adminUrl, application_name: "svc migrate status" });
-  await client.connect();
-  try {
+  return withClient(adminUrl, "svc migrate status", async (client) => {
     const ledger = await readLedger(client);
     const pending: string[] = [];
     const newer = unknownMigrations(ledger, await migrationNames(folders));
@@ -103,9 +103,7 @@ export async function compareFiles({ adminUrl, ...folders }: Folders & { adminUr
       }
     }
     return { pending, newer };
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** Pending files of the application and the platform. */

@@ -5,8 +5,10 @@
  * finds nothing to do.
  * Next hop: `migration-files.ts` reads the folders; `sql/README.md` states the order.
  */
-import pg from "pg";
+
+import type pg from "pg";
 import { installQueue } from "../jobs/queue.ts";
+import { withClient } from "../postgres/with-client.ts";
 import { applyRoles } from "./apply-roles.ts";
 import {
   checksum,
@@ -53,7 +55,7 @@ export interface MigrateOptions extends Patience {
  * @throws DefinitionError when a new migration has the number of another one
  */
 export const migrate = (options: MigrateOptions): Promise<string[]> =>
-  connected(options, async (client) => {
+  withClient(options.adminUrl, "svc migrate", async (client) => {
     const applied: string[] = [];
     for (const { scope } of scopes(options)) {
       const files = await withLocks(client, options, (limit) =>
@@ -74,22 +76,11 @@ export const migrate = (options: MigrateOptions): Promise<string[]> =>
  * @throws MigrationError as `migrate` does
  */
 export const rehearseMigration = <T>(options: MigrateOptions, look: (client: pg.Client) => Promise<T>): Promise<T> =>
-  connected(options, async (client) => {
+  withClient(options.adminUrl, "svc migrate", async (client) => {
     const all = scopes(options).map(({ scope }) => scope);
     await withLocks(client, options, (limit) => new Migration(client, options, limit).run(all));
     return look(client);
   });
-
-async function connected<T>(options: MigrateOptions, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: options.adminUrl, application_name: "svc migrate" });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    // This rolls back an open transaction.
-    await client.end();
-  }
-}
 
 /** The error when the application's scope fails after the platform's was committed. */
 function besideApplied(error: unknown): unknown {

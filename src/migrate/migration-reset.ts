@@ -2,7 +2,9 @@
  * Drops everything that svc and the application created in a database, for `svc migrate reset`: schemas of svc_owner,
  * and its objects in `public`. Roles, extensions, the database itself and objects of others stay.
  */
+
 import pg from "pg";
+import { withClient } from "../postgres/with-client.ts";
 import { MigrationError } from "./migration-error.ts";
 
 // Also a graphile_worker schema of another owner: one created before svc would conflict with ours.
@@ -52,7 +54,11 @@ $$`;
 
 /** The name of the connected database, as the server reports it. */
 export const databaseName = (adminUrl: string): Promise<string> =>
-  withClient(adminUrl, async (client) => (await client.query("select current_database() as name")).rows[0].name);
+  withClient(
+    adminUrl,
+    "svc migrate reset",
+    async (client) => (await client.query("select current_database() as name")).rows[0].name,
+  );
 
 /**
  * Drops everything in one transaction.
@@ -60,7 +66,7 @@ export const databaseName = (adminUrl: string): Promise<string> =>
  * @throws MigrationError when another session locks a table, such as a running service
  */
 export async function dropAll(adminUrl: string): Promise<void> {
-  await withClient(adminUrl, async (client) => {
+  await withClient(adminUrl, "svc migrate reset", async (client) => {
     await client.query("begin");
     await client.query("set local lock_timeout = '10s'");
     try {
@@ -71,14 +77,4 @@ export async function dropAll(adminUrl: string): Promise<void> {
     }
     await client.query("commit");
   });
-}
-
-async function withClient<T>(connectionString: string, body: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString, application_name: "svc migrate reset" });
-  await client.connect();
-  try {
-    return await body(client);
-  } finally {
-    await client.end(); // this rolls back an open transaction
-  }
 }

@@ -2,8 +2,9 @@
  * Lists applied and pending files, for `svc migrate status`. Changes nothing.
  * Next hop: `ledger.ts` reads what `migrate.ts` has recorded.
  */
-import pg from "pg";
+
 import { queueRevision, wantedQueueRevision } from "../jobs/queue.ts";
+import { withClient } from "../postgres/with-client.ts";
 import { checksum, type Folders, type Ledger, readLedger, scopes } from "./ledger.ts";
 import { type MigrationFile, readFolder } from "./migration-files.ts";
 
@@ -24,9 +25,7 @@ export interface FileStatus {
 
 /** The files of both scopes, in the order in which `svc migrate` lists them: platform first. */
 export async function migrationStatus({ adminUrl, ...folders }: Folders & { adminUrl: string }): Promise<FileStatus[]> {
-  const client = new pg.Client({ connectionString: adminUrl, application_name: "svc migrate status" });
-  await client.connect();
-  try {
+  return withClient(adminUrl, "svc migrate status", async (client) => {
     const ledger = await readLedger(client);
     const files: FileStatus[] = [];
     if ((await queueRevision(client)) < wantedQueueRevision) {
@@ -46,9 +45,7 @@ export async function migrationStatus({ adminUrl, ...folders }: Folders & { admi
       files.push(...(await readFolder(`${folder}/sql`)).map((file) => statusOf("sql", file)));
     }
     return files;
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 function gone(scope: string, files: MigrationFile[], { migrations, appliedAt }: Ledger): FileStatus[] {

@@ -2,7 +2,8 @@
  * Migrations of the application that a database has and whose files are gone, as after a switch of branches. Every
  * command that compares the two reports them in the same words.
  */
-import pg from "pg";
+
+import { withClient } from "../postgres/with-client.ts";
 import { type Folders, migrationNames, readLedger, unknownMigrations } from "./ledger.ts";
 
 /** How long to wait for a database that may not answer, in milliseconds. */
@@ -10,17 +11,12 @@ const patienceMs = 5_000;
 
 /** @param options.adminUrl any login that can read the ledger @returns paths below the application's folder */
 export async function findVanished({ adminUrl, ...folders }: Folders & { adminUrl: string }): Promise<string[]> {
-  const client = new pg.Client({
-    connectionString: adminUrl,
-    application_name: "svc migrate status",
-    connectionTimeoutMillis: patienceMs,
-  });
-  try {
-    await client.connect();
-    return vanishedOf(unknownMigrations(await readLedger(client), await migrationNames(folders)));
-  } finally {
-    await client.end();
-  }
+  return withClient(
+    adminUrl,
+    "svc migrate status",
+    async (client) => vanishedOf(unknownMigrations(await readLedger(client), await migrationNames(folders))),
+    { connectionTimeoutMillis: patienceMs },
+  );
 }
 
 /** The application's among paths that begin with their scope. */

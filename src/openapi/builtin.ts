@@ -1,5 +1,6 @@
 /**
- * The endpoints that the platform answers by itself. Features describe theirs; health, metrics and the document are here.
+ * The endpoints that the platform answers by itself. Features describe theirs; health, metrics and the document are
+ * here.
  * Next hop: `src/server/health.ts` and `src/server/openapi.ts` answer.
  */
 import type { EffectiveConfig } from "../config/config.ts";
@@ -31,7 +32,7 @@ const servicePaths: Record<string, Part> = {
   }),
 };
 
-const reference = look("svc-reference", "This document, to be read", {
+const reference = look("svc-reference", "This document as a page", {
   200: answers("A page.", { "text/html": { schema: text() } }),
   ...errors(),
 });

@@ -7,7 +7,7 @@ import type { Api } from "../contract/api.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { type CallSchemas, crudSchemas } from "../crud/openapi.ts";
 import { wireLimits } from "../http/wire.ts";
-import { type JsonSchema, jsonSchemaOf, takesNothing } from "../kit/json-schema.ts";
+import { type JsonSchema, takesNothing } from "../kit/json-schema.ts";
 import { answers, anyone, errors, json, type Part, security, text } from "../kit/parts.ts";
 import type { Schemas } from "../kit/schemas.ts";
 
@@ -23,8 +23,8 @@ export function callPaths(api: Api["~svc"], schemas: Schemas): Record<string, Pa
   const open = [...api.procedures.values()].filter(({ kind }) => kind !== "internal");
   const paths: Record<string, Part> = {};
   for (const procedure of open.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const call = (procedure.statement && generated.get(procedure.name)) ?? declared(procedure, schemas);
-    paths[`/api/${procedure.kind}/${procedure.name}`] = { post: operation(procedure, call) };
+    const own = (procedure.statement && generated.get(procedure.name)) ?? declared(procedure, schemas);
+    paths[`/api/${procedure.kind}/${procedure.name}`] = { post: operation(procedure, own) };
   }
   // Last, because readers look for the procedures.
   return {
@@ -45,20 +45,18 @@ const position: Part = {
   schema: text(),
   description: "Where standbys answer: the position of the caller's last answer, `new` at first.",
 };
-const positionSaid: Part = { "svc-position": { description: "Where standbys answer.", schema: text() } };
+const positionHeader: Part = { "svc-position": { description: "Where standbys answer.", schema: text() } };
 
 function declared({ name, input, output }: ProcedureDefinition, schemas: Schemas): CallSchemas {
-  const args = input && jsonSchemaOf(input, "input");
-  const result = output && jsonSchemaOf(output, "output");
   return {
-    args: args ? schemas.inline(`${name}.Input`, args) : untold(input, "input"),
+    args: schemas.describe(name, input, "input") ?? undescribed(input, "input"),
     optional: !input || takesNothing(input),
-    result: result ? schemas.inline(`${name}.Output`, result) : untold(output, "result"),
+    result: schemas.describe(name, output, "output") ?? undescribed(output, "result"),
   };
 }
 
 /** An open schema, with a note that none was declared. */
-const untold = (declared: unknown, what: string): JsonSchema => ({
+const undescribed = (declared: unknown, what: string): JsonSchema => ({
   description: declared ? `Checked, by rules that have no JSON Schema here.` : `The procedure declares no ${what}.`,
 });
 
@@ -66,22 +64,26 @@ function operation(
   { name, kind, anonymous }: ProcedureDefinition,
   { args, optional, result, summary }: CallSchemas,
 ): Part {
-  const isUpload = hasFile(args);
   const body = bodySchema(args, optional, kind === "query");
+  return call(
+    {
+      operationId: name,
+      tags: [name.includes(".") ? name.slice(0, name.indexOf(".")) : "procedures"],
+      summary: summary ?? name,
+      security: security(anonymous),
+    },
+    hasFile(args) ? multipart(body) : json(body),
+    answerSchema(result, kind === "query"),
+  );
+}
+
+/** An operation that calls procedures. @param content of the request @param result schema of the answer */
+function call(rest: Part, content: Part, result: JsonSchema, description = "What the procedure returns."): Part {
   return {
-    operationId: name,
-    tags: [name.includes(".") ? name.slice(0, name.indexOf(".")) : "procedures"],
-    summary: summary ?? name,
-    security: security(anonymous),
+    ...rest,
     parameters: [position],
-    requestBody: {
-      required: true,
-      content: isUpload ? { "multipart/form-data": { schema: multipartSchema(body) } } : json(body),
-    },
-    responses: {
-      200: answers("What the procedure returns.", json(answerSchema(result, kind === "query")), positionSaid),
-      ...callErrors(),
-    },
+    requestBody: { required: true, content },
+    responses: { 200: answers(description, json(result), positionHeader), ...callErrors() },
   };
 }
 
@@ -98,6 +100,8 @@ const watch = {
   default: false,
   description: "Whether the answer says under which snapshot it was read.",
 };
+
+const multipart = (call: JsonSchema): Part => ({ "multipart/form-data": { schema: multipartSchema(call) } });
 
 /** Files are not JSON: `data` gives each one's place in the arguments. */
 const multipartSchema = (call: JsonSchema): JsonSchema => ({
@@ -150,23 +154,18 @@ function batch(open: readonly ProcedureDefinition[]): Part {
   const calls = { type: "array", minItems: 1, maxItems: wireLimits.calls, items: namedCall("mutation", open) };
   const results = { type: "array", items: answerSchema({}, false) };
   return {
-    post: {
-      operationId: "svc-batch",
-      tags: ["calls by name"],
-      summary: "Call several mutations in one transaction",
-      description: "They run in this order. If one fails, none is saved, and the error names its `index`.",
-      security: anyone,
-      parameters: [position],
-      requestBody: { required: true, content: json({ type: "object", properties: { calls }, required: ["calls"] }) },
-      responses: {
-        200: answers(
-          "What the procedures return, in the same order.",
-          json({ type: "object", properties: { results }, required: ["results"] }),
-          positionSaid,
-        ),
-        ...callErrors(),
+    post: call(
+      {
+        operationId: "svc-batch",
+        tags: ["calls by name"],
+        summary: "Call several mutations in one transaction",
+        description: "They run in this order. If one fails, none is saved, and the error names its `index`.",
+        security: anyone,
       },
-    },
+      json({ type: "object", properties: { calls }, required: ["calls"] }),
+      { type: "object", properties: { results }, required: ["results"] },
+      "What the procedures return, in the same order.",
+    ),
   };
 }
 
@@ -174,24 +173,16 @@ function batch(open: readonly ProcedureDefinition[]): Part {
 function anyCall(kind: "query" | "mutation", open: readonly ProcedureDefinition[]): Part {
   const body = namedCall(kind, open);
   return {
-    post: {
-      operationId: `svc-${kind}`,
-      tags: ["calls by name"],
-      summary: `Call any ${kind} by its name`,
-      security: anyone,
-      parameters: [position],
-      requestBody: {
-        required: true,
-        content: {
-          ...json(body),
-          ...(kind === "mutation" && { "multipart/form-data": { schema: multipartSchema(body) } }),
-        },
+    post: call(
+      {
+        operationId: `svc-${kind}`,
+        tags: ["calls by name"],
+        summary: `Call any ${kind} by its name`,
+        security: anyone,
       },
-      responses: {
-        200: answers("What the procedure returns.", json(answerSchema({}, kind === "query")), positionSaid),
-        ...callErrors(),
-      },
-    },
+      { ...json(body), ...(kind === "mutation" && multipart(body)) },
+      answerSchema({}, kind === "query"),
+    ),
   };
 }
 

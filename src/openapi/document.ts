@@ -59,8 +59,8 @@ export function openApiDocument(
 
 const description = [
   "Procedures are called by POST, each at its own path: `args` in, `json` out. Values that JSON lacks (dates, bigints, sets)",
-  'travel as `{ "json": …, "meta": […] }`; what `json` holds then is what is described here. Every error has one form,',
-  "and its `code` says what it is. Requests are counted per address and per user; beyond the limit the answer is 429 with",
+  'travel as `{ "json": …, "meta": […] }`; the schemas describe what `json` then holds. Every error has the form `Error`,',
+  "with a `code` that identifies it. Requests are counted per address and per user; beyond the limit the answer is 429 with",
   "`Retry-After`.",
 ].join("\n");
 

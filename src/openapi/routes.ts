@@ -3,8 +3,8 @@
  * `.output()` is documented.
  */
 import type { RouteDefinition } from "../contract/http-route.ts";
-import { type JsonSchema, jsonSchemaOf, takesNothing } from "../kit/json-schema.ts";
-import { answers, json, type Part, security } from "../kit/parts.ts";
+import { type JsonSchema, takesNothing } from "../kit/json-schema.ts";
+import { answers, json, type Part, pathParameters, security } from "../kit/parts.ts";
 import type { Schemas } from "../kit/schemas.ts";
 
 export function routePaths(routes: readonly RouteDefinition[], schemas: Schemas): Record<string, Part> {
@@ -33,18 +33,9 @@ const other = answers("An error, in the form of `Error`, or what the handler ret
 
 function operation(route: RouteDefinition, operationId: string, schemas: Schemas): Part {
   const { verb, path, anonymous, input, output } = route;
-  const described = input && jsonSchemaOf(input, "input");
-  const taken = described && schemas.inline(`${operationId}.Input`, described);
+  const taken = schemas.describe(operationId, input, "input");
   const readsQuery = verb === "get" || verb === "delete";
-  const parameters = [
-    ...[...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-      name,
-      in: "path",
-      required: true,
-      schema: { type: "string" },
-    })),
-    ...(readsQuery && taken ? queryParameters(taken) : []),
-  ];
+  const parameters = [...pathParameters(path), ...(readsQuery && taken ? queryParameters(taken) : [])];
   const body = { content: json(taken ?? {}), required: input !== undefined && !takesNothing(input) };
   const anything = { "text/plain": { schema: { type: "string" } }, "application/octet-stream": {} };
   return {
@@ -58,17 +49,12 @@ function operation(route: RouteDefinition, operationId: string, schemas: Schemas
     responses: {
       "2XX": answers(
         "What the handler returns.",
-        output ? json(resultOf(output, operationId, schemas)) : { ...json({}), ...anything },
+        output ? json(schemas.describe(operationId, output, "output") ?? {}) : { ...json({}), ...anything },
       ),
       "4XX": other,
       default: other,
     },
   };
-}
-
-function resultOf(output: NonNullable<RouteDefinition["output"]>, operationId: string, schemas: Schemas): JsonSchema {
-  const described = jsonSchemaOf(output, "output");
-  return described ? schemas.inline(`${operationId}.Output`, described) : {};
 }
 
 /** The members of an object, each a text parameter of the query. */

@@ -14,7 +14,7 @@ import { handledBy } from "../http/body-budget.ts";
 import { errorHeaders, toSvcError } from "../http/errors.ts";
 import { exchangeOf } from "../http/exchange.ts";
 import { toSvcRequest } from "../http/request.ts";
-import { enforceContentLength, isPieces, noteBreak, type StreamBody, sendPieces } from "../http/stream-body.ts";
+import { enforceContentLength, isStreamBody, noteBreak, type StreamBody, sendStream } from "../http/stream-body.ts";
 import { isJson } from "../kit/media-type.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { ProcedureTransport } from "./procedures.ts";
@@ -120,7 +120,7 @@ async function encode(route: RouteDefinition, result: unknown, isHead: boolean):
   if (checked instanceof Uint8Array || checked instanceof ReadableStream) {
     return withType("application/octet-stream", checked);
   }
-  if (isPieces(checked)) return withType("text/plain; charset=utf-8", checked);
+  if (isStreamBody(checked)) return withType("text/plain; charset=utf-8", checked);
   return withType("application/json; charset=utf-8", JSON.stringify(checked));
 
   function withType(type: string, body: Answer["body"]): Answer {
@@ -142,7 +142,8 @@ async function send(response: Response, { status, headers, body }: Answer): Prom
   const head = () => void response.writeHead(status, { "cache-control": "no-store", ...headers });
   const isHead = response.req.method === "HEAD";
   const length = headers["content-length"];
-  if (isPieces(body) && !(body instanceof ReadableStream) && !isHead) return sendPieces(body, response, head, length);
+  if (isStreamBody(body) && !(body instanceof ReadableStream) && !isHead)
+    return sendStream(body, response, head, length);
   head();
   if (isHead) {
     if (body instanceof ReadableStream) body.cancel().catch(() => {});

@@ -147,8 +147,8 @@ export class CallStorage implements ContextStorage {
   }
 
   /**
-   * After COMMIT: forgets what was known of changed files, and removes the bytes of deleted ones. The sweep later removes
-   * those that fail here or that a backup needs.
+   * After COMMIT: forgets what was known of changed files, and removes the bytes of deleted ones. The sweep later
+   * removes those that fail here or that a backup needs.
    */
   async committed(): Promise<void> {
     for (const id of this.#changed.splice(0)) this.#storage.publicObjects.forget(id);

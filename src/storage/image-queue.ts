@@ -9,7 +9,7 @@ import type { TransformOptions } from "./transform-options.ts";
 /** Images at once in a process; the process must keep answering other requests. */
 const maxRunning = 2;
 
-/** Maximum waiting behind these, and behind the costly one; further clients are told to try again. */
+/** Maximum waiting behind these, and behind the costly one; further clients get 503 with Retry-After. */
 const maxWaiting = 100;
 
 export interface Asker {

@@ -6,6 +6,7 @@
  * used longer when the database cannot be asked. Private objects and read grants are asked about each time.
  * Next hop: `find-objects.ts` asks.
  */
+import { RecentMap } from "../kit/recent-map.ts";
 import type { FoundObject, ObjectFinder } from "./find-objects.ts";
 
 /** In milliseconds. */
@@ -17,8 +18,8 @@ const most = 10_000;
 export class PublicObjects {
   readonly #finder: Pick<ObjectFinder, "find">;
   readonly #now: () => number;
-  /** By id, the oldest first. */
-  readonly #kept = new Map<string, { object: FoundObject; askedAt: number }>();
+  /** By id. */
+  readonly #kept = new RecentMap<string, { object: FoundObject; askedAt: number }>(most);
   #changes = 0;
 
   /** @param now in milliseconds. (Default: a clock that is never set) */
@@ -52,10 +53,7 @@ export class PublicObjects {
   }
 
   #keep(id: string, object: FoundObject | null, askedAt: number): void {
-    this.#kept.delete(id);
-    if (object?.visibility !== "public") return;
-    this.#kept.set(id, { object, askedAt });
-    const [oldest] = this.#kept.keys();
-    if (oldest !== undefined && this.#kept.size > most) this.#kept.delete(oldest);
+    if (object?.visibility === "public") this.#kept.set(id, { object, askedAt });
+    else this.#kept.delete(id);
   }
 }

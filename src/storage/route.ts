@@ -1,14 +1,17 @@
 /**
  * `GET /api/storage/:id`: the bytes of a public object, or of one that the issuer of the URL's read grant may see;
  * also transforms of images. The policies decide, in `sql/storage/find_storage_objects.sql`.
- * Next hop: `public-objects.ts` and `find-objects.ts` for the decision, `transforms.ts` for images, `send-file.ts` for the
- * answer.
+ * Next hop: `public-objects.ts` and `find-objects.ts` for the decision, `transforms.ts` for images, `send-file.ts` for
+ * the answer.
  */
+
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { StorageObject } from "../contract/storage.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { exchangeOf } from "../http/exchange.ts";
+import { leftSignal } from "../http/left-signal.ts";
+import { RecentMap } from "../kit/recent-map.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
 import type { FoundObject } from "./find-objects.ts";
@@ -79,7 +82,7 @@ export function fileEndpoint(
 
 /** Queries that were read last: a page asks for the same few sizes of its pictures. */
 class Queries {
-  readonly #read = new Map<string, Query>();
+  readonly #read = new RecentMap<string, Query>(1_000);
 
   /** @throws SvcError VALIDATION_FAILED, with every invalid parameter */
   read(search: string): Query {
@@ -87,10 +90,7 @@ class Queries {
     if (known) return known;
     const parameters = new URLSearchParams(search);
     const query = { options: readTransform(parameters), given: parameters.get("grant") };
-    if (query.given !== null || search.length > 100) return query;
-    const [oldest] = this.#read.keys();
-    if (oldest !== undefined && this.#read.size >= 1_000) this.#read.delete(oldest);
-    this.#read.set(search, query);
+    if (query.given === null && search.length <= 100) this.#read.set(search, query);
     return query;
   }
 }
@@ -117,16 +117,13 @@ class PublicAnswers {
 
 /** The network and the abort signal of a request; only computed when an image has to be made. */
 function askerOf(request: IncomingMessage, response: ServerResponse, networkOf: (request: IncomingMessage) => string) {
-  let left: AbortController | undefined;
+  let signal: AbortSignal | undefined;
   return {
     ask(): Asker {
-      left ??= new AbortController();
-      const { signal } = left;
-      if (response.closed) left.abort();
-      else response.once("close", () => left?.abort());
+      signal ??= leftSignal(response);
       return { network: networkOf(request), signal };
     },
-    hasLeft: () => left?.signal.aborted === true,
+    hasLeft: () => signal?.aborted === true,
   };
 }
 

@@ -72,7 +72,7 @@ export async function sendFile(
   await stream(bytes, length, request, response, log);
 }
 
-/** Those of a file that is sent whole, besides the headers of every answer. */
+/** The headers of a file that is sent whole, without those of every answer. */
 export function headersOf({ name, type, etag, disposition, headers }: FileAnswer): Record<string, string> {
   return {
     "content-type": type,

@@ -3,7 +3,9 @@
  * Next hop: `image-queue.ts` decides whose is made next, `image-children.ts` makes it and bounds its
  * memory; `image-engine.ts` calls sharp.
  */
+
 import { crc32 } from "node:zlib";
+import { RecentMap } from "../kit/recent-map.ts";
 import type { FoundObject, ObjectFinder } from "./find-objects.ts";
 import { ImageChildren, ImageTooCostly } from "./image-children.ts";
 import type { Image } from "./image-engine.ts";
@@ -61,10 +63,11 @@ export function createTransforms(
   engine: Pick<ImageChildren, "transform"> = children,
 ): Transforms {
   const queue = new ImageQueue<Image | null>();
-  const recent = new RecentImages(memory);
-  const known = new Map<string, Kept>();
+  /** The images requested last. Each request still checks the row for permission. */
+  const recent = new RecentMap<string, Image>(memory, (_id, { bytes }) => bytes.length);
+  const known = new RecentMap<string, Kept>(maxKnown);
   /** By object id: when its costly transforms may be tried again. */
-  const refused = new Map<string, number>();
+  const refused = new RecentMap<string, number>(maxKnown);
 
   async function find(object: FoundObject, options: TransformOptions, webp: boolean, name: string, asker: Asker) {
     const key = `${transformPrefix(object.bytesId)}${name}`;
@@ -96,18 +99,11 @@ export function createTransforms(
     try {
       return await engine.transform(source, options, webp);
     } catch (error) {
-      if (error instanceof ImageTooCostly) noteRefused(object.id);
+      if (error instanceof ImageTooCostly) refused.set(object.id, performance.now() + refusedFor);
       // Was it deleted before or while it was read?
       if (await finder.find(object.id, "system")) throw error;
       return null;
     }
-  }
-
-  function noteRefused(id: string): void {
-    refused.delete(id);
-    refused.set(id, performance.now() + refusedFor);
-    const [oldest] = refused.keys();
-    if (oldest !== undefined && refused.size > maxKnown) refused.delete(oldest);
   }
 
   /**
@@ -126,10 +122,7 @@ export function createTransforms(
       await storage.driver.deleteAll(transformPrefix(id));
       kept = { count: 0, bytes: 0 };
     }
-    known.delete(id);
     known.set(id, { count: kept.count + 1, bytes: kept.bytes + bytes });
-    const [oldest] = known.keys();
-    if (oldest !== undefined && known.size > maxKnown) known.delete(oldest);
   }
 
   /** If it cannot be stored, for example on a full disk, the transform is still sent, and made again next time. */
@@ -148,11 +141,12 @@ export function createTransforms(
     async get(object, options, webp, asker) {
       const name = nameOf(options, webp);
       const id = `${object.bytesId}/${name}`;
-      const there = recent.get(id);
+      const there = recent.renew(id);
       if (there) return there;
       // Concurrent requests for the same transform share one run.
       const image = await queue.shared(id, asker?.() ?? {}, (all) => find(object, options, webp, name, all));
-      if (image) recent.set(id, image);
+      // A larger one would displace too many others.
+      if (image && image.bytes.length <= memory / 8) recent.set(id, image);
       return image;
     },
   };
@@ -172,35 +166,4 @@ function unpack(kept: Buffer): Image | null {
   const [type = "", checksum] = kept.toString("latin1", 0, Math.max(0, end)).split(" ");
   const bytes = kept.subarray(end + 1);
   return String(crc32(bytes)) === checksum ? { type, bytes } : null;
-}
-
-/** The images requested last, up to `maxBytes`. Each request still checks the row for permission. */
-class RecentImages {
-  readonly #images = new Map<string, Image>();
-  readonly #maxBytes: number;
-  #bytes = 0;
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  get(id: string): Image | undefined {
-    const image = this.#images.get(id);
-    if (image) {
-      this.#images.delete(id);
-      this.#images.set(id, image); // a Map keeps insertion order: the last is the newest
-    }
-    return image;
-  }
-
-  set(id: string, image: Image): void {
-    if (this.#images.has(id) || image.bytes.length > this.#maxBytes / 8) return;
-    this.#images.set(id, image);
-    this.#bytes += image.bytes.length;
-    for (const [oldest, { bytes }] of this.#images) {
-      if (this.#bytes <= this.#maxBytes) break;
-      this.#images.delete(oldest);
-      this.#bytes -= bytes.length;
-    }
-  }
 }

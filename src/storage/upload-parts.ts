@@ -3,7 +3,10 @@
  * last, so most uploads have one part.
  * Next hop: `sql/storage/add_upload_part.sql`, `incoming.ts`, `src/storage/drivers/driver.ts`.
  */
+
 import { createHash, randomUUID } from "node:crypto";
+import { tooLarge } from "../http/body.ts";
+import { RecentMap } from "../kit/recent-map.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { runStatement } from "../postgres/run-statement.ts";
 import type { Incoming } from "./incoming.ts";
@@ -62,7 +65,7 @@ export class UploadParts {
    * The last pieces of uploads, by the upload's id. A request takes it out while it writes, so that only one request
    * writes to a part, and no other process does.
    */
-  readonly #last = new Map<string, Piece>();
+  readonly #last = new RecentMap<string, Piece>(mostRemembered);
 
   constructor(storage: Pick<Storage, "driver" | "pool">) {
     this.#storage = storage;
@@ -83,7 +86,7 @@ export class UploadParts {
     try {
       return await this.#receivePieces(upload, body, progress, checksum);
     } finally {
-      if (progress.recorded) this.#remember(id, progress.recorded);
+      if (progress.recorded) this.#last.set(id, progress.recorded);
     }
   }
 
@@ -151,15 +154,4 @@ export class UploadParts {
     }
     throw error;
   }
-
-  #remember(id: string, piece: Piece): void {
-    this.#last.set(id, piece);
-    for (const oldest of this.#last.keys()) {
-      if (this.#last.size <= mostRemembered) return;
-      this.#last.delete(oldest);
-    }
-  }
 }
-
-export const tooLarge = (most: number) =>
-  new SvcError("PAYLOAD_TOO_LARGE", undefined, { hint: `At most ${most} bytes are accepted here.` });

@@ -1,14 +1,16 @@
 /**
  * `/api/storage/uploads`: uploads that resume after a disconnect, by the tus protocol, and `PUT` to signed URLs.
- * Source: https://tus.io/protocols/resumable-upload, version 1.0.0, with creation, expiration, checksum and termination.
- * Why not a library: docs/adr/0009-uploads-in-parts.md.
- * Next hop: `uploads.ts`, which refuses by `limits.uploadBytes`; `upload-url.ts` for signed URLs. Files of forms are limited
- * in `src/http/form.ts`.
+ * Source: https://tus.io/protocols/resumable-upload, version 1.0.0, with creation, expiration, checksum and
+ * termination. Why not a library: docs/adr/0009-uploads-in-parts.md.
+ * Next hop: `uploads.ts`, which refuses by `limits.uploadBytes`; `upload-url.ts` for signed URLs. Files of forms are
+ * limited in `src/http/form.ts`.
  */
+
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { answerMethods } from "../http/allowed-methods.ts";
 import { mediaType, sendContinue } from "../http/body.ts";
 import type { Endpoint } from "../http/endpoint.ts";
+import { outOfRoom } from "../http/errors.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
 import type { Authenticate } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -101,7 +103,7 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
     exchange.operation = id ? `${path}/:id` : path;
     const method = methodOf(request);
     if (method === "PUT" && isUuid(id)) {
-      return outOfRoom(receive(request, response, id, new URLSearchParams(query).get("token") ?? ""));
+      return receive(request, response, id, new URLSearchParams(query).get("token") ?? "").catch(keepReceived);
     }
     exchange.headers["tus-resumable"] = version;
     if (method === "OPTIONS") return describe(response);
@@ -115,7 +117,7 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
     exchange.headers["tus-extension"] = extensions;
     const session = await authenticate(request.headers, method === "HEAD" ? "read" : "write");
     if (!session) throw new SvcError("UNAUTHORIZED");
-    await outOfRoom(verb({ request, response, owner: session.user.id, id }));
+    await verb({ request, response, owner: session.user.id, id }).catch(keepReceived);
   };
 }
 
@@ -195,12 +197,7 @@ function readChecksum({ headers }: IncomingMessage): Checksum | undefined {
 
 const invalidRequest = (message: string) => new SvcError("BAD_REQUEST", message);
 
-/** A full disk is not the sender's fault, and the bytes received so far are kept. */
-async function outOfRoom(done: Promise<void>): Promise<void> {
-  try {
-    await done;
-  } catch (cause) {
-    if (!["ENOSPC", "EDQUOT"].includes((cause as NodeJS.ErrnoException).code ?? "")) throw cause;
-    throw new SvcError("UNAVAILABLE", "There is no room for this at the moment.", { retryAfter: 60, cause });
-  }
-}
+/** With a full disk, the bytes received so far are kept. */
+const keepReceived = (error: unknown): never => {
+  throw outOfRoom(error);
+};

@@ -4,9 +4,11 @@
  * object in one statement. Any process can continue an upload that another began.
  * Next hop: `upload-parts.ts` writes the parts, `src/storage/drivers/driver.ts` joins them; `sql/storage/`.
  */
+
 import { createHash, randomUUID } from "node:crypto";
 import type { QueryResultRow } from "pg";
 import type { StorageObject } from "../contract/storage.ts";
+import { tooLarge } from "../http/body.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import { runStatement } from "../postgres/run-statement.ts";
@@ -14,7 +16,7 @@ import { readParts } from "./drivers/read-parts.ts";
 import type { Incoming } from "./incoming.ts";
 import { quotasOf, type Reserved, requireRoom } from "./reserve.ts";
 import { Measure, mayRemoveBytes, objectKey, putBytes, type Storage } from "./storage.ts";
-import { type Checksum, lifetime, tooLarge, UploadParts, uploadPrefix } from "./upload-parts.ts";
+import { type Checksum, lifetime, UploadParts, uploadPrefix } from "./upload-parts.ts";
 
 export interface Upload {
   /** Bytes received from the start. */

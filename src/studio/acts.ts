@@ -28,7 +28,7 @@ const ofWorkflow: Record<string, string> = {
 const refusalOfRun = (answer: unknown) => (answer === "accepted" ? null : (ofWorkflow[String(answer)] ?? "Refused."));
 const isGone = (answer: unknown, { id }: { id: string }) => (answer ? null : `Job ${id} is running, or is gone.`);
 
-/** As text; null is null. Names and types are the database's business (sql/studio/change_row.sql). */
+/** As text; null is null. The database checks names and types (sql/studio/change_row.sql). */
 const cells = z.record(z.string().max(63), z.string().nullable());
 const key = z.array(z.string()).min(1).max(32);
 const table = z.string().min(1).max(200);
@@ -65,7 +65,7 @@ const acts = [
     {
       values: (input) => [input.cron, input.paused],
       refusal: (answer, { cron, paused }) =>
-        answer ? null : `${cron} is ${paused ? "paused" : "not paused"} already, or no worker has registered it.`,
+        answer ? null : `${cron} is ${paused ? "paused already" : "not paused"}, or no worker has registered it.`,
     },
   ),
   define(

@@ -1,6 +1,6 @@
 /**
- * Studio's own HTTP server, on 127.0.0.1 only and never on the application's origin. It has no cookies: the token in the
- * address is redeemed once for a secret, which the page sends as `Authorization`.
+ * Studio's own HTTP server, on 127.0.0.1 only and never on the application's origin. It has no cookies: the token in
+ * the address is redeemed once for a secret, which the page sends as `Authorization`.
  * Next hop: `keys.ts`; `panels.ts` answers.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";

@@ -1,5 +1,6 @@
 /**
- * SQL: one statement as a viewer, in the transaction that a call of this user gets, which is read-only. Cells are cut by the server, as in Data.
+ * SQL: one statement as a viewer, in the transaction that a call of this user gets, which is read-only. Cells are cut
+ * by the server, as in Data.
  * Next hop: `view.ts`.
  */
 import pg from "pg";

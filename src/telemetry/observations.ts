@@ -2,6 +2,7 @@
  * What the service of `svc dev` did lately: spans and mails, in memory only. The oldest ones go first.
  * Next hop: `dev-tracing.ts` makes the spans; `src/cli/start.ts` sends them to this process.
  */
+import { RecentMap } from "../kit/recent-map.ts";
 import type { SpanRecord } from "./dev-tracing.ts";
 
 export interface MailRecord {
@@ -32,8 +33,8 @@ export interface RequestSummary {
 const most = { traces: 500, spans: 500, text: 10_000, mails: 100 };
 
 export class Observations {
-  /** By trace id, the oldest first. */
-  readonly #traces = new Map<string, SpanRecord[]>();
+  /** By trace id. */
+  readonly #traces = new RecentMap<string, SpanRecord[]>(most.traces);
   readonly #mails: MailRecord[] = [];
 
   take(observed: Observed): void {
@@ -48,8 +49,6 @@ export class Observations {
     const trace = this.#traces.get(span.traceId) ?? [];
     if (trace.length < most.spans) trace.push(span);
     this.#traces.set(span.traceId, trace);
-    const [oldest] = this.#traces.keys();
-    if (this.#traces.size > most.traces && oldest !== undefined) this.#traces.delete(oldest);
   }
 
   /** Newest first. */

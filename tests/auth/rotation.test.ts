@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { twoFactor } from "better-auth/plugins";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { countSealed, resealAll } from "../../src/auth/reencrypt.ts";
+import { countEncrypted, reencryptAll } from "../../src/auth/reencrypt.ts";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { fixture, svc } from "../support/cli.ts";
@@ -89,12 +89,12 @@ describe("docs/how-to/rotate-secrets.md", () => {
 
   test("is right that the new one must not come in front at once, and that status sees what is left", async () => {
     const pool = db.pool("system");
-    const counted = await countSealed(pool, [randomBytes(32).toString("hex"), names.NEW]);
+    const counted = await countEncrypted(pool, [randomBytes(32).toString("hex"), names.NEW]);
     expect(counted.lost).toBe(0);
     expect(counted.bySecret[0]).toBe(0);
     expect(counted.bySecret[1]).toBeGreaterThan(1); // the app's secret and the backup codes
-    expect((await countSealed(pool, [names.OLD])).lost).toBe(counted.bySecret[1]);
-    expect(await resealAll(pool, [names.OLD])).toEqual({ resealed: 0, lost: counted.bySecret[1] });
+    expect((await countEncrypted(pool, [names.OLD])).lost).toBe(counted.bySecret[1]);
+    expect(await reencryptAll(pool, [names.OLD])).toEqual({ resealed: 0, lost: counted.bySecret[1] });
     await pool.end();
 
     const ahead = await start("NEW,OLD");

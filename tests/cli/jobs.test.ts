@@ -132,6 +132,6 @@ describe("svc worker", () => {
 
   test("refuses a number of jobs that is none", async () => {
     const { code, text } = await run("worker", "--concurrency", "many");
-    expect([code, text]).toEqual([1, expect.stringMatching(/Pass a number from 1 to 200/)]);
+    expect([code, text]).toEqual([1, expect.stringMatching(/is not a whole number from 1 to 200/)]);
   });
 });

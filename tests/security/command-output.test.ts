@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { allCommands } from "../../scripts/cli-reference.ts";
-import { manual } from "../../src/cli/manual.ts";
+import { examples } from "../../src/cli/manual.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
@@ -45,7 +45,7 @@ function everyCommand(): string[][] {
   const leaves = allCommands().filter(({ isGroup }) => !isGroup);
   return leaves.map(({ command, path }) => {
     const name = path.slice(1);
-    const [line = `svc ${name.join(" ")}`] = manual[name.join(" ")]?.examples[0] ?? [];
+    const [line = `svc ${name.join(" ")}`] = examples[name.join(" ")]?.[0] ?? [];
     const words = (line.match(/"[^"]*"|\S+/g) ?? []).slice(1).map((word) => word.replaceAll('"', ""));
     const typed = words.slice(0, words.includes(">") ? words.indexOf(">") : undefined);
     if (name[0] === "init") return ["init", join(folder, "my-app"), "--no-install"];

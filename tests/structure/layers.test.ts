@@ -87,6 +87,16 @@ describe("a comment that names a file", () => {
     expect(broken).toEqual([]);
   });
 
+  test("relative to its own folder names one that exists", () => {
+    const broken = files.flatMap((file) =>
+      [...commentsOf(file).matchAll(/`((?:\.\.?\/)+[\w./-]+\.tsx?)`/g)]
+        .map(([, name = ""]) => join(dirname(file), name))
+        .filter((named) => !exists(named))
+        .map((named) => `${file} names ${named}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
   test("as the next hop, without a folder, names one beside it", () => {
     const broken = files.flatMap((file) => {
       const hop = /Next hop:([\s\S]*?)(?:\*\/|\.\n)/.exec(commentsOf(file))?.[1] ?? "";

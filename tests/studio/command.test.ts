@@ -77,7 +77,8 @@ test("without its login it does not fall back to another one", async () => {
 
 test("a port that is none, or is taken, is told", async () => {
   const env = { DATABASE_STUDIO_URL: db.url("studioRead") };
-  expect((await svcHere(db, fixture, ["studio", "--port", "x"], env)).error).toContain("--port x is not a port");
+  const { error } = await svcHere(db, fixture, ["studio", "--port", "x"], env);
+  expect(error).toContain("--port x is not a whole number from 0 to 65535");
   const first = svc(db, fixture, ["studio", "--port", "0"], env);
   await expect.poll(() => addressIn(first.output())).toBeDefined();
   const { port } = new URL(addressIn(first.output()) as string);

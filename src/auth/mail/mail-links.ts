@@ -135,7 +135,7 @@ export class MailLinks {
     const body = await checked(this.#reset, input);
     const address = await attempts.redeem(about, () =>
       // Enters the hash queue before taking the token: when the queue is full, the token stays usable.
-      passwords.gate.run(async () => {
+      passwords.hashQueue.run(async () => {
         const kept = await once.take<Reset>("reset-password", body.token);
         const user = kept && (await library.context.internalAdapter.findUserById(kept.userId));
         if (!user || user.email !== kept.email) throw spent();

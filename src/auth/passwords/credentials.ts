@@ -140,7 +140,7 @@ export class Credentials {
 
   async #call<Result>(address: string, call: () => Promise<Result>): Promise<Result> {
     try {
-      return await this.#options.passwords.gate.run(call);
+      return await this.#options.passwords.hashQueue.run(call);
     } catch (error) {
       throw await this.#translate(error, address);
     }

@@ -23,12 +23,12 @@ export interface Replacement {
 export class Passwords {
   readonly #library: Library;
   readonly #verified: Pick<VerifiedTokens, "forget">;
-  readonly gate: HashQueue;
+  readonly hashQueue: HashQueue;
 
-  constructor(library: Library, attempts: Attempts, gate: HashQueue, verified: Pick<VerifiedTokens, "forget">) {
+  constructor(library: Library, attempts: Attempts, hashQueue: HashQueue, verified: Pick<VerifiedTokens, "forget">) {
     this.#library = library;
     this.#verified = verified;
-    this.gate = gate;
+    this.hashQueue = hashQueue;
     const { password } = library.context;
     const { verify } = password;
     // The library and its plugins compare passwords only here, so every comparison is counted.

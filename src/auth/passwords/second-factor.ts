@@ -69,7 +69,7 @@ export async function isTrusted(
 
 /**
  * Starts the second step of a sign-in without a password, as the plugin does after a password: sets a cookie for the
- * first factor, which `/two-factor/verify-totp` and its like complete.
+ * first factor. Endpoints such as `/two-factor/verify-totp` complete the sign-in.
  *
  * @param sessionTokens signs as the library does
  * @returns `Set-Cookie`

@@ -1,8 +1,8 @@
 /**
  * Limits guesses at plugin endpoints: passwords, second factors, tokens of links; and the mails that they send. A guess
- * is counted before it is compared, as in our own endpoints, and passwords use the same hash queue. The plugins' own limits do not suffice:
- * they check before counting concurrent requests.
- * Next hop: `plugin-accounts.ts` tells whose they may be, `../attempts.ts` counts.
+ * is counted before it is compared, as in our own endpoints, and passwords use the same hash queue. The plugins' own
+ * limits do not suffice: they check before counting concurrent requests.
+ * Next hop: `plugin-accounts.ts` tells whose they may be, `../passwords/attempts.ts` counts.
  */
 import type { Request as HttpRequest } from "express";
 import { SvcError } from "../../kit/svc-error.ts";
@@ -43,13 +43,13 @@ export async function countingGuesses(
     if (await isRefusal(answered, hasCode)) throw new SvcError("INVALID_CREDENTIALS");
     return answered;
   };
-  const { attempts, gate } = parts;
+  const { attempts, hashQueue } = parts;
   const from = about(request);
   try {
     const accounts = await accountsOf(parts, inner, given, credential);
     // A token that names no user is counted like the links in our mails.
     if (accounts.names.length === 0 && !hashes) return await attempts.redeem(from, check);
-    const compare = hashes ? () => gate.run(check) : check;
+    const compare = hashes ? () => hashQueue.run(check) : check;
     return await attempts.guess(accounts.names, from, compare, { hashes, counted: accounts.hashes });
   } catch (error) {
     if (answered) return answered;

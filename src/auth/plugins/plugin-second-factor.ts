@@ -2,7 +2,7 @@
  * Requires the second factor after sign-ins by other plugins: a link or code by mail, a wallet, another provider. The
  * library asks for it only after passwords. So a session that such an endpoint opens is ended until the second factor
  * is given.
- * Next hop: `../second-factor.ts`.
+ * Next hop: `../passwords/second-factor.ts`.
  */
 import type { Response as HttpResponse, Request } from "express";
 import { sendJson } from "../../http/exchange.ts";
@@ -12,8 +12,8 @@ import { redirect, withoutReferrer } from "../routes/redirect.ts";
 import type { PluginAnswer } from "./plugin-answers.ts";
 
 /**
- * Ids of plugins whose sessions need no further factor: the second factor itself; passkeys, which are possession plus unlock;
- * and administrators acting as a user, who were asked at their own sign-in.
+ * Ids of plugins whose sessions need no further factor: the second factor itself; passkeys, which are possession plus
+ * unlock; and administrators acting as a user, who were asked at their own sign-in.
  */
 export const exempt: ReadonlySet<string> = new Set(["two-factor", "passkey", "admin"]);
 

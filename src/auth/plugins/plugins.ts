@@ -39,7 +39,7 @@ export function pluginEndpoints({ api, context }: Pick<Library, "api" | "context
     path === undefined || replaced.has(key) ? [] : [path],
   );
   for (const { id, path } of brought) {
-    if (!/^(?:\/(?::[A-Za-z_]\w*|[\w.~-]+))+$/.test(path)) throw strange(id, path);
+    if (!/^(?:\/(?::[A-Za-z_]\w*|[\w.~-]+))+$/.test(path)) throw unmountable(id, path);
     const other = [...taken, ...core].find((known) => overlap(known, path));
     if (other !== undefined) throw collision(id, path, other);
   }
@@ -71,7 +71,7 @@ const needless = (id: string) =>
     hint: remedy,
   });
 
-const strange = (id: string, path: string) =>
+const unmountable = (id: string, path: string) =>
   new DefinitionError(`The better-auth plugin "${id}" has an endpoint "${path}", which cannot be mounted.`, {
     hint: "A path begins with a slash, and its segments are letters, digits and -._~, or a parameter such as :id.",
   });

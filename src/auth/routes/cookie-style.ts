@@ -1,6 +1,6 @@
 /**
  * Cookie style: the browser holds the session cookie, which scripts cannot read. Answers contain no token.
- * Next hop: `../credentials.ts` for passwords, `../session-cookie.ts` for the cookie.
+ * Next hop: `../passwords/credentials.ts` for passwords, `../sessions/session-cookie.ts` for the cookie.
  */
 import type { Router } from "express";
 import { withoutSession } from "../library-cookies.ts";

@@ -7,7 +7,7 @@ import type { Logger } from "pino";
 import { mediaType, parseJson, readBody } from "../../http/body.ts";
 import { exchangeOf, sendJson } from "../../http/exchange.ts";
 import { foreignOrigin } from "../../http/origin-policy.ts";
-import { requireHandedBody } from "../../http/signed-client-address.ts";
+import { requireSignedBody } from "../../http/signed-client-address.ts";
 import { isJson } from "../../kit/media-type.ts";
 import type { Authenticate, SessionUser } from "../../kit/session.ts";
 import { SvcError } from "../../kit/svc-error.ts";
@@ -35,7 +35,7 @@ export interface AuthParts extends AuthenticateOptions {
   accounts: Accounts;
   attempts: Attempts;
   passwords: Passwords;
-  gate: HashQueue;
+  hashQueue: HashQueue;
   links: MailLinks;
   keys: KeyStore;
   once: OneTimeTokens;
@@ -44,7 +44,7 @@ export interface AuthParts extends AuthenticateOptions {
     /** null without GOOGLE_CLIENT_ID. */
     google: Provider | null;
     flows: Flows;
-    people: SocialAccounts;
+    accounts: SocialAccounts;
     /** Not empty; the first serves clients without a preference. */
     modes: readonly ReturnMode[];
     log: Logger;
@@ -113,7 +113,7 @@ export function bearerSessionToken({ schemes }: Pick<AuthParts, "schemes">, requ
 export async function readAuthBody(request: Request): Promise<Buffer> {
   const isReading = request.method === "GET" || request.method === "HEAD";
   const body = isReading ? Buffer.alloc(0) : await readBody(request, maxBody);
-  requireHandedBody(request, body);
+  requireSignedBody(request, body);
   return body;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Endpoints for links in mails: verify an address, and reset a forgotten password.
- * Next hop: `../mail-links.ts`.
+ * Next hop: `../mail/mail-links.ts`.
  */
 import type { Router } from "express";
 import { requireDestination } from "../../http/origin-policy.ts";

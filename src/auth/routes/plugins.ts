@@ -1,8 +1,8 @@
 /**
  * Serves the endpoints of better-auth's plugins, by their exact paths. All pass the same checks in the same order: the
  * page's origin, the session, the body signed by a bridge, the limits on attempts, the second factor.
- * Next hop: `src/auth/plugins/plugin-request.ts` makes the request that better-auth's router answers, `src/auth/plugins/plugin-answers.ts` passes the answer
- * on; `../plugins.ts` says which endpoints there are.
+ * Next hop: `../plugins/plugin-request.ts` builds the request that better-auth's router answers,
+ * `../plugins/plugin-answers.ts` sends its answer, `../plugins/plugins.ts` lists the endpoints.
  */
 import type { Request, RequestHandler, Router } from "express";
 import { exchangeOf } from "../../http/exchange.ts";

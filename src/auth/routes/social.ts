@@ -1,7 +1,7 @@
 /**
  * Social sign-in: redirect to the provider, callback, and, in token mode, the exchange of a one-time code for a
  * session.
- * Next hop: `../social/provider.ts` and `../social/people.ts`.
+ * Next hop: `../social/provider.ts` and `../social/social-accounts.ts`.
  */
 import type { Request, Response, Router } from "express";
 import { requireDestination } from "../../http/origin-policy.ts";
@@ -27,7 +27,7 @@ const startPath = "/sign-in/social/redirect";
 
 export function social(router: Router, parts: AuthParts): void {
   const { library, once, origins, sessions, sessionTokens } = parts;
-  const { flows, google, modes, people } = parts.social;
+  const { flows, google, modes, accounts } = parts.social;
 
   on(router, "get", startPath, async (request, response) => {
     withoutReferrer(response);
@@ -71,7 +71,7 @@ export function social(router: Router, parts: AuthParts): void {
   ): Promise<Result> {
     const answer = await provider.finish(query, state, flow);
     if ("failure" in answer) return { error: answer.failure };
-    const found = await people.find(answer.profile);
+    const found = await accounts.find(answer.profile);
     if ("failure" in found) return { error: found.failure };
     const { userId } = found;
     const isSpared = flow.mode === "cookie" && (await isTrusted(library, userId, request.headers.cookie));
@@ -87,7 +87,7 @@ export function social(router: Router, parts: AuthParts): void {
       const kept: Redeemable = { userId, origin: new URL(flow.callbackURL).origin };
       return { code: await once.add("oauth-code", kept, codeLifetime) };
     }
-    const token = await people.openSession(userId, about(request));
+    const token = await accounts.openSession(userId, about(request));
     if (token === null) return { error: "sign_up_refused" };
     setSession(parts, response, await sessions.opened(token));
     return { oauth: "success" };
@@ -108,13 +108,13 @@ export function social(router: Router, parts: AuthParts): void {
     });
     // The code is already used up, on purpose: a page that obtained a foreign code must not try again.
     if (request.headers.origin !== kept.origin) {
-      parts.social.log.warn("a one-time code was brought by another origin than the one it was made for");
+      parts.social.log.warn("a one-time code was redeemed by another origin than the one it was issued for");
       throw new SvcError("FORBIDDEN", "This code belongs to another origin, and cannot be used any more.", {
         hint: "Redeem it from the page of callbackURL; a server sends that page's origin in Origin.",
       });
     }
     if (await hasSecondFactor(library, kept.userId)) throw secondFactorRequired();
-    const token = await people.openSession(kept.userId, about(request));
+    const token = await accounts.openSession(kept.userId, about(request));
     if (token === null) throw spent();
     return tokenAnswer(parts, await sessions.opened(token));
   });

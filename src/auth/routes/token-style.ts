@@ -1,6 +1,6 @@
 /**
  * Token style: the client holds a session token and a JWT, and sends them itself.
- * Next hop: `../credentials.ts` for passwords, `../jwt.ts` for tokens.
+ * Next hop: `../passwords/credentials.ts` for passwords, `../sessions/jwt.ts` for tokens.
  */
 import type { Router } from "express";
 import { SvcError } from "../../kit/svc-error.ts";

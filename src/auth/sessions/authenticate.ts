@@ -1,8 +1,8 @@
 /**
  * Identifies the caller: `Authorization: Bearer` with a JWT or a session token, or else the session cookie. It runs on
  * every request and is cheap: a known token costs one map lookup, and invalid credentials are rejected without the
- * database. Without a session the caller is anonymous: `src/server/procedures.ts` answers 401 unless the procedure allows
- * that. A cookie also needs a listed origin.
+ * database. Without a session the caller is anonymous: `src/server/procedures.ts` answers 401 unless the procedure
+ * allows that. A cookie also needs a listed origin.
  * Next hop: `verified-tokens.ts` and then `jwt.ts`, or `session-token.ts` and then `session-store.ts`.
  */
 import { foreignOrigin, type OriginPolicy } from "../../http/origin-policy.ts";
@@ -48,7 +48,9 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
 /** In milliseconds: how long a session token is known. Then its session is read again, which may extend it. */
 const knownFor = 5 * 60_000;
 
-/** The session of a session token that is not cached. It is cached under the same rules as a JWT's: see `Jwts.verify`. */
+/**
+ * The session of a session token that is not cached. It is cached under the same rules as a JWT's: see `Jwts.verify`.
+ */
 async function lookUp(options: AuthenticateOptions, signed: string, token: string): Promise<Session | null> {
   const { sessions, verified } = options;
   const { endings } = verified;

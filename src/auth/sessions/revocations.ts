@@ -1,7 +1,7 @@
 /**
- * Listens for events that end cached tokens early: ended sessions, changed users. PostgreSQL sends them to every process by
- * NOTIFY, on one dedicated connection. Heartbeats test that notices arrive: a pooler that shares connections drops
- * notices silently, and a broken network reports nothing.
+ * Listens for events that end cached tokens early: ended sessions, changed users. PostgreSQL sends them to every
+ * process by NOTIFY, on one dedicated connection. Heartbeats test that notices arrive: a pooler that shares connections
+ * drops notices silently, and a broken network reports nothing.
  * Next hop: `verified-tokens.ts`; the notices come from `sql/auth/notify_*.sql`.
  */
 import { randomBytes } from "node:crypto";
@@ -54,8 +54,8 @@ export class Revocations {
   }
 
   /**
-   * Resolves when notices arrive or a first attempt has failed, after a second at most. What came before is unknown, so it
-   * ends every socket: a service that waits for this sends nobody away who has just connected.
+   * Resolves when notices arrive or a first attempt has failed, after a second at most. The first heartbeat ends every
+   * socket, because earlier notices may have been missed. A service that waits for this closes no new socket.
    */
   async begun(): Promise<void> {
     const { signal } = this.#stopping;
@@ -77,7 +77,7 @@ export class Revocations {
     while (!signal.aborted) {
       try {
         for await (const askedAt of this.#signsOfLife()) {
-          if (announced) this.#options.log.info("revocations are heard");
+          if (announced) this.#options.log.info("revocations are received");
           this.#options.verified.trust(askedAt + trustFor);
           this.#everHeard = true;
           this.#begun.resolve();
@@ -154,13 +154,13 @@ export class Revocations {
     const { verified, log } = this.#options;
     const { user, session } = parse(notice);
     // The user's id is not logged: an application may derive ids from addresses.
-    log.trace({ session }, "heard that tokens have ended");
+    log.trace({ session }, "received that tokens have ended");
     if (typeof user !== "string") verified.end({});
     else verified.end(typeof session === "string" ? { user, session } : { user });
   }
 
   #announce(err: unknown): void {
-    const text = "revocations are not heard: until they are, every call with a token asks the database";
+    const text = "revocations are not received: until they are, every call with a token asks the database";
     // If no notice ever arrived, it is probably a pooler.
     const hint = "; behind PgBouncer, set DATABASE_REPLICATION_URL to a direct connection";
     this.#options.log.warn({ err }, this.#everHeard ? text : text + hint);

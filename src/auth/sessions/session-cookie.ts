@@ -60,8 +60,8 @@ const differentValues = (header: string | undefined, name: string): (string | nu
 ];
 
 /**
- * The pairs of a `Cookie` header. Browsers put one space between two pairs. Other blanks belong to a name: trimming them
- * would accept a name that the browser's prefix check has not seen.
+ * The pairs of a `Cookie` header. Browsers put one space between two pairs. Other blanks belong to a name: trimming
+ * them would accept a name that the browser's prefix check has not seen.
  */
 export const pairsOf = (header = ""): [name: string, value: string][] =>
   header.split(";").flatMap((pair) => {

@@ -72,8 +72,8 @@ export class VerifiedTokens {
   }
 
   /**
-   * Removes a user's tokens, so that each is looked up again: some of the user's sessions have ended, and the notice that
-   * says which may take a moment.
+   * Removes a user's tokens, so that each is looked up again: some of the user's sessions have ended, and the notice
+   * that says which may take a moment.
    */
   forget(user: string): void {
     this.#endings++;

@@ -5,10 +5,10 @@
 import { BackupError } from "../../backup/error.ts";
 import { megabytes, takeBackup } from "../../backup/take.ts";
 import { createDriver } from "../../storage/storage.ts";
-import { cwdArgument, readConfig, run, say, withDatabase } from "../command.ts";
+import { cwdArgument, readConfig, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { conclude } from "../output.ts";
-import { stopSignals } from "../signal.ts";
+import { stopSignal } from "../signal.ts";
 import { version } from "../version.ts";
 
 export const dbBackup = defineCommand({
@@ -24,30 +24,25 @@ export const dbBackup = defineCommand({
       required: true,
     },
   },
-  run: ({ args }) =>
-    run(args.cwd, async () => {
-      const config = await readConfig(args.cwd);
-      await withDatabase(config, { logins: "admin" }, async (cluster) => {
-        const stop = new AbortController();
-        for (const signal of stopSignals) {
-          process.once(signal, () => stop.abort(new BackupError("Interrupted. No backup was written.")));
-        }
-        const { files, tables, dump } = await takeBackup({
-          adminUrl: cluster.urls.admin,
-          driver: createDriver(config.storage),
-          folder: args.folder,
-          version,
-          binDir: cluster.binDir,
-          report: say,
-          signal: stop.signal,
-        });
-        conclude(
-          { folder: args.folder, tables: tables.length, files, bytes: dump.size + files.bytes },
-          `${args.folder}: ${tables.length} tables, ${files.count} files, ${megabytes(dump.size + files.bytes)}.`,
-        );
-        if (files.damaged === 0) return;
-        say(`${files.damaged} files were missing or damaged before: see svc storage verify.`);
-        process.exitCode = 1;
+  run: async ({ args }) => {
+    const config = await readConfig(args.cwd);
+    await withDatabase(config, { logins: "admin" }, async (cluster) => {
+      const { files, tables, dump } = await takeBackup({
+        adminUrl: cluster.urls.admin,
+        driver: createDriver(config.storage),
+        folder: args.folder,
+        version,
+        binDir: cluster.binDir,
+        report: say,
+        signal: stopSignal(new BackupError("Interrupted. No backup was written.")),
       });
-    }),
+      conclude(
+        { folder: args.folder, tables: tables.length, files, bytes: dump.size + files.bytes },
+        `${args.folder}: ${tables.length} tables, ${files.count} files, ${megabytes(dump.size + files.bytes)}.`,
+      );
+      if (files.damaged === 0) return;
+      say(`${files.damaged} files were missing or damaged before: see svc storage verify.`);
+      process.exitCode = 1;
+    });
+  },
 });

@@ -3,11 +3,13 @@
  * advice.
  * Next hop: `explain-statement.ts`, and `explain-list.ts` for generated lists; `plan.ts`; `plan-findings.ts`.
  */
+
 import pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
-import { cwdArgument, readConfig, run, say, withDatabase } from "../command.ts";
+import { withClient } from "../../postgres/with-client.ts";
+import { cwdArgument, readConfig, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
-import { wholeNumber } from "../inspect.ts";
+import { json, wholeNumber } from "../options.ts";
 import { print } from "../output.ts";
 import { paint } from "../table.ts";
 import { explainList, isList } from "./explain-list.ts";
@@ -38,53 +40,38 @@ export const dbExplain = defineCommand({
     timeout: { type: "string", description: "Timeout in seconds. (Default: 60)", default: "60" },
     json: { type: "boolean", description: "{as, analyzed, plans, findings} as JSON, for programs." },
   },
-  run: ({ args }) =>
-    run(args.cwd, async () => {
-      const question = {
-        statement: args.statement,
-        args: parse(args.args),
-        analyze: args.analyze,
-        timeoutSeconds: wholeNumber("timeout", args.timeout),
-      };
-      if (!isList(question.statement)) checkStatement(question.statement);
-      await withDatabase(await readConfig(args.cwd), { logins: "serving" }, async (cluster) => {
-        const { url, settings, who } = await identify(cluster.urls, args.as, application);
-        const asked = { ...question, settings };
-        const plans = isList(question.statement)
-          ? await connected(cluster.urls.admin, (client) => explainList(client, asked))
-          : [await connected(url, (client) => explainStatement(client, asked))];
-        const findings = await connected(cluster.urls.system, (client) => findInPlans(plans, client));
-        say(`As ${who}.`);
-        const value = { as: who, analyzed: args.analyze, plans, findings };
-        print(value, () => `${plans.map(describe).join("\n")}${findings.map(line).join("")}`);
-      });
-    }),
+  run: async ({ args }) => {
+    const question = {
+      statement: args.statement,
+      args: json("args", args.args, '["open", 7]'),
+      analyze: args.analyze,
+      timeoutSeconds: wholeNumber("timeout", args.timeout),
+    };
+    if (!isList(question.statement)) checkStatement(question.statement);
+    await withDatabase(await readConfig(args.cwd), { logins: "serving" }, async (cluster) => {
+      const { url, settings, who } = await identify(cluster.urls, args.as, application);
+      const asked = { ...question, settings };
+      const plans = isList(question.statement)
+        ? await connected(cluster.urls.admin, (client) => explainList(client, asked))
+        : [await connected(url, (client) => explainStatement(client, asked))];
+      const findings = await connected(cluster.urls.system, (client) => findInPlans(plans, client));
+      say(`As ${who}.`);
+      const value = { as: who, analyzed: args.analyze, plans, findings };
+      print(value, () => `${plans.map(describe).join("\n")}${findings.map(line).join("")}`);
+    });
+  },
 });
 
 /** For pg_stat_activity. */
 const application = "svc db explain";
 
-/** @throws DefinitionError for invalid JSON */
-function parse(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    throw new DefinitionError("--args is not JSON.", { hint: `Write --args '["open", 7]', in the shell's quotes.` });
-  }
-}
-
-async function connected<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
-  const client = new pg.Client({ connectionString: url, application_name: application });
-  client.on("error", () => {}); // the interrupted query reports it
-  await client.connect();
-  try {
-    return await work(client);
-  } catch (error) {
-    throw error instanceof pg.DatabaseError ? refusal(error) : error;
-  } finally {
-    await client.end();
-  }
-}
+/** @throws DefinitionError for an error of PostgreSQL in `work` */
+const connected = <Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> =>
+  withClient(url, application, (client) =>
+    work(client).catch((error) => {
+      throw error instanceof pg.DatabaseError ? refusal(error) : error;
+    }),
+  );
 
 function refusal(error: pg.DatabaseError): DefinitionError {
   const { code, message, hint } = error;

@@ -2,9 +2,11 @@
  * `svc db lint`: reports problems in the database's schema, policies and grants.
  * Next hop: `sql/lint/`, one view per rule; `sql/lint/lint_schema.sql` runs them.
  */
-import { cwdArgument, run, say } from "../command.ts";
+
+import { cwdArgument, say } from "../command.ts";
 import { defineCommand } from "../define.ts";
-import { oneOf, withSystem } from "../inspect.ts";
+import { withSystem } from "../inspect.ts";
+import { oneOf } from "../options.ts";
 import { during, print } from "../output.ts";
 import { paint } from "../table.ts";
 
@@ -35,21 +37,20 @@ export const dbLint = defineCommand({
     strict: { type: "boolean", description: "Exit code 1 for warnings too.", default: false },
     json: { type: "boolean", description: "A JSON array of {severity, rule, name, problem, remedy}." },
   },
-  run: ({ args }) =>
-    run(args.cwd, () => {
-      const least = severities.indexOf(oneOf("level", args.level, severities) as Severity);
-      return withSystem(args.cwd, async (pool) => {
-        const { rows } = await during("Looking through the schema", () =>
-          pool.query<Finding>("select * from svc_private.lint_schema()"),
-        );
-        const found = severities.flatMap((severity) => rows.filter((finding) => finding.severity === severity));
-        const listed = found.filter(({ severity }) => severities.indexOf(severity) <= least);
-        print(listed, () => listed.map(describe).join("\n"));
-        say(summary(found));
-        const limit = args.strict ? ["error", "warning"] : ["error"];
-        if (found.some(({ severity }) => limit.includes(severity))) process.exitCode = 1;
-      });
-    }),
+  run: ({ args }) => {
+    const least = severities.indexOf(oneOf("level", args.level, severities) ?? "info");
+    return withSystem(args.cwd, async (pool) => {
+      const { rows } = await during("Looking through the schema", () =>
+        pool.query<Finding>("select * from svc_private.lint_schema()"),
+      );
+      const found = severities.flatMap((severity) => rows.filter((finding) => finding.severity === severity));
+      const listed = found.filter(({ severity }) => severities.indexOf(severity) <= least);
+      print(listed, () => listed.map(describe).join("\n"));
+      say(summary(found));
+      const limit = args.strict ? ["error", "warning"] : ["error"];
+      if (found.some(({ severity }) => limit.includes(severity))) process.exitCode = 1;
+    });
+  },
 });
 
 const describe = ({ severity, rule, name, problem, remedy }: Finding) =>

@@ -3,11 +3,13 @@
  * never shown.
  * Next hop: `sql/ops/`, which a DBA reads from psql as well.
  */
+
 import pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
-import { cwdArgument, run, say } from "../command.ts";
+import { cwdArgument, say } from "../command.ts";
 import { defineCommand } from "../define.ts";
-import { limitArgument, wholeNumber, withSystem } from "../inspect.ts";
+import { withSystem } from "../inspect.ts";
+import { limitArgument, wholeNumber } from "../options.ts";
 import { output, printJson } from "../output.ts";
 import { table, time } from "../table.ts";
 
@@ -16,15 +18,14 @@ type Row = Record<string, unknown>;
 export const dbSlow = defineCommand({
   meta: { name: "slow", description: "List statements by total time. Needs pg_stat_statements." },
   args: { ...cwdArgument, ...limitArgument },
-  run: ({ args }) =>
-    run(args.cwd, () => {
-      const limit = wholeNumber("limit", args.limit);
-      return withSystem(args.cwd, async (pool) => {
-        const rows = await ask(pool, "select * from svc_private.slow_statements($1)", [limit]);
-        if (output.json) return printJson(rows);
-        show(["calls", "total ms", "mean ms", "longest ms", "rows each", "hit %", "role", "statement"], rows);
-      });
-    }),
+  run: ({ args }) => {
+    const limit = wholeNumber("limit", args.limit);
+    return withSystem(args.cwd, async (pool) => {
+      const rows = await ask(pool, "select * from svc_private.slow_statements($1)", [limit]);
+      if (output.json) return printJson(rows);
+      show(["calls", "total ms", "mean ms", "longest ms", "rows each", "hit %", "role", "statement"], rows);
+    });
+  },
 });
 
 export const dbLocks = defineCommand({
@@ -34,21 +35,19 @@ export const dbLocks = defineCommand({
   },
   args: { ...cwdArgument },
   run: ({ args }) =>
-    run(args.cwd, () =>
-      withSystem(args.cwd, async (pool) => {
-        const blocked = await ask(pool, "select * from svc_private.ops_blocked");
-        const open = await ask(pool, "select * from svc_private.ops_long_transactions");
-        if (output.json) return printJson({ blocked, open });
-        const heads = new Set(blocked.map(({ head }) => head));
-        for (const head of heads) process.stdout.write(chain(blocked.filter((row) => row.head === head)));
-        if (blocked.length === 0) process.stdout.write("No session waits for a lock.\n");
-        if (open.length === 0) process.stdout.write("No transaction has been open for more than five seconds.\n");
-        else {
-          process.stdout.write("\nTransactions that stay open:\n");
-          show(["pid", "role", "application", "state", "open s", "in state s", "holds back", "last statement"], open);
-        }
-      }),
-    ),
+    withSystem(args.cwd, async (pool) => {
+      const blocked = await ask(pool, "select * from svc_private.ops_blocked");
+      const open = await ask(pool, "select * from svc_private.ops_long_transactions");
+      if (output.json) return printJson({ blocked, open });
+      const heads = new Set(blocked.map(({ head }) => head));
+      for (const head of heads) process.stdout.write(chain(blocked.filter((row) => row.head === head)));
+      if (blocked.length === 0) process.stdout.write("No session waits for a lock.\n");
+      if (open.length === 0) process.stdout.write("No transaction has been open for more than five seconds.\n");
+      else {
+        process.stdout.write("\nTransactions that stay open:\n");
+        show(["pid", "role", "application", "state", "open s", "in state s", "holds back", "last statement"], open);
+      }
+    }),
 });
 
 /** The sessions that wait for one session, directly or indirectly. */
@@ -65,24 +64,23 @@ function chain(rows: Row[]): string {
 export const dbStats = defineCommand({
   meta: { name: "stats", description: "Show sizes, dead rows, indexes, replication slots and reads from memory." },
   args: { ...cwdArgument, ...limitArgument },
-  run: ({ args }) =>
-    run(args.cwd, () => {
-      const limit = wholeNumber("limit", args.limit);
-      return withSystem(args.cwd, async (pool) => {
-        const [database] = await ask(pool, "select * from svc_private.ops_database");
-        const tables = await ask(pool, "select * from svc_private.ops_tables limit $1", [limit]);
-        const indexes = await ask(pool, "select * from svc_private.ops_indexes limit $1", [limit]);
-        const slots = await ask(pool, "select * from svc_private.ops_slots");
-        if (output.json) return printJson({ database, tables, indexes, slots });
-        say(describe(database ?? {}));
-        const head = ["table", "rows", "total", "indexes", "dead", "dead %", "vacuumed", "analysed", "whole scans"];
-        show([...head, "by index", "rows each", "hit %"], tables);
-        if (indexes.length > 0) show(["\nindexes", "table", "index", "bytes", "why"], indexes);
-        if (slots.length > 0) {
-          show(["\nslot", "kind", "database", "temporary", "active", "reader", "log", "keeps"], slots);
-        }
-      });
-    }),
+  run: ({ args }) => {
+    const limit = wholeNumber("limit", args.limit);
+    return withSystem(args.cwd, async (pool) => {
+      const [database] = await ask(pool, "select * from svc_private.ops_database");
+      const tables = await ask(pool, "select * from svc_private.ops_tables limit $1", [limit]);
+      const indexes = await ask(pool, "select * from svc_private.ops_indexes limit $1", [limit]);
+      const slots = await ask(pool, "select * from svc_private.ops_slots");
+      if (output.json) return printJson({ database, tables, indexes, slots });
+      say(describe(database ?? {}));
+      const head = ["table", "rows", "total", "indexes", "dead", "dead %", "vacuumed", "analysed", "whole scans"];
+      show([...head, "by index", "rows each", "hit %"], tables);
+      if (indexes.length > 0) show(["\nindexes", "table", "index", "bytes", "why"], indexes);
+      if (slots.length > 0) {
+        show(["\nslot", "kind", "database", "temporary", "active", "reader", "log", "keeps"], slots);
+      }
+    });
+  },
 });
 
 const describe = (row: Row) =>

@@ -1,11 +1,11 @@
 /**
- * `svc db psql --as USER`: starts psql with a user's role and identity, as session defaults that RESET restores. It is
- * no security boundary: `\set` and SET allow to become anybody.
+ * `svc db psql --as USER`: starts psql with a user's role and identity, as session defaults that RESET restores. This
+ * is not a security boundary: `\set` and SET can take another identity.
  */
 import { spawn } from "node:child_process";
 import { libpqTarget } from "../../cluster/libpq.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
-import { cwdArgument, readConfig, run, say, withDatabase } from "../command.ts";
+import { cwdArgument, readConfig, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { asArgument, identify } from "./identify.ts";
 
@@ -25,29 +25,28 @@ export const dbPsql = defineCommand({
     write: { type: "boolean", description: "Allow changes. (Default: transactions are read-only)", default: false },
     json: { type: "boolean", description: "The rows of the statement of --command as JSON." },
   },
-  run: ({ args }) =>
-    run(args.cwd, async () => {
-      if (args.passed.length > 0 && !process.argv.includes("--")) {
-        throw new DefinitionError(`"${args.passed[0]}" is not an option.`, {
-          hint: 'Write -c "select 1" to run a statement; put arguments for psql after --.',
-        });
-      }
-      if (args.json && args.command === undefined) {
-        throw new DefinitionError("--json needs a statement.", { hint: 'Write -c "select …" --json.' });
-      }
-      await withDatabase(await readConfig(args.cwd), { logins: "serving" }, async (cluster) => {
-        const { url, settings, who } = await identify(cluster.urls, args.as, "svc db psql");
-        if (!args.write) settings.default_transaction_read_only = "on";
-        say(`As ${who}${args.write ? "" : ", reading only: --write allows changes"}.`);
-        process.exitCode = await psql(url, settings, [
-          ...["--set", `PROMPT1=${who.replaceAll("%", "%%")} %/%R%x%# `],
-          ...(args.json ? ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"] : []),
-          ...(args.command === undefined ? [] : ["--command", args.json ? asJson(args.command) : args.command]),
-          ...(args.file === undefined ? [] : ["--file", args.file]),
-          ...args.passed,
-        ]);
+  run: async ({ args }) => {
+    if (args.passed.length > 0 && !process.argv.includes("--")) {
+      throw new DefinitionError(`"${args.passed[0]}" is not an option.`, {
+        hint: 'Write -c "select 1" to run a statement; put arguments for psql after --.',
       });
-    }),
+    }
+    if (args.json && args.command === undefined) {
+      throw new DefinitionError("--json needs a statement.", { hint: 'Write -c "select …" --json.' });
+    }
+    await withDatabase(await readConfig(args.cwd), { logins: "serving" }, async (cluster) => {
+      const { url, settings, who } = await identify(cluster.urls, args.as, "svc db psql");
+      if (!args.write) settings.default_transaction_read_only = "on";
+      say(`As ${who}${args.write ? "" : ", reading only: --write allows changes"}.`);
+      process.exitCode = await psql(url, settings, [
+        ...["--set", `PROMPT1=${who.replaceAll("%", "%%")} %/%R%x%# `],
+        ...(args.json ? ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"] : []),
+        ...(args.command === undefined ? [] : ["--command", args.json ? asJson(args.command) : args.command]),
+        ...(args.file === undefined ? [] : ["--file", args.file]),
+        ...args.passed,
+      ]);
+    });
+  },
 });
 
 /** @param statement a query, or a change with RETURNING */

@@ -6,7 +6,7 @@ import { checkBackup } from "../../backup/check.ts";
 import { BackupError } from "../../backup/error.ts";
 import { restoreBackup } from "../../backup/restore.ts";
 import { createDriver } from "../../storage/storage.ts";
-import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "../command.ts";
+import { cwdArgument, platformRoot, readConfig, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { conclude, during } from "../output.ts";
 
@@ -29,31 +29,30 @@ export const dbRestore = defineCommand({
       default: false,
     },
   },
-  run: ({ args }) =>
-    run(args.cwd, async () => {
-      const { manifest, problems } = await during("Reading the backup", () => checkBackup(args.folder));
-      if (problems.length > 0) {
-        throw new BackupError(`This backup is damaged: ${problems[0]}. Nothing was done.`, {
-          hint: `svc db verify ${args.folder} lists all damage.`,
-        });
-      }
-      const config = await readConfig(args.cwd);
-      await withDatabase(config, { logins: "admin" }, async (cluster) => {
-        await restoreBackup({
-          folder: args.folder,
-          manifest,
-          adminUrl: cluster.urls.admin,
-          platform: platformRoot,
-          driver: createDriver(config.storage),
-          force: args.force,
-          endSessions: args["end-sessions"],
-          binDir: cluster.binDir,
-          report: say,
-        });
-        conclude(
-          { restored: args.folder },
-          "Next: run svc migrate, since the files may be newer than the backup; then start.",
-        );
+  run: async ({ args }) => {
+    const { manifest, problems } = await during("Reading the backup", () => checkBackup(args.folder));
+    if (problems.length > 0) {
+      throw new BackupError(`This backup is damaged: ${problems[0]}. Nothing was done.`, {
+        hint: `svc db verify ${args.folder} lists all damage.`,
       });
-    }),
+    }
+    const config = await readConfig(args.cwd);
+    await withDatabase(config, { logins: "admin" }, async (cluster) => {
+      await restoreBackup({
+        folder: args.folder,
+        manifest,
+        adminUrl: cluster.urls.admin,
+        platform: platformRoot,
+        driver: createDriver(config.storage),
+        force: args.force,
+        endSessions: args["end-sessions"],
+        binDir: cluster.binDir,
+        report: say,
+      });
+      conclude(
+        { restored: args.folder },
+        "Next: run svc migrate, since the files may be newer than the backup; then start.",
+      );
+    });
+  },
 });

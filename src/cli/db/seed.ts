@@ -7,7 +7,7 @@ import type { Seed } from "../../contract/seed.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { runSeed } from "../../service/seed.ts";
 import { createLog } from "../../telemetry/log.ts";
-import { cwdArgument, platformRoot, readConfig, run, withDatabase } from "../command.ts";
+import { cwdArgument, platformRoot, readConfig, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { conclude, during } from "../output.ts";
 import { refusePending } from "../pending.ts";
@@ -20,25 +20,24 @@ export const dbSeed = defineCommand({
     file: { type: "string", description: "What to run. (Default: seed.ts in the backend's folder)" },
     force: { type: "boolean", description: "Also in production.", default: false },
   },
-  run: ({ args }) =>
-    run(args.cwd, async () => {
-      const config = await readConfig(args.cwd);
-      if (config.production && !args.force) {
-        throw new DefinitionError("Seeding is refused: NODE_ENV is production. Nothing was done.", {
-          hint: "Pass --force to seed a production database.",
-        });
-      }
-      const file = args.file ? resolve(config.cwd, args.file) : join(config.rootDir, "seed.ts");
-      const seed = await loadSeed(file);
-      const app = await loadApp(config);
-      await withDatabase(config, { logins: "serving" }, async (cluster) => {
-        await refusePending({ adminUrl: cluster.urls.system, platform: platformRoot, application: config.cwd });
-        const secrets = await readSecrets(config);
-        const log = createLog("warn", process.stderr);
-        await during("Seeding", () => runSeed(seed, { app, config, urls: cluster.urls, secrets, log }));
-        conclude({ seeded: file }, `Seeded by ${file}.`);
+  run: async ({ args }) => {
+    const config = await readConfig(args.cwd);
+    if (config.production && !args.force) {
+      throw new DefinitionError("Seeding is refused: NODE_ENV is production. Nothing was done.", {
+        hint: "Pass --force to seed a production database.",
       });
-    }),
+    }
+    const file = args.file ? resolve(config.cwd, args.file) : join(config.rootDir, "seed.ts");
+    const seed = await loadSeed(file);
+    const app = await loadApp(config);
+    await withDatabase(config, { logins: "serving" }, async (cluster) => {
+      await refusePending({ adminUrl: cluster.urls.system, platform: platformRoot, application: config.cwd });
+      const secrets = await readSecrets(config);
+      const log = createLog("warn", process.stderr);
+      await during("Seeding", () => runSeed(seed, { app, config, urls: cluster.urls, secrets, log }));
+      conclude({ seeded: file }, `Seeded by ${file}.`);
+    });
+  },
 });
 
 async function loadSeed(file: string): Promise<Seed> {

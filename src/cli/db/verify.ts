@@ -4,7 +4,7 @@
  */
 import { checkBackup } from "../../backup/check.ts";
 import { rehearseRestore } from "../../backup/rehearse.ts";
-import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "../command.ts";
+import { cwdArgument, platformRoot, readConfig, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { conclude, during, print } from "../output.ts";
 
@@ -22,34 +22,33 @@ export const dbVerify = defineCommand({
       default: false,
     },
   },
-  run: ({ args }) =>
-    run(args.cwd, async () => {
-      const { manifest, problems } = await during("Reading the backup", () => checkBackup(args.folder));
-      const { files, tables, takenAt } = manifest;
-      const value = { takenAt, tables: tables.length, files, problems };
-      // Without --deep it has ended here; with it, what follows may fail.
-      if (problems.length > 0 || !args.deep) print(value, () => problems.map((problem) => `${problem}\n`).join(""));
-      say(`Taken ${takenAt}: ${tables.length} tables, ${files.count} files.`);
-      if (files.damaged > 0) say(`${files.damaged} files were missing or damaged when it was taken.`);
-      if (problems.length > 0) {
-        say(`${problems.length} differences: this backup is damaged.`);
-        process.exitCode = 1;
-        return;
-      }
-      say("All files are intact.");
-      if (!args.deep) return;
-      await withDatabase(await readConfig(args.cwd), { logins: "admin" }, async (cluster) => {
-        const { admin } = cluster.urls;
-        await during("Restoring as a trial", () =>
-          rehearseRestore({
-            folder: args.folder,
-            manifest,
-            adminUrl: admin,
-            platform: platformRoot,
-            binDir: cluster.binDir,
-          }),
-        );
-        conclude({ ...value, restored: true }, "Trial restore: every table has the rows of the backup.");
-      });
-    }),
+  run: async ({ args }) => {
+    const { manifest, problems } = await during("Reading the backup", () => checkBackup(args.folder));
+    const { files, tables, takenAt } = manifest;
+    const value = { takenAt, tables: tables.length, files, problems };
+    // Without --deep it has ended here; with it, what follows may fail.
+    if (problems.length > 0 || !args.deep) print(value, () => problems.map((problem) => `${problem}\n`).join(""));
+    say(`Taken ${takenAt}: ${tables.length} tables, ${files.count} files.`);
+    if (files.damaged > 0) say(`${files.damaged} files were missing or damaged when it was taken.`);
+    if (problems.length > 0) {
+      say(`${problems.length} differences: this backup is damaged.`);
+      process.exitCode = 1;
+      return;
+    }
+    say("All files are intact.");
+    if (!args.deep) return;
+    await withDatabase(await readConfig(args.cwd), { logins: "admin" }, async (cluster) => {
+      const { admin } = cluster.urls;
+      await during("Restoring as a trial", () =>
+        rehearseRestore({
+          folder: args.folder,
+          manifest,
+          adminUrl: admin,
+          platform: platformRoot,
+          binDir: cluster.binDir,
+        }),
+      );
+      conclude({ ...value, restored: true }, "Trial restore: every table has the rows of the backup.");
+    });
+  },
 });

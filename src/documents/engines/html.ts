@@ -1,6 +1,6 @@
 /**
  * HTML to Markdown by turndown, plus what turndown omits: tables, notes, and angle brackets as text.
- * Next hop: `text.ts` and `docx.ts` call it; `../neutralise.ts` has the last word on what is harmless.
+ * Next hop: `text.ts` and `docx.ts` call it; `src/text/neutralise.ts` has the last word on what is harmless.
  */
 import TurndownService from "turndown";
 import { pipeTable } from "./html-tables.ts";

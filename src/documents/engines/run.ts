@@ -1,6 +1,6 @@
 /**
  * Maps provider and kind to an engine, which is loaded on demand.
- * Next hop: the engine's file; `../neutralise.ts` cleans what every one of them returns.
+ * Next hop: the engine's file; `src/text/neutralise.ts` cleans what every one of them returns.
  */
 import type { DocumentKind } from "../../contract/documents.ts";
 import { neutralise } from "../../text/neutralise.ts";

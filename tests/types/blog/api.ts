@@ -148,7 +148,7 @@ const operations = {
   },
 } as const;
 
-// Interfaces, which the compiler names in what it says; other types it prints, with every table in them.
+// Interfaces: the compiler names them in its messages. It would print other types with every table in them.
 interface AuthorsOperations extends Readonly<(typeof operations)["authors"]> {}
 interface Blog_postsOperations extends Readonly<(typeof operations)["blog_posts"]> {}
 interface CommentsOperations extends Readonly<(typeof operations)["comments"]> {}

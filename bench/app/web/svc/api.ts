@@ -187,7 +187,7 @@ const operations = {
   },
 } as const;
 
-// Interfaces, which the compiler names in what it says; other types it prints, with every table in them.
+// Interfaces: the compiler names them in its messages. It would print other types with every table in them.
 interface ItemsOperations extends Readonly<(typeof operations)["items"]> {}
 interface Items_1e3Operations extends Readonly<(typeof operations)["items_1e3"]> {}
 interface Items_1e4Operations extends Readonly<(typeof operations)["items_1e4"]> {}

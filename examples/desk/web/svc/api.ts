@@ -128,7 +128,7 @@ const operations = {
   },
 } as const;
 
-// Interfaces, which the compiler names in what it says; other types it prints, with every table in them.
+// Interfaces: the compiler names them in its messages. It would print other types with every table in them.
 interface CardsOperations extends Readonly<(typeof operations)["cards"]> {}
 interface TasksOperations extends Readonly<(typeof operations)["tasks"]> {}
 interface AttachmentsOperations extends Readonly<(typeof operations)["attachments"]> {}

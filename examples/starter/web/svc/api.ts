@@ -34,7 +34,7 @@ const operations = {
   },
 } as const;
 
-// Interfaces, which the compiler names in what it says; other types it prints, with every table in them.
+// Interfaces: the compiler names them in its messages. It would print other types with every table in them.
 interface NotesOperations extends Readonly<(typeof operations)["notes"]> {}
 interface WorkflowsOperations extends Readonly<(typeof operations)["workflows"]> {}
 export interface Api {

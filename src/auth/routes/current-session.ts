@@ -1,11 +1,11 @@
 /**
  * Endpoints for the request's own session, in both styles: read it, end it, and get the keys that verify its JWTs.
- * Next hop: `../session-store.ts`.
+ * Next hop: `../sessions/session-store.ts`.
  */
 import type { Request, Response, Router } from "express";
 import { SvcError } from "../../kit/svc-error.ts";
-import { type AuthParts, bearerSessionToken, on, publicUser, requireKnownOrigin } from "../routes/endpoint.ts";
-import { credentialIn, requirePageOfOurs } from "./authenticate.ts";
+import { credentialIn, requirePageOfOurs } from "../sessions/authenticate.ts";
+import { type AuthParts, bearerSessionToken, on, publicUser, requireKnownOrigin } from "./endpoint.ts";
 
 export function currentSession(router: Router, parts: AuthParts): void {
   const { cookie, schemes, sessions, sessionTokens } = parts;
