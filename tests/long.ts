@@ -9,12 +9,8 @@ export const long = [
   "packages/publish",
   "cli/templates",
   // collections of documents and questions
-  "documents/corpus",
   "documents/ocr",
   "rag/file",
-  "rag/scifact",
-  "search/hybrid",
-  "search/ranking",
   // an application that moves, by four commands
   "docs/from-prisma",
   // servers and processes that are killed

@@ -13,9 +13,7 @@ describe.skipIf(!folder)("nDCG@10 is as far above that of BM25 with k1 = 0.9 and
     { set: "scifact-train", language: "english", bm25: 0.696, least: 1 },
     { set: "korquad-dev", language: "simple", bm25: 0.957, least: 0.99 },
   ];
-  // The largest set takes half a minute; `npm run fuzz` includes it.
-  const some = process.env.FUZZ_RUNS ? sets : sets.filter(({ set }) => set !== "scifact-train");
-  test.for(some)("$set", { timeout: 300_000 }, async ({ set, language, bm25, least }) => {
+  test.for(sets)("$set", { timeout: 300_000 }, async ({ set, language, bm25, least }) => {
     const { docs, queries, relevant } = judged(folder ?? "", set);
     const table = `"public"."${set}"`;
     await db.sql(
