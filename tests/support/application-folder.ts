@@ -6,7 +6,7 @@ import { type Command, svc as start } from "./cli.ts";
 import type { Database } from "./database.ts";
 import { root } from "./global-setup.ts";
 
-/** Whoever asks for a folder deletes it. @param files text by path */
+/** The caller deletes the folder. @param files text by path */
 export async function applicationFolder(files: Record<string, string> = {}): Promise<string> {
   await mkdir(join(root, ".svc"), { recursive: true });
   const folder = await mkdtemp(join(root, ".svc/app-"));
