@@ -84,9 +84,15 @@ class Packet {
 // The driver pipelines only queries of its own class. Its constructor makes much that is not needed here.
 Object.setPrototypeOf(Packet.prototype, pg.Query.prototype);
 
+const wireOf = (client: pg.ClientBase) => (client as unknown as { connection: Wire }).connection;
+
+/** Whether the connection has the statement: then packets that run it may be under way together. */
+export const isPrepared = (client: pg.ClientBase, name: string): boolean =>
+  wireOf(client).parsedStatements[name] !== undefined;
+
 /** Closes the statement that was not used for the longest time. */
 function makeRoom(client: pg.ClientBase, { name }: Step): void {
-  const wire = (client as unknown as { connection: Wire }).connection;
+  const wire = wireOf(client);
   const names = prepared.get(wire) ?? new Set();
   prepared.set(wire, names);
   names.delete(name);
