@@ -57,12 +57,12 @@ class Loan {
     return direct.has(client) && names.every((name) => isPrepared(client, name));
   }
 
-  async send<T>(work: Work<T>, breaks: Breaks): Promise<T> {
+  async send<T>(work: Work<T>, breaks: Breaks | undefined): Promise<T> {
     this.#underWay++;
     try {
       return await work(this.#lease.client);
     } catch (error) {
-      if (breaks(error)) this.#isBroken = true;
+      if ((breaks ?? isConnectionLoss)(error)) this.#isBroken = true;
       throw error;
     } finally {
       if (--this.#underWay === 0) this.#lease.release(this.#isBroken);
@@ -98,7 +98,7 @@ export async function runPacket<T>(
   { role, userId, holder }: Identity,
   names: readonly string[],
   work: Work<T>,
-  breaks: Breaks = isConnectionLoss,
+  breaks?: Breaks,
 ): Promise<T> {
   const answer = names.at(-1);
   if (answer === undefined || holder === undefined) {
@@ -137,7 +137,7 @@ async function sendAgain<T>(
   holder: string,
   first: Promise<T>,
   work: Work<T>,
-  breaks: Breaks,
+  breaks: Breaks | undefined,
 ): Promise<T> {
   let isAnswered = false;
   const note = () => {

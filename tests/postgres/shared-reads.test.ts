@@ -1,7 +1,7 @@
 // If this file fails, reads that share a connection get the answer of another, another caller joins them, a slow read
 // delays those behind it until it ends, or connections are not returned.
 import type { Socket } from "node:net";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { isConnectionLoss } from "../../src/postgres/errors.ts";
@@ -38,20 +38,12 @@ const text = `
   from (select set_config('svc.user_id', $1, true) as a, set_config('role', $2, true) as b offset 0) as entered
   where a is not null and b is not null`;
 
-interface Question {
-  on?: OnePool;
-  identity?: Identity;
-  question?: string;
-  divisor?: number;
-  seconds?: number;
-  waits?: boolean;
-  name?: string;
-  /** Whether it may share a connection. */
-  shares?: boolean;
-}
+const usual = { identity: as("ann"), name: "who", question: "?", divisor: 1, seconds: 0, waits: false };
+/** `shares`: whether it may share a connection. (Default: yes) */
+type Question = Partial<typeof usual> & { on?: OnePool; shares?: boolean };
 
-async function read({ on = all, identity = as("ann"), name = "who", shares = true, ...asked }: Question = {}) {
-  const { question = "?", divisor = 1, seconds = 0, waits = false } = asked;
+async function read({ on = all, shares = true, ...asked }: Question = {}) {
+  const { identity, name, question, divisor, seconds, waits } = { ...usual, ...asked };
   const values = [identity.userId, identity.role, question, divisor, String(seconds), String(waits)];
   const json = await runPacket(on.pool, identity, shares ? [name] : [], (client) =>
     sendStatement(client, { name, text, values }),
@@ -75,13 +67,14 @@ async function prepare(on = all, names = ["who"]): Promise<void> {
 
 const lock = () => db.sql("select pg_advisory_lock(35)");
 const unlock = () => db.sql("select pg_advisory_unlock_all()");
-const waiting = async () =>
-  (
-    await db.sql<{ pid: number }>(
-      `select pid from pg_locks where locktype = 'advisory' and not granted
-         and database = (select oid from pg_database where datname = current_database())`,
-    )
-  ).map(({ pid }) => pid);
+/** Backends of this file's database that wait for the lock. */
+const waiting = async () => {
+  const rows = await db.sql<{ pid: number }>(
+    `select l.pid from pg_locks l join pg_database d on d.oid = l.database
+      where l.locktype = 'advisory' and not l.granted and d.datname = current_database()`,
+  );
+  return rows.map(({ pid }) => pid);
+};
 
 /** A read that waits for the lock, and has a connection. */
 async function slowRead(question: Question = {}) {
@@ -111,41 +104,24 @@ test("reads of one caller share a connection while they are under way, up to fou
   expect(isReturned()).toBe(true);
 });
 
-test("another user, another role, another holder and nobody's read never join", async () => {
-  const anonymous: Identity = { userId: "ann", role: "svc_anonymous", holder: "ann" };
-  const { holder: _, ...held } = as("ann");
-  for (const identity of [as("bob"), as("ann", "a network"), anonymous, held]) {
-    await prepare();
-    await lock();
-    const { answer } = await slowRead();
-    const others = await Promise.all([read({ identity }), read({ identity, question: "second" })]);
-    expect(others.map(({ user, answered }) => [user, answered])).toEqual([
-      [identity.userId, "?"],
-      [identity.userId, "second"],
-    ]);
-    await unlock();
-    const { backend, user } = await answer;
-    expect(user).toBe("ann");
-    expect(others.map((other) => other.backend)).not.toContain(backend);
-  }
-});
-
-test("packets without names, such as writes, share nothing", async () => {
+const anonymous: Identity = { userId: "ann", role: "svc_anonymous", holder: "ann" };
+test.each<[string, Question]>([
+  ["a read of another user", { identity: as("bob") }],
+  ["a read of another holder of the share", { identity: as("ann", "a network") }],
+  ["a read of another role", { identity: anonymous }],
+  ["a read without a holder", { identity: { userId: "ann", role: "svc_authenticated" } }],
+  ["a packet without names, such as a write", { shares: false }],
+])("%s does not join", async (_, question) => {
   await lock();
   const { answer } = await slowRead();
-  const writes = await Promise.all([read({ shares: false }), read({ shares: false })]);
+  const others = await Promise.all([read(question), read({ ...question, question: "second" })]);
+  const { userId } = question.identity ?? as("ann");
+  expect(others).toMatchObject([{ user: userId }, { user: userId, answered: "second" }]);
+  expect(all.pool.totalCount - all.pool.idleCount).toBe(1);
   await unlock();
-  expect(backends([await answer, ...writes])).toBe(3);
-});
-
-test("a read whose statement the connection has not prepared does not join", async () => {
-  await read({ name: "new" }); // quick, and prepared on one connection at most
-  await prepare();
-  await lock();
-  const { answer } = await slowRead();
-  const other = await read({ name: "newer still" });
-  await unlock();
-  expect(other.backend).not.toBe((await answer).backend);
+  const { backend, user } = await answer;
+  expect(user).toBe("ann");
+  expect(others.map((other) => other.backend)).not.toContain(backend);
 });
 
 test("a slow read delays those behind it for a moment, and the next ones do not join it", async () => {
@@ -187,7 +163,7 @@ test("a caller holds no more connections than its share, and reads behind a slow
     const behind = ["2", "3", "4", "5"].map((question) => read({ on: two, question, waits: true }));
     // Some have joined the first one and would be sent again by now, if the caller had a connection left.
     expect((await read({ on: two, identity: as("bob") })).user).toBe("bob");
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await sleep(150);
     expect(await waiting()).toHaveLength(2);
     await unlock();
     const answers = await Promise.all([...slow.map(({ answer }) => answer), ...behind]);
@@ -197,9 +173,8 @@ test("a caller holds no more connections than its share, and reads behind a slow
     // Each share was given back once: again there are two, not more.
     await lock();
     const again = Array.from({ length: 5 }, () => read({ on: two, waits: true, shares: false }));
+    expect((await read({ on: two, identity: as("bob") })).user).toBe("bob");
     await expect.poll(waiting).toHaveLength(2);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(await waiting()).toHaveLength(2);
     await unlock();
     await Promise.all(again);
   } finally {
@@ -267,11 +242,8 @@ class Renumbering extends TcpProxy {
       }
       client.write(bytes);
     });
-    for (const [from, to] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const)
-      from.on("close", () => to.destroy());
+    client.on("close", () => upstream.destroy());
+    upstream.on("close", () => client.destroy());
   }
 }
 
