@@ -1,5 +1,5 @@
 /**
- * Sends a packet over a connection. Short reads of one caller share it while they are under way: PostgreSQL goes on with
+ * Sends a packet over a connection. Short reads of one caller share it while they are under way: PostgreSQL continues with
  * the next one instead of going to sleep, and both sides are woken less often. Each read is a transaction of its own, with
  * its own identity in its packet.
  *
