@@ -6,11 +6,11 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { ReadShape } from "../contract/crud.ts";
-import { acquire } from "../postgres/acquire.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { databaseError, isConnectionLoss, isTransient, sqlState } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
-import { sendPacket } from "../postgres/packet.ts";
-import type { Step } from "../postgres/packet-bytes.ts";
+import { type Step, sendPacket } from "../postgres/packet.ts";
+import { runPacket } from "../postgres/shared-reads.ts";
 import { isPlanKept } from "./kept-plans.ts";
 import { callAs, explained } from "./statement.ts";
 
@@ -61,19 +61,18 @@ export async function callPrepared(
 ): Promise<string | null> {
   const statement = await statementOf(pool, identity, read);
   if (!statement) return otherwise();
-  const { client, release } = await acquire(pool, identity.holder);
+  const enter = { ...(isPlanKept(pool, read) ? enterKept : enterPlanning), values: [identity.userId, identity.role] };
+  const answer = { ...(watched ? withSnapshot(statement) : statement), values: read.values };
+  const names = watched ? [] : [enter.name, answer.name];
   try {
-    const enter = { ...(isPlanKept(pool, read) ? enterKept : enterPlanning), values: [identity.userId, identity.role] };
-    const answer = { ...(watched ? withSnapshot(statement) : statement), values: read.values };
-    const [row, , tables] = await sendPacket(client, enter, answer, watched && seeing);
-    release();
+    const send = (client: pg.ClientBase) => sendPacket(client, enter, answer, watched && seeing);
+    const [row, , tables] = await runPacket(pool, identity, names, send, isBreaking);
     watched?.(row?.[1] ?? null, JSON.parse(tables?.[0] ?? "[]"));
     return row?.[0] ?? null;
   } catch (error) {
-    const isStale = staleStates.has(sqlState(error) ?? "");
-    release(isConnectionLoss(error) || isStale);
-    if (isStale) statementsOf.get(pool)?.delete(keyOf(identity, read));
-    if (isStale || isTransient(error) || isConnectionLoss(error)) return otherwise();
+    if (error instanceof SvcError) throw error;
+    if (isStale(error)) statementsOf.get(pool)?.delete(keyOf(identity, read));
+    if (isBreaking(error) || isTransient(error)) return otherwise();
     throw explained(databaseError(error, identity), true);
   }
 }
@@ -94,6 +93,9 @@ const staleStates: ReadonlySet<string> = new Set([
   "42P01",
   "42P05",
 ]);
+
+const isStale = (error: unknown) => staleStates.has(sqlState(error) ?? "");
+const isBreaking = (error: unknown) => isStale(error) || isConnectionLoss(error);
 
 const keyOf = ({ role }: Identity, { key }: ReadShape) => `${role} ${key}`;
 

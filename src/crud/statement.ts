@@ -10,6 +10,7 @@ import { acquire } from "../postgres/acquire.ts";
 import { databaseError, isConnectionLoss, isTransient, leavesDoubt, outcomeUnknown } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { sendStatement } from "../postgres/packet.ts";
+import { runPacket } from "../postgres/shared-reads.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { activeSpan } from "../telemetry/span.ts";
 
@@ -101,23 +102,19 @@ export async function callStatement(
   }
   const query = { name, text, values: [identity.userId, identity.role, ...values, ...trace] };
 
+  const names = reads && !watched ? [name] : [];
   for (let attempt = 0; ; attempt++) {
-    const { client, release } = await acquire(pool, identity.holder);
     try {
-      if (!watched) {
-        const result = await sendStatement(client, query);
-        release();
-        return result;
-      }
-      const { rows } = await client.query<{ result: string | null; snapshot: string; tables: string[] }>(query);
-      release();
-      watched(rows[0]?.snapshot ?? null, rows[0]?.tables ?? []);
-      return rows[0]?.result ?? null;
+      return await runPacket(pool, identity, names, async (client) => {
+        if (!watched) return sendStatement(client, query);
+        const { rows } = await client.query<{ result: string | null; snapshot: string; tables: string[] }>(query);
+        watched(rows[0]?.snapshot ?? null, rows[0]?.tables ?? []);
+        return rows[0]?.result ?? null;
+      });
     } catch (error) {
-      // PostgreSQL has rolled back, role and identity included. Only a broken connection must be closed.
-      const lost = isConnectionLoss(error);
-      release(lost);
-      const again = isTransient(error) || (lost && reads);
+      if (error instanceof SvcError) throw error;
+      // PostgreSQL has rolled back, role and identity included. Only a broken connection is closed.
+      const again = isTransient(error) || (isConnectionLoss(error) && reads);
       if (again && attempt < maxRetries) continue;
       throw !reads && leavesDoubt(error) ? outcomeUnknown(error) : explained(databaseError(error, identity), reads);
     }

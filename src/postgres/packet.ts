@@ -8,7 +8,13 @@
  * https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
  */
 import pg from "pg";
-import { packetBytes, type Step } from "./packet-bytes.ts";
+
+/** A prepared statement. Its values travel as text. */
+export interface Step {
+  name: string;
+  text: string;
+  values: readonly (string | number | null)[];
+}
 
 /** What `pg` keeps of a connection; its types do not have it. */
 interface Wire {
@@ -84,9 +90,15 @@ class Packet {
 // The driver pipelines only queries of its own class. Its constructor makes much that is not needed here.
 Object.setPrototypeOf(Packet.prototype, pg.Query.prototype);
 
+const wireOf = (client: pg.ClientBase) => (client as unknown as { connection: Wire }).connection;
+
+/** Whether the connection has the statement: then packets that run it may be under way together. */
+export const isPrepared = (client: pg.ClientBase, name: string): boolean =>
+  wireOf(client).parsedStatements[name] !== undefined;
+
 /** Closes the statement that was not used for the longest time. */
 function makeRoom(client: pg.ClientBase, { name }: Step): void {
-  const wire = (client as unknown as { connection: Wire }).connection;
+  const wire = wireOf(client);
   const names = prepared.get(wire) ?? new Set();
   prepared.set(wire, names);
   names.delete(name);
@@ -127,4 +139,64 @@ function send(client: pg.ClientBase, steps: readonly Step[], answer: Step): Prom
   const query = client.query as unknown as (packet: Packet, callback: Callback) => void;
   query.call(client, new Packet(steps, answer), (error, rows) => (error ? reject(error) : resolve(rows)));
   return promise;
+}
+
+const codes = { parse: 0x50, bind: 0x42, execute: 0x45, sync: 0x53 };
+
+/**
+ * One buffer, because a write of several costs Node more than copying them.
+ * https://www.postgresql.org/docs/current/protocol-message-formats.html
+ *
+ * @param isNew whether PostgreSQL must read the step's text first
+ * @returns Parse, Bind and Execute of each step, and Sync
+ */
+function packetBytes(steps: readonly Step[], isNew: (step: Step) => boolean): Buffer {
+  const parsed = steps.map(isNew);
+  let size = 5;
+  for (const [index, { name, text, values }] of steps.entries()) {
+    const named = Buffer.byteLength(name);
+    if (parsed[index]) size += 9 + named + Buffer.byteLength(text);
+    size += 23 + named + 4 * values.length;
+    for (const value of values) if (value !== null) size += Buffer.byteLength(String(value));
+  }
+  const bytes = Buffer.allocUnsafe(size);
+  let at = 0;
+  const text = (value: string) => {
+    at += bytes.write(value, at);
+    bytes[at++] = 0;
+  };
+  /** A message without its content. @returns where its length is */
+  const begin = (code: number) => {
+    bytes[at] = code;
+    at += 5;
+    return at - 4;
+  };
+  const end = (start: number) => bytes.writeInt32BE(at - start, start);
+
+  for (const [index, step] of steps.entries()) {
+    if (parsed[index]) {
+      const parse = begin(codes.parse);
+      text(step.name);
+      text(step.text);
+      at = bytes.writeInt16BE(0, at); // PostgreSQL infers the types of parameters
+      end(parse);
+    }
+    const bind = begin(codes.bind);
+    text(""); // the portal without a name
+    text(step.name);
+    at = bytes.writeInt16BE(0, at); // parameters are text
+    at = bytes.writeInt16BE(step.values.length, at);
+    for (const value of step.values) {
+      const length = value === null ? -1 : bytes.write(String(value), at + 4);
+      at = bytes.writeInt32BE(length, at) + Math.max(length, 0);
+    }
+    at = bytes.writeInt16BE(0, at); // so is the answer
+    end(bind);
+    const execute = begin(codes.execute);
+    text("");
+    at = bytes.writeInt32BE(0, at); // all rows
+    end(execute);
+  }
+  end(begin(codes.sync));
+  return bytes;
 }

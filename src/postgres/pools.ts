@@ -10,6 +10,7 @@ import { serializeQueries } from "../kit/in-turn.ts";
 import { traceQueries } from "../telemetry/queries.ts";
 import { limitShares } from "./acquire.ts";
 import { keepAfterRefusals } from "./refusals.ts";
+import { allowSharing } from "./shared-reads.ts";
 
 export interface PoolUrls {
   request: string;
@@ -138,10 +139,13 @@ function destroySocket(client: pg.PoolClient): void {
 /**
  * Sets the session's statement timeout before the connection is used. Not behind a pooler: there the setting would stay
  * on a connection that others use, and a pooler's clients have process numbers that no backend has. There the limit
- * inside each transaction applies, and that of the role (sql/roles.sql).
+ * inside each transaction applies, and that of the role (sql/roles.sql). Only without a pooler are connections shared.
  */
 const limitStatements = (milliseconds: number) => async (client: pg.ClientBase) => {
   const { processID } = client as unknown as { processID: number };
+  const isDirect = `pg_backend_pid() = ${Number(processID)}`;
   const set = `set statement_timeout = ${Number(milliseconds)};`;
-  await client.query(`do $$ begin if pg_backend_pid() = ${Number(processID)} then ${set} end if; end $$`);
+  const text = `do $$ begin if ${isDirect} then ${set} end if; end $$; select ${isDirect} as direct`;
+  const results = (await client.query(text)) as unknown as pg.QueryResult<{ direct: boolean }>[];
+  if (results[1]?.rows[0]?.direct) allowSharing(client);
 };

@@ -3,8 +3,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { enterPlanning, seeing } from "../../src/crud/prepared-read.ts";
-import { maxPrepared, sendPacket } from "../../src/postgres/packet.ts";
-import type { Step } from "../../src/postgres/packet-bytes.ts";
+import { maxPrepared, type Step, sendPacket } from "../../src/postgres/packet.ts";
 import { database } from "../support/database.ts";
 
 const db = database();

@@ -1,0 +1,297 @@
+// If this file fails, reads that share a connection get the answer of another, another caller joins them, a slow read
+// delays those behind it until it ends, or connections are not returned.
+import type { Socket } from "node:net";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
+import { pino } from "pino";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { isConnectionLoss } from "../../src/postgres/errors.ts";
+import type { Identity } from "../../src/postgres/identity.ts";
+import { sendStatement } from "../../src/postgres/packet.ts";
+import { createPool, type OnePool } from "../../src/postgres/pools.ts";
+import { runPacket } from "../../src/postgres/shared-reads.ts";
+import { database } from "../support/database.ts";
+import { fc } from "../support/properties.ts";
+import { TcpProxy } from "../support/tcp-proxy.ts";
+
+const db = database();
+const size = 8;
+const limits = { system: 1, auth: 1, waitMs: 60_000, statementTimeoutMs: 60_000, idleInTransactionMs: 60_000 };
+const open = (perCaller = size, url = db.url("request")) =>
+  createPool("request", url, { ...limits, request: size, perCaller }, pino({ level: "silent" }));
+let all: OnePool;
+beforeAll(async () => {
+  // Callers may not take advisory locks themselves.
+  await db.sql(`
+    create function svc_crud.wait_for_lock() returns text security definer language sql
+      as 'select pg_advisory_xact_lock_shared(35)::text';
+    grant execute on function svc_crud.wait_for_lock to svc_request`);
+  all = open();
+});
+afterAll(() => all.close());
+
+const as = (userId: string, holder = userId): Identity => ({ userId, role: "svc_authenticated", holder });
+
+/** Who asks, on which backend, what was asked. With `waits` it waits until `unlock`. */
+const text = `
+  select json_build_array(pg_backend_pid(), current_setting('svc.user_id'), $3::text, 1 / $4::int, pg_sleep($5::float)::text,
+    case when $6::bool then svc_crud.wait_for_lock() end)::text
+  from (select set_config('svc.user_id', $1, true) as a, set_config('role', $2, true) as b offset 0) as entered
+  where a is not null and b is not null`;
+
+const usual = { identity: as("ann"), name: "who", question: "?", divisor: 1, seconds: 0, waits: false };
+/** `shares`: whether it may share a connection. (Default: yes) */
+type Question = Partial<typeof usual> & { on?: OnePool; shares?: boolean };
+
+async function read({ on = all, shares = true, ...asked }: Question = {}) {
+  const { identity, name, question, divisor, seconds, waits } = { ...usual, ...asked };
+  const values = [identity.userId, identity.role, question, divisor, String(seconds), String(waits)];
+  const json = await runPacket(on.pool, identity, shares ? [name] : [], (client) =>
+    sendStatement(client, { name, text, values }),
+  );
+  const [backend, user, answered] = JSON.parse(json ?? "");
+  return { backend: backend as number, user: user as string, answered: answered as string };
+}
+
+const backends = (answers: { backend: number }[]) => new Set(answers.map(({ backend }) => backend)).size;
+const isReturned = ({ pool } = all) => pool.idleCount === pool.totalCount && pool.waitingCount === 0;
+
+/** All connections know the statements, and the last answers were quick. */
+async function prepare(on = all, names = ["who"]): Promise<void> {
+  for (const name of names) {
+    const somebody = Array.from({ length: size }, (_, index) => as(`somebody ${index}`));
+    await Promise.all(somebody.map((identity) => read({ on, name, identity, seconds: 0.1, shares: false })));
+    await expect.poll(() => isReturned(on)).toBe(true);
+    await read({ on, name });
+  }
+}
+
+const lock = () => db.sql("select pg_advisory_lock(35)");
+const unlock = () => db.sql("select pg_advisory_unlock_all()");
+/** Backends of this file's database that wait for the lock. */
+const waiting = async () => {
+  const rows = await db.sql<{ pid: number }>(
+    `select l.pid from pg_locks l join pg_database d on d.oid = l.database
+      where l.locktype = 'advisory' and not l.granted and d.datname = current_database()`,
+  );
+  return rows.map(({ pid }) => pid);
+};
+
+/** A read that waits for the lock, and has a connection. */
+async function slowRead(question: Question = {}) {
+  const before = (await waiting()).length;
+  const answer = read({ ...question, waits: true });
+  answer.catch(() => {}); // awaited later
+  await expect.poll(async () => (await waiting()).length).toBe(before + 1);
+  return { answer };
+}
+
+beforeEach(() => prepare());
+afterEach(unlock);
+
+test("reads of one caller share a connection while they are under way, up to four", async () => {
+  let shared = 0;
+  for (let round = 0; round < 200; round++) {
+    const first = read();
+    await setImmediate(); // it has its connection, and mostly no answer yet
+    const questions = ["1", "2", "3", "4", "5", "6"];
+    const answers = await Promise.all([first, ...questions.map((question) => read({ question }))]);
+    expect(answers.map(({ answered }) => answered)).toEqual(["?", ...questions]);
+    const ofFirst = answers.filter(({ backend }) => backend === answers[0]?.backend).length;
+    expect(ofFirst).toBeLessThanOrEqual(4);
+    if (ofFirst === 4) shared++;
+  }
+  expect(shared).toBeGreaterThan(0);
+  expect(isReturned()).toBe(true);
+});
+
+const anonymous: Identity = { userId: "ann", role: "svc_anonymous", holder: "ann" };
+test.each<[string, Question]>([
+  ["a read of another user", { identity: as("bob") }],
+  ["a read of another holder of the share", { identity: as("ann", "a network") }],
+  ["a read of another role", { identity: anonymous }],
+  ["a read without a holder", { identity: { userId: "ann", role: "svc_authenticated" } }],
+  ["a packet without names, such as a write", { shares: false }],
+])("%s does not join", async (_, question) => {
+  await lock();
+  const { answer } = await slowRead();
+  const others = await Promise.all([read(question), read({ ...question, question: "second" })]);
+  const { userId } = question.identity ?? as("ann");
+  expect(others).toMatchObject([{ user: userId }, { user: userId, answered: "second" }]);
+  expect(all.pool.totalCount - all.pool.idleCount).toBe(1);
+  await unlock();
+  const { backend, user } = await answer;
+  expect(user).toBe("ann");
+  expect(others.map((other) => other.backend)).not.toContain(backend);
+});
+
+test("a slow read delays those behind it for a moment, and the next ones do not join it", async () => {
+  await lock();
+  const { answer } = await slowRead({ question: "slow" });
+  const behind = await Promise.all([read({ question: "1" }), read({ question: "2" })]);
+  const next = await read({ question: "3" });
+  expect([...behind, next].map(({ answered }) => answered)).toEqual(["1", "2", "3"]);
+  expect(await waiting()).toHaveLength(1);
+  await unlock();
+  const { answered, backend } = await answer;
+  expect(answered).toBe("slow");
+  expect([...behind, next].map((one) => one.backend)).not.toContain(backend);
+  await expect.poll(() => isReturned()).toBe(true);
+});
+
+test("a slow read that joined is sent again once, and its connection returns after the answer that nobody awaits", async () => {
+  await lock();
+  const { answer } = await slowRead();
+  const joined = read({ question: "joined", waits: true });
+  await expect.poll(waiting).toHaveLength(2); // the first one, and the second one on a connection of its own
+  const { pool } = all;
+  expect(pool.totalCount - pool.idleCount).toBe(2);
+  await unlock();
+  expect((await joined).answered).toBe("joined");
+  await answer;
+  await expect.poll(() => isReturned()).toBe(true);
+});
+
+test("a caller holds no more connections than its share, and reads behind a slow one are answered at last", async () => {
+  const two = open(2);
+  try {
+    await prepare(two);
+    await lock();
+    const slow = [
+      await slowRead({ on: two, question: "0" }),
+      await slowRead({ on: two, question: "1", shares: false }),
+    ];
+    const behind = ["2", "3", "4", "5"].map((question) => read({ on: two, question, waits: true }));
+    // Some have joined the first one and would be sent again by now, if the caller had a connection left.
+    expect((await read({ on: two, identity: as("bob") })).user).toBe("bob");
+    await sleep(150);
+    expect(await waiting()).toHaveLength(2);
+    await unlock();
+    const answers = await Promise.all([...slow.map(({ answer }) => answer), ...behind]);
+    expect(answers.map(({ answered }) => answered)).toEqual(["0", "1", "2", "3", "4", "5"]);
+    await expect.poll(() => isReturned(two)).toBe(true);
+
+    // Each share was given back once: again there are two, not more.
+    await lock();
+    const again = Array.from({ length: 5 }, () => read({ on: two, waits: true, shares: false }));
+    expect((await read({ on: two, identity: as("bob") })).user).toBe("bob");
+    await expect.poll(waiting).toHaveLength(2);
+    await unlock();
+    await Promise.all(again);
+  } finally {
+    await unlock();
+    await two.close();
+  }
+});
+
+test("an error is that of its own read, and nothing of it stays on the connection", async () => {
+  let shared = 0;
+  for (let round = 0; round < 50; round++) {
+    const first = read();
+    await setImmediate();
+    const [begun, failed, last] = await Promise.allSettled([first, read({ divisor: 0 }), read({ question: "last" })]);
+    if (begun?.status !== "fulfilled" || last?.status !== "fulfilled") throw new Error("A read failed with another.");
+    expect(failed).toMatchObject({ status: "rejected", reason: { code: "22012" } });
+    expect(last.value.answered).toBe("last");
+    if (begun.value.backend === last.value.backend) shared++;
+  }
+  expect(shared).toBeGreaterThan(0);
+  const { rows } = await all.pool.query("select current_user as role, current_setting('svc.user_id', true) as id");
+  expect(rows).toEqual([{ role: "svc_request", id: "" }]);
+  expect(isReturned()).toBe(true);
+});
+
+test("a backend that is killed fails the reads on it, and its connection is closed once", async () => {
+  let lost = 0;
+  for (let round = 0; round < 10; round++) {
+    await prepare();
+    await lock();
+    const { answer } = await slowRead({ question: "0" });
+    const behind = ["1", "2", "3"].map((question) => read({ question }));
+    const settled = Promise.allSettled([answer, ...behind]);
+    await db.sql("select pg_terminate_backend(pid) from unnest($1::int[]) as pid", [await waiting()]);
+    const results = await settled;
+    await unlock();
+    expect(results[0]?.status).toBe("rejected");
+    for (const [index, result] of results.entries()) {
+      if (result.status === "fulfilled") expect(result.value.answered).toBe(String(index));
+      else expect(isConnectionLoss(result.reason)).toBe(true);
+      if (index > 0 && result.status === "rejected") lost++;
+    }
+    await expect.poll(() => isReturned()).toBe(true);
+  }
+  expect(lost).toBeGreaterThan(0);
+  await lock();
+  const whole = Array.from({ length: size }, () => read({ waits: true, shares: false }));
+  await expect.poll(waiting).toHaveLength(size);
+  await unlock();
+  expect(backends(await Promise.all(whole))).toBe(size);
+});
+
+/** As poolers do, it gives its clients process numbers that no backend has. */
+class Renumbering extends TcpProxy {
+  protected forward(client: Socket): void {
+    const upstream = this.connect();
+    client.pipe(upstream);
+    let isFirst = true;
+    upstream.on("data", (bytes) => {
+      // BackendKeyData: the process number, and the key that cancels.
+      const at = isFirst ? bytes.indexOf(Buffer.from([0x4b, 0, 0, 0, 12])) : -1;
+      if (at >= 0) {
+        bytes.writeInt32BE(2_000_000_000, at + 5);
+        isFirst = false;
+      }
+      client.write(bytes);
+    });
+    client.on("close", () => upstream.destroy());
+    upstream.on("close", () => client.destroy());
+  }
+}
+
+test("behind a pooler nothing is shared", async () => {
+  const proxy = await new Renumbering(db.url("request")).listen();
+  const pooled = open(size, proxy.url);
+  try {
+    await prepare(pooled);
+    await lock();
+    const { answer } = await slowRead({ on: pooled });
+    const others = [read({ on: pooled, waits: true }), read({ on: pooled, waits: true })];
+    await expect.poll(waiting).toHaveLength(3);
+    expect(pooled.pool.totalCount - pooled.pool.idleCount).toBe(3); // none was sent twice
+    await unlock();
+    expect(backends(await Promise.all([answer, ...others]))).toBe(3);
+  } finally {
+    await pooled.close();
+    await proxy.stop();
+  }
+});
+
+test("each of a thousand reads of several callers gets its own answer", async () => {
+  const names = ["who", "who else", "who again"];
+  await prepare(all, names);
+  const question = fc.record({
+    identity: fc.constantFrom("ann", "bob", "cem", "dee").map((user) => as(user)),
+    name: fc.constantFrom(...names, "never seen", "seen later"),
+    divisor: fc.constantFrom(1, 1, 1, 1, 0),
+    seconds: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0.001, 0.005, 0.08),
+    shares: fc.constantFrom(true, true, true, true, true, false),
+    pause: fc.constantFrom(false, false, true),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(question, { minLength: 1000, maxLength: 1000 }), async (questions) => {
+      const asked: Promise<unknown>[] = [];
+      for (const [index, { pause, ...one }] of questions.entries()) {
+        const expected = one.divisor ? [one.identity.userId, String(index)] : "22012";
+        const found = read({ ...one, question: String(index) }).then(
+          ({ user, answered }) => [user, answered],
+          (error) => error.code ?? error,
+        );
+        asked.push(found.then((got) => expect(got).toEqual(expected)));
+        if (pause) await setImmediate();
+        if (index % 40 === 0) await Promise.all(asked);
+      }
+      await Promise.all(asked);
+    }),
+    { numRuns: 2, endOnFailure: true },
+  );
+  await expect.poll(() => isReturned()).toBe(true);
+});
