@@ -791,7 +791,6 @@ constraint workflow_steps_kind_check: CHECK ((kind = ANY (ARRAY['step'::text, 'w
 constraint workflow_steps_pkey: PRIMARY KEY (seq)
 constraint workflow_steps_run_id_fkey: FOREIGN KEY (run_id) REFERENCES svc.workflow_runs(id) ON DELETE CASCADE
 constraint workflow_steps_run_id_position_key: UNIQUE (run_id, "position")
-constraint workflow_steps_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
 index workflow_steps_owner: svc.workflow_steps USING btree (user_id)
 policy select_owner: for select to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
 grant delete, insert, select, update to svc_system
@@ -5703,6 +5702,7 @@ CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid, known_seq bigint D
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
   run svc.workflow_runs;
