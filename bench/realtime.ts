@@ -8,6 +8,7 @@ import pg from "pg";
 import { pino } from "pino";
 import WebSocket from "ws";
 import { openCluster } from "../src/cluster/open-cluster.ts";
+import { changeDecoder } from "../src/realtime/change-decoder.ts";
 import { ChangeReader } from "../src/realtime/replication.ts";
 import { median } from "./measure.ts";
 import { type Contestant, contestant } from "./process.ts";
@@ -105,7 +106,7 @@ async function latency(svc: Contestant, url: string, admin: pg.Client, token: st
   };
   const reader = new ChangeReader({
     url,
-    listener: { ...listener, committed: () => decoded(), live: () => live() },
+    to: changeDecoder({ ...listener, committed: () => decoded(), live: () => live() }),
     log: pino({ level: "silent" }),
   });
   reader.start();

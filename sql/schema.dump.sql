@@ -791,7 +791,6 @@ constraint workflow_steps_kind_check: CHECK ((kind = ANY (ARRAY['step'::text, 'w
 constraint workflow_steps_pkey: PRIMARY KEY (seq)
 constraint workflow_steps_run_id_fkey: FOREIGN KEY (run_id) REFERENCES svc.workflow_runs(id) ON DELETE CASCADE
 constraint workflow_steps_run_id_position_key: UNIQUE (run_id, "position")
-constraint workflow_steps_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
 index workflow_steps_owner: svc.workflow_steps USING btree (user_id)
 policy select_owner: for select to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
 grant delete, insert, select, update to svc_system
@@ -2570,8 +2569,10 @@ AS $function$
 declare
   queue integer;
 begin
+  -- "is not distinct from", because the planner would search along jobs_held, the index of held jobs, and read all
+  -- that this worker has held since the last vacuum.
   delete from graphile_worker._private_jobs j
-   where j.id = finish_job.job_id and j.locked_by = finish_job.worker
+   where j.id = finish_job.job_id and j.locked_by is not distinct from coalesce(finish_job.worker, '')
   returning j.job_queue_id into queue;
   if not found then
     raise exception 'job % is no longer held by %', job_id, worker
@@ -5240,20 +5241,57 @@ $function$
 execute: svc_studio_act, svc_system
 comment: Marks a user's e-mail address as verified and writes the act; false, and no line, when it is already, or there is no such user. Definer: no login may write svc.operator_acts.
 
+-- function svc_private.add_job(text,json,timestamp with time zone,integer,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.add_job(kind text, payload json, due timestamp with time zone, most_attempts integer, job_key text DEFAULT NULL::text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  task integer;
+  made bigint;
+begin
+  select t.id into task from graphile_worker._private_tasks t where t.identifier = kind;
+  if not found then
+    insert into graphile_worker._private_tasks (identifier) values (kind) on conflict do nothing;
+    select t.id into strict task from graphile_worker._private_tasks t where t.identifier = kind;
+  end if;
+  loop
+    if job_key is not null then
+      update graphile_worker._private_jobs j set key = null, attempts = j.max_attempts, updated_at = now()
+       where j.key = job_key and not j.is_available;
+    end if;
+    insert into graphile_worker._private_jobs as j (task_id, payload, run_at, max_attempts, key)
+      values (task, add_job.payload, coalesce(due, now()), most_attempts, job_key)
+      on conflict (key) do update set
+        task_id = excluded.task_id, payload = excluded.payload, run_at = excluded.run_at,
+        max_attempts = excluded.max_attempts, flags = null, attempts = 0, last_error = null,
+        revision = j.revision + 1, updated_at = now()
+        where j.locked_at is null
+      returning j.id into made;
+    exit when found; -- otherwise a worker has claimed the job between the two statements
+  end loop;
+  -- The library reads "count". Without a random number PostgreSQL would send equal notices of a transaction only once.
+  perform pg_notify('jobs:insert', format('{"r":%s,"count":1}', random()));
+  return made;
+end
+$function$
+comment: Puts a job into the queue, or replaces the one with the same key, and returns its id.
+
 -- function svc_private.add_procedure_job(jsonb,text,json,timestamp with time zone,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.add_procedure_job(caller jsonb, procedure text, args json, due timestamp with time zone, request_id text)
  RETURNS bigint
  LANGUAGE sql
  SET search_path TO ''
 AS $function$
-  select j.id
-    from graphile_worker.add_job(
-      identifier => 'procedure',
-      payload => json_build_object('procedure', procedure, 'args', args, 'caller', caller, 'requestId', request_id,
-        'trace', svc_private.current_trace()),
-      run_at => due,
-      max_attempts => 10
-    ) j
+  select svc_private.add_job(
+    'procedure',
+    json_build_object('procedure', procedure, 'args', args, 'caller', caller, 'requestId', request_id,
+      'trace', svc_private.current_trace()),
+    due,
+    10
+  )
 $function$
 comment: Enqueues a call of an internal procedure on behalf of the given caller, and returns the id of the job.
 
@@ -5595,6 +5633,7 @@ CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[])
  SET search_path TO ''
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
  SET jit TO 'off'
 AS $function$
 declare
@@ -5641,12 +5680,29 @@ $function$
 execute: svc_system
 comment: Gives the worker the most urgent due job of these kinds; no row if there is none.
 
+-- function svc_private.claim_jobs(text,integer[],integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_jobs(worker text, kinds integer[], most integer)
+ RETURNS SETOF graphile_worker._private_jobs
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  for _ in 1 .. most loop
+    return query select * from svc_private.claim_job(worker, kinds);
+    exit when not found;
+  end loop;
+end
+$function$
+execute: svc_system
+comment: Gives the worker the most urgent due jobs of these kinds, at most so many.
+
 -- function svc_private.claim_run(uuid,bigint,timestamp with time zone,bigint[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid, known_seq bigint DEFAULT NULL::bigint, known_at timestamp with time zone DEFAULT NULL::timestamp with time zone, unfinished bigint[] DEFAULT '{}'::bigint[])
  RETURNS json
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
   run svc.workflow_runs;
@@ -9923,6 +9979,24 @@ $function$
 execute: svc_system
 comment: Stores nothing; raises 42501 if a policy would refuse the upload.
 
+-- function svc_private.user_of_job(json): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.user_of_job(payload json)
+ RETURNS json
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  if payload #>> '{caller,kind}' is distinct from 'user' then
+    return null;
+  end if;
+  return (select to_json(u) from auth.find_user(payload #>> '{caller,userId}') u);
+exception when others then
+  return null;
+end
+$function$
+execute: svc_system
+comment: The user who scheduled this job, as sessions show users.
+
 -- function svc_private.wake_run(uuid,timestamp with time zone): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.wake_run(run_id uuid, due timestamp with time zone)
  RETURNS void
@@ -9930,12 +10004,12 @@ CREATE OR REPLACE FUNCTION svc_private.wake_run(run_id uuid, due timestamp with 
  SET search_path TO ''
 AS $function$
 begin
-  perform graphile_worker.add_job(
-    identifier => 'workflow',
-    payload => json_strip_nulls(json_build_object('runId', wake_run.run_id, 'trace', svc_private.current_trace())),
-    run_at => due,
-    max_attempts => 1000,
-    job_key => 'workflow:' || wake_run.run_id
+  perform svc_private.add_job(
+    'workflow',
+    json_strip_nulls(json_build_object('runId', wake_run.run_id, 'trace', svc_private.current_trace())),
+    due,
+    1000,
+    'workflow:' || wake_run.run_id
   );
 end
 $function$

@@ -1,7 +1,7 @@
 /**
  * Connections through which the library finds jobs, claims them and records how they ended. They do not wait for the
  * disk: if PostgreSQL crashes within half a second it may forget a claim, and another worker then claims the job.
- * Next hop: `sql/jobs/claim_job.sql` finds the next job; `sql/jobs/finish_job.sql` refuses the result of a job whose
+ * Next hop: `sql/jobs/claim_jobs.sql` finds the next jobs; `sql/jobs/finish_job.sql` refuses the result of a job whose
  * claim was forgotten; `rescue.ts` finds jobs whose end was forgotten.
  */
 import type pg from "pg";
@@ -11,24 +11,81 @@ import { createPool, type OnePool, type PoolSettings } from "../src/postgres/poo
 /** One connection listens for new jobs. The others claim, which is so short that few of them serve many jobs. */
 const connections = 4;
 
-/** @param url of the system's login; not through a pooler in transaction mode, which does not deliver notices */
-export function createQueuePool(url: string, settings: PoolSettings, log: Logger): OnePool {
-  return createPool("system", url, { ...settings, system: connections }, log, async (client) => {
-    await client.query("set synchronous_commit = off");
-    claimAmongMany(client);
-  });
+export interface QueuePool extends OnePool {
+  /** The same connections, for the library, which finds and claims jobs through them. */
+  forLibrary: pg.Pool;
 }
 
-/** The name of the library's prepared statement that claims a job; ours replaces it and takes the same values. */
+/** @param url of the system's login; not through a pooler in transaction mode, which does not deliver notices */
+export function createQueuePool(url: string, settings: PoolSettings, log: Logger): QueuePool {
+  const queue = createPool("system", url, { ...settings, system: connections }, log, async (client) => {
+    await client.query("set synchronous_commit = off");
+  });
+  return { ...queue, forLibrary: claimTogether(queue.pool) };
+}
+
+/**
+ * The name of the library's prepared statement that claims a job. Ours replaces it: the library's reads all jobs that
+ * are scheduled for later whenever none is due. It takes the same values and a number of jobs, and also returns the
+ * user of each, so that the worker need not ask.
+ */
 const librarys = "get_job/graphile_worker";
-const ours = { name: "svc_claim_job", text: "select * from svc_private.claim_job($1, $2)" };
+const ours = {
+  name: "svc_claim_jobs",
+  text: "select j.*, svc_private.user_of_job(j.payload) as job_user from svc_private.claim_jobs($1, $2, $3) j",
+};
 
-type Query = (question: string | pg.QueryConfig, ...more: unknown[]) => unknown;
+interface Claim {
+  /** The worker, and the kinds of jobs that it takes. */
+  values: [string, number[]];
+  give(result: Pick<pg.QueryResult, "rows">): void;
+  fail(error: unknown): void;
+}
 
-/** The library's own claim reads all jobs that are scheduled for later whenever none is due. */
-function claimAmongMany(client: pg.ClientBase): void {
-  const query = client.query.bind(client) as Query;
-  const instead: Query = (question, ...more) =>
-    query(typeof question === "object" && question.name === librarys ? { ...question, ...ours } : question, ...more);
-  client.query = instead as typeof client.query;
+/**
+ * Claims jobs in one statement for all that ask while another claim is under way. Nobody waits for others to ask, and no
+ * job is claimed that cannot begin at once.
+ */
+function claimTogether(pool: pg.Pool): pg.Pool {
+  let waiting: Claim[] = [];
+  let isClaiming = false;
+
+  const claim = (values: Claim["values"]) =>
+    new Promise<Pick<pg.QueryResult, "rows">>((give, fail) => {
+      waiting.push({ values, give, fail });
+      if (!isClaiming) void claimForAll();
+    });
+
+  async function claimForAll(): Promise<void> {
+    isClaiming = true;
+    for (let first = waiting[0]; first; first = waiting[0]) {
+      const { values } = first;
+      const asked = waiting.filter((one) => one.values[0] === values[0]);
+      waiting = waiting.filter((one) => one.values[0] !== values[0]); // of a worker that was started again
+      try {
+        const { rows } = await pool.query({ ...ours, values: [...values, asked.length] });
+        for (const [index, one] of asked.entries()) one.give({ rows: rows.slice(index, index + 1) });
+      } catch (error) {
+        for (const one of asked) one.fail(error);
+      }
+    }
+    isClaiming = false;
+  }
+
+  /** As long as it only claims, it needs no connection of its own. */
+  const lend = () => {
+    let client: Promise<pg.PoolClient> | undefined;
+    return {
+      query(question: string | pg.QueryConfig, values?: unknown[]) {
+        if (Object(question).name === librarys) return claim(Object(question).values);
+        client ??= pool.connect();
+        return client.then((one) => one.query(question, values));
+      },
+      release: () => client?.then((one) => one.release()).catch(() => {}), // its statement reported the error
+    };
+  };
+  // The library connects with a callback to listen, and with a promise for statements.
+  const listen = pool.connect.bind(pool);
+  const connect = (call?: Parameters<typeof listen>[0]) => (call ? listen(call) : Promise.resolve(lend()));
+  return Object.create(pool, { connect: { value: connect } });
 }

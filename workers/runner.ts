@@ -19,7 +19,7 @@ import { JobHistory } from "./job-history.ts";
 import { inJobSpan, jobName } from "./job-span.ts";
 import { createQueuePool } from "./queue-pool.ts";
 import { startRescue } from "./rescue.ts";
-import type { RunningJob, Task, TaskServices } from "./task.ts";
+import type { ClaimedJob, RunningJob, Task, TaskServices } from "./task.ts";
 import { tasks } from "./tasks.ts";
 
 /** Jobs at a time. */
@@ -139,7 +139,7 @@ export function startWorker(options: WorkerOptions): Worker {
         },
       },
       list,
-      queue.pool,
+      queue.forLibrary,
     );
     const rescue = startRescue({
       url: direct,
@@ -222,9 +222,10 @@ export async function runJob(
       await services.runtime.systemPool.query("select svc_private.end_attempts($1, $2)", [row.id, worker]);
       gaveUp = true;
     },
-    async finish(transaction) {
-      await transaction.asLogin(statement);
+    user: (row as ClaimedJob).job_user,
+    finish() {
       finished = true;
+      return statement;
     },
     async finishWith({ name, text, values }) {
       const { length } = values;

@@ -2,12 +2,13 @@
  * The terms of workers. A *job* is a row of the queue; its *kind* decides which code runs it; a *task* is that code.
  * Next hop: `tasks.ts` lists the tasks, `runner.ts` runs them.
  */
+import type { Job } from "graphile-worker";
+import type pg from "pg";
 import type { Logger } from "pino";
 import type { z } from "zod";
-import type { SessionOfUser } from "../src/auth/sessions/find-user.ts";
+import type { SessionOfUser, UserRow } from "../src/auth/sessions/find-user.ts";
 import type { Runtime } from "../src/call/invoke.ts";
 import type { LoadedApp } from "../src/contract/loaded-app.ts";
-import type { RequestTransaction } from "../src/postgres/transaction.ts";
 import type { JobHistory } from "./job-history.ts";
 
 /** Shared by all jobs of a worker. */
@@ -19,6 +20,11 @@ export interface TaskServices {
   history?: JobHistory;
 }
 
+/** A row of the queue, as `queue-pool.ts` claims it. */
+export interface ClaimedJob extends Job {
+  job_user?: UserRow | null;
+}
+
 /** A running job. */
 export interface RunningJob {
   id: string;
@@ -27,6 +33,8 @@ export interface RunningJob {
   /** After this many attempts a failing job is dead, and left to a person. */
   maxAttempts: number;
   createdAt: Date;
+  /** The user who scheduled it, as it was claimed. */
+  user: UserRow | null | undefined;
   /** The id under which this worker holds the job, for `svc.finish_job`. */
   worker: string;
   /** Aborted when the worker stops, so that the job ends soon. */
@@ -36,13 +44,13 @@ export interface RunningJob {
   /** Adds the job's id and kind to every line. */
   log: Logger;
   /**
-   * Ends the job as part of a transaction: its writes and the end of the job commit together. Without this call the job
-   * ends after the task returns, so it may run twice.
-   * call this has its job ended after it returns: then it may run again although it was done.
+   * Ends the job as the last statement of a transaction: its writes and the end of the job commit together. Without it
+   * the job ends after the task returns, so it may run twice. The database's error SV409 means that another worker has
+   * got the job meanwhile.
    *
-   * @throws the database's error SV409 when another worker has got the job meanwhile
+   * @returns the statement; the job counts as ended as soon as it was asked for
    */
-  finish(transaction: RequestTransaction): Promise<void>;
+  finish(): pg.QueryConfig;
   /** As `finish`, with one function of the system: a single statement, which is its own transaction. */
   finishWith(call: { name: string; text: string; values: unknown[] }): Promise<void>;
 }

@@ -12,14 +12,13 @@ language sql
 volatile
 set search_path = ''
 as $$
-  select j.id
-    from graphile_worker.add_job(
-      identifier => 'procedure',
-      payload => json_build_object('procedure', procedure, 'args', args, 'caller', caller, 'requestId', request_id,
-        'trace', svc_private.current_trace()),
-      run_at => due,
-      max_attempts => 10
-    ) j
+  select svc_private.add_job(
+    'procedure',
+    json_build_object('procedure', procedure, 'args', args, 'caller', caller, 'requestId', request_id,
+      'trace', svc_private.current_trace()),
+    due,
+    10
+  )
 $$;
 
 comment on function svc_private.add_procedure_job(jsonb, text, json, timestamptz, text) is

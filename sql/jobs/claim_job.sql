@@ -1,5 +1,5 @@
 -- Gives a worker the job that has been due longest, among the most urgent of the kinds that it takes; no row when none
--- is due. Called instead of the library's own statement (workers/queue-pool.ts), and returns the row as that does.
+-- is due. Called by svc_private.claim_jobs; returns the row as the library's own statement does.
 --
 -- The library's statement searches for due jobs along (priority, run_at). When none is due, PostgreSQL 15 to 17 read
 -- all jobs that are scheduled for later: a million of them take some 50 ms, after every job and every second. This
@@ -20,6 +20,7 @@ volatile
 set search_path = ''
 set enable_seqscan = off
 set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan  -- planning takes longer than the claim
 set jit = off  -- a disabled scan has a high estimated cost: compiling would take hundreds of milliseconds
 as $$
 declare

@@ -18,8 +18,10 @@ as $$
 declare
   queue integer;
 begin
+  -- "is not distinct from", because the planner would search along jobs_held, the index of held jobs, and read all
+  -- that this worker has held since the last vacuum.
   delete from graphile_worker._private_jobs j
-   where j.id = finish_job.job_id and j.locked_by = finish_job.worker
+   where j.id = finish_job.job_id and j.locked_by is not distinct from coalesce(finish_job.worker, '')
   returning j.job_queue_id into queue;
   if not found then
     raise exception 'job % is no longer held by %', job_id, worker

@@ -16,6 +16,7 @@ language plpgsql
 volatile
 security definer
 set search_path = ''
+set plan_cache_mode = force_generic_plan  -- planning the question for the checkpoints takes longer than the rest
 as $$
 declare
   run svc.workflow_runs;

@@ -10,12 +10,12 @@ volatile
 set search_path = ''
 as $$
 begin
-  perform graphile_worker.add_job(
-    identifier => 'workflow',
-    payload => json_strip_nulls(json_build_object('runId', wake_run.run_id, 'trace', svc_private.current_trace())),
-    run_at => due,
-    max_attempts => 1000,
-    job_key => 'workflow:' || wake_run.run_id
+  perform svc_private.add_job(
+    'workflow',
+    json_strip_nulls(json_build_object('runId', wake_run.run_id, 'trace', svc_private.current_trace())),
+    due,
+    1000,
+    'workflow:' || wake_run.run_id
   );
 end
 $$;

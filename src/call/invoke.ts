@@ -5,6 +5,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { DrizzleQueryError } from "drizzle-orm";
+import type { QueryConfig } from "pg";
 import { Gate } from "../audit/gate.ts";
 import type { Context } from "../contract/context.ts";
 import type { CrudStatement } from "../contract/crud.ts";
@@ -77,7 +78,7 @@ export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Pr
  * when the job was enqueued, so no session is required.
  *
  * @param caller the identity; `.runAs("system")` of the procedure overrides it
- * @param finish the last statement before COMMIT, such as the end of the job. (Default: none)
+ * @param last the last statement before COMMIT, such as the end of the job. (Default: none)
  * @throws as `invoke`; InputRefused for an input that can never be valid
  */
 export async function runInternal(
@@ -85,25 +86,15 @@ export async function runInternal(
   procedure: ProcedureDefinition,
   input: unknown,
   caller: Caller,
-  finish?: (transaction: RequestTransaction) => Promise<unknown>,
+  last?: QueryConfig,
 ): Promise<unknown> {
   const actual = procedure.runAs === "system" ? { ...caller, session: null, system: true } : caller;
-  let finishing: Promise<unknown> | undefined;
   const outcome: Call["outcome"] = {};
-  const result = await inTransaction(runtime, actual, "write", async (transaction, context) => {
-    const call: Call = { context, input, outcome };
-    const checked = await checkOutput(procedure.output, await runRefusable(procedure, call));
-    await CallContext.tell(context);
-    finishing = finish?.(transaction);
-    // COMMIT follows in the same round trip: PostgreSQL turns it into a rollback if the statement failed.
-    if (actual.system) await finishing;
-    else finishing?.catch(() => {});
-    return checked;
-  }).catch((error) => {
+  const work = async (_: RequestTransaction, context: CallContext) =>
+    checkOutput(procedure.output, await runRefusable(procedure, { context, input, outcome }));
+  return inTransaction(runtime, actual, "write", work, undefined, last).catch((error) => {
     throw outcome.refusal ? new InputRefused(procedure.name, outcome.refusal) : error;
   });
-  await finishing;
-  return result;
 }
 
 /** The input of an internal procedure does not match its `.input()`. A retry would not help. */
@@ -120,6 +111,7 @@ export class InputRefused extends Error {
  * Opens the transaction, runs `work` in it, and commits unless it threw or asked for a rollback.
  *
  * @param definedAt of the anonymous definition whose code `work` runs. (Default: it is not anonymous)
+ * @param last as in `RequestTransaction.commit`
  * @throws as `invoke`
  */
 export async function inTransaction<T>(
@@ -128,6 +120,7 @@ export async function inTransaction<T>(
   access: Access,
   work: (transaction: RequestTransaction, context: CallContext) => Promise<T>,
   definedAt?: DefinedAt,
+  last?: QueryConfig,
 ): Promise<T> {
   const transaction = transactionFor(runtime, caller, access);
   const context = new CallContext(runtime, caller, transaction, access);
@@ -139,7 +132,7 @@ export async function inTransaction<T>(
     await CallContext.tell(context);
     const isUndone = transaction.isOver;
     isCommitting = true;
-    await transaction.commit();
+    await transaction.commit(last);
     await CallContext.ended(context, isUndone ? "rolledBack" : "committed");
     return result;
   } catch (thrown) {

@@ -9,6 +9,7 @@ import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AggregatorRegistry, type RegistryContentType } from "prom-client";
 import { DefinitionError } from "../kit/definition-error.ts";
+import type { ChangeSender } from "../realtime/shared-changes.ts";
 import { askMetrics, sharedVariable } from "../server/shared-metrics.ts";
 import { say } from "./command.ts";
 
@@ -33,20 +34,24 @@ interface Options {
   first: readonly string[];
   /** Environment of the processes, in addition to ours. */
   env: NodeJS.ProcessEnv;
+  /** Reads the write-ahead log for all. */
+  changes: ChangeSender;
   stopped: Promise<unknown>;
   ready: (address: string) => void;
 }
 
 /** Ends when `stopped` does, and all processes have ended. @throws when a process cannot start at all */
-export async function runProcesses({ count, words, first, env, stopped, ready }: Options): Promise<void> {
+export async function runProcesses({ count, words, first, env, changes, stopped, ready }: Options): Promise<void> {
   let isStopping = false;
   const running = new Map<number, Worker>();
   const metrics = new AggregatorRegistry();
 
   const start = (index: number): Worker => {
-    cluster.setupPrimary({ args: [...words, ...(index === 0 ? first : [])] });
+    // Changes are sent as bytes, which JSON would make several times as long.
+    cluster.setupPrimary({ args: [...words, ...(index === 0 ? first : [])], serialization: "advanced" });
     const worker = cluster.fork({ ...env, [sharedVariable]: "1" });
     running.set(index, worker);
+    changes.serve(worker);
     worker.on("message", (message: unknown) => {
       if (message === askMetrics) void answerMetrics(worker, metrics);
     });

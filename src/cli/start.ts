@@ -11,6 +11,7 @@ import { sharesPort } from "../server/shared-metrics.ts";
 import { type Service, startService } from "../service/service.ts";
 import { devTracing } from "../telemetry/dev-tracing.ts";
 import { JobMetrics } from "../telemetry/job-metrics.ts";
+import { createLog } from "../telemetry/log.ts";
 import type { Observed } from "../telemetry/observations.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { openTracing } from "../telemetry/tracing.ts";
@@ -58,14 +59,17 @@ interface Options {
 async function serveTogether(options: Options, processes: string): Promise<void> {
   const { cwd, "allow-drift": allowDrift, "with-worker": withWorker, json } = options;
   const { numberOfProcesses, runProcesses } = await import("./processes.ts");
+  const { ChangeSender } = await import("../realtime/shared-changes.ts");
   const count = numberOfProcesses(processes);
   const config = await readProductionConfig(cwd);
   const cluster = await openDatabase(config, { logins: "serving" });
+  const changes = new ChangeSender(cluster.urls.replication, createLog(config.logLevel));
   try {
     if (!config.database)
       await migrateOwn({ platform: platformRoot, application: config.cwd, adminUrl: cluster.urls.admin });
     const stopped = Promise.race([nextSignal(), cluster.failed]);
     await runProcesses({
+      changes,
       count,
       words: ["start", "--cwd", config.cwd, ...(allowDrift ? ["--allow-drift"] : []), ...(json ? ["--json"] : [])],
       first: withWorker || !config.database ? ["--with-worker"] : [],
@@ -77,6 +81,7 @@ async function serveTogether(options: Options, processes: string): Promise<void>
     if (ended instanceof Error) throw ended;
     say("All processes have ended.");
   } finally {
+    await changes.stop();
     await cluster.stop();
   }
 }

@@ -4,6 +4,7 @@
  */
 import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
+import { end } from "./transaction-statements.ts";
 
 /** A connection on loan. */
 export interface Lease {
@@ -38,6 +39,22 @@ export async function acquire(pool: pg.Pool, holder?: string): Promise<Lease> {
   } catch (cause) {
     shares.giveBack(holder);
     throw unavailable(cause);
+  }
+}
+
+/**
+ * Ends the transaction of a lease and releases its connection; one that may still be inside a transaction is destroyed.
+ *
+ * @returns the command that PostgreSQL carried out
+ */
+export async function leave({ client, release }: Lease, how: keyof typeof end): Promise<string> {
+  try {
+    const { command } = await client.query(end[how]);
+    release();
+    return command;
+  } catch (error) {
+    release(true);
+    throw error;
   }
 }
 

@@ -62,6 +62,7 @@ async function askOnce(pool: pg.Pool, { transaction, server, place }: Transactio
  *
  * @param mark  of the transaction, if the server has sent it
  * @param leave sends COMMIT and returns the connection
+ * @param placed the answer to the last statement, if that asked for the place too
  * @returns the command tag of COMMIT, also if it was found out afterwards
  * @throws the server's error; SvcError OUTCOME_UNKNOWN if the outcome of the writes is unknown
  */
@@ -70,12 +71,13 @@ export async function commitWrites(
   pool: pg.Pool,
   mark: Omit<TransactionMark, "place"> | undefined,
   leave: () => Promise<string>,
+  placed?: Promise<pg.QueryResult<{ place: string }>>,
 ): Promise<string> {
   let lastPlace: string | null = null;
   let reason: unknown;
   if (mark) {
     batchWrites(client);
-    client.query<{ place: string }>(place).then(
+    (placed ?? client.query<{ place: string }>(place)).then(
       ({ rows }) => {
         lastPlace = rows[0]?.place ?? null;
       },

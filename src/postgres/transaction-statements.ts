@@ -1,8 +1,10 @@
 /** The statements that begin, enter and end a request's transaction. Sent by `transaction.ts`. */
 import type pg from "pg";
+import type { Access, TransactionLimits } from "./access.ts";
+import type { Identity } from "./identity.ts";
 
 // Named, so that each connection prepares them once.
-export const begin = {
+const begin = {
   read: { name: "svc_begin_read", text: "begin isolation level repeatable read read only" },
   write: { name: "svc_begin_write", text: "begin isolation level read committed read write" },
 };
@@ -12,15 +14,16 @@ const become =
 // A transaction that writes returns its id at once: if the connection is lost during COMMIT, its outcome can be
 // queried.
 const mark = 'pg_current_xact_id()::text as "transaction", svc.server_incarnation() as server';
-export const enter = {
+const enter = {
   read: { name: "svc_enter", text: `select ${become}` },
   write: { name: "svc_enter_write", text: `select ${mark}, ${become}` },
   /** For a traced call: its effects will be known as part of its trace (sql/realtime/carry_trace.sql). */
   traced: { name: "svc_enter_traced", text: `select svc.carry_trace($5), ${mark}, ${become}` },
 };
-export const carryTrace = { name: "svc_enter_trace", text: "select svc.carry_trace($1)" };
+const carryTrace = { name: "svc_enter_trace", text: "select svc.carry_trace($1)" };
 /** Sent together with COMMIT, and answered before COMMIT begins (reason: sql/session/transaction_outcome.sql). */
-export const place = { name: "svc_enter_commit", text: "select pg_current_wal_insert_lsn()::text as place" };
+export const placeOfCommit = "pg_current_wal_insert_lsn()::text as place";
+export const place = { name: "svc_enter_commit", text: `select ${placeOfCommit}` };
 export const end = {
   // Unnamed, so it uses the simple protocol. There the server checks for a reason to close the connection before COMMIT
   // and not after it: such a reason means that nothing was committed.
@@ -33,3 +36,31 @@ export const roleOf = (role: string) => ({ name: `svc_role_${role}`, text: `set 
 /** `pg` would send text without parameters by the simple protocol. Its types lack the option. */
 export const extended = (config: pg.QueryConfig): pg.QueryConfig =>
   ({ ...config, queryMode: "extended" }) as pg.QueryConfig;
+
+/** How a transaction begins. */
+interface Opening {
+  access: Access;
+  limits: TransactionLimits;
+  /** Of a traced call that writes. */
+  traceparent: string | undefined;
+}
+
+type Send = (config: pg.QueryConfig) => Promise<pg.QueryResult | undefined>;
+
+/**
+ * One statement after the other: the system's pool is not pipelined. The system may not call set_config() either: no
+ * other role can become it, and it can become no other role.
+ */
+export async function enterAsSystem(send: Send, { access, limits, traceparent }: Opening): Promise<void> {
+  await send(begin[access]);
+  await send({ text: `set local statement_timeout = ${Number(limits.statementTimeoutMs)}` });
+  await send({ text: `set local idle_in_transaction_session_timeout = ${Number(limits.idleInTransactionMs)}` });
+  if (traceparent) await send({ ...carryTrace, values: [traceparent] });
+}
+
+/** @returns the answer of the statement that enters the caller's role: of a transaction that writes, with its mark */
+export function enterAsCaller(send: Send, { access, limits, traceparent }: Opening, { userId, role }: Identity) {
+  send(begin[access]);
+  const values = [String(limits.statementTimeoutMs), String(limits.idleInTransactionMs), userId, role];
+  return traceparent ? send({ ...enter.traced, values: [...values, traceparent] }) : send({ ...enter[access], values });
+}

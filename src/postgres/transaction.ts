@@ -7,13 +7,13 @@ import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
 import { activeSpan } from "../telemetry/span.ts";
 import type { Access, Fallback, TransactionLimits } from "./access.ts";
-import { acquire, type Lease } from "./acquire.ts";
+import { acquire, type Lease, leave } from "./acquire.ts";
 import { databaseError, noteStatement, sqlState } from "./errors.ts";
 import type { Identity } from "./identity.ts";
 import { commitWrites, type TransactionMark } from "./outcome.ts";
 import { connectionError } from "./pools.ts";
 import { batchWrites } from "./send-together.ts";
-import { begin, carryTrace, end, enter, extended, roleNone, roleOf } from "./transaction-statements.ts";
+import { enterAsCaller, enterAsSystem, extended, placeOfCommit, roleNone, roleOf } from "./transaction-statements.ts";
 
 /** A call's transaction. Not usable after `commit` or `rollback`. */
 export class RequestTransaction {
@@ -94,7 +94,7 @@ export class RequestTransaction {
   #move(opened: Promise<Lease>, error: unknown): boolean {
     const fallback = this.#fallback;
     if (!fallback?.helps(databaseError(this.#failure ?? error, this.#identity))) return false;
-    opened.then((lease) => this.#leave(lease, "rollback")).catch(() => {});
+    opened.then((lease) => leave(lease, "rollback")).catch(() => {});
     this.#fallback = undefined;
     this.#failure = undefined;
     this.#pool = fallback.pool;
@@ -194,22 +194,26 @@ export class RequestTransaction {
    * Commits. Does nothing if no statement was run. If the connection is lost meanwhile, the server is asked for the
    * outcome.
    *
+   * @param last `select` of one function: runs as the login, in the round trip of COMMIT. (Default: none)
    * @throws SvcError when the database refused, or when a statement had failed and the handler ignored the error;
    *   OUTCOME_UNKNOWN when the connection was lost and the outcome of the writes is unknown
    */
-  async commit(): Promise<void> {
+  async commit(last?: pg.QueryConfig): Promise<void> {
+    const placed = last && this.#finish(last);
+    // COMMIT is sent without waiting: after a failed statement PostgreSQL turns it into a rollback.
+    if (this.#identity.role === "svc_system") await placed;
     const lease = await this.#end();
-    if (!lease) return;
+    if (!lease) return void (await placed);
     if (this.#failure) {
-      await this.#leave(lease, "rollback").catch(() => {});
+      await leave(lease, "rollback").catch(() => {});
       throw databaseError(this.#failure, this.#identity);
     }
     if (this.#access === "read") {
       // A reader has its result already: answer while the connection finishes.
-      return void this.#leave(lease, "commit").catch(() => {});
+      return void leave(lease, "commit").catch(() => {});
     }
-    const leave = () => this.#leave(lease, "commit");
-    const command = await commitWrites(lease.client, this.#pool, this.#mark, leave).catch((error) => {
+    const end = () => leave(lease, "commit");
+    const command = await commitWrites(lease.client, this.#pool, this.#mark, end, placed).catch((error) => {
       throw error instanceof SvcError ? error : databaseError(this.#failure ?? error, this.#identity);
     });
     // PostgreSQL answers COMMIT with ROLLBACK, without an error, if the transaction had already failed: by a statement
@@ -220,12 +224,22 @@ export class RequestTransaction {
       : new SvcError("CONFLICT", "The changes could not be saved.");
   }
 
+  /** Runs the last statement. It need not return to the caller's role, and asks for the place of COMMIT, too. */
+  #finish({ name, text, values }: pg.QueryConfig): Promise<pg.QueryResult> {
+    if (this.#identity.role === "svc_system") return this.query({ name, text, values }); // it has no mark
+    this.#lease?.then(({ client }) => batchWrites(client)).catch(() => {}); // the statements report the error too
+    this.query(roleNone).catch(() => {}); // `placed` fails with it
+    const placed = this.query({ name: name && `${name}_last`, text: `${text}, ${placeOfCommit}`, values });
+    placed.catch(() => {}); // `commit` reports it
+    return placed;
+  }
+
   /**
    * Rolls everything back, unless `commit` was called. Never throws: the error that caused the rollback matters more.
    */
   async rollback(): Promise<void> {
     const lease = await this.#end().catch(() => undefined);
-    if (lease) await this.#leave(lease, "rollback").catch(() => {});
+    if (lease) await leave(lease, "rollback").catch(() => {});
   }
 
   /**
@@ -253,23 +267,13 @@ export class RequestTransaction {
         if (pool === this.#pool) this.#note(error);
         return undefined;
       });
-    const { statementTimeoutMs, idleInTransactionMs } = this.#limits;
+    const opening = { access: this.#access, limits: this.#limits, traceparent: this.#traceparent };
     if (this.#identity.role === "svc_system") {
-      // The system's pool is not pipelined. It may not call set_config() either: no other role can become it, and it
-      // can become no other role.
-      await send(begin[this.#access]);
-      await send({ text: `set local statement_timeout = ${Number(statementTimeoutMs)}` });
-      await send({ text: `set local idle_in_transaction_session_timeout = ${Number(idleInTransactionMs)}` });
-      if (this.#traceparent) await send({ ...carryTrace, values: [this.#traceparent] });
+      await enterAsSystem(send, opening);
       return lease;
     }
     batchWrites(lease.client);
-    send(begin[this.#access]);
-    const { userId, role } = this.#identity;
-    const values = [String(statementTimeoutMs), String(idleInTransactionMs), userId, role];
-    const entering = this.#traceparent
-      ? send({ ...enter.traced, values: [...values, this.#traceparent] })
-      : send({ ...enter[this.#access], values });
+    const entering = enterAsCaller(send, opening, this.#identity);
     if (this.#access === "write") {
       entering.then((answer) => {
         this.#mark = answer?.rows[0];
@@ -284,17 +288,5 @@ export class RequestTransaction {
     this.#ended = true;
     this.#lease = undefined;
     return lease;
-  }
-
-  /** Ends the transaction and releases the connection; one that may still be inside a transaction is destroyed. */
-  async #leave({ client, release }: Lease, how: "commit" | "rollback"): Promise<string> {
-    try {
-      const { command } = await client.query(end[how]);
-      release();
-      return command;
-    } catch (error) {
-      release(true);
-      throw error;
-    }
   }
 }

@@ -11,9 +11,11 @@ import type { CheckHost } from "../http/allowed-hosts.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { Authenticate, Session } from "../kit/session.ts";
 import type { Tracing } from "../telemetry/span.ts";
+import { changeDecoder } from "./change-decoder.ts";
 import { FollowedReads } from "./followed-reads.ts";
 import { Grants } from "./grants.ts";
 import { ChangeReader } from "./replication.ts";
+import { SharedChanges } from "./shared-changes.ts";
 import { SocketEndpoint } from "./socket.ts";
 import type { SocketAddresses } from "./socket-addresses.ts";
 import { type Flow, type Rerun, SubscriptionRegistry } from "./subscription-registry.ts";
@@ -27,6 +29,8 @@ export interface RealtimeOptions {
   tables: readonly FollowedTable[];
   /** For replication; see `ChangeReader`. */
   url: string;
+  /** Whether the process that started this one reads for it. */
+  sharesChanges: boolean;
   origins: OriginPolicy;
   authenticate: Authenticate;
   checkHost: CheckHost | null;
@@ -71,7 +75,7 @@ export interface Realtime {
 }
 
 export function createRealtime(options: RealtimeOptions): Realtime {
-  const { api, tables, url, rerun, secrets, hearEnd, log, production, tracing, ...rest } = options;
+  const { api, tables, url, sharesChanges, rerun, secrets, hearEnd, log, production, tracing, ...rest } = options;
   const { procedures, crud } = api["~svc"];
   const hub = new SubscriptionRegistry(rerun);
   const sink: EventSink = {
@@ -88,7 +92,8 @@ export function createRealtime(options: RealtimeOptions): Realtime {
     lag = Math.max(0, Date.now() - at);
     events.committed(at);
   };
-  const reader = new ChangeReader({ url, listener: { ...events, committed }, log });
+  const to = changeDecoder({ ...events, committed });
+  const reader = sharesChanges ? new SharedChanges({ to }) : new ChangeReader({ url, to, log });
   const rules = new SubscriptionTopics(procedures, crud);
   const grants = new Grants(secrets);
   const reads = new FollowedReads({ tables, secrets, log, production });

@@ -1,43 +1,20 @@
 /**
- * Reads the write-ahead log: the changes of published tables and the messages of every committed transaction, in commit
- * order, from all clients of the database. The slot is temporary: a process that dies leaves nothing behind. A process
- * that lost its connection starts with a new slot and reports a gap.
- * Next hop: `transaction-events.ts` makes events of it. Format: https://www.postgresql.org/docs/current/protocol-replication.html
+ * Reads the write-ahead log: every committed transaction, in commit order, from all clients of the database. The slot is
+ * temporary: a process that dies leaves nothing behind. A process that lost its connection starts with a new slot and
+ * reports a gap.
+ * Next hop: `change-decoder.ts`; with several processes behind one port `shared-changes.ts`.
+ * https://www.postgresql.org/docs/current/protocol-replication.html
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { type Pgoutput, PgoutputPlugin } from "pg-logical-replication";
 import type { Logger } from "pino";
-
-/** Events of the reader. `changed`, `said`, `traced` and `ended` come between `begun` and `committed`. */
-export interface ChangeListener {
-  /** @param xid the transaction's 64-bit id */
-  begun(xid: bigint): void;
-  changed(change: Pgoutput.MessageInsert | Pgoutput.MessageUpdate | Pgoutput.MessageDelete): void;
-  truncated(change: Pgoutput.MessageTruncate): void;
-  /** A message of svc.emit_message(). */
-  said(message: string): void;
-  /** The trace of the transaction (sql/realtime/carry_trace.sql). */
-  traced(traceparent: string): void;
-  /** A notice that a session has ended, or a user's row has changed (sql/auth/notify_session_end.sql). */
-  ended(notice: string): void;
-  /** @param at when the server committed, in milliseconds since 1970 by its clock */
-  committed(at: number): void;
-  /**
-   * From now on no change is missed; earlier changes may have been missed.
-   *
-   * @param before all transactions that committed earlier have ids below this one
-   */
-  live(before: bigint): void;
-  /** Changes may be missed until `live`. */
-  lost(): void;
-}
+import { type FrameSink, newPlugin, year2000 } from "./change-decoder.ts";
 
 export interface ReaderOptions {
   /** A login with REPLICATION, connected directly: poolers do not pass the protocol on. */
   url: string;
-  listener: ChangeListener;
+  to: FrameSink;
   log: Logger;
   /** In milliseconds. (Default: 5000) */
   beatMs?: number;
@@ -75,7 +52,7 @@ export class ChangeReader {
   }
 
   async #run(): Promise<void> {
-    const { log, listener } = this.#options;
+    const { log, to } = this.#options;
     const { signal } = this.#stopping;
     for (let wait = firstRetry; !signal.aborted; wait = Math.min(wait * 2, longestRetry)) {
       const reading = new Reading(this.#options);
@@ -88,7 +65,7 @@ export class ChangeReader {
         reading.close();
       }
       if (reading.wasLive) {
-        listener.lost();
+        to.lost();
         wait = firstRetry;
       }
       await sleep(wait * (0.5 + Math.random()), undefined, { signal }).catch(() => {});
@@ -100,17 +77,15 @@ export class ChangeReader {
 class Reading {
   readonly client: pg.Client;
   wasLive = false;
-  readonly #listener: ChangeListener;
+  readonly #to: FrameSink;
   readonly #beatMs: number;
-  readonly #plugin = new PgoutputPlugin({ protoVersion: 1, publicationNames: ["svc"], messages: true });
+  readonly #plugin = newPlugin();
   #position = 0n;
-  /** High half of the 64-bit transaction ids, and the id from which it was taken. */
-  #recent = 0n;
   /** Requests for a reply since the last message. */
   #silence = 0;
 
-  constructor({ url, listener, beatMs = defaultBeat }: ReaderOptions) {
-    this.#listener = listener;
+  constructor({ url, to, beatMs = defaultBeat }: ReaderOptions) {
+    this.#to = to;
     this.#beatMs = beatMs;
     // `replication` is an option of the driver that is missing in its types.
     const options = {
@@ -142,7 +117,6 @@ class Reading {
       broken,
     ]);
     const { rows } = await this.client.query("select pg_snapshot_xmax(pg_current_snapshot())::text as next");
-    this.#recent = BigInt(rows[0].next);
 
     const connection = this.#connection;
     connection.on("copyData", ({ chunk }) => {
@@ -154,7 +128,7 @@ class Reading {
     });
     connection.once("replicationStart", () => {
       this.wasLive = true;
-      this.#listener.live(this.#recent);
+      this.#to.live(BigInt(rows[0].next));
     });
     const timer = setInterval(() => {
       if (this.#silence++ < beatsOfSilence) this.#acknowledge(true);
@@ -182,48 +156,9 @@ class Reading {
       this.#moveTo(chunk.readBigUInt64BE(1));
       if (chunk[17] === 1) this.#acknowledge();
     } else if (chunk[0] === data) {
-      this.#read(chunk.subarray(25));
+      this.#to.frame(chunk.subarray(25));
       this.#moveTo(chunk.readBigUInt64BE(1));
     }
-  }
-
-  /** Parses ends of transactions here: the library formats their positions as text, which costs as much as a row. */
-  #read(bytes: Buffer): void {
-    if (bytes[0] === begin) this.#listener.begun(this.#fullId(bytes.readUInt32BE(17)));
-    else if (bytes[0] === commit) this.#listener.committed(Number(bytes.readBigInt64BE(18) / 1000n) + year2000);
-    else this.#tell(this.#plugin.parse(bytes));
-  }
-
-  #tell(message: Pgoutput.Message): void {
-    switch (message.tag) {
-      case "relation":
-        for (const column of message.columns) if (asText.has(column.typeOid)) column.parser = (text: string) => text;
-        break;
-      case "insert":
-      case "update":
-      case "delete":
-        this.#listener.changed(message);
-        break;
-      case "truncate":
-        this.#listener.truncated(message);
-        break;
-      case "message":
-        if (message.prefix === "svc") this.#listener.said(Buffer.from(message.content).toString("utf8"));
-        if (message.prefix === "svc_trace") this.#listener.traced(Buffer.from(message.content).toString("latin1"));
-        if (message.prefix === "svc_auth") this.#listener.ended(Buffer.from(message.content).toString("utf8"));
-        break;
-    }
-  }
-
-  /** The log has the lower half of an id: that of the id nearest to a recent one, as fewer than 2^31 are in use. */
-  #fullId(lower: number): bigint {
-    const low = BigInt(lower);
-    const near = (this.#recent & ~0xffff_ffffn) | low;
-    const id = [near - 2n ** 32n, near, near + 2n ** 32n].reduce((best, candidate) =>
-      distance(candidate, this.#recent) < distance(best, this.#recent) ? candidate : best,
-    );
-    if (id > this.#recent) this.#recent = id;
-    return id;
   }
 
   #moveTo(position: bigint): void {
@@ -244,21 +179,8 @@ class Reading {
   }
 }
 
-/**
- * Types that Drizzle needs as text, to convert them by the column's mode: times and dates, intervals, and arrays of
- * these and of numeric.
- */
-const asText = new Set([1082, 1114, 1184, 1186, 1115, 1182, 1185, 1187, 1231]);
-
-/** The epoch of the server's clock, which counts microseconds. */
-const year2000 = Date.UTC(2000, 0, 1);
-
 const data = 0x77;
 const keepAlive = 0x6b;
-const begin = 0x42;
-const commit = 0x43;
-
-const distance = (a: bigint, b: bigint) => (a > b ? a - b : b - a);
 
 /** The part of the driver's connection that is missing in its types. */
 interface Connection {

@@ -8,8 +8,8 @@ import type { Logger } from "pino";
 import type { CrudDefinition } from "../contract/crud.ts";
 import { type FollowedTable, tableName } from "../crud/followed-tables.ts";
 import { bucketsOf } from "./buckets.ts";
+import type { ChangeListener } from "./change-decoder.ts";
 import { tableTopics } from "./followed-reads.ts";
-import type { ChangeListener } from "./replication.ts";
 
 /** What one committed transaction tells. */
 export interface TransactionEvents {

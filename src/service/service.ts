@@ -30,6 +30,7 @@ import { createApp } from "../server/app.ts";
 import { grantEndpoint } from "../server/grant-endpoint.ts";
 import { createMetrics } from "../server/metrics.ts";
 import { publicRerun } from "../server/rerun.ts";
+import { sharesPort } from "../server/shared-metrics.ts";
 import { redeemTicket, ticketEndpoint } from "../server/tickets.ts";
 import { fileEndpoint } from "../storage/route.ts";
 import { uploadEndpoint } from "../storage/upload-route.ts";
@@ -189,6 +190,7 @@ function openRealtime({ options, databases, origins, checkHost, auth, requests, 
     api: app.api,
     tables: followedTables(app.api, app.schema),
     url: urls.replication,
+    sharesChanges: sharesPort,
     origins,
     authenticate,
     checkHost,

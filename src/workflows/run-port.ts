@@ -127,16 +127,12 @@ export class RunPort implements ReplayPort {
 
   /** In the step's own transaction if it used one: its writes and the checkpoint commit together. */
   async #record(transaction: RequestTransaction | null, values: unknown[]): Promise<void> {
-    const asLost = (error: unknown) => {
+    const recording = transaction?.isOpen
+      ? transaction.commit({ ...record, values })
+      : this.#runtime.systemPool.query({ ...record, values });
+    await recording.catch((error) => {
       throw lostOr(error);
-    };
-    if (!transaction?.isOpen) return void (await this.#runtime.systemPool.query({ ...record, values }).catch(asLost));
-    const recording = transaction.asLogin(record, values).catch(asLost);
-    if (this.#identity.role === "svc_system") await recording; // the system's connections are not pipelined
-    // COMMIT follows in the same round trip. After a failed statement PostgreSQL turns it into a rollback.
-    const [recorded, committed] = await Promise.allSettled([recording, transaction.commit()]);
-    if (recorded.status === "rejected") throw recorded.reason;
-    if (committed.status === "rejected") throw committed.reason;
+    });
   }
 
   get #pool() {

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { defineApi } from "../../src/app/api.ts";
+import { changeDecoder } from "../../src/realtime/change-decoder.ts";
 import { ChangeReader } from "../../src/realtime/replication.ts";
 import { type TransactionEvents, transactionEvents } from "../../src/realtime/transaction-events.ts";
 import { createLog } from "../../src/telemetry/log.ts";
@@ -32,7 +33,7 @@ beforeAll(async () => {
     events.committed(at);
   };
   const listener = { ...events, committed };
-  reader = new ChangeReader({ url: db.url("replication"), listener, log });
+  reader = new ChangeReader({ url: db.url("replication"), to: changeDecoder(listener), log });
   reader.start();
   await vi.waitFor(() => expect(lives).toBe(1), { timeout: 20_000 });
   admin = await db.connect("admin");

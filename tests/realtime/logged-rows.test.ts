@@ -3,6 +3,7 @@ import { drizzle } from "drizzle-orm/node-postgres";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { defineApi } from "../../src/app/api.ts";
 import { createCrudFactory } from "../../src/crud/crud.ts";
+import { changeDecoder } from "../../src/realtime/change-decoder.ts";
 import { ChangeReader } from "../../src/realtime/replication.ts";
 import { transactionEvents } from "../../src/realtime/transaction-events.ts";
 import { createLog } from "../../src/telemetry/log.ts";
@@ -49,7 +50,7 @@ beforeAll(async () => {
       lost: () => void losses++,
     };
     const listener = transactionEvents(defineApi({ procedures: { any } })["~svc"].crud, sink, log);
-    const one = new ChangeReader({ url, listener, log, ...(beatMs !== undefined && { beatMs }) });
+    const one = new ChangeReader({ url, to: changeDecoder(listener), log, ...(beatMs !== undefined && { beatMs }) });
     one.start();
     return { reader: one, lives: () => lives, losses: () => losses };
   };

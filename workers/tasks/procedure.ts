@@ -11,7 +11,7 @@ import { z } from "zod";
 import type { Caller } from "../../src/call/caller.ts";
 import { InputRefused, runInternal } from "../../src/call/invoke.ts";
 import { releaseTakes } from "../../src/workflows/execute.ts";
-import { defineTask, type TaskServices } from "../task.ts";
+import { defineTask, type RunningJob, type TaskServices } from "../task.ts";
 
 const payload = z.object({
   procedure: z.string(),
@@ -32,14 +32,14 @@ export const procedure = defineTask({
     if (found?.kind !== "internal") {
       throw new Error(`There is no internal procedure "${name}" in this version of the application.`);
     }
-    const caller = await callerOf(who, `job:${job.id}`, services);
+    const caller = await callerOf(who, job, services);
     if (!caller) return job.log.info({ procedure: name }, "dropped: the user who scheduled this is gone");
     await runInternal(
       { ...services.runtime, log: job.log },
       found,
       args ?? undefined, // nothing was passed
       { ...caller, requestId: requestId ?? `job:${job.id}` },
-      (transaction) => job.finish(transaction),
+      job.finish(),
     ).catch(async (error) => {
       // The arguments were valid where the job was scheduled. A recent job may come from newer code, whose workers
       // accept them.
@@ -53,11 +53,11 @@ export const procedure = defineTask({
 /** @returns null when the user was deleted: the user's jobs are dropped */
 async function callerOf(
   who: z.infer<typeof payload>["caller"],
-  sessionId: string,
+  { id, user }: RunningJob,
   { sessionOf }: TaskServices,
 ): Promise<Omit<Caller, "requestId"> | null> {
   if (who.kind === "system") return { session: null, system: true };
   if (who.kind === "anonymous") return { session: null };
-  const session = await sessionOf(who.userId, sessionId);
+  const session = await sessionOf(who.userId, `job:${id}`, user);
   return session && { session };
 }

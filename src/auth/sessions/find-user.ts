@@ -7,25 +7,32 @@ import type { AuthDefinition } from "../../contract/auth.ts";
 import type { Session } from "../../kit/session.ts";
 import { columnOf, readFields } from "../user-fields.ts";
 
-interface Row {
+/** As auth.find_user() returns it. */
+export interface UserRow {
   email: string;
   name: string;
   fields: Record<string, unknown>;
 }
 
-/** @returns a session of the user with id `sessionId`; null when the user no longer exists */
-export type SessionOfUser = (userId: string, sessionId: string) => Promise<Session | null>;
+/**
+ * @param found the user, if the caller has just read it
+ * @returns a session of the user with id `sessionId`; null when the user no longer exists
+ */
+export type SessionOfUser = (userId: string, sessionId: string, found?: UserRow | null) => Promise<Session | null>;
 
 /** @param pool the system pool */
 export function sessionsOfUsers(pool: pg.Pool, definition: AuthDefinition): SessionOfUser {
   const declared = definition.user?.additionalFields ?? {};
-  return async (userId, sessionId) => {
-    const { rows } = await pool.query<Row>({
+  const find = async (userId: string) => {
+    const { rows } = await pool.query<UserRow>({
       name: "svc_find_user",
       text: "select email, name, fields from auth.find_user($1)",
       values: [userId],
     });
-    const [row] = rows;
+    return rows[0];
+  };
+  return async (userId, sessionId, found) => {
+    const row = found ?? (await find(userId));
     if (!row) return null;
     const fields = readFields(declared, row.fields, columnOf);
     return { id: sessionId, user: { ...fields, id: userId, email: row.email, name: row.name } };
