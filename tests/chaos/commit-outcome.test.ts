@@ -95,8 +95,9 @@ const handlers: Record<string, Door> = {
     call: (title) => svc.mutate(ann, "hooked.create", { title }),
     left: async (title) => [await inArticles(title)],
   },
+  // With a directive: a plain document is one statement, without COMMIT (src/graphql/plain-document.ts).
   GraphQL: {
-    call: (title) => graphql(`mutation { createNote(input: { title: "${title}" }) { id title } }`),
+    call: (title) => graphql(`mutation { createNote(input: { title: "${title}" }) { id title @include(if: true) } }`),
     left: async (title) => [await inNotes(title)],
   },
 };

@@ -2,7 +2,7 @@
 // or processes outlive the one that reads for them.
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Command, fixture, svc } from "../support/cli.ts";
+import { type Command, fixture, isRunning, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { cutReader, Socket } from "../support/sockets.ts";
 
@@ -85,12 +85,3 @@ test("if the process that reads is killed, the others end, and leave no slot beh
   await expect.poll(() => all.filter(isRunning), { timeout: 20_000 }).toEqual([]);
   await expect.poll(slots, { timeout: 20_000 }).toBe(0);
 });
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

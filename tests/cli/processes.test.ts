@@ -1,7 +1,7 @@
 // If this file fails, several processes behind one port lose requests, do not come back after a crash, or cannot be stopped.
 import { readFileSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
-import { type Command, fixture, svc } from "../support/cli.ts";
+import { type Command, fixture, isRunning, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 
 const db = database();
@@ -81,12 +81,3 @@ test("an invalid number is refused, and so is an application that cannot start",
   }).ended;
   expect(broken.code).toBe(1);
 });
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
