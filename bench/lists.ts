@@ -5,6 +5,7 @@
  */
 import { loadavg } from "node:os";
 import type pg from "pg";
+import { compareCursor } from "./lists/cursors.ts";
 import { type Call, printGrowth, printSizes, type Series } from "./lists/growth.ts";
 import { comparePeers } from "./lists/peers.ts";
 import { printPlans } from "./lists/plans.ts";
@@ -59,6 +60,9 @@ export async function run(): Promise<void> {
     await printGrowth(setting, reading);
     printSizes("Rows of the caller, cursor, count none; p50 in ms", depths);
     await printGrowth(setting, deep);
+
+    await setting.renew(everybody);
+    await compareCursors(setting, owners[2] as User);
 
     await setting.renew(everybody);
     await comparePeers(setting, user, other);
@@ -149,6 +153,19 @@ async function cursorSeries(setting: Setting, owners: User[]): Promise<Series[]>
     // Looks at every row of the owner, so a few rounds have to do.
     { ...(await series("the same without an index", () => 1, { filters: { title: "no such thing" } })), rounds: 3 },
   ];
+}
+
+const deepPages: [title: string, page: number, args: Record<string, unknown>][] = [
+  ["the second page by cursor of 100,000 rows", 2, {}],
+  ["page 1,000", 1000, {}],
+  ["page 1,000 of a matching third", 1000, { filters: { done: true } }],
+];
+
+async function compareCursors(setting: Setting, user: User): Promise<void> {
+  for (const [title, page, args] of deepPages) {
+    const cursor = await cursorOf(setting, user, page, args);
+    await compareCursor(setting, title, user, { ...args, cursor });
+  }
 }
 
 interface Page {

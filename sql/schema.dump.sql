@@ -2478,8 +2478,8 @@ declare
     svc_hidden.search_sql(list -> 'search', quote_literal(svc_hidden.search_pattern(nullif(args ->> 'search', ''))))), '');
 
   -- Step 3: where the page starts. A cursor is bound to its list.
-  list_name constant text    := md5(concat_ws(chr(31), list ->> 'name', order_by, direction, args ->> 'filters',
-    args ->> 'search', coalesce((select svc.current_user_id()), '')));
+  list_name constant text    := svc_hidden.list_name(list ->> 'name', order_by, direction, args ->> 'filters',
+    args ->> 'search');
   by_cursor constant boolean := args ? 'cursor';
   skipped   constant bigint  := case when by_cursor then 0 else (page - 1) * page_size end;
   start     constant text    := case when args ->> 'cursor' is not null then
@@ -2821,23 +2821,57 @@ AS $function$
 declare
   columns   constant jsonb := list -> 'columns';
   shape     constant jsonb := list -> 'shape';
+  place     constant jsonb := shape -> 'cursor';
   order_by  constant text  := case when columns ? (shape ->> 'orderBy') then shape ->> 'orderBy' else list ->> 'orderBy' end;
   direction constant text  := case when lower(shape ->> 'orderDir') = 'asc' then 'asc' else 'desc' end;
   sort      constant jsonb := columns -> order_by;
   id        constant text  := format('t.%I', list #>> '{columns,id,name}');
   requested constant text  := svc_hidden.shape_sql(list -> 'filters', shape -> 'filters');
+  searched  constant text  := case when shape ? 'search' then case when shape ? 'limit' then '$1::text' else '$3::text' end end;
   condition constant text  := coalesce(nullif(concat_ws(' and ', list ->> 'visible', nullif(requested, ''),
-    case when shape ? 'search' then svc_hidden.search_sql(list -> 'search', 'svc_hidden.search_pattern($3::text)') end), ''),
-    'true');
+    svc_hidden.search_sql(list -> 'search', 'svc_hidden.search_pattern(' || searched || ')')), ''), 'true');
   page_size constant text := coalesce((shape ->> 'limit')::bigint::text, '$1::bigint');
   counted   constant text := coalesce(shape ->> 'count', list ->> 'count');
+  counting  constant text := format('(select count(*) from %s as t where %s)', list ->> 'table', condition);
   skipped   constant text := case when shape ? 'limit' then '0' else '$2::bigint' end;
+  list_name text;
+  start text;
   chosen record;
 begin
   if requested is null or not list ? 'fields' or counted = 'estimated' then
     return null;
   end if;
   chosen := svc_hidden.related_item(list, shape);
+  list := list || jsonb_build_object('item', chosen.item, 'pageSize', page_size,
+    'row', svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', list #>> '{columns,id,name}']));
+
+  if place is not null then
+    list_name := format('svc_hidden.list_name(%L, %L, %L, %s, %s)', list ->> 'name', order_by, direction,
+      coalesce('$' || (place -> 'filters')::integer || '::jsonb::text', 'null'), coalesce(searched, 'null'));
+    if place ? 'id' then
+      -- A sub-select is evaluated once, before the first row is read.
+      start := format('(select svc_hidden.check_cursor($%s::text, %s)) and %s', (place -> 'list')::integer, list_name,
+        svc_hidden.behind_sql(sort, columns -> 'id', direction, '$' || (place -> 'key')::integer,
+          '$' || (place -> 'id')::integer));
+    end if;
+    return format(
+      'select json_build_object(
+                ''data'', page.data,
+                ''total'', %1$s,
+                ''nextCursor'', case when page.found > %2$s then
+                  svc_hidden.cursor_text(%3$s, page.last_key, page.last_id) end
+              )::text as result
+         from (%4$s) as page (data, last_key, last_id, found)',
+      case
+        when counted = 'none' then 'null'
+        when place ? 'id' then counting
+        else format('case when page.found <= %s then page.found else %s end', page_size, counting)
+      end,
+      page_size,
+      list_name,
+      svc_hidden.page_sql(list, sort, direction, concat_ws(' and ', condition, start), 0)
+    );
+  end if;
 
   return format(
     'select json_build_object(
@@ -2856,10 +2890,10 @@ begin
        ) as page',
     -- A page that is not full shows the total, unless it lies behind the end.
     case when counted = 'none' then 'null' else format(
-      'case when count(*) < %1$s and (count(*) > 0 or %2$s = 0) then %2$s + count(*)
-            else (select count(*) from %3$s as t where %4$s) end', page_size, skipped, list ->> 'table', condition) end,
-    chosen.item,
-    svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', list #>> '{columns,id,name}']),
+      'case when count(*) < %1$s and (count(*) > 0 or %2$s = 0) then %2$s + count(*) else %3$s end',
+      page_size, skipped, counting) end,
+    list ->> 'item',
+    list ->> 'row',
     list ->> 'table',
     condition,
     format('t.%I', sort ->> 'name'),
@@ -3577,6 +3611,54 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Dimensions of the vectors of a scope that the caller may read.
 
+-- function svc_hidden.behind_sql(jsonb,jsonb,text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.behind_sql(sort jsonb, id jsonb, direction text, key text, row_id text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+declare
+  sort_sql constant text := format('t.%I', sort ->> 'name');
+  id_sql   constant text := format('t.%I', id ->> 'name');
+  beyond   constant text := case direction when 'asc' then '>' else '<' end;
+begin
+  row_id := format('%s::%s', row_id, id ->> 'type');
+  if sort_sql = id_sql then
+    return format('%s %s %s', id_sql, beyond, row_id);
+  end if;
+  if key is null then
+    return format('(%s is null and %s %s %s)', sort_sql, id_sql, beyond, row_id);
+  end if;
+
+  key := format('%s::%s', key, sort ->> 'type');
+  if (sort ->> 'notNull')::boolean then
+    -- One comparison of rows, which an index on both columns answers.
+    return format('(%s, %s) %s (%s, %s)', sort_sql, id_sql, beyond, key, row_id);
+  end if;
+  return format('(%1$s %3$s %4$s or (%1$s = %4$s and %2$s %3$s %5$s) or %1$s is null)',
+    sort_sql, id_sql, beyond, key, row_id);
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: SQL condition for the rows behind a sort key and id. Part of svc.find_rows() and svc.list_statement(). lint:allow function_without_search_path: it runs under that of its callers; its text names no function of a schema.
+
+-- function svc_hidden.check_cursor(text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.check_cursor(named text, list_name text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  if named is distinct from list_name then
+    raise exception 'a cursor of another list' using errcode = 'SV400',
+      hint = 'Pass a nextCursor of the same list: resource, order, filter, search and user. Start with cursor: null.';
+  end if;
+  return true;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: True for the list that a cursor names; SV400 for another. Part of svc.find_rows() and svc.list_statement(). lint:allow function_without_search_path: it runs under that of its callers; its text names no function of a schema.
+
 -- function svc_hidden.columns_sql(text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.columns_sql(names text[])
  RETURNS text
@@ -3702,11 +3784,7 @@ CREATE OR REPLACE FUNCTION svc_hidden.cursor_sql(cursor text, list_name text, so
 AS $function$
 declare
   place jsonb;  -- [list, key, id]
-  sort_sql constant text := format('t.%I', sort ->> 'name');
-  id_sql constant text := format('t.%I', id ->> 'name');
-  beyond constant text := case direction when 'asc' then '>' else '<' end;
-  key text;
-  row_id text;
+  is_place boolean;
 begin
   begin
     place := convert_from(decode(translate(cursor, '-_', '+/') || repeat('=', (4 - length(cursor) % 4) % 4), 'base64'),
@@ -3715,27 +3793,9 @@ begin
     place := null;
   end;
 
-  if place is null or jsonb_typeof(place) <> 'array' or jsonb_array_length(place) <> 3
-    or place ->> 0 is distinct from list_name or jsonb_typeof(place -> 2) <> 'string' then
-    raise exception 'a cursor of another list' using errcode = 'SV400',
-      hint = 'Pass a nextCursor of the same list: resource, order, filter, search and user. Start with cursor: null.';
-  end if;
-
-  row_id := format('%L::%s', place ->> 2, id ->> 'type');
-  if sort_sql = id_sql then
-    return format('%s %s %s', id_sql, beyond, row_id);
-  end if;
-  if place ->> 1 is null then
-    return format('(%s is null and %s %s %s)', sort_sql, id_sql, beyond, row_id);
-  end if;
-
-  key := format('%L::%s', place ->> 1, sort ->> 'type');
-  if (sort ->> 'notNull')::boolean then
-    -- One comparison of rows, which an index on both columns answers.
-    return format('(%s, %s) %s (%s, %s)', sort_sql, id_sql, beyond, key, row_id);
-  end if;
-  return format('(%1$s %3$s %4$s or (%1$s = %4$s and %2$s %3$s %5$s) or %1$s is null)',
-    sort_sql, id_sql, beyond, key, row_id);
+  is_place := jsonb_typeof(place) = 'array' and jsonb_array_length(place) = 3 and jsonb_typeof(place -> 2) = 'string';
+  perform svc_hidden.check_cursor(case when is_place then place ->> 0 end, list_name);
+  return svc_hidden.behind_sql(sort, id, direction, quote_literal(place ->> 1), quote_literal(place ->> 2));
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
@@ -4493,6 +4553,18 @@ end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
 comment: Path to the first part of filters that a list would ignore, or null. Part of svc_hidden.exact_filter().
+
+-- function svc_hidden.list_name(text,text,text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.list_name(resource text, order_by text, direction text, filters text, search text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select pg_catalog.md5(pg_catalog.concat_ws(pg_catalog.chr(31), resource, order_by, direction, filters, search,
+    coalesce(svc.current_user_id(), '')))
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: What the cursors of a list are bound to, as a hash. Part of svc.find_rows() and svc.list_statement(). lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
 
 -- function svc_hidden.lock_document(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.lock_document(corpus text, visibility text, key text)

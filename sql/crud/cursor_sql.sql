@@ -1,8 +1,5 @@
--- The condition that starts a page behind a cursor, for svc.find_rows().
---
--- Rows are ordered by a sort key and then, in the same direction, by id; null keys come last in both directions. A
--- cursor that cannot be read, or that was made for another list, is refused (SV400): starting anywhere else would
--- silently skip or repeat rows.
+-- The condition that starts a page behind a cursor, for svc.find_rows(): reads the cursor, refuses that of another list, and
+-- asks svc_hidden.behind_sql() with its values.
 
 create or replace function svc_hidden.cursor_sql(cursor text, list_name text, sort jsonb, id jsonb, direction text)
 returns text
@@ -12,11 +9,7 @@ set search_path = ''
 as $$
 declare
   place jsonb;  -- [list, key, id]
-  sort_sql constant text := format('t.%I', sort ->> 'name');
-  id_sql constant text := format('t.%I', id ->> 'name');
-  beyond constant text := case direction when 'asc' then '>' else '<' end;
-  key text;
-  row_id text;
+  is_place boolean;
 begin
   begin
     place := convert_from(decode(translate(cursor, '-_', '+/') || repeat('=', (4 - length(cursor) % 4) % 4), 'base64'),
@@ -25,27 +18,9 @@ begin
     place := null;
   end;
 
-  if place is null or jsonb_typeof(place) <> 'array' or jsonb_array_length(place) <> 3
-    or place ->> 0 is distinct from list_name or jsonb_typeof(place -> 2) <> 'string' then
-    raise exception 'a cursor of another list' using errcode = 'SV400',
-      hint = 'Pass a nextCursor of the same list: resource, order, filter, search and user. Start with cursor: null.';
-  end if;
-
-  row_id := format('%L::%s', place ->> 2, id ->> 'type');
-  if sort_sql = id_sql then
-    return format('%s %s %s', id_sql, beyond, row_id);
-  end if;
-  if place ->> 1 is null then
-    return format('(%s is null and %s %s %s)', sort_sql, id_sql, beyond, row_id);
-  end if;
-
-  key := format('%L::%s', place ->> 1, sort ->> 'type');
-  if (sort ->> 'notNull')::boolean then
-    -- One comparison of rows, which an index on both columns answers.
-    return format('(%s, %s) %s (%s, %s)', sort_sql, id_sql, beyond, key, row_id);
-  end if;
-  return format('(%1$s %3$s %4$s or (%1$s = %4$s and %2$s %3$s %5$s) or %1$s is null)',
-    sort_sql, id_sql, beyond, key, row_id);
+  is_place := jsonb_typeof(place) = 'array' and jsonb_array_length(place) = 3 and jsonb_typeof(place -> 2) = 'string';
+  perform svc_hidden.check_cursor(case when is_place then place ->> 0 end, list_name);
+  return svc_hidden.behind_sql(sort, id, direction, quote_literal(place ->> 1), quote_literal(place ->> 2));
 end
 $$;
 

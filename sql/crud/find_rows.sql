@@ -45,8 +45,8 @@ declare
     svc_hidden.search_sql(list -> 'search', quote_literal(svc_hidden.search_pattern(nullif(args ->> 'search', ''))))), '');
 
   -- Step 3: where the page starts. A cursor is bound to its list.
-  list_name constant text    := md5(concat_ws(chr(31), list ->> 'name', order_by, direction, args ->> 'filters',
-    args ->> 'search', coalesce((select svc.current_user_id()), '')));
+  list_name constant text    := svc_hidden.list_name(list ->> 'name', order_by, direction, args ->> 'filters',
+    args ->> 'search');
   by_cursor constant boolean := args ? 'cursor';
   skipped   constant bigint  := case when by_cursor then 0 else (page - 1) * page_size end;
   start     constant text    := case when args ->> 'cursor' is not null then

@@ -8,8 +8,8 @@
 --   $1, $2     the number of rows of a page, and of those before it
 --   $3 …       the text of the search, if there is one, then the values of the filters
 --
--- or nothing: a first page without filters and search has its size in the text. PostgreSQL then keeps the plan, too. Nothing
--- in such a plan depends on a value: it reads the rows in their order until the page is full.
+-- Where the size of the page is in the text, it takes neither $1 nor $2, and the others begin with $1. First pages whose plan
+-- is kept have it there, and pages by cursor, which are not numbered.
 --
 -- The argument is the description of the resource (see svc.find_rows) with one member more, `shape`:
 --
@@ -17,6 +17,9 @@
 --   search                               whether there is one
 --   filters                              the conditions (svc_hidden.shape_sql)
 --   limit                                the size of a page, where it is in the text
+--   cursor                               of a page by cursor, with `limit`: the numbers of its parameters {filters, list, key,
+--                                        id}. They are the caller's filters as JSON, if there are any, and what the cursor
+--                                        holds: without `id` the page is the first, without `key` the row has none
 --   count                                'none' where the caller asks for no total. (Default: that of the resource)
 --
 -- Null for what a statement of this form cannot answer; then svc.find_rows() does.
@@ -30,23 +33,57 @@ as $$
 declare
   columns   constant jsonb := list -> 'columns';
   shape     constant jsonb := list -> 'shape';
+  place     constant jsonb := shape -> 'cursor';
   order_by  constant text  := case when columns ? (shape ->> 'orderBy') then shape ->> 'orderBy' else list ->> 'orderBy' end;
   direction constant text  := case when lower(shape ->> 'orderDir') = 'asc' then 'asc' else 'desc' end;
   sort      constant jsonb := columns -> order_by;
   id        constant text  := format('t.%I', list #>> '{columns,id,name}');
   requested constant text  := svc_hidden.shape_sql(list -> 'filters', shape -> 'filters');
+  searched  constant text  := case when shape ? 'search' then case when shape ? 'limit' then '$1::text' else '$3::text' end end;
   condition constant text  := coalesce(nullif(concat_ws(' and ', list ->> 'visible', nullif(requested, ''),
-    case when shape ? 'search' then svc_hidden.search_sql(list -> 'search', 'svc_hidden.search_pattern($3::text)') end), ''),
-    'true');
+    svc_hidden.search_sql(list -> 'search', 'svc_hidden.search_pattern(' || searched || ')')), ''), 'true');
   page_size constant text := coalesce((shape ->> 'limit')::bigint::text, '$1::bigint');
   counted   constant text := coalesce(shape ->> 'count', list ->> 'count');
+  counting  constant text := format('(select count(*) from %s as t where %s)', list ->> 'table', condition);
   skipped   constant text := case when shape ? 'limit' then '0' else '$2::bigint' end;
+  list_name text;
+  start text;
   chosen record;
 begin
   if requested is null or not list ? 'fields' or counted = 'estimated' then
     return null;
   end if;
   chosen := svc_hidden.related_item(list, shape);
+  list := list || jsonb_build_object('item', chosen.item, 'pageSize', page_size,
+    'row', svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', list #>> '{columns,id,name}']));
+
+  if place is not null then
+    list_name := format('svc_hidden.list_name(%L, %L, %L, %s, %s)', list ->> 'name', order_by, direction,
+      coalesce('$' || (place -> 'filters')::integer || '::jsonb::text', 'null'), coalesce(searched, 'null'));
+    if place ? 'id' then
+      -- A sub-select is evaluated once, before the first row is read.
+      start := format('(select svc_hidden.check_cursor($%s::text, %s)) and %s', (place -> 'list')::integer, list_name,
+        svc_hidden.behind_sql(sort, columns -> 'id', direction, '$' || (place -> 'key')::integer,
+          '$' || (place -> 'id')::integer));
+    end if;
+    return format(
+      'select json_build_object(
+                ''data'', page.data,
+                ''total'', %1$s,
+                ''nextCursor'', case when page.found > %2$s then
+                  svc_hidden.cursor_text(%3$s, page.last_key, page.last_id) end
+              )::text as result
+         from (%4$s) as page (data, last_key, last_id, found)',
+      case
+        when counted = 'none' then 'null'
+        when place ? 'id' then counting
+        else format('case when page.found <= %s then page.found else %s end', page_size, counting)
+      end,
+      page_size,
+      list_name,
+      svc_hidden.page_sql(list, sort, direction, concat_ws(' and ', condition, start), 0)
+    );
+  end if;
 
   return format(
     'select json_build_object(
@@ -65,10 +102,10 @@ begin
        ) as page',
     -- A page that is not full shows the total, unless it lies behind the end.
     case when counted = 'none' then 'null' else format(
-      'case when count(*) < %1$s and (count(*) > 0 or %2$s = 0) then %2$s + count(*)
-            else (select count(*) from %3$s as t where %4$s) end', page_size, skipped, list ->> 'table', condition) end,
-    chosen.item,
-    svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', list #>> '{columns,id,name}']),
+      'case when count(*) < %1$s and (count(*) > 0 or %2$s = 0) then %2$s + count(*) else %3$s end',
+      page_size, skipped, counting) end,
+    list ->> 'item',
+    list ->> 'row',
     list ->> 'table',
     condition,
     format('t.%I', sort ->> 'name'),

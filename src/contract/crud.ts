@@ -190,8 +190,8 @@ export interface ReadShape {
   /** As the writer takes it. */
   shape: object;
   /**
-   * Of a list: number of rows of a page and before it, unless the shape has a limit; search; values of the filters. Of a
-   * get: the values of the key.
+   * Of a list: number of rows of a page and before it, unless the shape has a limit; search; values of the filters; the
+   * cursor. Of a get: the values of the key.
    */
   values: string[];
   /** Of a statement whose plan may be kept: the values that decide about it. (Default: it is planned for each call) */

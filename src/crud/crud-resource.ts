@@ -24,6 +24,13 @@ export function sortableColumns(crud: CrudDefinition): ColumnDescription[] {
   );
 }
 
+/** The column that a list is sorted by: one that `orderBy` may not name falls back to the resource's own. */
+export function orderColumn(crud: CrudDefinition, orderBy: unknown): ColumnDescription | undefined {
+  const columns = sortableColumns(crud);
+  const named = (name: unknown) => columns.find(({ property }) => property === name);
+  return named(orderBy) ?? named(defaultOrder(crud));
+}
+
 export function resourceJson(crud: CrudDefinition): string {
   const named = (properties: readonly string[]) => crud.columns.filter(({ property }) => properties.includes(property));
   const orderBy = defaultOrder(crud);

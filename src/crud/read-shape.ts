@@ -8,7 +8,8 @@
  */
 import type { ColumnDescription, Compared, CrudDefinition, ReadShape } from "../contract/crud.ts";
 import { isPlain } from "../kit/input-checks.ts";
-import { isUuid } from "../kit/uuid.ts";
+import { exactText, isText } from "./exact-text.ts";
+import { readCursor } from "./read-cursor.ts";
 
 /** Conditions and the values of lists in a shape; beyond them a filter is not usual. */
 const maxConditions = 30;
@@ -35,23 +36,29 @@ export function shapeOfList(
   count?: "none",
 ): ReadShape | undefined {
   const { limit = crud.defaultLimit, page = 1, orderBy, orderDir, search, filters = {}, select, include } = args;
-  const isFirst = Number(page) <= 1;
-  if ("cursor" in args || isUnusual(select, include)) return undefined;
+  const isByCursor = "cursor" in args;
+  const isFirst = isByCursor || Number(page) <= 1;
+  if (isUnusual(select, include)) return undefined;
 
   const pageSize = Math.min(Math.max(Number(limit), 1), crud.maxLimit);
-  const before = [String(pageSize), isFirst ? "0" : String((Number(page) - 1) * pageSize)];
-  if (typeof search === "string") before.push(search);
+  const searched = typeof search === "string" ? [search] : [];
   // A plan for any number of rows is a bad one. So the number is in the text where nothing else prevents keeping the plan.
-  const first = isFirst && search === undefined ? readFilters(crud, filters, []) : undefined;
-  const isKept = first?.compared !== undefined;
-  const { conditions, values, compared } = (isKept ? first : readFilters(crud, filters, before)) ?? {};
+  const sized = isByCursor || (isFirst && search === undefined) ? readFilters(crud, filters, searched) : undefined;
+  const start = isByCursor && sized ? readCursor(crud, args, sized.values) : undefined;
+  if (isByCursor && !start) return undefined;
+  const isKept = sized?.compared !== undefined && search === undefined && start?.suitsAll !== false;
+  const isSized = isKept || isByCursor;
+  const skipped = String(isFirst ? 0 : (Number(page) - 1) * pageSize);
+  const { conditions, values, compared } =
+    (isSized ? sized : readFilters(crud, filters, [String(pageSize), skipped, ...searched])) ?? {};
   if (!conditions || !values) return undefined;
   const isColumn = crud.columns.some(({ property }) => property === orderBy);
   const shape = {
     ...(isColumn && { orderBy }),
     orderDir,
     ...(search !== undefined && { search: true }),
-    ...(isKept && { limit: pageSize }),
+    ...(isSized && { limit: pageSize }),
+    ...(start && { cursor: start.at }),
     filters: conditions,
     select,
     include,
@@ -183,52 +190,6 @@ function listOf(column: ColumnDescription, values: unknown[]): string | undefine
   const texts = values.map((value) => exactText(column, value));
   if (texts.includes(undefined)) return undefined;
   return `{${texts.map((text) => `"${text?.replaceAll(/["\\]/g, "\\$&")}"`).join(",")}}`;
-}
-
-const isText = (value: unknown): value is string =>
-  typeof value === "string" && !value.includes("\0") && value.isWellFormed();
-const isWithin = (value: unknown, least: number, most: number) =>
-  Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
-const day = /^\d{4}-\d\d-\d\d$/;
-const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/;
-
-/** JavaScript reads February 30 as a day in March, and PostgreSQL has no year 0. */
-function isInstant(text: string): boolean {
-  const time = Date.parse(text);
-  return !Number.isNaN(time) && !text.startsWith("0000") && new Date(time).toISOString().startsWith(text.slice(0, 19));
-}
-
-/** @returns the value as PostgreSQL reads it; undefined: it is not usual */
-function exactText({ kind, castType, values }: ColumnDescription, value: unknown): string | undefined {
-  const holds = (() => {
-    switch (kind) {
-      case "text":
-        return isText(value);
-      case "boolean":
-        return typeof value === "boolean";
-      case "uuid":
-        return isUuid(value);
-      case "enum":
-        return isText(value) && values?.includes(value);
-      case "integer":
-        return castType === "integer" && isWithin(value, -2147483648, 2147483647);
-      case "bigint":
-        return Number.isSafeInteger(value) || (typeof value === "string" && /^-?\d{1,18}$/.test(value));
-      case "number":
-        return (
-          castType === "double precision" && Number.isFinite(value) && (value === 0 || Math.abs(Number(value)) > 1e-300)
-        );
-      case "numeric":
-        return Number.isSafeInteger(value) || (typeof value === "string" && /^-?\d{1,100}(\.\d{1,100})?$/.test(value));
-      case "timestamp":
-        return typeof value === "string" && instant.test(value) && isInstant(value);
-      case "date":
-        return typeof value === "string" && day.test(value) && isInstant(`${value}T00:00:00Z`);
-      default:
-        return false;
-    }
-  })();
-  return holds ? String(value) : undefined;
 }
 
 /** A value as PostgreSQL writes it, of those types that it writes in one form. */

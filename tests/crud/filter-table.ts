@@ -2,13 +2,7 @@
  * The table for the filter tests: a column of every kind, few rows, with extremes and nulls. Statements run as
  * svc_authenticated, which may only read the allowed columns.
  */
-import { createHash } from "node:crypto";
-import pg from "pg";
-import { afterAll, beforeAll, expect } from "vitest";
-import type { CrudDefinition } from "../../src/contract/crud.ts";
-import { enterKept, enterPlanning } from "../../src/crud/prepared-read.ts";
-import { listShape } from "../../src/crud/read-shape.ts";
-import { sendPacket } from "../../src/postgres/packet.ts";
+import { beforeAll } from "vitest";
 import type { Database } from "../support/database.ts";
 
 export interface FilterColumn {
@@ -160,61 +154,6 @@ interface Found {
 /** Runs filters, given as JSON text, against the table. */
 export type Find = (filters: string[]) => Promise<Found[]>;
 
-/** The table as a resource: for svc.list_statement(), and for what takes filters apart. */
-const resource = {
-  name: "filtered",
-  table: "public.filtered",
-  orderBy: "id",
-  count: "exact",
-  columns: { id: { name: "id", type: "integer", notNull: true } },
-  filters: columns,
-  search: [],
-  fields: [["id", "id", "t.id"]],
-};
-const crud = {
-  prefix: "filtered",
-  defaultLimit: 20,
-  maxLimit: 100,
-  count: "exact",
-  allowedFilters: Object.keys(columns),
-  columns: Object.entries(columns).map(([property, { type, kind, array, values }]) => ({
-    ...{ property, kind, isArray: array, values, castType: type.replace(/\(\d+(,\d+)?\)/, "") },
-  })),
-} as unknown as CrudDefinition;
-
-/** Finds rows by the prepared statement of the filter's shape. */
-export type FindByShape = (filters: unknown) => Promise<{ ids: number[]; total: number } | undefined>;
-
-/** @returns a function that gives undefined for filters without a shape; call it at the top, after `filterTable()` */
-export function filterShapes(db: Database): FindByShape {
-  let client: pg.Client;
-  beforeAll(async () => {
-    client = new pg.Client({ connectionString: db.url("request"), pipeline: true } as pg.ClientConfig);
-    await client.connect();
-  });
-  afterAll(() => client.end());
-  return async (filters) => {
-    const shape = listShape(crud, { filters });
-    if (!shape) return undefined;
-    const written = await db.sql<{ text: string | null }>("select svc.list_statement($1) as text", [
-      JSON.stringify({ ...resource, shape: shape.shape }),
-    ]);
-    const text = written[0]?.text;
-    if (!text) return undefined;
-    const name = createHash("md5").update(text).digest("hex");
-    const ask = async (enter: typeof enterKept) => {
-      const values = ["ann", "svc_authenticated"];
-      const [answer] = await sendPacket(client, { ...enter, values }, { name, text, values: shape.values });
-      return answer?.[0];
-    };
-    const answer = await ask(enterPlanning);
-    // Whether a plan is kept must never change an answer.
-    if (shape.compared) expect(await ask(enterKept)).toBe(answer);
-    const { data, total } = JSON.parse(answer ?? "");
-    return { ids: data.map(({ id }: { id: number }) => id).reverse(), total };
-  };
-}
-
 /** Creates the table in a test file's database. Call it at the top of the file. */
 export function filterTable(db: Database): Find {
   let find: Find = async () => [];
@@ -223,9 +162,10 @@ export function filterTable(db: Database): Find {
     const types = Object.values(columns).map((one) => one.type);
     await db.sql(`create type public."filter mood" as enum ('calm', 'it''s complicated')`);
     await db.sql(
-      `create table filtered (id int primary key, secret text default 'hidden', ${names.map((name, index) => `${name} ${types[index]}`)})`,
+      `create table filtered (id int primary key, secret text default 'hidden',
+         third int not null generated always as (id % 3) stored, ${names.map((name, index) => `${name} ${types[index]}`)})`,
     );
-    await db.sql(`grant select (id, ${names}) on filtered to svc_authenticated`);
+    await db.sql(`grant select (id, third, ${names}) on filtered to svc_authenticated`);
     const records = rows.map((row) => ({ ...row, ...sqlNames(row) }));
     await db.sql(
       `insert into filtered (id, ${names}) select id, ${names} from jsonb_populate_recordset(null::filtered, $1)`,

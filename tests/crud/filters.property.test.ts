@@ -4,12 +4,14 @@ import { describe, expect, test } from "vitest";
 import { toFilterJson } from "../../src/crud/crud-filters.ts";
 import { database } from "../support/database.ts";
 import { fc } from "../support/properties.ts";
-import { columns, filterShapes, filterTable, rows } from "./filter-table.ts";
+import { columns, filterTable, rows } from "./filter-table.ts";
+import { listShapes } from "./list-shapes.ts";
 import { matching } from "./reference-filter.ts";
+import { usualTree } from "./usual-filters.ts";
 
 const db = database();
 const find = filterTable(db);
-const findByShape = filterShapes(db);
+const { prepared } = listShapes(db);
 
 /** Differences between SQL and reference, or errors of the SQL, for filters as a handler gets them. */
 async function differences(trees: unknown[]): Promise<unknown[]> {
@@ -143,36 +145,16 @@ describe("random filters", () => {
   });
 });
 
-/** Conditions that are often valid, so that a prepared statement answers them. */
-const comparable = Object.entries(columns).filter(([, { kind, array }]) => !array && kind !== "json");
-const usual = fc
-  .tuple(
-    fc.constantFrom(...comparable.map(([property]) => property)),
-    fc.constantFrom("eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "like", "ilike"),
-  )
-  .chain(([key, name]) => {
-    const values = rows.map((row) => row[key]).filter((one) => one !== undefined);
-    const known = fc.constantFrom<unknown>(...values);
-    const own = name === "eq" || name === "ne" ? fc.oneof(known, known, fc.constant(null)) : known;
-    const input = name === "in" || name === "nin" ? fc.array(own, { maxLength: 3 }) : own;
-    return fc.tuple(fc.constant(key), name === "eq" ? own : input.map((given) => ({ op: name, value: given })));
-  });
-const usualTree = fc
-  .tuple(fc.array(usual, { maxLength: 2 }), fc.array(fc.array(usual, { minLength: 1, maxLength: 2 }), { maxLength: 2 }))
-  .map(([all, members]) => {
-    const groups = members.map((entries) => Object.fromEntries(entries));
-    return { ...Object.fromEntries(all), ...(groups.length > 0 && { [groups.length > 1 ? "OR" : "AND"]: groups }) };
-  });
-
 test("the prepared statement of a filter's shape finds the same rows", { timeout: 3_600_000 }, async () => {
   const runs = Number(process.env.FUZZ_RUNS ?? 1000);
   let shaped = 0;
   await fc.assert(
     fc.asyncProperty(usualTree, async (tree) => {
       const filters = toFilterJson(tree);
-      const found = await findByShape(JSON.parse(JSON.stringify(filters ?? {})));
-      if (!found) return;
+      const list = await prepared({ filters: JSON.parse(JSON.stringify(filters ?? {})) });
+      if (!list) return;
       shaped++;
+      const found = { ids: list.data.map(({ id }) => id).reverse(), total: list.total };
       const ids = matching(columns, tree, rows);
       expect(found, JSON.stringify(filters)).toEqual({ ids, total: ids.length });
     }),

@@ -147,3 +147,31 @@ test("a list that compares in another way than by equality is planned for each c
     expect(shape).not.toHaveProperty("compared");
   }
 });
+
+describe("the plan of a page by cursor", () => {
+  const cursor = Buffer.from(
+    JSON.stringify(["list", "2026-01-01 00:00:00+00", "2f8fb47c-d30e-4d98-bdb0-a1e0c9f121e6"]),
+  ).toString("base64url");
+  const comparedBy = (args: Record<string, unknown>) => {
+    const shape = listShape(articles, args);
+    expect(shape?.shape).toHaveProperty("cursor");
+    return shape?.compared?.values;
+  };
+
+  test("is kept where one comparison starts the page, as that of a first page with the same filters", () => {
+    expect(comparedBy({ cursor: null })).toEqual([]);
+    expect(comparedBy({ cursor })).toEqual([]);
+    expect(comparedBy({ cursor, orderDir: "asc" })).toEqual([]);
+    expect(comparedBy({ cursor, orderBy: "id" })).toEqual([]);
+    expect(comparedBy({ cursor, filters: { priority: 1 } })).toEqual([{ column: "priority", value: "1" }]);
+  });
+
+  test.for<Record<string, unknown>>([
+    { cursor, orderBy: "publishedAt" },
+    { cursor, search: "x" },
+    { cursor: null, search: "x" },
+    { cursor, filters: { priority: { op: "gt", value: 1 } } },
+  ])("is made for each call with %j", (args) => {
+    expect(comparedBy(args)).toBeUndefined();
+  });
+});

@@ -54,6 +54,8 @@ async function asked(user: User | null, call: string, values: unknown[]) {
   }
 }
 
+const cursorOf = (...place: unknown[]) => Buffer.from(JSON.stringify(place)).toString("base64url");
+
 const crudOf = (prefix: string) => {
   const crud = api["~svc"].crud.find((one) => one.prefix === prefix);
   if (!crud) throw new Error(prefix);
@@ -119,7 +121,12 @@ describe("a list with", () => {
   test.for<Record<string, unknown>>([
     {},
     { limit: 5, page: 1 },
-    { cursor: null },
+    { cursor: "x" },
+    { cursor: cursorOf("list", "2026-01-01", "2f8fb47c-d30e-4d98-bdb0-a1e0c9f121e6") },
+    { cursor: cursorOf("list", "infinity", "2f8fb47c-d30e-4d98-bdb0-a1e0c9f121e6") },
+    { cursor: cursorOf("list", "2026-01-01 00:00:00+00", "1") },
+    { cursor: `${cursorOf("list", null, "2f8fb47c-d30e-4d98-bdb0-a1e0c9f121e6")}=` },
+    { cursor: null, filters: { nope: 1 } },
     { filters: { nope: 1 } },
     { filters: { priority: 1.5 } },
     { filters: { priority: { op: "like", value: "1" } } },
@@ -130,6 +137,59 @@ describe("a list with", () => {
     { include: { author: { filters: { handle: "ann" } } } },
   ])("%j has no shape", (args) => {
     expect(listShape(crudOf("articles"), args)).toBeUndefined();
+  });
+});
+
+describe("a walk by cursor", () => {
+  const cases: [string, Record<string, unknown>][] = [
+    ["articles", { limit: 20 }],
+    ["articles", { filters: { published: true }, limit: 7 }],
+    ["articles", { search: "title 1", limit: 3 }],
+    ["articles", { search: "title 1", filters: { priority: { op: "gte", value: 1 } }, orderDir: "asc", limit: 2 }],
+    ["articles", { orderBy: "priority", orderDir: "asc", limit: 9 }],
+    ["articles", { orderBy: "priority", orderDir: "desc", limit: 9 }],
+    ["articles", { orderBy: "mood", limit: 14 }],
+    ["articles", { orderBy: "price", select: ["title"], limit: 25 }],
+    ["articles", { orderBy: "publishedAt", orderDir: "asc", filters: { mood: null }, limit: 8 }],
+    ["articles", { orderBy: "day", limit: 27 }],
+    ["articles", { orderBy: "no such column", limit: 50 }],
+    ["notes", { orderBy: "id", limit: 4 }],
+    ["notes", { orderBy: "title", orderDir: "asc", limit: 6 }],
+    ["blog_posts", { include: { author: true, _count: { tags: true } }, orderBy: "slug", limit: 4, page: 3 }],
+  ];
+  test.for(cases)("%s %j is that of svc.find_rows()", async ([name, args]) => {
+    for (const user of name === "notes" ? [ann, bob] : [ann, bob, null]) {
+      let pages = 0;
+      for (let cursor: string | null = null; pages === 0 || cursor; pages++) {
+        const asked = { ...args, cursor };
+        const shape = listShape(crudOf(name), asked)?.shape;
+        expect(shape).toMatchObject({ cursor: cursor === null ? {} : { id: expect.any(Number) } });
+        const { status, body } = await svc.query(user, `${name}.list`, asked);
+        const list = await found(user, name, asked);
+        expect({ status, list: body.json }).toEqual({ status: 200, list });
+        const watched = await svc.post("/api/query", { name: `${name}.list`, args: asked, watch: true }, user);
+        expect(watched).toMatchObject({ status: 200, body: { json: list } });
+        cursor = list.nextCursor;
+      }
+      expect(pages).toBeGreaterThan(1);
+    }
+  });
+
+  test("that began in another list is refused as by svc.find_rows()", async () => {
+    const { body } = await svc.query(ann, "notes.list", { cursor: null, limit: 1 });
+    const refused = async (user: User, args: Record<string, unknown>) => {
+      const answer = await svc.query(user, "notes.list", args);
+      expect(answer.status).toBe(400);
+      const { requestId: _, ...rest } = answer.body;
+      return rest;
+    };
+    const usual = { cursor: body.json.nextCursor, orderDir: "asc" };
+    expect(listShape(crudOf("notes"), usual)).toBeDefined();
+    const answer = await refused(ann, usual);
+    expect(answer).toMatchObject({ code: "BAD_REQUEST", hint: expect.stringContaining("nextCursor") });
+    expect(await refused(bob, { cursor: body.json.nextCursor })).toEqual(answer);
+    expect(await refused(ann, { cursor: "x" })).toEqual(answer);
+    await expect(found(ann, "notes", usual)).rejects.toMatchObject({ code: "SV400" });
   });
 });
 

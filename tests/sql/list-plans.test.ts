@@ -4,6 +4,7 @@ import { boolean, integer, pgTable, text, timestamp } from "drizzle-orm/pg-core"
 import type pg from "pg";
 import { beforeAll, expect, test } from "vitest";
 import { crudFile } from "../../src/crud/crud-sql.ts";
+import { listShape } from "../../src/crud/read-shape.ts";
 import { createCrudFactory, defineApi, openRls } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
@@ -84,15 +85,17 @@ const read = async (): Promise<{ scanned: number; fetched: number }> => {
 };
 
 /** Lists as user 3. @returns the rows read sequentially, those found by an index, and the plans */
-async function list(name: string, args: object) {
+const list = (name: string, args: object) =>
+  observe(name, { text: `select svc_crud.${name}_list($1) as it`, values: [JSON.stringify(args)] });
+
+async function observe(name: string, query: pg.QueryConfig) {
   await client.query("begin");
   await client.query("select set_config('svc.user_id', 'user 3', true), set_config('role', 'svc_authenticated', true)");
-  const text = `select svc_crud.${name}_list($1) as it`;
   const before = await read();
   notices = [];
-  const { it } = (await client.query(text, [JSON.stringify(args)])).rows[0];
+  const { it } = (await client.query(query)).rows[0];
+  const after = await read(); // a prepared statement ends, and its plan is told, when the next one begins
   const plans = notices.filter((plan) => plan.includes(`${name}_`) || plan.includes(` on ${name}`)).join("\n");
-  const after = await read();
   await client.query("rollback");
   return { it, plans, scanned: after.scanned - before.scanned, fetched: after.fetched - before.fetched };
 }
@@ -132,3 +135,50 @@ test.for(shapes)("%s of one's own rows is found along the owner's index", async 
   expect(plans).toContain("Index Scan using own_newest");
   expect(plans).not.toMatch(/Seq Scan|Sort/);
 });
+
+/** Rows before the page, of the user's 200,000. */
+const depths = [20, 100_000, 199_900];
+const walks: [what: string, args: object, most: number][] = [
+  ["without filters", {}, 25],
+  ["with a filter that most rows match", { filters: { done: false } }, 40],
+  ["with a filter that a seventh of the rows match", { filters: { done: true } }, 250],
+];
+test.for(walks.flatMap((walk) => ["news", "own"].map((name) => [...walk, name] as const)))(
+  "a page by cursor %s, deep in the table, is found along an index by the plan that is kept",
+  async ([, args, most, name]) => {
+    const crud = api["~svc"].crud.find(({ prefix }) => prefix === name);
+    const first = await list(name, { ...args, cursor: null });
+    const [listName] = JSON.parse(Buffer.from(first.it.nextCursor, "base64url").toString());
+    await client.query("set plan_cache_mode = force_generic_plan");
+    for (const depth of depths) {
+      const [place] = await db.sql<{ at: string; id: number }>(
+        `select (created_at at time zone 'UTC')::text || '+00' as at, id from ${name} where user_id = 'user 3'
+        order by created_at desc, id desc offset $1 limit 1`,
+        [depth],
+      );
+      const cursor = Buffer.from(JSON.stringify([listName, place?.at, String(place?.id)])).toString("base64url");
+      const shape = crud && listShape(crud, { ...args, cursor });
+      if (!shape?.compared) throw new Error("Its plan is never kept.");
+      const [written] = await db.sql<{ text: string }>(
+        `select svc.list_statement(svc_crud.${name}_resource() || $1::jsonb) as text`,
+        [JSON.stringify({ shape: shape.shape })],
+      );
+      const text = `select result::json as it from (${written?.text}) as page`;
+      const { it, plans, scanned, fetched } = await observe(name, {
+        name: shape.key.slice(0, 60),
+        text,
+        values: shape.values,
+      });
+      const isBehind = (row: { createdAt: string; id: number }) => new Date(row.createdAt) <= new Date(place?.at ?? "");
+      expect(it.data.length).toBeGreaterThan(10);
+      expect(it.data.every(isBehind)).toBe(true);
+      expect(scanned).toBe(0);
+      expect(fetched).toBeLessThanOrEqual(most);
+      if (!plansAreTold) continue;
+      expect(plans).toContain(`Index Scan using ${name}_newest`);
+      expect(plans).toMatch(/Index Cond: .*ROW\(created_at, id\) < ROW\(\$/);
+      expect(plans).not.toMatch(/Seq Scan|Sort/);
+    }
+    await client.query("reset plan_cache_mode");
+  },
+);
