@@ -13,7 +13,7 @@ import { everybody } from "./relational-schema.ts";
 import type { Policy, Table } from "./relational-types.ts";
 import { type World, world } from "./relational-world.ts";
 
-const runs = Math.min(Number(process.env.FUZZ_RUNS ?? 150), 10_000);
+const runs = Math.min(Number(process.env.FUZZ_RUNS ?? 300), 10_000);
 const seed = Number(process.env.FUZZ_SEED ?? 20260101);
 /** Creating tables takes longer than calls. */
 const perWorld = runs > 1_000 ? 250 : 25;
