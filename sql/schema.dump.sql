@@ -1361,6 +1361,17 @@ column remedy: text
 grant delete, insert, select, update to svc_system
 comment: Tables with grants to the request roles and without policies.
 
+-- view svc_private.lint_self_granted_access: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text collate "C"
+column problem: text collate "C"
+column remedy: text collate "C"
+grant delete, insert, select, update to svc_system
+comment: Policies with which users write the memberships that decide what they may see.
+
 -- view svc_private.lint_sensitive_column_exposed: owner svc_owner
 column severity: text
 column catalog: regclass

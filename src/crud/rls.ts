@@ -70,11 +70,14 @@ export const readsOwn = (policy: PgPolicy, owner: AnyPgColumn) => owners.set(pol
  *
  * @param userIdColumn     text, or uuid where ids of users are UUIDs; compared with the caller's id
  * @param options.read     `"public"` lets everybody read. (Default: only the owner reads)
+ * @param options.write    `"nobody"`: requests do not write, not even their owner's rows. For what the application decides,
+ *   such as memberships, credits and plans. (Default: the owner writes)
  * @example
  * export const notes = pgTable("notes", { … }, (t) => ownerRls(t.userId));
  */
-export function ownerRls(userIdColumn: AnyPgColumn, options: { read?: "public" } = {}): PgPolicy[] {
+export function ownerRls(userIdColumn: AnyPgColumn, options: { read?: "public"; write?: "nobody" } = {}): PgPolicy[] {
   checkOne("ownerRls", "read", options.read, [undefined, "public"]);
+  checkOne("ownerRls", "write", options.write, [undefined, "nobody"]);
   const own = isCaller(userIdColumn);
   const select =
     options.read === "public"
@@ -85,6 +88,7 @@ export function ownerRls(userIdColumn: AnyPgColumn, options: { read?: "public" }
         )
       : pgPolicy("select_owner", { for: "select", to: authenticated, using: own });
   if (options.read !== "public") readsOwn(select, userIdColumn);
+  if (options.write === "nobody") return [select];
   return [
     select,
     pgPolicy("insert_owner", { for: "insert", to: authenticated, withCheck: own }),
@@ -133,24 +137,21 @@ export function openRls(options: OpenAudience): PgPolicy[] {
 /**
  * Rows belong to teams: each member of a row's team has full access to it.
  *
- * The table of memberships needs policies of its own, usually `ownerRls` on its user column: a membership that the
- * caller cannot read does not count.
+ * The table of memberships needs policies of its own: a membership that the caller cannot read does not count, and one
+ * that the caller can write lets everybody join. `ownerRls(t.userId, { write: "nobody" })` is both.
  *
  * @param options.through table of memberships, with one row per team and user
- * @param options.team    this table's column with the team; the memberships have one of the same name
+ * @param options.team    this table's column with the team: its id in the table of teams itself. The memberships have a
+ *   foreign key to it, or a column of the same name
  * @param options.user    the memberships' column with the user's id
+ * @throws DefinitionError when the memberships have no such column
  * @example
  * export const boards = pgTable("boards", { … }, (t) =>
  *   memberRls({ through: memberships, team: t.teamId, user: memberships.userId }));
  */
 export function memberRls(options: { through: PgTable; team: AnyPgColumn; user: AnyPgColumn }): PgPolicy[] {
   const { through, team, user } = options;
-  const theirs = Object.values(getTableColumns(through)).find(({ name }) => name === team.name);
-  if (!theirs) {
-    throw new DefinitionError(`memberRls: ${getTableName(through)} has no column "${team.name}".`, {
-      hint: "Give the column with the team the same name in both tables.",
-    });
-  }
+  const theirs = teamOfMembership(through, team);
   // An array, not `in (select …)`: PostgreSQL can then use an index on the team. A sub-select in a policy would be
   // compared with the rows of all teams.
   const isMember = sql`${team} = any (array(select ${theirs} from ${through} where ${isCaller(user)}))`;
@@ -168,6 +169,26 @@ export function memberRls(options: { through: PgTable; team: AnyPgColumn; user: 
     pgPolicy("update_member", { for: "update", to: authenticated, using: isMember, withCheck: isMember }),
     pgPolicy("delete_member", { for: "delete", to: authenticated, using: isMember }),
   ];
+}
+
+/** A key of the memberships that has the name of the team's column, such as `id`, is no team. */
+function teamOfMembership(through: PgTable, team: AnyPgColumn): AnyPgColumn {
+  for (const { reference } of getTableConfig(through).foreignKeys) {
+    const { columns, foreignColumns } = reference();
+    const [column, foreign] = [columns[0], foreignColumns[0]];
+    if (columns.length === 1 && column && foreign?.table === team.table && foreign.name === team.name) return column;
+  }
+  const named = Object.values(getTableColumns(through)).find(({ name }) => name === team.name);
+  if (named && !named.primary) return named;
+  const memberships = getTableName(through);
+  throw new DefinitionError(
+    named
+      ? `memberRls: "${team.name}" of ${memberships} is its own key, and says nothing about teams.`
+      : `memberRls: ${memberships} has no column "${team.name}".`,
+    {
+      hint: `Give the column with the team the same name in both tables, or let ${memberships} refer to ${getTableName(team.table)}: .references(() => …).`,
+    },
+  );
 }
 
 const comparedAsText = new Set([

@@ -10,22 +10,30 @@ import type { TestService } from "../support/service.ts";
 /** A client whose requests can be held back. */
 export function connectTo(running: TestService) {
   let gate = Promise.resolve();
+  let isHeld: (request: string) => boolean = () => false;
+  const held: string[] = [];
   const fetch: typeof globalThis.fetch = async (input, init) => {
-    if (String(input).endsWith("/api/mutation")) await gate;
+    const request = `${input} ${init?.body}`;
+    if (isHeld(request)) {
+      held.push(request);
+      await gate;
+    }
     return globalThis.fetch(input, init);
   };
   const auth = createAuthClient(running.url, { sessionTokenStorage: "memory" });
   const client = createSvcClient({ api, baseUrl: running.url, auth, fetch, WebSocket: WebSocket as never });
-  /** Holds mutations until the returned function is called. */
-  const hold = () => {
-    let release = () => {};
-    gate = new Promise((resolve) => {
-      release = resolve;
-    });
-    return release;
+  /** Holds requests whose address and body contain a text until the returned function is called. */
+  const hold = (part = "/api/mutation") => {
+    isHeld = (request) => request.includes(part);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gate = promise;
+    return () => {
+      isHeld = () => false;
+      resolve();
+    };
   };
   const signUp = () => auth.signUp(`${crypto.randomUUID()}@example.com`, "correct horse", "Ann");
-  return { auth, client, hold, signUp };
+  return { auth, client, hold, held, signUp };
 }
 export type Client = ReturnType<typeof connectTo>["client"];
 

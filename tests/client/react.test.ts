@@ -155,6 +155,33 @@ describe("useInfiniteQuery", () => {
     await screen.findByText("a b c d g i");
   });
 
+  test("a change that comes while the next page is fetched does not cancel it", async () => {
+    const { client, id, hold, held } = await ready();
+    await waitFor(() => expect(client.realtime.getStatus()).toBe("live"));
+    const release = hold('"cursor":"');
+    act(() => screen.getByText("next").click());
+    await waitFor(() => expect(held).toHaveLength(1));
+    const heard = Promise.withResolvers<void>();
+    const first = { orderBy: "title", orderDir: "asc", limit: 2, cursor: null } as const; // what the hook watches
+    client.watch(api.notes.list, first, ({ total }) => total === 6 && heard.resolve());
+    await db.sql("insert into notes (user_id, title) values ($1, 'b')", [id]);
+    await heard.promise;
+    release();
+    await screen.findByText("a b c e g i");
+  });
+
+  test("the next page, asked for while pages are fetched after a change, does not leave them old", async () => {
+    const { client, id, hold, held } = await ready();
+    await waitFor(() => expect(client.realtime.getStatus()).toBe("live"));
+    const release = hold('"cursor":"');
+    await db.sql("insert into notes (user_id, title) values ($1, 'b')", [id]);
+    await waitFor(() => expect(held).toHaveLength(1));
+    act(() => screen.getByText("next").click());
+    await waitFor(() => expect(held).toHaveLength(2));
+    release();
+    await screen.findByText("a b c e g i");
+  });
+
   test("an optimistic change is in its pages at once", async () => {
     const { hold } = await ready();
     const release = hold();

@@ -193,7 +193,14 @@ const mistakes: [what: string, define: () => unknown, message: string, hint?: st
     "a team that the memberships do not know",
     () => memberRls({ through: things, team: pgTable("b", { team: integer("team_id") }).team, user: things.title }),
     'memberRls: things has no column "team_id".',
-    "Give the column with the team the same name in both tables.",
+    "Give the column with the team the same name in both tables, or let things refer to b: .references(() => …).",
+  ],
+  [
+    "a team whose name is that of the memberships' own key",
+    () =>
+      memberRls({ through: things, team: pgTable("teams", { id: serial("id").primaryKey() }).id, user: things.title }),
+    'memberRls: "id" of things is its own key, and says nothing about teams.',
+    "Give the column with the team the same name in both tables, or let things refer to teams: .references(() => …).",
   ],
 ];
 

@@ -29,6 +29,7 @@ const applications = [
     "leave-svc",
     "query-your-data",
     "staff-and-customers",
+    "small-teams",
     "teams",
     "user-profiles",
   ].map((name) => `docs/how-to/${name}`),

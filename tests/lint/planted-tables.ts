@@ -131,6 +131,18 @@ export const plantedTables: Planted[] = [
   { rule: "request_role_owns", plant: table(plain, "alter table lab.t owner to svc_authenticated;"), undo: dropTable },
   { rule: "rls_disabled", plant: "create table lab.t (id bigint primary key)", undo: dropTable },
   { rule: "rls_without_policy", plant: table(plain, "grant select on lab.t to svc_authenticated;"), undo: dropTable },
+  ...[
+    "team = any (array(select m.team from lab.m where m.who = (select svc.current_user_id())))",
+    "exists (select from lab.m where m.team = t.team and m.who = (select svc.current_user_id()))",
+  ].map((condition) => ({
+    rule: "self_granted_access",
+    plant: `create table lab.m (id bigint primary key, team text, who text not null); alter table lab.m enable row level security;
+      create index on lab.m (who); grant select, insert on lab.m to svc_authenticated;
+      create policy read on lab.m for select to svc_authenticated using (who = (select svc.current_user_id()));
+      create policy join_any on lab.m for insert to svc_authenticated with check (who = (select svc.current_user_id()));
+      ${table("team text", `grant select on lab.t to svc_authenticated; create policy p on lab.t for select to svc_authenticated using (${condition});`)}`,
+    undo: "drop table lab.t, lab.m",
+  })),
   {
     rule: "sensitive_column_exposed",
     plant: table(

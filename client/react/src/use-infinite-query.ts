@@ -6,6 +6,8 @@
 import type { InputOf, OutputOf, Query } from "@svc/client";
 import {
   type InfiniteData,
+  type QueryClient,
+  type QueryKey,
   type UseInfiniteQueryResult,
   useQueryClient,
   useInfiniteQuery as useTanStackInfiniteQuery,
@@ -50,11 +52,12 @@ export function useInfiniteQuery<Q extends PagedQuery>(
   // biome-ignore lint/correctness/useExhaustiveDependencies: the name says all of operation, arguments and user
   useEffect(() => {
     if (!enabled) return;
+    const refetch = refetcher(queries, key);
     // The first page hears of every change that the others hear of.
     return client.watch(operation, pageAt(null) as never, () => {
       if (asked.get(client)?.has(name)) return;
       if ((client.auth?.getState().user?.id ?? null) !== user) return;
-      void queries.invalidateQueries({ queryKey: key, exact: true });
+      void refetch();
     });
   }, [client, queries, name, enabled]);
   return useTanStackInfiniteQuery({
@@ -68,6 +71,36 @@ export function useInfiniteQuery<Q extends PagedQuery>(
         : client.query(operation, pageAt(pageParam) as never),
     getNextPageParam: (last: OutputOf<PagedQuery>) => last.nextCursor ?? null,
   } as never) as never;
+}
+
+/**
+ * Fetches all pages again. TanStack cancels a fetch for the next one, in both directions: a next page that is under way is
+ * awaited first, and if the user asks for one meanwhile, the pages are fetched again after it.
+ */
+function refetcher(queries: QueryClient, queryKey: QueryKey): () => Promise<void> {
+  let isChanged = false;
+  let isRunning = false;
+  const state = () => queries.getQueryState(queryKey);
+  return async () => {
+    isChanged = true;
+    if (isRunning) return;
+    isRunning = true;
+    while (isChanged) {
+      if (state()?.fetchStatus === "fetching" && state()?.fetchMeta?.fetchMore) {
+        await queries
+          .getQueryCache()
+          .find({ queryKey })
+          ?.promise?.catch(() => {});
+        continue;
+      }
+      isChanged = false;
+      const before = state()?.fetchMeta;
+      await queries.invalidateQueries({ queryKey, exact: true });
+      const after = state()?.fetchMeta;
+      if (after?.fetchMore && after !== before) isChanged = true;
+    }
+    isRunning = false;
+  };
 }
 
 async function firstPage(client: AnyClient, name: string, fetch: () => Promise<unknown>): Promise<unknown> {

@@ -1,0 +1,39 @@
+-- A policy looks in another table whether the caller belongs to a row's team, and callers write that table themselves: the
+-- condition names the user's column, but not the team's. So every user can join every team. Rows of memberships need a
+-- writer who checks that: a function with its owner's rights, a handler that runs as the system, or a condition on the team.
+-- If everybody may join, say so in a comment.
+
+create or replace view svc_private.lint_self_granted_access as
+select distinct on (w.oid)
+       'warning' as severity, 'pg_catalog.pg_policy'::regclass as catalog, w.oid as object, 0 as part, w.name,
+       format('lets users choose %I, by which %s decides: they give themselves access', a.attname, p.name) as problem,
+       format('Let nobody write %s in requests, as ownerRls(…, { write: "nobody" }) declares, or check in the condition who may choose %I.',
+              w.relation_name, a.attname) as remedy
+  from svc_private.policy_texts p
+  join svc_private.relations t on t.oid = p.relid and not t.is_platform
+  join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_policy'::regclass and d.objid = p.oid
+   and d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid <> p.relid
+  join pg_catalog.pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
+  join svc_private.policy_texts w on w.relid = d.refobjid and w.permissive
+ cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
+ cross join lateral regexp_replace(quote_ident(a.attname), '([$^.|?*+(){}\[\]\\])', '\\\1', 'g') as team
+ cross join lateral regexp_replace(quote_ident(t.relation), '([$^.|?*+(){}\[\]\\])', '\\\1', 'g') as rows_of
+ where (w.for_everybody or role.name = any (w.roles))
+   and case w.command when 'insert' then has_column_privilege(role.name, w.relid, a.attnum, 'insert')
+                      when 'update' then has_column_privilege(role.name, w.relid, a.attnum, 'update')
+                      when 'all' then has_column_privilege(role.name, w.relid, a.attnum, 'insert, update') end
+   -- The column is what the sub-select gives, or it is compared with the row. The owner's own column is checked.
+   and concat(p.using_text, ' ', p.check_text) ~ format(
+     'SELECT (DISTINCT )?([[:alnum:]_"]+\.)?%1$s\M[^,]* FROM |\.%1$s\)?(::text)? = \(?%2$s\.|\m%2$s\.[[:alnum:]_"]+\)?(::text)? = \(?([[:alnum:]_"]+\.)%1$s\M',
+     team, rows_of)
+   -- A unique value cannot be claimed twice, so it names a row and no team.
+   and not exists (
+     select from pg_catalog.pg_index i where i.indrelid = w.relid and i.indisunique and i.indkey::text = a.attnum::text)
+   and not exists (
+     select from svc_private.policy_texts c
+      where c.relid = w.relid and (c.oid = w.oid or not c.permissive and c.command in (w.command, 'all'))
+        and coalesce(c.check_text, c.using_text) ~ ('(^|[^[:alnum:]_"])' || team || '($|[^[:alnum:]_"])'))
+ order by w.oid, p.name, a.attnum;
+
+comment on view svc_private.lint_self_granted_access is
+  'Policies with which users write the memberships that decide what they may see.';

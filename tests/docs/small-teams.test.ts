@@ -1,0 +1,40 @@
+// If this file fails, a company built as in docs/how-to/small-teams.md shows strangers its invoices, or lets them join.
+import { expect, test } from "vitest";
+import { documented } from "./documented.ts";
+
+const { db, person, call, lint } = documented("docs/how-to/small-teams.md");
+
+test("members share invoices and add members; strangers see nothing and cannot join", async () => {
+  const [ann, bob, eve] = await Promise.all(["ann", "bob", "eve"].map(person));
+  await call("mutation", eve.token, "companies.found", { name: "Evil" });
+  const { id: companyId } = (await call("mutation", ann.token, "companies.found", { name: "Blue" })).body.json;
+  const invite = (token: string, userId: string) => call("mutation", token, "companies.invite", { companyId, userId });
+  expect((await invite(eve.token, eve.user.id)).status).toBe(404);
+  expect((await invite(ann.token, bob.user.id)).status).toBe(200);
+
+  const invoice = await call("mutation", bob.token, "invoices.create", { companyId, title: "Paint" });
+  expect(invoice.status).toBe(200);
+  expect((await call("mutation", eve.token, "invoices.create", { companyId, title: "Mine" })).status).toBe(403);
+
+  const sees = async (token: string) => {
+    const lists = await Promise.all(["companies", "invoices"].map((name) => call("query", token, `${name}.list`)));
+    return lists.flatMap(({ body }) =>
+      body.json.data.map((row: { name?: string; title?: string }) => row.name ?? row.title),
+    );
+  };
+  expect(await sees(ann.token)).toEqual(["Blue", "Paint"]);
+  expect(await sees(bob.token)).toEqual(["Blue", "Paint"]);
+  expect(await sees(eve.token)).toEqual(["Evil"]);
+});
+
+test("no request writes a membership, not even its user's", async () => {
+  const eve = await person("eva");
+  await db.sql("insert into companies (id, name) values (99, 'Red')");
+  const join = `begin; select set_config('svc.user_id', '${eve.user.id}', true), set_config('role', 'svc_authenticated', true);
+    insert into memberships (company_id, user_id) values (99, '${eve.user.id}')`;
+  await expect(db.sql(join)).rejects.toThrow("permission denied for table memberships");
+});
+
+test("the linter has nothing against it", async () => {
+  expect(await lint()).toEqual([]);
+});
