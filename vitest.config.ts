@@ -13,7 +13,12 @@ const limits = {
 };
 const installed = (path: string) => join(import.meta.dirname, path);
 const shared = { execArgv: ["--import", installed("tests/support/warnings.ts")] };
-const bindings = ["tests/client/react.test.ts", "tests/client/use-upload.test.ts", "tests/client/use-workflow.test.ts"];
+const bindings = [
+  "tests/client/react.test.ts",
+  "tests/client/use-infinite-query.test.ts",
+  "tests/client/use-upload.test.ts",
+  "tests/client/use-workflow.test.ts",
+];
 const isNamed = process.argv.some((word) => /(^|\/)tests\//.test(word));
 const later = isNamed || process.env.TESTS === "all" ? [] : long;
 /**

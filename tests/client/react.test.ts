@@ -11,7 +11,6 @@ import {
   SvcProvider,
   skip,
   useAuth,
-  useInfiniteQuery,
   useMutation,
   useQuery,
   useRealtimeStatus,
@@ -108,87 +107,6 @@ describe("useQuery", () => {
     observer.disconnect();
     expect(seen.length).toBeGreaterThan(0);
     expect(seen.filter((shown) => shown?.includes("secret"))).toEqual([]);
-  });
-});
-
-describe("useInfiniteQuery", () => {
-  function Pages() {
-    const list = useInfiniteQuery(api.notes.list, { orderBy: "title", orderDir: "asc", limit: 2 });
-    const rename = useMutation(api.notes.update, {
-      optimistic: (cache, { id, title = "" }) =>
-        cache.updateAll(api.notes.list, (page) => ({
-          ...page,
-          data: page.data.map((note) => (note.id === id ? { ...note, title } : note)),
-        })),
-    });
-    const rows = list.data?.pages.flatMap((page) => page.data) ?? [];
-    const last = rows.at(-1);
-    return h(
-      "div",
-      null,
-      h("p", null, `${rows.map(({ title }) => title).join(" ")}${list.hasNextPage ? " and more" : ""}`),
-      h("button", { type: "button", onClick: () => void list.fetchNextPage() }, "next"),
-      h("button", { type: "button", onClick: () => last && rename.mutate({ id: last.id, title: "z" }) }, "rename"),
-    );
-  }
-  async function ready() {
-    const connected = connect();
-    const { id } = await connected.signUp();
-    for (const title of ["a", "c", "e", "g", "i"]) await connected.client.mutate(api.notes.create, { title });
-    show(connected.client, Pages);
-    await screen.findByText("a c and more");
-    act(() => screen.getByText("next").click());
-    await screen.findByText("a c e g and more");
-    return { ...connected, id };
-  }
-
-  test("shows page after page, and all that are shown follow every change", async () => {
-    const { client, id } = await ready();
-    await waitFor(() => expect(client.realtime.getStatus()).toBe("live"));
-    // On the first page: every later row moves down.
-    await db.sql("insert into notes (user_id, title) values ($1, 'b')", [id]);
-    await screen.findByText("a b c e and more");
-    // On the second page.
-    await db.sql("update notes set title = 'd' where user_id = $1 and title = 'e'", [id]);
-    await screen.findByText("a b c d and more");
-    act(() => screen.getByText("next").click());
-    await screen.findByText("a b c d g i");
-  });
-
-  test("a change that comes while the next page is fetched does not cancel it", async () => {
-    const { client, id, hold, held } = await ready();
-    await waitFor(() => expect(client.realtime.getStatus()).toBe("live"));
-    const release = hold('"cursor":"');
-    act(() => screen.getByText("next").click());
-    await waitFor(() => expect(held).toHaveLength(1));
-    const heard = Promise.withResolvers<void>();
-    const first = { orderBy: "title", orderDir: "asc", limit: 2, cursor: null } as const; // what the hook watches
-    client.watch(api.notes.list, first, ({ total }) => total === 6 && heard.resolve());
-    await db.sql("insert into notes (user_id, title) values ($1, 'b')", [id]);
-    await heard.promise;
-    release();
-    await screen.findByText("a b c e g i");
-  });
-
-  test("the next page, asked for while pages are fetched after a change, does not leave them old", async () => {
-    const { client, id, hold, held } = await ready();
-    await waitFor(() => expect(client.realtime.getStatus()).toBe("live"));
-    const release = hold('"cursor":"');
-    await db.sql("insert into notes (user_id, title) values ($1, 'b')", [id]);
-    await waitFor(() => expect(held).toHaveLength(1));
-    act(() => screen.getByText("next").click());
-    await waitFor(() => expect(held).toHaveLength(2));
-    release();
-    await screen.findByText("a b c e g i");
-  });
-
-  test("an optimistic change is in its pages at once", async () => {
-    const { hold } = await ready();
-    const release = hold();
-    act(() => screen.getByText("rename").click());
-    await screen.findByText("a c e z and more");
-    release();
-    await screen.findByText("a c e i and more"); // sorted by the service
   });
 });
 
