@@ -33,7 +33,7 @@ select distinct on (w.oid)
      select from svc_private.policy_texts c
       where c.relid = w.relid and (c.oid = w.oid or not c.permissive and c.command in (w.command, 'all'))
         and coalesce(c.check_text, c.using_text) ~ ('(^|[^[:alnum:]_"])' || team || '($|[^[:alnum:]_"])'))
- order by w.oid, p.name, a.attnum;
+ order by w.oid, p.command not in ('select', 'all'), p.name, a.attnum;
 
 comment on view svc_private.lint_self_granted_access is
   'Policies with which users write the memberships that decide what they may see.';

@@ -12,6 +12,7 @@ import { migrate } from "../migrate/migrate.ts";
 import { MigrationError } from "../migrate/migration-error.ts";
 import { describeVanished, findVanished } from "../migrate/vanished.ts";
 import { cwdArgument, isDeveloping, platformRoot, readConfig, say, withDatabase } from "./command.ts";
+import { describe, findings, newFindings } from "./db/lint.ts";
 import { defineCommand } from "./define.ts";
 import { conclude, during } from "./output.ts";
 
@@ -34,13 +35,18 @@ export const prepareCommand = defineCommand({
       const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
       const vanished = await findVanished(target);
       if (vanished.length > 0) say(describeVanished(vanished));
+      // A schema that the linter objects to is told at once, while it is easy to change.
+      const look = async () => (generated.length > 0 ? findings(cluster.urls.admin) : []);
+      const before = await look();
       const applied = await during("Applying the files of migrations/ and sql/", () => migrate(target)).catch((error) =>
         takeBack(config.cwd, generated, error),
       );
       const own = applied.filter((file) => !file.startsWith("platform/"));
       if (applied.length > own.length) say(`applied ${applied.length - own.length} files of the platform`);
       for (const file of own) say(`applied ${file.replace(/^application\//, "")}`);
-      conclude({ changes, applied });
+      const news = newFindings(before, await look());
+      for (const finding of news) say(`\n${describe(finding)}`);
+      conclude({ changes, applied, findings: news });
       // To `svc dev`: what this process has loaded may be older than the files that it wrote.
       if (isDeveloping) process.send?.(changes.length > 0 ? "outdated" : "prepared");
     });

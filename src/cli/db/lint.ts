@@ -3,6 +3,7 @@
  * Next hop: `sql/lint/`, one view per rule; `sql/lint/lint_schema.sql` runs them.
  */
 
+import { withClient } from "../../postgres/with-client.ts";
 import { cwdArgument, say } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { withSystem } from "../inspect.ts";
@@ -10,7 +11,7 @@ import { oneOf } from "../options.ts";
 import { during, print } from "../output.ts";
 import { paint } from "../table.ts";
 
-interface Finding {
+export interface Finding {
   severity: Severity;
   rule: string;
   name: string;
@@ -53,7 +54,20 @@ export const dbLint = defineCommand({
   },
 });
 
-const describe = ({ severity, rule, name, problem, remedy }: Finding) =>
+/** Errors and warnings that a change of the schema has brought. */
+export function newFindings(before: readonly Finding[], after: readonly Finding[]): Finding[] {
+  const known = new Set(before.map((finding) => JSON.stringify(finding)));
+  return after.filter((finding) => finding.severity !== "info" && !known.has(JSON.stringify(finding)));
+}
+
+/** What the linter finds; nothing in a database without the platform. */
+export const findings = (adminUrl: string): Promise<Finding[]> =>
+  withClient(adminUrl, "svc db lint", async (client) => {
+    const { rows } = await client.query("select to_regproc('svc_private.lint_schema') is not null as is_there");
+    return rows[0].is_there ? (await client.query("select * from svc_private.lint_schema()")).rows : [];
+  });
+
+export const describe = ({ severity, rule, name, problem, remedy }: Finding) =>
   `${paint(severity, colours[severity])}  ${name} ${problem}.\n  ${remedy}\n  rule: ${rule}\n`;
 
 function summary(found: readonly Finding[]): string {

@@ -1,0 +1,43 @@
+// If this file fails, a schema with a hole is served, and nobody has been told.
+import { expect, test } from "vitest";
+import { database } from "../support/database.ts";
+import { good, mistakenApp } from "./mistaken-app.ts";
+
+const db = database("platform");
+const app = mistakenApp(db);
+
+const teams = (write: string) => `
+import { memberRls, ownerRls } from "@svc/core";
+import { index, pgTable, serial, text } from "drizzle-orm/pg-core";
+export const members = pgTable("members",
+  { id: serial("id").primaryKey(), team: text("team").notNull(), userId: text("user_id").notNull() },
+  (t) => [index().on(t.userId, t.team), ...ownerRls(t.userId${write})]);
+export const notes = pgTable("notes",
+  { id: serial("id").primaryKey(), team: text("team").notNull(), text: text("text") },
+  (t) => [index().on(t.team), ...memberRls({ through: members, team: t.team, user: members.userId })]);`;
+
+test("svc prepare says what the linter has against the migration that it wrote, once", async () => {
+  await app.write({ ...good, "backend/schema.ts": teams("") });
+  const { code, output } = await app.svcApart(["prepare"]);
+  expect(code).toBe(0);
+  expect(output.split("applied sql/search.sql")[1]).toMatchInlineSnapshot(`
+    "
+
+    warning  insert_owner on public.members lets users choose team, by which select_member on public.notes decides: they give themselves access.
+      Let nobody write public.members in requests, as ownerRls(…, { write: "nobody" }) declares, or check in the condition who may choose team.
+      rule: self_granted_access
+
+
+    warning  update_owner on public.members lets users choose team, by which select_member on public.notes decides: they give themselves access.
+      Let nobody write public.members in requests, as ownerRls(…, { write: "nobody" }) declares, or check in the condition who may choose team.
+      rule: self_granted_access
+
+    "
+  `);
+  expect((await app.svcApart(["prepare"])).output).not.toContain("warning");
+
+  await app.write({ "backend/schema.ts": teams(', { write: "nobody" }') });
+  const repaired = await app.svcApart(["prepare"]);
+  expect(repaired.output).toContain("applied migrations/0002_change_members.sql");
+  expect(repaired.output).not.toContain("warning");
+});
