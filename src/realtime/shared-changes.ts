@@ -138,7 +138,10 @@ export class ChangeSender implements FrameSink {
       this.#isInside = true;
     }
     if (bytes[0] === frames.relation) this.#relations.set(bytes.readUInt32BE(1), Buffer.from(bytes));
-    if (bytes.length > this.#most) return this.#leaveAll(); // a copy for each would fill our memory
+    if (bytes.length > this.#most) {
+      this.#leaveAll(); // a copy for each would fill our memory
+      return;
+    }
     if (this.#batch.length === 0) setImmediate(() => this.#flush());
     this.#batch.push(Buffer.from(bytes)); // the driver uses its memory again
     if (bytes[0] !== frames.commit) return;

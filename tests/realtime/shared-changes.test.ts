@@ -37,7 +37,8 @@ class Process extends EventEmitter {
     begun: (xid) => void this.heard.push(`begun ${xid}`),
     changed: ({ relation, ...change }) => {
       const row = "new" in change ? change.new?.message : "";
-      if (row === "what it cannot decode") throw new RangeError("Cannot create a string longer than 0x1fffffe8 characters");
+      if (row === "what it cannot decode")
+        throw new RangeError("Cannot create a string longer than 0x1fffffe8 characters");
       this.heard.push(`${relation.name}: ${row}`);
     },
     truncated: () => {},
