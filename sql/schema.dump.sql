@@ -4571,8 +4571,8 @@ CREATE OR REPLACE FUNCTION svc_hidden.list_name(resource text, order_by text, di
  LANGUAGE sql
  STABLE
 AS $function$
-  select pg_catalog.md5(pg_catalog.concat_ws(pg_catalog.chr(31), resource, order_by, direction, filters, search,
-    coalesce(svc.current_user_id(), '')))
+  select pg_catalog.md5(pg_catalog.concat_ws(pg_catalog.chr(31), resource, order_by, direction, filters,
+    pg_catalog.chr(30) || search, coalesce(svc.current_user_id(), '')))
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: What the cursors of a list are bound to, as a hash. Part of svc.find_rows() and svc.list_statement(). lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.

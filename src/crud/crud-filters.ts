@@ -5,6 +5,7 @@
  */
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { CrudDefinition } from "../contract/crud.ts";
+import { maxLevels } from "./wire-kinds.ts";
 
 type Columns<T extends PgTable> = T["_"]["columns"];
 type Row<T extends PgTable> = T["$inferSelect"];
@@ -65,9 +66,6 @@ export type CrudFilters<T extends PgTable, Allowed extends keyof Row<T> = keyof 
   ConditionsOf<T, Allowed>
 >;
 
-/** The maximum depth of a call's arguments (src/http/wire.ts). */
-const maxDepth = 64;
-
 /**
  * Filters as plain JSON. Conditions with values that jsonb cannot hold are omitted, like all invalid ones. Dates become
  * ISO 8601 text, bigints decimal text.
@@ -86,7 +84,7 @@ function filterOf(
   crud: CrudDefinition | undefined,
   depth: number,
 ): Record<string, unknown> | undefined {
-  if (!isPlain(input) || depth > maxDepth) return undefined;
+  if (!isPlain(input) || depth > maxLevels) return undefined;
   const entries = Object.keys(input).flatMap((key): [string, unknown][] => {
     const value = input[key];
     if ((key === "OR" || key === "AND") && Array.isArray(value)) {
@@ -136,7 +134,7 @@ function jsonOf(value: unknown, depth: number): unknown {
   }
   if (value === null) return null;
   if (value instanceof Date) return isoText(value);
-  if (depth > maxDepth) return undefined;
+  if (depth > maxLevels) return undefined;
   if (Array.isArray(value)) {
     const items: unknown[] = [];
     for (const item of value) {

@@ -8,6 +8,7 @@ import { type Input, isPlain, own } from "../kit/input-checks.ts";
 import type { Issue } from "../kit/svc-error.ts";
 import { toFilterJson } from "./crud-filters.ts";
 import { checkFollowed } from "./related-arguments.ts";
+import { maxLevels } from "./wire-kinds.ts";
 
 /** Most rows of `updateMany` and `removeMany`. */
 export const maxChanged = 10_000;
@@ -39,10 +40,11 @@ export function checkExact(crud: CrudDefinition, filters: unknown, issues: Issue
   }
 }
 
-/** The number of values, to notice that toFilterJson has left one out. */
-function sizeOf(value: unknown): number {
+/** The number of values, to notice that toFilterJson has left one out. NaN: they are nested deeper than it takes. */
+function sizeOf(value: unknown, level = 0): number {
   if (typeof value !== "object" || value === null || value instanceof Date) return 1;
-  return Object.values(value).reduce((sum: number, one) => sum + sizeOf(one), 1);
+  if (level > maxLevels) return Number.NaN;
+  return Object.values(value).reduce((sum: number, one) => sum + sizeOf(one, level + 1), 1);
 }
 
 /** The arguments that find the rows and change nothing. @param changes of an update */

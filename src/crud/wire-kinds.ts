@@ -29,13 +29,18 @@ const isoOf = (date: Date) => date.toISOString().replace(/^\+0*/, "");
 const isText = (value: unknown): value is string =>
   typeof value === "string" && !value.includes("\0") && value.isWellFormed();
 
+/** Of the arguments of a call (src/http/wire.ts). An imported file or a hook may give more: too much for JSON.stringify. */
+export const maxLevels = 64;
+
 /** Values that JSON can hold. A Map or a bigint would be changed or lost. */
-function isJsonValue(value: unknown): boolean {
+function isJsonValue(value: unknown, level = 1): boolean {
   if (typeof value !== "object" || value === null) {
     return value === null || isText(value) || typeof value === "boolean" || Number.isFinite(value);
   }
-  if (Array.isArray(value)) return value.every(isJsonValue);
-  return Object.getPrototypeOf(value) === Object.prototype && Object.entries(value).flat().every(isJsonValue);
+  if (level > maxLevels) return false;
+  const isInner = (one: unknown) => isJsonValue(one, level + 1);
+  if (Array.isArray(value)) return value.every(isInner);
+  return Object.getPrototypeOf(value) === Object.prototype && Object.entries(value).flat().every(isInner);
 }
 
 export const wireForms: Record<WireKind, WireForm> = {
@@ -87,7 +92,7 @@ export const wireForms: Record<WireKind, WireForm> = {
     },
   },
   json: {
-    expects: "a JSON value, its texts whole characters without NUL",
+    expects: `a JSON value of at most ${maxLevels} levels, its texts whole characters without NUL`,
     accept: (value) => (isJsonValue(value) ? value : undefined),
   },
   bytes: {

@@ -7,7 +7,7 @@ import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { createRequire } from "node:module";
 import { setPriority } from "node:os";
 import { startConfined, usageOf } from "../kit/confined-process.ts";
-import type { ErrorCode } from "../kit/error-codes.ts";
+import { type ErrorCode, errorCodes } from "../kit/error-codes.ts";
 import { requirePackagesForCall } from "../kit/optional-packages.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { EngineResult, Task } from "./types.ts";
@@ -98,10 +98,13 @@ export async function runSandboxed(
       running.on("error", reject);
       running.on("close", (code) => {
         if (signal?.aborted) return reject(signal.reason);
-        if (code !== 0) return reject(new EngineFailure(reason, { cause: log }));
-        const { result, error } = JSON.parse(Buffer.concat(answer).toString("utf8"));
+        // A process that has written its last bytes may end well before it can be killed.
+        if (code !== 0 || size > largestAnswer) return reject(new EngineFailure(reason, { cause: log }));
+        const { result, error } = parsed(Buffer.concat(answer));
         if (result) return resolve(result);
-        reject(error.code ? toError(error) : new EngineFailure(error.message, { cause: log }));
+        reject(
+          error?.code ? toError(error.code, error) : new EngineFailure(error?.message ?? noAnswer, { cause: log }),
+        );
       });
       running.stdin.write(`${JSON.stringify(task)}\n`);
       running.stdin.end(bytes);
@@ -113,5 +116,30 @@ export async function runSandboxed(
   }
 }
 
-const toError = ({ code, message, hint }: { code: ErrorCode; message: string; hint?: string }) =>
+const noAnswer = "Its answer cannot be read.";
+
+interface Refusal {
+  /** null: an error of the engine. */
+  code: ErrorCode | null;
+  message: string;
+  hint?: string;
+}
+
+interface Answer {
+  result?: EngineResult;
+  error?: Refusal;
+}
+
+/** What a document has made of the process is not known: an error here would end this one. */
+function parsed(answer: Buffer): Answer {
+  try {
+    const { result, error }: Answer = JSON.parse(answer.toString("utf8"));
+    const isKnown = !error?.code || Object.hasOwn(errorCodes, error.code);
+    return { ...(result && { result }), ...(error && isKnown && { error }) };
+  } catch {
+    return {};
+  }
+}
+
+const toError = (code: ErrorCode, { message, hint }: Refusal) =>
   new SvcError(code, message, hint === undefined ? {} : { hint });

@@ -95,7 +95,7 @@ export function databaseError(error: unknown, identity: Identity): SvcError {
     state === "42501" && isAnonymous(identity)
       ? { code: "UNAUTHORIZED" }
       : (sqlStates[state] ?? classes[state.slice(0, 2)] ?? { code: "INTERNAL" });
-  const invalid = pathIn(error, "invalid");
+  const invalid = state === "22023" ? pathIn(error, "invalid") : undefined;
   if (invalid) {
     const issues = [{ path: invalid, message: fromDatabase(error)?.message ?? "" }];
     return new SvcError("VALIDATION_FAILED", undefined, { issues, cause: error });
@@ -143,11 +143,15 @@ export const failedPlace = (error: unknown) => pathIn(error, "at");
 
 /**
  * A path in the detail of an error of our own functions: `at` a failed part of the input, or `invalid`, whose message is
- * for the caller.
+ * for the caller. It begins the detail: details of others may hold a caller's text behind their own.
  */
 function pathIn(error: unknown, kind: "at" | "invalid"): (string | number)[] | undefined {
-  const [, path] = new RegExp(`^svc:${kind}=(\\[.*\\])$`, "m").exec(fromDatabase(error)?.detail ?? "") ?? [];
-  return path === undefined ? undefined : JSON.parse(path);
+  const [, path = ""] = new RegExp(`^svc:${kind}=(\\[.*\\])(\\n|$)`).exec(fromDatabase(error)?.detail ?? "") ?? [];
+  try {
+    return JSON.parse(path);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Deadlock and serialization failure: the same statement may succeed on a retry. */

@@ -147,6 +147,8 @@ export class RequestTransaction {
     const failed = [result, saved, ...others].find((one) => one.status === "rejected");
     if (!failed && result.status === "fulfilled") return result.value;
     const reason = failed?.reason;
+    // The call has ended meanwhile: a statement would open a transaction that nobody ends.
+    if (this.#ended) throw reason;
     if (saved.status === "rejected") {
       // Another of these failed, and the transaction is rolling back to its savepoint.
       if (this.#failure === undefined && this.#returning && this.#returning !== before) {

@@ -93,7 +93,7 @@ export function createRealtime(options: RealtimeOptions): Realtime {
     events.committed(at);
   };
   const to = changeDecoder({ ...events, committed });
-  const reader = sharesChanges ? new SharedChanges({ to }) : new ChangeReader({ url, to, log });
+  const reader = sharesChanges ? new SharedChanges({ to, log }) : new ChangeReader({ url, to, log });
   const rules = new SubscriptionTopics(procedures, crud);
   const grants = new Grants(secrets);
   const reads = new FollowedReads({ tables, secrets, log, production });

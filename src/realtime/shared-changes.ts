@@ -19,13 +19,30 @@ type Message = { [askChanges]: Uint8Array | { live: string } | "lost" };
 /** In bytes, see `ChangeSender`. */
 const defaultMost = 64 * 1024 * 1024;
 
+/** In milliseconds, after a frame that cannot be decoded. */
+const asksAgainAfter = 200;
+
+interface SharedOptions {
+  to: FrameSink;
+  log: Logger;
+  /** Asks to join. (Default: the process that started this one) */
+  ask?: () => void;
+}
+
 /** Like `ChangeReader`, in a process that shares its port. */
 export class SharedChanges {
   readonly #to: FrameSink;
+  readonly #log: Logger;
+  readonly #ask: () => void;
   #isAsking = false;
+  /** Whether frames are decoded: between `live` and `lost`. */
+  #isLive = false;
+  #again: NodeJS.Timeout | undefined;
 
-  constructor({ to }: { to: FrameSink }) {
+  constructor({ to, log, ask = () => process.send?.(askChanges) }: SharedOptions) {
     this.#to = to;
+    this.#log = log;
+    this.#ask = ask;
   }
 
   start(): void {
@@ -33,10 +50,11 @@ export class SharedChanges {
     this.#isAsking = true;
     process.on("message", this.hear);
     process.channel?.unref(); // a listener would keep the process running after its last request
-    process.send?.(askChanges);
+    this.#ask();
   }
 
   async stop(): Promise<void> {
+    clearTimeout(this.#again);
     process.off("message", this.hear);
   }
 
@@ -44,10 +62,31 @@ export class SharedChanges {
   readonly hear = (message: Partial<Message> | null): void => {
     const said = message?.[askChanges];
     if (said === undefined) return;
-    if (said === "lost") this.#to.lost();
-    else if (said instanceof Uint8Array) for (const frame of unpack(said)) this.#to.frame(frame);
-    else this.#to.live(BigInt(said.live));
+    if (said === "lost") this.#lose();
+    else if (said instanceof Uint8Array) this.#decode(said);
+    else {
+      clearTimeout(this.#again);
+      this.#isLive = true;
+      this.#to.live(BigInt(said.live));
+    }
   };
+
+  #decode(packed: Uint8Array): void {
+    if (!this.#isLive) return;
+    try {
+      for (const frame of unpack(packed)) this.#to.frame(frame);
+    } catch (err) {
+      // If it were thrown here, it would end the process, and each that decodes the same.
+      this.#log.warn({ err }, "realtime cannot read changes; trying again");
+      this.#lose();
+      this.#again = setTimeout(this.#ask, asksAgainAfter).unref();
+    }
+  }
+
+  #lose(): void {
+    if (this.#isLive) this.#to.lost();
+    this.#isLive = false;
+  }
 }
 
 /** A process that has asked. */
@@ -78,14 +117,15 @@ export class ChangeSender implements FrameSink {
 
   /** Sends the changes to a process that asks for them. */
   serve(worker: Worker): void {
+    const member = { worker, isJoined: false, waiting: 0 };
     worker.on("message", (message: unknown) => {
       if (message !== askChanges) return;
-      const member = { worker, isJoined: false, waiting: 0 };
+      member.isJoined = false; // one that asks again has lost the flow by itself
       this.#members.add(member);
-      worker.once("exit", () => this.#members.delete(member));
       this.#reader.start();
       this.#join();
     });
+    worker.once("exit", () => this.#members.delete(member));
   }
 
   stop(): Promise<void> {
@@ -98,6 +138,10 @@ export class ChangeSender implements FrameSink {
       this.#isInside = true;
     }
     if (bytes[0] === frames.relation) this.#relations.set(bytes.readUInt32BE(1), Buffer.from(bytes));
+    if (bytes.length > this.#most) {
+      this.#leaveAll(); // a copy for each would fill our memory
+      return;
+    }
     if (this.#batch.length === 0) setImmediate(() => this.#flush());
     this.#batch.push(Buffer.from(bytes)); // the driver uses its memory again
     if (bytes[0] !== frames.commit) return;
@@ -112,10 +156,9 @@ export class ChangeSender implements FrameSink {
   }
 
   lost(): void {
-    this.#flush();
     this.#ids = undefined;
     this.#isInside = false;
-    for (const member of this.#members) if (member.isJoined) this.#leave(member);
+    this.#leaveAll();
   }
 
   /** Between two transactions: a process gets each whole or not at all. */
@@ -130,6 +173,11 @@ export class ChangeSender implements FrameSink {
       this.#send(member, { live: String(this.#ids.recent + 1n) });
       if (this.#relations.size > 0) this.#send(member, pack([...this.#relations.values()]));
     }
+  }
+
+  #leaveAll(): void {
+    this.#flush();
+    for (const member of this.#members) if (member.isJoined) this.#leave(member);
   }
 
   #leave(member: Member): void {

@@ -186,6 +186,9 @@ describe("a cursor", () => {
     await given(...many);
     const { body } = await list({ cursor: null, limit: 2 });
     const cursor: string = body.json.nextCursor;
+    const filters = { priority: { op: "gte", value: 0 } };
+    const filtered: string = (await list({ cursor: null, limit: 2, filters })).body.json.nextCursor;
+    expect(filtered).toEqual(expect.any(String));
     const encoded = (text: string) => Buffer.from(text).toString("base64url");
     const attempts: [unknown, string?, (User | null)?][] = [
       [{ cursor, orderBy: "title" }],
@@ -195,6 +198,7 @@ describe("a cursor", () => {
       [{ cursor }, "plain_articles"],
       [{ cursor }, "articles", bob],
       [{ cursor }, "articles", null],
+      [{ cursor: filtered, search: '{"priority": {"op": "gte", "value": 0}}' }],
       [{ cursor: "" }],
       [{ cursor: "x" }],
       [{ cursor: `${cursor}x` }],

@@ -1,5 +1,5 @@
 // If this file fails, a document that takes too long or too much memory stops the service, or reaches the network.
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
@@ -7,13 +7,16 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { convertDocument } from "../../src/documents/convert.ts";
 import { PrewarmedProcess } from "../../src/documents/prewarmed-process.ts";
 import { type Child, EngineFailure, runSandboxed, startChild } from "../../src/documents/sandbox.ts";
 import { root } from "../support/global-setup.ts";
 
 const run = promisify(execFile);
+/** A process that reads its task, and then runs this. */
+const printing = (script: string): Child =>
+  spawn(process.execPath, ["-e", `process.stdin.resume().on("end", () => { ${script} })`]);
 const task = { engine: "local_text", kind: "html" } as const;
 
 test("an engine that is not ready in time is ended", async () => {
@@ -24,6 +27,28 @@ test("an engine that is not ready in time is ended", async () => {
 test("an engine that takes more memory than it has is ended", async () => {
   const large = Buffer.from(`<p>${"<i>word</i> ".repeat(400_000)}</p>`);
   await expect(runSandboxed(task, large, { memoryBytes: 96 * 1024 * 1024 })).rejects.toBeInstanceOf(EngineFailure);
+});
+
+describe("a process that ends well with an answer that is no answer fails the conversion alone", () => {
+  const answers: [name: string, print: string, reason: string][] = [
+    ["nothing", "", "Its answer cannot be read."],
+    ["half of one", '{"result":{"markdown":"te', "Its answer cannot be read."],
+    ["null", "null", "Its answer cannot be read."],
+    ["neither a result nor an error", "{}", "Its answer cannot be read."],
+    ["an error with a code that there is not", '{"error":{"code":"x","message":"y"}}', "Its answer cannot be read."],
+  ];
+  test.each(answers)("%s", async (_, print, reason) => {
+    const child = printing(`process.stdout.write(${JSON.stringify(print)}, () => process.exit(0))`);
+    await expect(runSandboxed(task, Buffer.from("x"), {}, child)).rejects.toEqual(new EngineFailure(reason));
+  });
+
+  test("one that becomes too large with its last bytes, when the process has ended already", async () => {
+    const child = printing(`
+      const text = JSON.stringify({ result: { markdown: "x".repeat(64 * 1024 * 1024) } });
+      process.stdout.write(text, () => process.exit(0));`);
+    const ended = runSandboxed(task, Buffer.from("x"), {}, child);
+    await expect(ended).rejects.toEqual(new EngineFailure("Its text is larger than is kept here."));
+  });
 });
 
 test("a conversion that is called off ends its process, and says why", async () => {

@@ -24,6 +24,12 @@ const procedures = {
       .from(things)
       .limit(1);
   }),
+  detail: mutation("detail").handler(async ({ context, input }) => {
+    await context.db
+      .select({ n: sql`raise_state('P0001', ${input})` })
+      .from(things)
+      .limit(1);
+  }),
   run: mutation("run").handler(async ({ context, input }) => {
     await statements[input as keyof typeof statements](context.db as Db);
   }),
@@ -119,6 +125,16 @@ describe("every SQLSTATE of the map", () => {
   test.for(["P0001", "XX000", "42601", "54001", "ZZZZZ"])("%s, which is not in it, is INTERNAL", async (state) => {
     const line = await expectError(await svc.mutate(null, "db.raise", state), "INTERNAL");
     expect(JSON.stringify(line.err)).toContain(`"code":"${state}"`);
+  });
+  // PostgreSQL names the values of a key in the detail, and functions of an application may name others.
+  test.each([
+    `Key (code)=(\nsvc:invalid=["code"]\n) already exists.`,
+    'Key (code)=(\nsvc:at=["rows",0]\n) already exists.',
+    "Key (code)=(\nsvc:at=[no json]\n) already exists.",
+    'svc:invalid=["code"]',
+    "svc:at=[no json]",
+  ])("the detail %j, which is a caller's text, does not decide about the answer", async (detail) => {
+    await expectError(await svc.mutate(null, "db.detail", detail), "INTERNAL");
   });
   test("a connection's own (08006) asks to try again", async () => {
     await expectError(await svc.mutate(null, "db.raise", "08006"), "UNAVAILABLE");

@@ -10,9 +10,10 @@ import { database } from "../support/database.ts";
 import { cutReader } from "../support/sockets.ts";
 
 const db = database();
+const log = createLog("silent");
 let sender: ChangeSender;
 beforeAll(() => {
-  sender = new ChangeSender(db.url("replication"), createLog("silent"), 100_000);
+  sender = new ChangeSender(db.url("replication"), log, 100_000);
 });
 afterAll(() => sender.stop());
 
@@ -34,8 +35,12 @@ class Process extends EventEmitter {
 
   readonly #decoder = changeDecoder({
     begun: (xid) => void this.heard.push(`begun ${xid}`),
-    changed: ({ relation, ...change }) =>
-      void this.heard.push(`${relation.name}: ${"new" in change ? change.new?.message : ""}`),
+    changed: ({ relation, ...change }) => {
+      const row = "new" in change ? change.new?.message : "";
+      if (row === "what it cannot decode")
+        throw new RangeError("Cannot create a string longer than 0x1fffffe8 characters");
+      this.heard.push(`${relation.name}: ${row}`);
+    },
     truncated: () => {},
     said: () => {},
     traced: () => {},
@@ -44,7 +49,7 @@ class Process extends EventEmitter {
     live: (before) => void this.heard.push(`live ${before}`),
     lost: () => void this.heard.push("lost"),
   });
-  readonly #changes = new SharedChanges({ to: this.#decoder });
+  readonly #changes = new SharedChanges({ to: this.#decoder, log, ask: () => this.emit("message", "svc: changes") });
 
   isConnected = () => true;
 
@@ -150,6 +155,39 @@ test("one that is stuck is told that it lost the flow, keeps a bounded number of
   await write("again");
   await stuck.row("again");
   for (const one of [stuck, other]) one.emit("exit");
+});
+
+test("one that cannot decode a change loses the flow, and joins again", async () => {
+  const one = Process.start();
+  await one.live();
+  await write("before");
+  await db.sql(`
+    with many as (select unnest(array['with it', 'what it cannot decode', 'behind it']) as message)
+    insert into guestbook (message) select message from many`);
+  await vi.waitFor(() => expect(one.heard).toContain("lost"));
+  await one.live();
+  await write("after");
+  await one.row("after");
+  expect(one.rows).toEqual(["before", "with it", "after"].map((message) => `guestbook: ${message}`));
+  expect(one.heard.filter((heard) => heard === "lost")).toHaveLength(1);
+  one.emit("exit");
+});
+
+test("a change larger than what may wait is sent to none: all are told that they lost the flow", async () => {
+  const all = [Process.start(), Process.start()];
+  for (const one of all) await one.live();
+  await write("large", 200_000);
+  for (const one of all) {
+    await vi.waitFor(() => expect(one.heard).toContain("lost"));
+    await one.live();
+  }
+  await write("small again");
+  for (const one of all) {
+    await one.row("small again");
+    expect(one.rows).toHaveLength(1);
+    expect(one.most).toBeLessThan(100_000);
+    one.emit("exit");
+  }
 });
 
 test("one that has ended gets nothing more", async () => {

@@ -142,6 +142,11 @@ describe("an export", () => {
       issues: [{ path: expect.arrayContaining([path]), message: expect.stringContaining(message) }],
     });
   });
+
+  test("refuses filters that are nested so deeply that a stack would overflow", async () => {
+    const { status, body } = await get(`entries.csv?filters={%22size%22:${"[".repeat(7_000)}${"]".repeat(7_000)}}`);
+    expect({ status, issues: body.issues }).toMatchObject({ status: 400, issues: [{ path: ["filters"] }] });
+  });
 });
 
 /** Rows that no socket buffers as a whole. */

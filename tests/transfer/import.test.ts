@@ -133,6 +133,16 @@ describe("an import", () => {
     );
   });
 
+  test("refuses a row whose JSON is nested deeper than that of a call, and writes the others", async () => {
+    const deep = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
+    const lines = [60, 100, 5_000, 100_000].map((levels) => `{"slug":"deep ${levels}","data":${deep(levels)}}`);
+    const run = await imported([...lines, '{"slug":"flat"}'].join("\n"), { format: "ndjson" });
+    expect(run.result).toMatchObject({ written: 2, refused: 3 });
+    expect(await rows("slug")).toEqual([{ slug: "deep 60" }, { slug: "flat" }]);
+    const csv = await imported(`slug,data\ndeep,"${deep(5_000)}"\nflat too,1\n`);
+    expect(csv.result).toMatchObject({ written: 1, refused: 1 });
+  });
+
   test("changes rows with the same key as upsert does, and only the user's own", async () => {
     await db.sql(
       "insert into entries (user_id, slug, title, size) values ($1, 'mine', 'old', 5), ($2, 'theirs', 'old', 5)",

@@ -1,0 +1,37 @@
+// If this file fails, a call that ends while one of its statements is under way keeps a connection for ever: after as many
+// such calls as the pool has connections, no call is answered.
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createPool, type OnePool } from "../../src/postgres/pools.ts";
+import { RequestTransaction } from "../../src/postgres/transaction.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { database } from "../support/database.ts";
+
+const db = database();
+const limits = { statementTimeoutMs: 10_000, idleInTransactionMs: 60_000 };
+const identity = { userId: "ann", role: "svc_authenticated", holder: "ann" } as const;
+
+let request: OnePool;
+beforeAll(() => {
+  const settings = { request: 2, system: 1, auth: 1, perCaller: 2, waitMs: 5_000, ...limits };
+  request = createPool("request", db.url("request"), settings, createLog("silent"));
+});
+afterAll(() => request.close());
+
+const failing = { text: "select 1 / (case when pg_sleep(0.05) is null then 1 else 0 end)" };
+
+test.each(["rollback", "commit"] as const)("%s returns the connection while a statement fails", async (end) => {
+  for (let round = 0; round < 3; round++) {
+    const transaction = new RequestTransaction(request.pool, identity, "write", limits);
+    await transaction.query({ text: "select 1" });
+    const tried = transaction.tryAsLogin(failing).catch((error) => error);
+    const ended = await transaction[end]().catch((error) => error);
+    if (end === "commit") expect(ended).toMatchObject({ code: "CONFLICT" });
+    expect(await tried).toBeInstanceOf(Error);
+    await sleep(0);
+    expect({ free: request.pool.idleCount, all: request.pool.totalCount }).toEqual({
+      free: request.pool.totalCount,
+      all: request.pool.totalCount,
+    });
+  }
+});
