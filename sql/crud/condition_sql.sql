@@ -4,7 +4,7 @@
 -- `ne` and `nin` keep rows without a value, which <> and NOT IN would drop.
 --
 -- A new operator also needs: its name and its kinds of columns in filter_condition.sql, src/crud/read-shape.ts,
--- src/crud/crud-filters.ts (types) and src/crud/openapi-columns.ts; and a case in tests/crud/reference-filter.ts, with
+-- src/crud/crud-filters.ts (types, names) and src/crud/openapi-columns.ts; and a case in tests/crud/reference-filter.ts, with
 -- which tests compare random filters.
 
 create or replace function svc_hidden.condition_sql(op text, subject text, given text, cast_type text)

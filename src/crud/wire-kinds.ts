@@ -62,7 +62,10 @@ export const wireForms: Record<WireKind, WireForm> = {
     },
   },
   boolean: { expects: "true or false", accept: (value) => (typeof value === "boolean" ? value : undefined) },
-  text: { expects: "a string of whole characters without NUL", accept: (value) => (isText(value) ? value : undefined) },
+  text: {
+    expects: "a string, without NUL or unpaired surrogates",
+    accept: (value) => (isText(value) ? value : undefined),
+  },
   uuid: {
     expects: "a UUID",
     accept: (value) => (isUuid(value) ? value : undefined),
@@ -87,7 +90,7 @@ export const wireForms: Record<WireKind, WireForm> = {
     },
   },
   json: {
-    expects: "a JSON value, its texts whole characters without NUL",
+    expects: "a JSON value, without NUL or unpaired surrogates in its texts",
     accept: (value) => (isJsonValue(value) ? value : undefined),
   },
   bytes: {
