@@ -97,7 +97,7 @@ function sayFilters(crud: CrudDefinition, operation: string, filters: unknown): 
   ];
 }
 
-/** Of an allowed column: what is no condition in any column. SQL also ignores values of another type. */
+/** A condition whose form no column accepts. SQL also ignores values of another type, which nothing tells. */
 function sayCondition(crud: CrudDefinition, operation: string, name: string, condition: unknown): Ignored[] {
   const column = crud.columns.find(({ property }) => property === name);
   if (!column || !crud.allowedFilters.includes(name)) return [];

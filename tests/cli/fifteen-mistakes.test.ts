@@ -80,7 +80,7 @@ describe("at load", () => {
         The columns are id, userId."
     `);
   });
-  test("a schedule that is none", async () => {
+  test("an invalid schedule", async () => {
     const cron = (schedule: string) =>
       index(`import { cron } from "@svc/core";
 const tidy = procedure.internal.handler(() => {});

@@ -156,7 +156,7 @@ test("what the resource does not allow is told with each answer and once in the 
   }
 });
 
-test("a condition that is none is told while developing, with what to write", async () => {
+test("a condition in a wrong form is told while developing, with what to write", async () => {
   const ann = await developing.signUp("ann");
   const list = async (filters: object) => (await developing.query(ann, "articles.list", { filters })).body;
   const ignores = (name: string, wrong: string) => `"articles.list" ignores the filter "${name}": ${wrong}`;
