@@ -1,6 +1,7 @@
 /**
- * A worker: takes jobs from the queue and runs several at a time. Any number of workers may run, in the serving process
- * or in separate ones.
+ * A worker: takes jobs from the queue and runs several at a time. Any number may run, in the serving process or apart.
+ * The library, graphile-worker, retries a failed job e^n seconds after attempt n, at most e^10 (6 hours);
+ * `sql/jobs/add_procedure_job.sql` sets the number of attempts.
  * Next hop: `tasks.ts` for what a job is, `rescue.ts` for what happens when a worker dies, `crontab.ts` for crons.
  */
 import { EventEmitter } from "node:events";

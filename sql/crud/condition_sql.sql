@@ -2,6 +2,10 @@
 -- right side, a quoted literal or a parameter such as $3; for `in` and `nin` it is an array without nulls.
 --
 -- `ne` and `nin` keep rows without a value, which <> and NOT IN would drop.
+--
+-- A new operator also needs: its name and its kinds of columns in filter_condition.sql, src/crud/read-shape.ts,
+-- src/crud/crud-filters.ts (types, names) and src/crud/openapi-columns.ts; and a case in tests/crud/reference-filter.ts, with
+-- which tests compare random filters.
 
 create or replace function svc_hidden.condition_sql(op text, subject text, given text, cast_type text)
 returns text  -- null for another operator

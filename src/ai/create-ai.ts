@@ -144,7 +144,8 @@ export function createAi(): Ai {
 }
 
 /** Text in an image may attack the browser that shows it. */
-const harmless = async (markdown: string) => (await import("../text/worker-thread.ts")).aside("neutralise", [markdown]);
+const harmless = async (markdown: string) =>
+  (await import("../text/worker-thread.ts")).runInThread("neutralise", [markdown]);
 
 /** @throws SvcError AI_NOT_CONFIGURED when the model's provider lacks the operation */
 function able<K extends keyof Provider>(call: AiCall, model: string, what: K): NonNullable<Provider[K]> {

@@ -166,9 +166,9 @@ export class CallContext implements Context {
 
   get grounding(): ContextGrounding {
     const { services, transaction, caller } = this[state];
-    const aside = () => transactionFor(services, caller, "read");
+    const readTransaction = () => transactionFor(services, caller, "read");
     const judging = { ...services.grounding, log: this.log };
-    return contextGrounding(transaction, caller.session?.user.id ?? null, aside, judging);
+    return contextGrounding(transaction, caller.session?.user.id ?? null, readTransaction, judging);
   }
 
   get realtime(): ContextRealtime {

@@ -11,6 +11,7 @@ import { ConfigError } from "../config/load-config.ts";
 import { DriftError } from "../crud/fingerprints.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { MigrationError } from "../migrate/migration-error.ts";
+import { isForeignFrame, isFrame } from "../telemetry/pretty-log.ts";
 import { printError } from "./output.ts";
 import { explainTakenPort } from "./taken-port.ts";
 
@@ -31,12 +32,27 @@ export function explain(thrown: unknown, cwd: string): string {
   if (thrown instanceof SyntaxError) return syntaxError(thrown, cwd);
   const place = placeIn(stack, cwd);
   if (code === "ERR_MODULE_NOT_FOUND") {
-    return `${message}\n  Check the path and its ending (.ts), or install the package.`;
+    return `${message.replaceAll(cwd + sep, "")}\n  Check the path and its ending (.ts), or install the package.`;
   }
   if (explained.some((kind) => thrown instanceof kind)) {
     return thrown instanceof DefinitionError && place ? `${place}\n${message}` : message;
   }
-  return place ? `${place}\n${stack}` : stack;
+  return place ? `${place}\n${callersIn(stack, cwd)}` : stack;
+}
+
+/** A stack with the application's frames alone, and without the first of them, which is the place. */
+function callersIn(stack: string, cwd: string): string {
+  let isPlace = true;
+  return stack
+    .split("\n")
+    .filter((line) => {
+      if (!isFrame(line)) return true;
+      if (isForeignFrame(line) || !line.includes(cwd + sep)) return false;
+      const isCaller = !isPlace;
+      isPlace = false;
+      return isCaller;
+    })
+    .join("\n");
 }
 
 /** The first line of the application's code in a stack, with its source. */

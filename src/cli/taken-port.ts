@@ -2,6 +2,7 @@
 
 import { execFile } from "node:child_process";
 import { readdir, readFile, readlink } from "node:fs/promises";
+import { basename } from "node:path";
 import { promisify } from "node:util";
 import { isFree } from "../cluster/port.ts";
 import { printable } from "./table.ts";
@@ -9,7 +10,7 @@ import { printable } from "./table.ts";
 /** @param host the address that was asked for. (Default: all) */
 export async function explainTakenPort(port: number, host?: string): Promise<string> {
   const [{ text, remedy }, free] = await Promise.all([describeTaken(port), nextFree(port, host)]);
-  const other = free === undefined ? "Take another" : `Take the next free one: PORT=${free}`;
+  const other = free === undefined ? "Or take another" : `Or take the next free one: PORT=${free}`;
   return `${text}\n  ${remedy} ${other}, or port in svc.config.ts.`;
 }
 
@@ -45,12 +46,19 @@ async function fromProc(port: number): Promise<Owner | undefined> {
   for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
     for (const file of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
       const target = await readlink(`/proc/${pid}/fd/${file}`).catch(() => "");
-      if (sockets.includes(target)) {
-        return { pid: Number(pid), name: (await readFile(`/proc/${pid}/comm`, "utf8")).trim() };
-      }
+      if (sockets.includes(target)) return { pid: Number(pid), name: await nameOf(pid) };
     }
   }
   return undefined;
+}
+
+/** The program, and the script that it runs: the kernel's name of every Node process is "MainThread". */
+async function nameOf(pid: string): Promise<string> {
+  const [program = "", script = ""] = (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0");
+  if (program === "") return (await readFile(`/proc/${pid}/comm`, "utf8")).trim();
+  return [program, ...(script === "" || script.startsWith("-") ? [] : [script])]
+    .map((part) => basename(part))
+    .join(" ");
 }
 
 async function fromLsof(port: number): Promise<Owner | undefined> {

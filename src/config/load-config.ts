@@ -118,7 +118,11 @@ function checkEnvironment(set: Environment, problems: string[]): void {
   if (production && set.AUTHLIB_SECRET.length === 0) {
     refuse("AUTHLIB_SECRET", "is required in production; set it to 32 characters or more, try `openssl rand -hex 32`");
     // `svc start` needs it too: both are reported at once.
-    if (!set.DATABASE_URL) refuse("DATABASE_URL", "is required in production, where no server is embedded");
+    if (!set.DATABASE_URL)
+      refuse(
+        "DATABASE_URL",
+        "is required in production, where no server is embedded; set it to postgres://user:password@host:5432/name",
+      );
   }
   if (set.SVC_BRIDGE_SECRET.some((secret) => set.AUTHLIB_SECRET.includes(secret))) {
     refuse("SVC_BRIDGE_SECRET", "is one of AUTHLIB_SECRET, which frontends must not know; create another one");

@@ -86,7 +86,8 @@ export function cronSchedule(name: string, expression: string, timezone = "UTC")
       },
     };
   } catch (error) {
-    throw new DefinitionError(`The cron "${name}" has an invalid schedule: ${(error as Error).message}`, {
+    const reason = (error as Error).message.replace(/^CronPattern: /, "");
+    throw new DefinitionError(`The cron "${name}" has the invalid schedule ${JSON.stringify(expression)}: ${reason}`, {
       hint: 'A cron expression is five parts, as in "30 3 * * mon-fri".',
     });
   }

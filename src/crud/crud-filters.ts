@@ -7,6 +7,9 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import type { CrudDefinition } from "../contract/crud.ts";
 import { maxLevels } from "./wire-kinds.ts";
 
+/** Of the language; a column's kind decides which of them it has. */
+export const filterOperators = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "like", "ilike"] as const;
+
 type Columns<T extends PgTable> = T["_"]["columns"];
 type Row<T extends PgTable> = T["$inferSelect"];
 type Nullable<V> = V | null;

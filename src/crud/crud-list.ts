@@ -44,7 +44,7 @@ export function listArguments(crud: CrudDefinition, input: unknown): Input {
     const text = (key: string) => (value: unknown) =>
       typeof value === "string" && !value.includes("\0") && value.isWellFormed()
         ? value
-        : refuse(key, "must be a string of whole characters without NUL");
+        : refuse(key, "must be a string, without NUL or unpaired surrogates");
 
     take("page", (value) => toPageNumber(value) ?? refuse("page", "must be a number"));
     take("limit", (value) => toPageNumber(value) ?? refuse("limit", "must be a number"));

@@ -40,6 +40,6 @@ export async function refuseDrift(pool: pg.Pool, resources: readonly CrudDefinit
   const list = stray.map(({ signature, problem }) => `  ${signature} is ${problem}`).join("\n");
   throw new DriftError(
     `The database does not have the CRUD functions of these definitions:\n${list}\n` +
-      "  Run `svc codegen` and `svc migrate`. To serve anyway during a rolling deploy: --allow-drift",
+      "  Run `svc codegen`, `svc migrate generate` if a table changed, and `svc migrate`. To serve anyway during a rolling deploy: --allow-drift",
   );
 }

@@ -4,9 +4,11 @@
  * Next hop: `docs/reference/filters.md` and `crud-input.ts` state what is ignored.
  */
 import type { Logger } from "pino";
-import type { CrudDefinition } from "../contract/crud.ts";
+import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
+import { isPlain } from "../kit/input-checks.ts";
 import { isNear } from "../kit/nearest.ts";
 import { writableColumns } from "./crud-definition.ts";
+import { filterOperators } from "./crud-filters.ts";
 
 /** Texts that were already logged. */
 const logged = new WeakMap<Logger, Set<string>>();
@@ -81,16 +83,35 @@ function sayFilters(crud: CrudDefinition, operation: string, filters: unknown): 
   const patterns = patternsIn(filters, 0);
   const tooMany = patterns.length > maxPatterns || patterns.join("").length > maxCharacters;
   const allowed = [...crud.allowedFilters, ...crud.relations.keys()];
-  const names = [...new Set(namesIn(filters, 0))].filter((name) => !allowed.includes(name)).slice(0, maxNamed);
+  const conditions = conditionsIn(filters, 0);
+  const names = [...new Set(conditions.map(([name]) => name))].filter((name) => !allowed.includes(name));
   return [
     ...(tooMany ? [{ name: "filters", say: () => `"${operation}" ignores all filters: ${patternLimit}` }] : []),
-    ...names.map((name) => ({
+    ...names.slice(0, maxNamed).map((name) => ({
       name,
       say: (shown: string | undefined) =>
         `"${operation}" ignores ${shown === undefined ? "a filter of the call" : `the filter ${quoted(shown)}`}. ` +
         `${nearOf(name, allowed)}Name it in allowedFilters of its createCrud, or leave it out.`,
     })),
+    ...conditions.flatMap(([name, condition]) => sayCondition(crud, operation, name, condition)).slice(0, maxNamed),
   ];
+}
+
+/** A condition whose form no column accepts. SQL also ignores values of another type, which nothing tells. */
+function sayCondition(crud: CrudDefinition, operation: string, name: string, condition: unknown): Ignored[] {
+  const column = crud.columns.find(({ property }) => property === name);
+  if (!column || !crud.allowedFilters.includes(name)) return [];
+  const wrong = wrongIn(column, condition);
+  return wrong ? [{ name, say: () => `"${operation}" ignores the filter "${name}": ${wrong}` }] : [];
+}
+
+function wrongIn({ kind, isArray }: ColumnDescription, condition: unknown): string | undefined {
+  if (kind === "json") return undefined;
+  if (Array.isArray(condition)) return isArray ? undefined : 'write { op: "in", value: […] } for a list of values.';
+  if (!isPlain(condition)) return undefined;
+  const operators: readonly unknown[] = filterOperators;
+  if (operators.includes(condition.op)) return condition.value === undefined ? "its value is missing." : undefined;
+  return `write a value, or { op, value } with an op of ${filterOperators.join(", ")}.`;
 }
 
 const quoted = (name: string) => JSON.stringify(name.slice(0, 64));
@@ -111,9 +132,11 @@ function patternsIn(filters: unknown, depth: number): string[] {
   });
 }
 
-function namesIn(filters: unknown, depth: number): string[] {
+function conditionsIn(filters: unknown, depth: number): [name: string, condition: unknown][] {
   if (typeof filters !== "object" || filters === null || depth > 5) return [];
-  return Object.entries(filters).flatMap(([name, value]) =>
-    ["OR", "AND"].includes(name) && Array.isArray(value) ? value.flatMap((one) => namesIn(one, depth + 1)) : [name],
+  return Object.entries(filters).flatMap(([name, value]): [string, unknown][] =>
+    ["OR", "AND"].includes(name) && Array.isArray(value)
+      ? value.flatMap((one) => conditionsIn(one, depth + 1))
+      : [[name, value]],
   );
 }

@@ -67,7 +67,10 @@ export const wireForms: Record<WireKind, WireForm> = {
     },
   },
   boolean: { expects: "true or false", accept: (value) => (typeof value === "boolean" ? value : undefined) },
-  text: { expects: "a string of whole characters without NUL", accept: (value) => (isText(value) ? value : undefined) },
+  text: {
+    expects: "a string, without NUL or unpaired surrogates",
+    accept: (value) => (isText(value) ? value : undefined),
+  },
   uuid: {
     expects: "a UUID",
     accept: (value) => (isUuid(value) ? value : undefined),
@@ -92,7 +95,7 @@ export const wireForms: Record<WireKind, WireForm> = {
     },
   },
   json: {
-    expects: `a JSON value of at most ${maxLevels} levels, its texts whole characters without NUL`,
+    expects: `a JSON value of at most ${maxLevels} levels, without NUL or unpaired surrogates in its texts`,
     accept: (value) => (isJsonValue(value) ? value : undefined),
   },
   bytes: {

@@ -157,7 +157,7 @@ class Conversion {
     }
   }
 
-  /** The result that was put aside, as the best one. */
+  /** The doubtful result, when no other provider has a better one. */
   doubted(): ConvertedDocument | null {
     if (!this.#doubted) return null;
     this.#doubted.step.outcome = "used";

@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from "node:http";
 import type { ErrorRequestHandler, RequestHandler } from "express";
-import type { ErrorCode } from "../kit/error-codes.ts";
+import { type ErrorCode, errorCodes } from "../kit/error-codes.ts";
 import { type Issue, SvcError } from "../kit/svc-error.ts";
 import { databaseReason } from "../telemetry/describe-error.ts";
 import { exchangeOf, sendJson } from "./exchange.ts";
@@ -51,12 +51,21 @@ export function sendError(response: ServerResponse, thrown: unknown): void {
   if (response.headersSent) return void response.destroy();
 
   const body = toErrorBody(error, exchange.requestId);
+  if (isAnonymous(error) && response.req.headers.authorization !== undefined) body.hint ??= staleCredential;
   const { cause } = error;
   if (exchange.showCause && (error.status >= 500 || databaseReason(cause)) && cause !== undefined) {
-    body.hint = [body.hint, exchange.showCause(cause)].filter(Boolean).join("\n");
+    const shown = exchange.showCause(cause);
+    body.hint = body.hint && !shown.includes(body.hint) ? `${body.hint}\n${shown}` : shown;
   }
   sendJson(response, error.status, JSON.stringify(body), errorHeaders(error));
 }
+
+const isAnonymous = ({ code, message }: SvcError) =>
+  code === "UNAUTHORIZED" && message === errorCodes.UNAUTHORIZED.message;
+
+/** The same for every reason, so that it tells nothing about a session. */
+const staleCredential =
+  "The credential in Authorization is not valid, or has expired. Refresh the token, or sign in again.";
 
 /** The HTTP headers of an error. */
 export const errorHeaders = (error: SvcError) => ({

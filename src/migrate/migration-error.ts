@@ -15,16 +15,33 @@ export class MigrationError extends Error {
   }
 }
 
-/** The error of a file that failed, with the line. @param path of the file, in its scope */
+/**
+ * The error of a file that failed, with the line and its text: `svc dev` deletes a generated file that failed.
+ *
+ * @param path of the file, in its scope
+ */
 export function migrationFailed(path: string, text: string, error: unknown): MigrationError {
   if (!(error instanceof pg.DatabaseError))
     return new MigrationError(`${path} failed: ${error}`, { cause: error, file: path });
-  const position = Number(error.position);
-  const line = position > 0 ? `:${text.slice(0, position).split("\n").length}` : "";
+  const line = lineOf(text, error);
+  const place = `${path.replace(/^application\//, "")}${line === 0 ? "" : `:${line}`}`;
+  const source = line === 0 ? "" : `\n    ${text.split("\n")[line - 1]?.trim().slice(0, 160)}`;
   const isLater = error.code === "42883" && /\bmigrations\//.test(path);
   const isLanguage = error.code === "42704" && path.endsWith("sql/search.sql");
   const hint = isLater ? laterFunction : isLanguage ? unknownLanguage : error.hint;
-  return new MigrationError(`${path}${line}: ${error.message}`, { ...(hint && { hint }), cause: error, file: path });
+  const options = { ...(hint && { hint }), cause: error, file: path };
+  return new MigrationError(`${place}: ${error.message}${source}`, options);
+}
+
+/**
+ * PostgreSQL gives no position for the expression of a policy: then the first line with the name in its message.
+ *
+ * @returns from 1; 0 when it is not known
+ */
+function lineOf(text: string, { position, message }: pg.DatabaseError): number {
+  const [, name] = /"([^"]+)"/.exec(message) ?? [];
+  const end = position === undefined ? (name ? text.indexOf(name) : -1) : Number(position) - 1;
+  return end < 0 ? 0 : text.slice(0, end + 1).split("\n").length;
 }
 
 const unknownLanguage =

@@ -1,6 +1,8 @@
 /**
  * The one map from PostgreSQL's error codes to ours. Messages are our own: PostgreSQL's contain names of constraints
- * and values of rows, which are only logged. Source: https://www.postgresql.org/docs/current/errcodes-appendix.html
+ * and values of rows, which are only logged.
+ * `src/kit/error-codes.ts` has the HTTP status of each code.
+ * Source: https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 import pg from "pg";
 import { type ErrorCode, errorCodes } from "../kit/error-codes.ts";

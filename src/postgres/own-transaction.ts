@@ -11,15 +11,15 @@ export type Reading<T> = (reader: RequestTransaction) => Promise<T>;
  * transaction.
  */
 export const readerOfCall =
-  (transaction: RequestTransaction, aside: () => RequestTransaction) =>
+  (transaction: RequestTransaction, readTransaction: () => RequestTransaction) =>
   <T>(work: Reading<T>): Promise<T> =>
-    transaction.isOpen || transaction.isOver ? work(transaction) : readInOwnTransaction(aside(), work);
+    transaction.isOpen || transaction.isOver ? work(transaction) : readInOwnTransaction(readTransaction(), work);
 
 /** The same for work that continues after the call, such as a stream that the handler returned. */
 export const readerBeyondCall =
-  (transaction: RequestTransaction, aside: () => RequestTransaction) =>
+  (transaction: RequestTransaction, readTransaction: () => RequestTransaction) =>
   <T>(work: Reading<T>): Promise<T> =>
-    transaction.isOpen && !transaction.isOver ? work(transaction) : readInOwnTransaction(aside(), work);
+    transaction.isOpen && !transaction.isOver ? work(transaction) : readInOwnTransaction(readTransaction(), work);
 
 /** Reads in a separate transaction, from `work`'s first statement to its end. */
 export async function readInOwnTransaction<T>(own: RequestTransaction, work: Reading<T>): Promise<T> {

@@ -9,7 +9,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { partsOf, refusal, resolveScope } from "../search/scope.ts";
-import { aside } from "../text/worker-thread.ts";
+import { runInThread } from "../text/worker-thread.ts";
 import { bodyOf, checkPlace } from "./document-input.ts";
 import { ingestWorkflow } from "./ingest-workflow.ts";
 import { findPassages } from "./passages.ts";
@@ -45,7 +45,7 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
         [document.corpus, document.visibility, document.key, checksum],
       );
       if (before.rows[0].result) return before.rows[0].result;
-      const sections = await embedChunks(await aside("cut", [body, format]), input.embed);
+      const sections = await embedChunks(await runInThread("cut", [body, format]), input.embed);
       return storeDocument(transaction, document, sections);
     },
 

@@ -32,13 +32,13 @@ import {
 
 /**
  * @param userId the caller, null when nobody is signed in
- * @param aside a separate transaction for the same caller, for reading
+ * @param readTransaction a separate transaction for the same caller, for reading
  * @param judging the application's judge, if it has one
  */
 export function contextGrounding(
   transaction: RequestTransaction,
   userId: string | null,
-  aside: () => RequestTransaction,
+  readTransaction: () => RequestTransaction,
   judging: Judging,
 ): ContextGrounding {
   /** Reads evidence for the claims, and with `write` the passages for a model. */
@@ -99,7 +99,7 @@ export function contextGrounding(
       const write = writeOptionsOf(partsOf(input).write);
       // A model takes long: if the call has no transaction yet, none stays open meanwhile.
       const isSlow = write !== undefined || judging.judge !== undefined;
-      const read: Read = isSlow ? readerOfCall(transaction, aside) : (work) => work(transaction);
+      const read: Read = isSlow ? readerOfCall(transaction, readTransaction) : (work) => work(transaction);
       const { judged, rows, writing } = await look(input, write, read);
       const answer = answerOf(input.question, judged, rows.length);
       if (!write) return answer;
@@ -109,8 +109,12 @@ export function contextGrounding(
 
     async stream(input) {
       const write = writeOptionsOf(partsOf(input).write) ?? {};
-      const { writing } = await look({ ...input, claims: input.claims ?? [] }, write, readerOfCall(transaction, aside));
-      return streamAnswer(writing(write, readerBeyondCall(transaction, aside)));
+      const { writing } = await look(
+        { ...input, claims: input.claims ?? [] },
+        write,
+        readerOfCall(transaction, readTransaction),
+      );
+      return streamAnswer(writing(write, readerBeyondCall(transaction, readTransaction)));
     },
   };
 }

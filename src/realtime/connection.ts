@@ -15,7 +15,7 @@ import type { Subscriber, SubscriptionRegistry } from "./subscription-registry.t
 import type { SubscriptionTopics, Watched } from "./subscription-topics.ts";
 
 export interface ConnectionOptions {
-  hub: SubscriptionRegistry;
+  registry: SubscriptionRegistry;
   rules: SubscriptionTopics;
   grants: Grants;
   reads: FollowedReads;
@@ -62,15 +62,15 @@ export class Connection implements Subscriber {
     this.#outbox = new Outbox(socket);
     this.session = session;
     this.#options = options;
-    const { hub } = options;
-    hub.join(this, options.address);
+    const { registry } = options;
+    registry.join(this, options.address);
     websocket.on("message", (data, isBinary) => this.#receive(data as Buffer, isBinary));
     websocket.on("pong", () => {
       this.#answered = true;
     });
     websocket.on("close", () => this.#leave());
     websocket.on("error", () => {}); // a frame that is too large, or a broken one; `ws` closes by itself
-    this.#tell({ type: "status", flow: hub.flow });
+    this.#tell({ type: "status", flow: registry.flow });
   }
 
   send(frame: Buffer): void {
@@ -110,7 +110,7 @@ export class Connection implements Subscriber {
 
   /** Nothing is told from now on. */
   #leave(): void {
-    this.#options.hub.leave(this);
+    this.#options.registry.leave(this);
     for (const timer of this.#ends.values()) clearTimeout(timer);
     this.#ends.clear();
   }
@@ -160,22 +160,22 @@ export class Connection implements Subscriber {
    * @param token of the query's last answer. One that is over counts as none: the client asks again, and gets another.
    */
   #subscribe(asked: { query?: unknown }, watch: (follow: Follow | null) => Watched, token?: unknown): void {
-    const { hub, reads } = this.#options;
+    const { registry, reads } = this.#options;
     try {
-      if (hub.subscriptionsOf(this) >= connectionLimits.subscriptions) {
+      if (registry.subscriptionsOf(this) >= connectionLimits.subscriptions) {
         throw new SvcError("RATE_LIMITED", `A connection watches at most ${connectionLimits.subscriptions} queries.`);
       }
-      if (hub.charactersOf(this) >= connectionLimits.keys) {
+      if (registry.charactersOf(this) >= connectionLimits.keys) {
         throw new SvcError(
           "RATE_LIMITED",
           `A connection's keys have at most ${connectionLimits.keys} characters together.`,
         );
       }
-      if (!hub.hasRoomFor(this)) throw new SvcError("UNAVAILABLE", "Too much is watched here. Try again later.");
+      if (!registry.hasRoomFor(this)) throw new SvcError("UNAVAILABLE", "Too much is watched here. Try again later.");
       const follow = reads.open(token, this.session?.user.id ?? null);
       const watched = watch(follow);
       const { key: query, subscriptionKey } = watched;
-      const renewed = hub.subscribe(this, watched) && follow !== null;
+      const renewed = registry.subscribe(this, watched) && follow !== null;
       if (follow) this.#endFollowing(query, follow);
       const done =
         subscriptionKey === undefined ? { type: "subscribed" } : { type: "query:subscribed", subscriptionKey };
@@ -185,7 +185,7 @@ export class Connection implements Subscriber {
         ...(follow && { follows: follow.id }),
         ...(renewed && { renewed }),
         // With a token that does not count the client has to ask again, to get another.
-        ...((follow || token === undefined) && hub.before !== null && { before: hub.before }),
+        ...((follow || token === undefined) && registry.before !== null && { before: registry.before }),
       });
     } catch (error) {
       const { code, message, hint } = toSvcError(error);
@@ -213,7 +213,7 @@ export class Connection implements Subscriber {
   #endFollowing(key: string, { expiresAt }: Follow): void {
     const left = expiresAt - Date.now();
     const early = left * (0.1 + 0.4 * Math.random());
-    const end = () => void this.#options.hub.subscribe(this, this.#watch(key));
+    const end = () => void this.#options.registry.subscribe(this, this.#watch(key));
     const warn = () => {
       this.#tell({ type: "subscribed", query: key });
       this.#ends.set(key, setTimeout(end, early).unref());
@@ -228,7 +228,7 @@ export class Connection implements Subscriber {
   }
 
   #unsubscribe(key: string): void {
-    this.#options.hub.unsubscribe(this, key);
+    this.#options.registry.unsubscribe(this, key);
     clearTimeout(this.#ends.get(key));
     this.#ends.delete(key);
   }

@@ -1,5 +1,5 @@
 /**
- * Realtime, put together: the reader of the write-ahead log, the hub, and the endpoint for sockets.
+ * Realtime, put together: the reader of the write-ahead log, the registry of subscriptions, and the endpoint for sockets.
  * Next hop: `replication.ts` → `transaction-events.ts` → `subscription-registry.ts` → `socket.ts`. `subscription-topics.ts`
  * decides who hears what; whether a client then asks again: `client/sdk/src/realtime/watched-query.ts`.
  */
@@ -77,14 +77,15 @@ export interface Realtime {
 export function createRealtime(options: RealtimeOptions): Realtime {
   const { api, tables, url, sharesChanges, rerun, secrets, hearEnd, log, production, tracing, ...rest } = options;
   const { procedures, crud } = api["~svc"];
-  const hub = new SubscriptionRegistry(rerun);
+  const registry = new SubscriptionRegistry(rerun);
   const sink: EventSink = {
     end: hearEnd,
-    begun: (xid) => hub.begun(xid),
-    hears: (topic) => hub.hears(topic),
-    deliver: (events) => (tracing && events.trace ? traceDelivery(tracing, hub, events) : hub.deliver(events)),
-    live: (before) => hub.live(before),
-    lost: () => hub.lost(),
+    begun: (xid) => registry.begun(xid),
+    hears: (topic) => registry.hears(topic),
+    deliver: (events) =>
+      tracing && events.trace ? traceDelivery(tracing, registry, events) : registry.deliver(events),
+    live: (before) => registry.live(before),
+    lost: () => registry.lost(),
   };
   const events = transactionEvents(crud, sink, log, tables);
   let lag = 0;
@@ -103,7 +104,7 @@ export function createRealtime(options: RealtimeOptions): Realtime {
     isReading = true;
     reader.start();
   };
-  const endpoint = new SocketEndpoint({ ...rest, hub, rules, grants, reads, opened });
+  const endpoint = new SocketEndpoint({ ...rest, registry, rules, grants, reads, opened });
   return {
     upgrade: endpoint.upgrade,
     revoke: (ended) => endpoint.revoke(ended),
@@ -111,10 +112,10 @@ export function createRealtime(options: RealtimeOptions): Realtime {
     rules,
     reads,
     state: () => ({
-      flow: isReading ? hub.flow : "idle",
-      connections: hub.connections,
-      subscriptions: hub.subscriptions,
-      deliveries: hub.deliveries,
+      flow: isReading ? registry.flow : "idle",
+      connections: registry.connections,
+      subscriptions: registry.subscriptions,
+      deliveries: registry.deliveries,
       dropped: endpoint.dropped,
       lag,
     }),

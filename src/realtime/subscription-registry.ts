@@ -8,7 +8,7 @@ import { textFrame } from "./outbox.ts";
 import type { Watched } from "./subscription-topics.ts";
 import type { EventSink, TransactionEvents } from "./transaction-events.ts";
 
-/** A connection, as the hub sees it. */
+/** A connection, as the registry sees it. */
 export interface Subscriber {
   /** Null: nobody is signed in. */
   readonly session: Session | null;

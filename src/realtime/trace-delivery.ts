@@ -7,7 +7,7 @@ import type { Tracing } from "../telemetry/span.ts";
 import type { SubscriptionRegistry } from "./subscription-registry.ts";
 import type { TransactionEvents } from "./transaction-events.ts";
 
-export function traceDelivery(tracing: Tracing, hub: SubscriptionRegistry, events: TransactionEvents): void {
+export function traceDelivery(tracing: Tracing, registry: SubscriptionRegistry, events: TransactionEvents): void {
   const attributes = {
     "messaging.system": "svc_realtime",
     "messaging.operation.type": "send",
@@ -15,9 +15,9 @@ export function traceDelivery(tracing: Tracing, hub: SubscriptionRegistry, event
     "messaging.destination.name": "subscribers",
   };
   const span = tracing.start("deliver subscribers", "producer", attributes, events.trace);
-  const before = hub.deliveries;
-  span.within(() => hub.deliver(events));
-  const sent = hub.deliveries - before;
+  const before = registry.deliveries;
+  span.within(() => registry.deliver(events));
+  const sent = registry.deliveries - before;
   // Refreshed results are sent later, separately; their statements are spans below this one.
   if (sent === 0 && events.refresh.size === 0) return;
   span.set({ "messaging.batch.message_count": sent });

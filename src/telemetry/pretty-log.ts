@@ -32,8 +32,21 @@ export function formatEntry({ level, time, pid: _pid, msg, err, ...rest }: Recor
 function describe(err: unknown): string {
   const { stack, message } = (err ?? {}) as { stack?: unknown; message?: unknown };
   const text = typeof stack === "string" ? stack : typeof message === "string" ? message : JSON.stringify(err);
-  return obedient(text).replace(/^/gm, "  ");
+  return obedient(ownFrames(text)).replace(/^/gm, "  ");
 }
+
+/** A stack without the frames of packages and of Node, if others remain. */
+function ownFrames(stack: string): string {
+  const lines = stack.split("\n");
+  const own = lines.filter((line) => !isForeignFrame(line));
+  return own.some(isFrame) ? own.join("\n") : stack;
+}
+
+/** Whether a line of a stack names a place. */
+export const isFrame = (line: string): boolean => /^\s+at /.test(line);
+
+/** Whether a line of a stack is in a package's code, or in Node's. */
+export const isForeignFrame = (line: string): boolean => isFrame(line) && /node_modules[\\/]|node:/.test(line);
 
 /** Removes control characters except line ends and tabs. */
 const obedient = (text: string) => text.replace(/(?![\n\t])\p{Cc}/gu, "");

@@ -38,7 +38,7 @@ interface Answer {
  * @throws SvcError DOCUMENT_UNREADABLE for a text that takes too long, too much memory or is nested too deeply; UNAVAILABLE
  *   when too many wait
  */
-export function aside<Task extends keyof Tasks>(
+export function runInThread<Task extends keyof Tasks>(
   task: Task,
   args: Parameters<Tasks[Task]>,
   timeMs = longest,

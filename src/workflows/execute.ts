@@ -1,6 +1,7 @@
 /**
  * Runs a workflow's handler until it waits or ends: claim → replay → release, in one of four ways. One transaction
- * contains the result, the job that continues the run, and the end of this job.
+ * contains the result, the job that continues the run, and the end of this job. If the worker is killed in a step, the
+ * step has no checkpoint: `workers/rescue.ts` returns the job, and the next replay runs the step again.
  * Next hop: `replay.ts`; `sql/workflows/claim_run.sql` and the functions beside it.
  */
 import type { Logger } from "pino";

@@ -143,8 +143,8 @@ export class RunPort implements ReplayPort {
   /** The user, files and transaction of AI calls in a step. */
   #aiCall(transaction: RequestTransaction, storage: CallStorage): AiCall {
     const { ai: services, storage: files, limits } = this.#runtime;
-    const aside = readerOfCall(transaction, () => new RequestTransaction(this.#pool, this.#identity, "read", limits));
-    const readFile = readFileOf(files, aside);
+    const reader = readerOfCall(transaction, () => new RequestTransaction(this.#pool, this.#identity, "read", limits));
+    const readFile = readFileOf(files, reader);
     return { services, userId: this.#identity.userId || null, storage, readFile, transaction };
   }
 

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { resolveTree } from "../../src/cluster/binaries.ts";
 import { database } from "../support/database.ts";
@@ -18,6 +18,9 @@ const said = async (args: readonly string[], env?: Record<string, string>, exitC
   expect(code).toBe(exitCode);
   return app.same(output);
 };
+
+/** Loads the application again. */
+const saidApart = async (args: readonly string[]) => app.same((await app.svcApart(args)).output);
 
 const isServer = ([command = ""]: readonly string[]) => ["start", "dev"].includes(command);
 
@@ -75,6 +78,28 @@ describe("at load", () => {
                                                         ^
       createCrud: allowedFilters of "notes" names "titel", which is not a column.
         The columns are id, userId."
+    `);
+  });
+  test("an invalid schedule", async () => {
+    const cron = (schedule: string) =>
+      index(`import { cron } from "@svc/core";
+const tidy = procedure.internal.handler(() => {});
+const nightly = cron.name("nightly").${schedule}.handler(tidy);
+export default defineApi({ procedures: { notes: createCrud(notes), tidy }, crons: { nightly } });`);
+    await app.write(cron('cron("61 * * * *")'));
+    expect(await said(["codegen"])).toMatchInlineSnapshot(`
+      "backend/index.ts:6:38
+        const nightly = cron.name("nightly").cron("61 * * * *").handler(tidy);
+                                             ^
+      The cron "nightly" has the invalid schedule "61 * * * *": Invalid value for minute: 61
+        A cron expression is five parts, as in "30 3 * * mon-fri"."
+    `);
+    await app.write(cron('every("1 hour")'));
+    expect(await saidApart(["codegen"])).toMatchInlineSnapshot(`
+      "backend/index.ts:6:38
+        const nightly = cron.name("nightly").every("1 hour").handler(tidy);
+                                             ^
+      TypeError: cron.name(...).every is not a function"
     `);
   });
   test("a wrong variable and a misspelt one", async () => {
@@ -166,7 +191,8 @@ export const outer = pgView("outer_notes", { id: integer("id") }).with({ securit
       wrote migrations/0001_create_notes.sql
       wrote migrations/meta/0001_snapshot.json
 
-      application/migrations/0001_create_notes.sql:12: column "title" does not exist
+      migrations/0001_create_notes.sql:12: column "title" does not exist
+          CREATE VIEW "public"."outer_notes" WITH (security_invoker = true) AS (select id, title from public.inner_notes);
         The platform's files have been applied; the application's have not.
         migrations/0001_create_notes.sql and migrations/meta/0001_snapshot.json were deleted again. Correct the schema; or write the migration with \`svc migrate generate\` and edit it."
     `);
@@ -218,7 +244,7 @@ describe("the surroundings", () => {
     expect(await said(["start"], { ...none, DATABASE_URL: "", NODE_ENV: "production" })).toMatchInlineSnapshot(`
       "The configuration is not valid:
       - environment: AUTHLIB_SECRET: is required in production; set it to 32 characters or more, try \`openssl rand -hex 32\`
-      - environment: DATABASE_URL: is required in production, where no server is embedded"
+      - environment: DATABASE_URL: is required in production, where no server is embedded; set it to postgres://user:password@host:5432/name"
     `);
     expect(await said(["migrate"], { ...none, DATABASE_URL: url })).toMatchInlineSnapshot(
       `"DATABASE_URL does not lead to a database: connect ECONNREFUSED 127.0.0.1:N. Check its host, port, database, user and password, and that the server runs; or unset DATABASE_URL and svc runs a server of its own."`,
@@ -229,9 +255,12 @@ describe("the surroundings", () => {
     const { port } = blocker.address() as { port: number };
     try {
       expect((await app.svc(["prepare"])).code).toBe(0);
-      expect(await said(["start"], { PORT: String(port) })).toMatchInlineSnapshot(`
+      const owner = basename(process.execPath);
+      const { output } = await app.svcApart(["start"], { PORT: String(port) });
+      expect(output).toContain(`Port ${port} is taken by ${owner}`);
+      expect(app.same(output)).toMatchInlineSnapshot(`
         "Port N is taken by a process N.
-          Stop what listens there (kill N). Take the next free one: PORT=N, or port in svc.config.ts."
+          Stop what listens there (kill N). Or take the next free one: PORT=N, or port in svc.config.ts."
       `);
       await app.write({
         "svc.config.ts": `import { defineConfig } from "@svc/core";\nexport default defineConfig({ frontendOrigins: ["http://localhost:${port}"] });`,

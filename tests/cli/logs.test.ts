@@ -151,6 +151,18 @@ test("what others wrote cannot steer the terminal", () => {
   expect(own).toContain("a[2Jb31m");
 });
 
+test("a stack shows the frames of the application, or all if there are no others", () => {
+  const ours = "    at file:///app/backend/notes.ts:3:9";
+  const theirs = ["    at node:internal/process:1:1", "    at file:///app/node_modules/pg/client.js:2:2"];
+  const shown = (...frames: string[]) =>
+    formatEntry({ level: 50, time: 0, msg: "failed", err: { stack: ["Error: boom", ...frames].join("\n") } })
+      .split("\n")
+      .slice(1)
+      .map((line) => line.slice(2));
+  expect(shown(theirs[1] as string, ours, theirs[0] as string)).toEqual(["Error: boom", ours]);
+  expect(shown(...theirs)).toEqual(["Error: boom", ...theirs]);
+});
+
 describe("a secret is known by its shape, and does not get into the log", () => {
   const canary = "canaryCANARY0123456789canary";
   const jwt = `eyJhbGciOiJIUzI1NiJ9.${canary}.${canary}`;

@@ -20,8 +20,9 @@ const thrown = procedure.mutation.handler(() => {
 const refused = procedure.mutation.handler(async ({ context }) => {
   await context.db.select({ average: avg(notes.userId) }).from(notes);
 });
+const late = procedure.mutation.handler(({ context }) => context.scheduler.runAfter(0, "insid"));
 const inside = procedure.internal.handler(() => {});
-export default defineApi({ procedures: { notes: createCrud(notes), thrown, refused, inside } });`,
+export default defineApi({ procedures: { notes: createCrud(notes), thrown, refused, late, inside } });`,
   });
   const command = start(db, app.folder, ["dev"], { AUTHLIB_URL: "" });
   onTestFinished(async () => {
@@ -73,6 +74,17 @@ export default defineApi({ procedures: { notes: createCrud(notes), thrown, refus
     PostgreSQL: function avg(text) does not exist (42883)
       Statement: select avg("user_id") from "notes"
       Hint: No function matches the given name and argument types. You might need to add explicit type casts.",
+      "status": 500,
+    }
+  `);
+  expect(await call("mutation", "late", {})).toMatchInlineSnapshot(`
+    {
+      "code": "INTERNAL",
+      "error": "Something went wrong on our side.",
+      "hint": "backend/index.ts:11:76
+      const late = procedure.mutation.handler(({ context }) => context.scheduler.runAfter(0, "insid"));
+                                                                                 ^
+    Error: ctx.scheduler: "insid" is not an internal procedure registered in defineApi. Did you mean "inside"? Only procedure.internal can be scheduled.",
       "status": 500,
     }
   `);

@@ -152,7 +152,7 @@ test("a generated migration that cannot be applied is not left standing", async 
   await write({ "backend/schema.ts": view("nowhere") });
   expectExplained(
     await svc(["prepare"], migrated.environment),
-    /application\/migrations\/0001_create_notes\.sql:\d+: relation "nowhere" does not exist/,
+    /^migrations\/0001_create_notes\.sql:\d+: relation "nowhere" does not exist\n.*select id from nowhere/m,
     "migrations/0001_create_notes.sql and migrations/meta/0001_snapshot.json were deleted again. Correct the schema;",
   );
   await write({ "backend/schema.ts": view("public.notes") });

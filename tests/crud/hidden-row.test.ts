@@ -155,3 +155,27 @@ test("what the resource does not allow is told with each answer and once in the 
     ]);
   }
 });
+
+test("a condition in a wrong form is told while developing, with what to write", async () => {
+  const ann = await developing.signUp("ann");
+  const list = async (filters: object) => (await developing.query(ann, "articles.list", { filters })).body;
+  const ignores = (name: string, wrong: string) => `"articles.list" ignores the filter "${name}": ${wrong}`;
+  const write = "write a value, or { op, value } with an op of eq, ne, gt, gte, lt, lte, in, nin, like, ilike.";
+  const wrong: [object, string][] = [
+    [{ rank: { op: "atleast", value: 1 } }, ignores("rank", write)],
+    [{ OR: [{ rank: { gte: 1 } }] }, ignores("rank", write)],
+    [{ title: ["a", "b"] }, ignores("title", 'write { op: "in", value: […] } for a list of values.')],
+    [{ title: { op: "eq" } }, ignores("title", "its value is missing.")],
+  ];
+  const all = (await list({})).json.total;
+  for (const [filters, notice] of wrong) {
+    expect(await list(filters)).toMatchObject({ notice, json: { total: all } });
+  }
+  for (const filters of [
+    { rank: null },
+    { rank: { op: "in", value: [1] } },
+    { publishedAt: { op: "ne", value: null } },
+  ]) {
+    expect(await list(filters)).not.toHaveProperty("notice");
+  }
+});

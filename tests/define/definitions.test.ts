@@ -131,7 +131,7 @@ describe("a service whose database has other functions than the definitions", ()
       "  svc_crud.more_notes_create(jsonb) is missing",
       "  svc_crud.more_notes_update(integer, jsonb) is missing",
       "  svc_crud.more_notes_remove(integer) is missing",
-      "  Run `svc codegen` and `svc migrate`. To serve anyway during a rolling deploy: --allow-drift",
+      "  Run `svc codegen`, `svc migrate generate` if a table changed, and `svc migrate`. To serve anyway during a rolling deploy: --allow-drift",
     ]);
     await expect
       .poll(() =>

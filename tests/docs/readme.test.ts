@@ -1,13 +1,16 @@
 // @vitest-environment jsdom
 // If this file fails, following the README ends in an error.
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { render, screen } from "@testing-library/react";
 import { createElement as h } from "react";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
 import WebSocket from "ws"; // the document's own WebSocket sends another origin
 import { SvcProvider } from "../../client/react/src/index.ts";
 import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts";
+import { applicationFolder } from "../support/application-folder.ts";
+import { noDatabase, runHere } from "../support/cli.ts";
 import { documented } from "./documented.ts";
 import { type Snippet, snippets } from "./markdown.ts";
 
@@ -25,6 +28,16 @@ test("the README names the files of a whole application", () => {
     "web/tasks.tsx",
     "migrations/0001_create_tasks.sql",
   ]);
+});
+
+test("its migration is the one that svc writes from its schema", async () => {
+  const shown = readme.filter(({ file }) => file?.startsWith("backend/")).map(({ file, text }) => [file, text]);
+  const app = await applicationFolder(Object.fromEntries(shown));
+  onTestFinished(() => rm(app, { recursive: true }));
+  expect(await runHere(["migrate", "generate", "--cwd", app], noDatabase)).toMatchObject({ code: 0 });
+  const written = await readFile(join(app, "migrations/0001_create_tasks.sql"), "utf8");
+  const printed = readme.find(({ language }) => language === "sql")?.text;
+  expect(written.slice(written.indexOf("CREATE TABLE")).trim()).toBe(printed?.trim());
 });
 
 test("its requests get the answers that it prints", async () => {

@@ -274,6 +274,7 @@ describe("what cannot be called", () => {
       const answer = await svc.fetch(path, init);
       expect(answer).toMatchObject({ status: 401, body: { code: "UNAUTHORIZED", error: "Sign in to do this." } });
       expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+      expect(answer.body.hint).toEqual(headers.authorization && expect.stringContaining("has expired"));
     }
     expect(calls).toBe(0);
   });

@@ -41,8 +41,8 @@ export const procedures = {
       const ask = () => context.db.select({ it }).from(notes).limit(1);
       return (await Promise.all([ask(), ask(), ask()])).map(([row]) => row?.it);
     }),
-    aside: procedure.query.name("once.aside").handler(async ({ context }) => {
-      once("aside");
+    separate: procedure.query.name("once.separate").handler(async ({ context }) => {
+      once("separate");
       return context.read(async (db) => (await db.select({ it }).from(notes).limit(1))[0]?.it);
     }),
     second: procedure.query.name("once.second").handler(async ({ context }) => {

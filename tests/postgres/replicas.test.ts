@@ -234,7 +234,7 @@ describe.skipIf(missing)(`standbys for queries${missing}`, () => {
     ["breaks", 500, undefined, false],
     ["first", 200, "the primary", true],
     ["together", 200, ["the primary", "the primary", "the primary"], true],
-    ["aside", 200, "the primary", true],
+    ["separate", 200, "the primary", true],
     ["second", 503, undefined, false],
   ] as const)("a handler is run once: %s", async ([name, status, answer, isMoved]) => {
     await db.sql(onlyPrimary).catch(() => {}); // once for all

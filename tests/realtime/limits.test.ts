@@ -31,53 +31,55 @@ test("the keys of a connection have a length together, and make room for others 
 });
 
 test("a process takes subscriptions as long as there is room", () => {
-  const hub = new SubscriptionRegistry(async () => null, 10_000);
+  const registry = new SubscriptionRegistry(async () => null, 10_000);
   const [one, other] = [
     { session: null, send() {} },
     { session: null, send() {} },
   ];
-  hub.join(one);
-  hub.join(other);
-  const watch = (subscriber: typeof one, key: string) => hub.subscribe(subscriber, { key, topics: [`key:${key}`] });
+  registry.join(one);
+  registry.join(other);
+  const watch = (subscriber: typeof one, key: string) =>
+    registry.subscribe(subscriber, { key, topics: [`key:${key}`] });
   watch(one, "short");
-  expect(hub.hasRoom).toBe(true);
+  expect(registry.hasRoom).toBe(true);
   for (let n = 0; n < 3; n++) watch(other, `${n}${"x".repeat(1000)}`);
-  expect(hub.hasRoom).toBe(false);
-  hub.unsubscribe(other, `0${"x".repeat(1000)}`);
-  expect(hub.hasRoom).toBe(true);
+  expect(registry.hasRoom).toBe(false);
+  registry.unsubscribe(other, `0${"x".repeat(1000)}`);
+  expect(registry.hasRoom).toBe(true);
   for (let n = 0; n < 100; n++) watch(one, "short"); // the same one again
-  expect(hub.hasRoom).toBe(true);
+  expect(registry.hasRoom).toBe(true);
   watch(other, "x".repeat(2000));
-  expect(hub.hasRoom).toBe(false);
-  hub.leave(other);
-  expect(hub.hasRoom).toBe(true);
+  expect(registry.hasRoom).toBe(false);
+  registry.leave(other);
+  expect(registry.hasRoom).toBe(true);
 });
 
 test("an address takes an eighth of it, and leaves the rest to others", () => {
-  const hub = new SubscriptionRegistry(async () => null, 100_000);
+  const registry = new SubscriptionRegistry(async () => null, 100_000);
   const [one, same, other, nobodys] = [
     { session: null, send() {} },
     { session: null, send() {} },
     { session: null, send() {} },
     { session: null, send() {} },
   ];
-  hub.join(one, "192.0.2.1");
-  hub.join(same, "192.0.2.1");
-  hub.join(other, "192.0.2.2");
-  hub.join(nobodys);
-  const watch = (subscriber: typeof one, key: string) => hub.subscribe(subscriber, { key, topics: [`key:${key}`] });
+  registry.join(one, "192.0.2.1");
+  registry.join(same, "192.0.2.1");
+  registry.join(other, "192.0.2.2");
+  registry.join(nobodys);
+  const watch = (subscriber: typeof one, key: string) =>
+    registry.subscribe(subscriber, { key, topics: [`key:${key}`] });
   for (let n = 0; n < 3; n++) watch(one, `${n}${"x".repeat(2000)}`);
-  expect([one, same, other, nobodys].map((subscriber) => hub.hasRoomFor(subscriber))).toEqual([
+  expect([one, same, other, nobodys].map((subscriber) => registry.hasRoomFor(subscriber))).toEqual([
     false,
     false,
     true,
     true,
   ]);
-  hub.unsubscribe(one, `0${"x".repeat(2000)}`);
-  expect(hub.hasRoomFor(same)).toBe(true);
-  hub.leave(one);
+  registry.unsubscribe(one, `0${"x".repeat(2000)}`);
+  expect(registry.hasRoomFor(same)).toBe(true);
+  registry.leave(one);
   for (let n = 0; n < 3; n++) watch(nobodys, `${n}${"x".repeat(20_000)}`);
-  expect([same, other, nobodys].map((subscriber) => hub.hasRoomFor(subscriber))).toEqual([false, false, false]);
+  expect([same, other, nobodys].map((subscriber) => registry.hasRoomFor(subscriber))).toEqual([false, false, false]);
 });
 
 describe("sockets of one address", () => {

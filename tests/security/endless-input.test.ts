@@ -9,7 +9,7 @@ import { sniff } from "../../src/documents/sniff.ts";
 import { invalidDocument } from "../../src/graphql/errors.ts";
 import { jobArguments } from "../../src/jobs/job-arguments.ts";
 import { mask } from "../../src/telemetry/mask.ts";
-import { aside } from "../../src/text/worker-thread.ts";
+import { runInThread } from "../../src/text/worker-thread.ts";
 
 /** Returns the result, or throws after ten seconds: naive patterns took minutes or ages for each of these inputs. */
 const ended = <T>(work: () => T): T => runInNewContext("work()", { work }, { timeout: 10_000 });
@@ -50,12 +50,12 @@ describe("an end is found", () => {
 });
 
 test("a text that its parser takes minutes for is given up, and the next one is read", async () => {
-  const refused = aside("cut", ["*a_".repeat(50_000), "markdown"], 300);
+  const refused = runInThread("cut", ["*a_".repeat(50_000), "markdown"], 300);
   await expect(refused).rejects.toMatchObject({ code: "DOCUMENT_UNREADABLE", message: "It takes too long to read." });
   for (const title of ["A", "B"]) {
-    expect(await aside("cut", [`# ${title}\n\nb`, "markdown"])).toMatchObject([{ title }]);
+    expect(await runInThread("cut", [`# ${title}\n\nb`, "markdown"])).toMatchObject([{ title }]);
   }
-  expect(await aside("neutralise", ["<b>a</b>"])).toBe("&lt;b>a&lt;/b>");
+  expect(await runInThread("neutralise", ["<b>a</b>"])).toBe("&lt;b>a&lt;/b>");
 });
 
 test("what is looked for is found where it begins within something like it", () => {

@@ -131,7 +131,9 @@ describe("migrate", () => {
     await writeFile(join(folder, "migrations/0009_wrong.sql"), "create table ok (id int);\n\nselect nonsense;\n");
 
     const attempt = migrate({ adminUrl, platform: root, application: folder });
-    await expect(attempt).rejects.toThrow('application/migrations/0009_wrong.sql:3: column "nonsense" does not exist');
+    await expect(attempt).rejects.toThrow(
+      'migrations/0009_wrong.sql:3: column "nonsense" does not exist\n    select nonsense;',
+    );
     // The application's scope failed: the platform's transaction was committed before.
     expect(await rows(adminUrl, "select 1 from pg_class where relname = 'notes' and relkind = 'r'")).toEqual([]);
     expect(await rows(adminUrl, "select 1 from svc_private.applied_migrations where scope = 'application'")).toEqual(
@@ -140,12 +142,22 @@ describe("migrate", () => {
     expect(await rows(adminUrl, "select 1 from pg_namespace where nspname = 'svc'")).toHaveLength(1);
   });
 
+  test("an error in a policy, of which PostgreSQL gives no position, names the line", async () => {
+    const adminUrl = await empty();
+    const folder = await application();
+    const policy = "create policy own on ok for select\n  using (id in (select id from oks));\n";
+    await writeFile(join(folder, "migrations/0009_wrong.sql"), `create table ok (id int);\n${policy}`);
+    await expect(migrate({ adminUrl, platform: root, application: folder })).rejects.toThrow(
+      'migrations/0009_wrong.sql:3: relation "oks" does not exist\n    using (id in (select id from oks));',
+    );
+  });
+
   test("a language that searchable names and the database has not is said to be one", async () => {
     const folder = await application();
     const adminUrl = await create("application");
     await writeFile(join(folder, "sql/search.sql"), "select to_tsvector('englisch', 'x');\n");
     const attempt = migrate({ adminUrl, platform: root, application: folder });
-    await expect(attempt).rejects.toThrow(/"englisch" does not exist\n {2}A language of searchable/);
+    await expect(attempt).rejects.toThrow(/"englisch" does not exist\n.*\n {2}A language of searchable/);
   });
 
   test("a migration edited after it was applied is refused by name", async () => {

@@ -33,3 +33,18 @@ test("outside an application no page or hint says npx svc: that name belongs to 
   expect(tutorial.slice(0, tutorial.indexOf("cd ../my-app"))).not.toContain("npx svc");
   expect(tutorial).toContain("npx @svc/core init");
 });
+
+test("the first commands of the README and the tutorial set a fresh clone up", () => {
+  const tutorial = read("docs/tutorial/first-application.md");
+  const readme = read("README.md");
+  const [start = "", make = ""] = [
+    readme.slice(readme.indexOf("## Start")),
+    tutorial.slice(0, tutorial.indexOf("cd ")),
+  ];
+  const names = [start.slice(0, start.indexOf("## Twelve")), make].flatMap((text) =>
+    [...text.matchAll(/\bnpm (?:run )?(start|test(?::all)?|pack)\b/g)].map(([, name]) => name ?? ""),
+  );
+  expect(new Set(names)).toEqual(new Set(["start", "test", "test:all", "pack"]));
+  const { scripts } = JSON.parse(read("package.json"));
+  for (const name of names) expect(scripts[`pre${name}`], name).toMatch(/^sh scripts\/setup/);
+});

@@ -1,5 +1,5 @@
 /**
- * Compares and replaces passwords of existing users. Replacing one ends the sessions that it opened.
+ * Hashes, compares and replaces passwords. Replacing one ends the sessions that it opened. better-auth hashes, with scrypt.
  * Next hop: better-auth's internal adapter, through `src/auth/library.ts`.
  */
 import { SvcError } from "../../kit/svc-error.ts";

@@ -59,7 +59,7 @@ function rebuild(
   columns: { key: string; column: Column }[],
   to: Snapshot,
 ): string[] {
-  const aside = `${old.name.slice(0, 58)}__old`;
+  const replaced = `${old.name.slice(0, 58)}__old`;
   const gone = old.values.filter((value) => !wanted.values.includes(value));
   const warning = `-- Takes ${gone.map(literal).join(", ")} away from ${short(key)}. Fails while a row holds it.\n`;
   const convert = columns.flatMap(({ key: table, column }) => {
@@ -73,9 +73,9 @@ function rebuild(
     ];
   });
   return [
-    `${gone.length > 0 ? warning : ""}alter type ${qualified(key)} rename to ${quote(aside)};`,
+    `${gone.length > 0 ? warning : ""}alter type ${qualified(key)} rename to ${quote(replaced)};`,
     `create type ${qualified(key)} as enum (${wanted.values.map(literal).join(", ")});`,
     ...convert,
-    `drop type ${qualified(`${old.schema}.${aside}`)};`,
+    `drop type ${qualified(`${old.schema}.${replaced}`)};`,
   ];
 }
