@@ -1,8 +1,9 @@
 // If this file fails, several processes behind one port lose requests, do not come back after a crash, or cannot be stopped.
 import { readFileSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
-import { type Command, fixture, isRunning, svc } from "../support/cli.ts";
+import { type Command, fixture, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
+import { isRunning } from "../support/is-running.ts";
 
 const db = database();
 let command: Command;
