@@ -40,7 +40,9 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // .ci/run adds up the counts.
-    reporters: process.env.CI ? ["default", ["json", { outputFile: ".svc/test-results.json" }]] : ["default"],
+    reporters: process.env.CI
+      ? ["default", ["json", { outputFile: process.env.TEST_RESULTS ?? ".svc/tests.json" }]]
+      : ["default"],
     projects: [
       {
         test: {

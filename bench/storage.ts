@@ -166,7 +166,7 @@ async function latency({ svc, token }: Contest, image: string): Promise<void> {
 
 const get = async (url: string): Promise<number> => {
   const response = await fetch(url);
-  if (response.status !== 200) throw new Error(`${url}: ${response.status}`);
+  if (response.status !== 200) throw new Error(`${url}: ${response.status} ${await response.text()}`);
   let size = 0;
   for await (const chunk of response.body ?? []) size += chunk.length;
   return size;

@@ -8,9 +8,12 @@ export const long = [
   "packages/outside",
   "packages/publish",
   "cli/templates",
+  "testing/conduit-collection",
   // collections of documents and questions
+  "documents/corpus",
   "documents/ocr",
   "rag/file",
+  "rag/scifact",
   // an application that moves, by four commands
   "docs/from-prisma",
   // servers and processes that are killed

@@ -3,6 +3,7 @@
  * Next hop: `invoke.ts`.
  */
 
+import type { Caller } from "../contract/caller.ts";
 import type { CrudStatement } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { noteIgnored } from "../crud/ignored-input.ts";
@@ -12,7 +13,6 @@ import { atIndex, SvcError } from "../kit/svc-error.ts";
 import { identityOf } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { callEach, type EachCall } from "./call-each.ts";
-import { type Caller, requireSession } from "./caller.ts";
 import type { CallContext } from "./create-context.ts";
 import { missingRow } from "./hints.ts";
 import {
@@ -22,6 +22,7 @@ import {
   invokeWithin,
   isGenerated,
   type Runtime,
+  requireSession,
   runRefusable,
 } from "./invoke.ts";
 

@@ -3,6 +3,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { type AiCall, withAiCall } from "../ai/call.ts";
 import type { AiServices } from "../ai/services.ts";
+import type { Caller } from "../contract/caller.ts";
 import type { Context, ContextAuth } from "../contract/context.ts";
 import type { RequestDatabase, SystemDatabase } from "../contract/database.ts";
 import type { ContextGrounding, GroundingOptions } from "../contract/grounding.ts";
@@ -32,7 +33,6 @@ import { CallStorage } from "../storage/context.ts";
 import { readFileOf } from "../storage/read-file.ts";
 import type { Storage } from "../storage/storage.ts";
 import { CallWorkflows } from "../workflows/context.ts";
-import type { Caller } from "./caller.ts";
 import { contextAuth } from "./handler-auth.ts";
 
 /** The services that all calls of a process share. */

@@ -3,13 +3,14 @@
  * and not with the call: a rollback does not undo them.
  * Next hop: `src/auth/handler-auth.ts`.
  */
+
+import type { Caller } from "../contract/caller.ts";
 import type { ContextAuth } from "../contract/context.ts";
 import type { HandlerAuth } from "../contract/handler-auth.ts";
 import { misuseError } from "../kit/misuse-error.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Access } from "../postgres/access.ts";
-import type { Caller } from "./caller.ts";
 
 /** @param auth undefined in a process without sign-in, such as a worker */
 export function contextAuth(

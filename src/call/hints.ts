@@ -1,10 +1,11 @@
 /** Hints for developers in error answers: where to look, and which command explains the error. None in production. */
+
+import type { Caller } from "../contract/caller.ts";
 import type { CrudStatement } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
 import { fromDatabase, sqlState } from "../postgres/errors.ts";
-import type { Caller } from "./caller.ts";
 
 export const missingRow = (hint?: string) =>
   new SvcError("NOT_FOUND", "This row does not exist, or you may not see it.", hint ? { hint } : {});

@@ -1,12 +1,14 @@
 /**
  * Runs a procedure or a route: identity → context → middleware, input, handler → output check → encoding → COMMIT. An
- * error before COMMIT rolls everything back. Callers are `src/server/procedures.ts` and `src/server/routes.ts`.
+ * error before COMMIT rolls everything back. Callers are `src/server/procedures.ts` and `src/server/routes.ts`,
+ * and `run-internal.ts` for work without a request.
  * Next hop: `src/crud/statement.ts` for generated CRUD, `src/postgres/transaction.ts` for everything else.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { DrizzleQueryError } from "drizzle-orm";
 import type { QueryConfig } from "pg";
 import { Gate } from "../audit/gate.ts";
+import type { Caller } from "../contract/caller.ts";
 import type { Context } from "../contract/context.ts";
 import type { CrudStatement } from "../contract/crud.ts";
 import type { DefinedAt } from "../contract/defined-at.ts";
@@ -26,7 +28,6 @@ import { sqlState } from "../postgres/errors.ts";
 import { identityOf } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import type { Seen } from "../realtime/followed-reads.ts";
-import { type Caller, requireSession, requireSessionOf } from "./caller.ts";
 import { CallContext, type ContextServices, transactionFor } from "./create-context.ts";
 import { besides, explanation, missingRow, whereToLook } from "./hints.ts";
 import { nothingRead, seenBy } from "./seen-by.ts";
@@ -54,6 +55,20 @@ export interface Invocation<T> {
   undo?(encoded: T): boolean;
 }
 
+/** @throws SvcError UNAUTHORIZED */
+export function requireSession({ caller, anonymous }: { caller: Pick<Caller, "session">; anonymous: boolean }): void {
+  if (!anonymous && !caller.session) throw new SvcError("UNAUTHORIZED");
+}
+
+/** What a resource gives to callers with a session, others do not get by including it. */
+export function requireSessionOf(statement: CrudStatement, input: unknown, caller: Pick<Caller, "session">): void {
+  const closed = caller.session ? undefined : statement.closed?.(input);
+  if (closed === undefined) return;
+  throw new SvcError("UNAUTHORIZED", `Rows of the relation "${closed}" are for signed-in callers.`, {
+    hint: "Sign in, or leave the relation out. The author can set allowAnonymous on the createCrud of its table.",
+  });
+}
+
 /**
  * Runs one call in one transaction.
  *
@@ -71,40 +86,6 @@ export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Pr
     return encoded;
   };
   return inTransaction(runtime, caller, access, work, invocation.definedAt);
-}
-
-/**
- * Runs an internal procedure in one transaction, for the scheduler, crons and workflows. The permission was checked
- * when the job was enqueued, so no session is required.
- *
- * @param caller the identity; `.runAs("system")` of the procedure overrides it
- * @param last the last statement before COMMIT, such as the end of the job. (Default: none)
- * @throws as `invoke`; InputRefused for an input that can never be valid
- */
-export async function runInternal(
-  runtime: Runtime,
-  procedure: ProcedureDefinition,
-  input: unknown,
-  caller: Caller,
-  last?: QueryConfig,
-): Promise<unknown> {
-  const actual = procedure.runAs === "system" ? { ...caller, session: null, system: true } : caller;
-  const outcome: Call["outcome"] = {};
-  const work = async (_: RequestTransaction, context: CallContext) =>
-    checkOutput(procedure.output, await runRefusable(procedure, { context, input, outcome }));
-  return inTransaction(runtime, actual, "write", work, undefined, last).catch((error) => {
-    throw outcome.refusal ? new InputRefused(procedure.name, outcome.refusal) : error;
-  });
-}
-
-/** The input of an internal procedure does not match its `.input()`. A retry would not help. */
-export class InputRefused extends Error {
-  constructor(procedure: string, { issues = [] }: SvcError) {
-    // Paths only, no messages, as in checkOutput.
-    const wrong = issues.map(({ path }) => path.join(".") || "(all of it)").join(", ");
-    super(`.input() of "${procedure}" refuses the job's arguments at: ${wrong}`);
-    this.name = "InputRefused";
-  }
 }
 
 /**

@@ -95,8 +95,8 @@ class Conversion {
   readonly #platform: Platform;
   readonly #trace: ProviderStep[] = [];
   #pages: number;
-  /** The text layer of each page, after it was read. */
-  #known: string[] | undefined;
+  /** What the first parser makes of the document, which it reads at most once. */
+  #first: Promise<EngineResult> | undefined;
   scanned: RouteInput["scanned"] = "no";
   /** A result of the first parser that another one may surpass. */
   #doubted: { result: EngineResult; step: ProviderStep } | undefined;
@@ -114,7 +114,6 @@ class Conversion {
   async lookInside(): Promise<void> {
     try {
       const { pages } = await this.#runLocal("parser_a");
-      this.#known = pages;
       this.#pages = Math.max(pages.length, 1);
       const pictures = pages.filter((page) => page === "").length;
       this.scanned = pictures === 0 ? "no" : pictures < pages.length ? "partly" : "wholly";
@@ -183,7 +182,10 @@ class Conversion {
   }
 
   #runLocal(engine: "local_text" | "parser_a" | "parser_b"): Promise<EngineResult> {
-    return this.#run({ engine, kind: this.#kind }, this.#bytes);
+    const read = () => this.#run({ engine, kind: this.#kind }, this.#bytes);
+    if (engine !== "parser_a") return read();
+    this.#first ??= read();
+    return this.#first;
   }
 
   async #runHosted(provider: HostedProvider): Promise<[EngineResult, number]> {
@@ -205,7 +207,7 @@ class Conversion {
   }
 
   async #runOcr(): Promise<EngineResult> {
-    const { pages } = this.#known ? { pages: this.#known } : await this.#runLocal("parser_a");
+    const { pages } = await this.#runLocal("parser_a");
     // A caller who names OCR gets it for all pages.
     const known = this.#options.provider === "ocr" ? pages.map(() => "") : pages;
     return recognise(this.#bytes, known, this.#platform.limits);

@@ -6,12 +6,11 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "pino";
-import { callerOf } from "../call/caller.ts";
 import { answerMethods } from "../http/allowed-methods.ts";
 import { type BodyLimits, mediaType, parseJson, readBody } from "../http/body.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { errorHeaders, toSvcError } from "../http/errors.ts";
-import { exchangeOf, sendJson } from "../http/exchange.ts";
+import { callerOf, exchangeOf, sendJson } from "../http/exchange.ts";
 import type { RequestLimits } from "../http/request-limits.ts";
 import { check, own, toObject } from "../kit/input-checks.ts";
 import { isJson, quality } from "../kit/media-type.ts";

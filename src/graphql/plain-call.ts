@@ -3,10 +3,11 @@
  * statement that reads a written row.
  * Next hop: `src/crud/prepared-read.ts` for reads, `src/crud/statement.ts` for writes.
  */
-import { type Caller, requireSession } from "../call/caller.ts";
+
 import { missingRow } from "../call/hints.ts";
-import { isGenerated, type Runtime } from "../call/invoke.ts";
+import { isGenerated, type Runtime, requireSession } from "../call/invoke.ts";
 import type { Api } from "../contract/api.ts";
+import type { Caller } from "../contract/caller.ts";
 import type { ReadShape } from "../contract/crud.ts";
 import { callPrepared } from "../crud/prepared-read.ts";
 import { getShape, shapeOfList } from "../crud/read-shape.ts";

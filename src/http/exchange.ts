@@ -6,11 +6,15 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { Logger } from "pino";
+import type { Caller } from "../contract/caller.ts";
+import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { databaseReason } from "../telemetry/describe-error.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { type Span, type Tracing, traceFields } from "../telemetry/span.ts";
+import { leftSignal } from "./left-signal.ts";
 import type { OriginPolicy } from "./origin-policy.ts";
+import type { RequestLimits } from "./request-limits.ts";
 import { endRequestSpan, startRequestSpan } from "./request-span.ts";
 
 /** @returns the text for the answer's hint */
@@ -90,6 +94,22 @@ export function exchangeOf(response: ServerResponse): Exchange {
   const exchange = (response as Observed)[exchangeKey];
   if (!exchange) throw new Error("This response did not pass the observe middleware.");
   return exchange;
+}
+
+/** @param requests tells the holder of the connection share, and the client's address */
+export function callerOf(
+  request: IncomingMessage,
+  response: ServerResponse,
+  session: Session | null,
+  requests: Pick<RequestLimits, "holderOf" | "addressOf">,
+): Caller {
+  const { requestId } = exchangeOf(response);
+  const client = () => ({
+    address: requests.addressOf(request),
+    userAgent: request.headers["user-agent"] ?? "",
+    left: leftSignal(response),
+  });
+  return { session, requestId, holder: requests.holderOf(request, session), client };
 }
 
 /** Sends a JSON text as the body. API answers are for one caller: caches must not store them. */

@@ -4,10 +4,9 @@
  * Next hop: `src/call/batch.ts`.
  */
 import { type BatchCall, invokeBatch } from "../call/batch.ts";
-import { callerOf } from "../call/caller.ts";
 import { mediaType, parseJson, readBody } from "../http/body.ts";
 import type { Endpoint } from "../http/endpoint.ts";
-import { exchangeOf, sendJson } from "../http/exchange.ts";
+import { callerOf, exchangeOf, sendJson } from "../http/exchange.ts";
 import { decodeCall, wireLimits } from "../http/wire.ts";
 import { isJson } from "../kit/media-type.ts";
 import type { Session } from "../kit/session.ts";

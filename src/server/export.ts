@@ -5,13 +5,12 @@
  * Next hop: `src/transfer/export-rows.ts`.
  */
 import type { ServerResponse } from "node:http";
-import { callerOf, requireSession, requireSessionOf } from "../call/caller.ts";
-import type { Runtime } from "../call/invoke.ts";
+import { type Runtime, requireSession, requireSessionOf } from "../call/invoke.ts";
 import type { Api } from "../contract/api.ts";
 import type { CrudDefinition } from "../contract/crud.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { toSvcError } from "../http/errors.ts";
-import { exchangeOf } from "../http/exchange.ts";
+import { callerOf, exchangeOf } from "../http/exchange.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { identityOf } from "../postgres/identity.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";

@@ -4,8 +4,8 @@
  * Next hop: `src/realtime/subscription-topics.ts` maps queries to topics, the resource's `authorize` decides.
  */
 import { Router } from "express";
-import type { Caller } from "../call/caller.ts";
 import { invoke, type Runtime } from "../call/invoke.ts";
+import type { Caller } from "../contract/caller.ts";
 import { parseJson, readBody } from "../http/body.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
 import type { RequestLimits } from "../http/request-limits.ts";

@@ -3,12 +3,12 @@
  * Next hop: `src/call/invoke.ts`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Caller, callerOf } from "../call/caller.ts";
 import { checkOutput, invoke, invokeStatement, isGenerated, type Runtime } from "../call/invoke.ts";
+import type { Caller } from "../contract/caller.ts";
 import type { ProcedureDefinition, ProcedureKind } from "../contract/procedure.ts";
 import { noteIgnored } from "../crud/ignored-input.ts";
 import { type BodyLimits, mediaType, parseJson, readBody } from "../http/body.ts";
-import { exchangeOf, sendJson } from "../http/exchange.ts";
+import { callerOf, exchangeOf, sendJson } from "../http/exchange.ts";
 import { readForm } from "../http/form.ts";
 import type { RequestLimits } from "../http/request-limits.ts";
 import {

@@ -5,14 +5,13 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import { callerOf } from "../call/caller.ts";
 import { checkOutput, invoke } from "../call/invoke.ts";
 import { complete, type RouteDefinition, type RouteResult } from "../contract/http-route.ts";
 import type { SvcRequest } from "../contract/request.ts";
 import { mediaType } from "../http/body.ts";
 import { handledBy } from "../http/body-budget.ts";
 import { errorHeaders, toSvcError } from "../http/errors.ts";
-import { exchangeOf } from "../http/exchange.ts";
+import { callerOf, exchangeOf } from "../http/exchange.ts";
 import { toSvcRequest } from "../http/request.ts";
 import { enforceContentLength, isStreamBody, noteBreak, type StreamBody, sendStream } from "../http/stream-body.ts";
 import { isJson } from "../kit/media-type.ts";

@@ -7,9 +7,8 @@
 import type { Logger } from "pino";
 import { sessionsOfUsers } from "../auth/sessions/find-user.ts";
 import { runWithin } from "../call/batch.ts";
-import { requireSession } from "../call/caller.ts";
 import { CallContext } from "../call/create-context.ts";
-import { inTransaction } from "../call/invoke.ts";
+import { inTransaction, requireSession } from "../call/invoke.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import { decodeCall } from "../http/wire.ts";

@@ -3,7 +3,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { copiedApplication, ready } from "../support/application-folder.ts";
-import { inTerminal, svc as start, svcHere } from "../support/cli.ts";
+import { inTerminal, noDatabase, svcHere } from "../support/cli.ts";
 import { Collector } from "../support/collector.ts";
 import { database } from "../support/database.ts";
 
@@ -16,7 +16,7 @@ const hello = async (url: string) => (await fetch(`${url}/api/hello/you`)).json(
 
 describe("svc", () => {
   test("start refuses a database that has not been migrated, and names the command", async () => {
-    const { code, text } = await start(empty, app.folder, ["start"]).ended;
+    const { code, text } = await svcHere(empty, app.folder, ["start"]);
     expect(code).toBe(1);
     expect(text).toContain("application/migrations/0001_create_desk.sql");
     expect(text).toMatch(/\d+ of the platform\n/);
@@ -25,7 +25,7 @@ describe("svc", () => {
   });
 
   test("migrate applies what is new, once", async () => {
-    const first = await svc(["migrate"]).ended;
+    const first = await svcHere(db, app.folder, ["migrate"]);
     expect(first.code, first.text).toBe(0);
     expect(first.text).toContain("application/migrations/0001_create_desk.sql");
     expect(first.text).not.toContain("secured"); // no table came without row-level security
@@ -47,9 +47,9 @@ describe("svc", () => {
     const generated = await readFile(file, "utf8");
     await rm(file);
     await writeFile(join(app.folder, "sql/crud/gone.sql"), "select 1;");
-    const command = svc(["codegen"], { DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });
-    expect((await command.ended).code, command.output()).toBe(0);
-    expect(command.output()).toMatch(/wrote sql\/crud\/tasks\.sql\n.*removed sql\/crud\/gone\.sql/s);
+    const { code, text } = await svcHere(db, app.folder, ["codegen"], noDatabase);
+    expect(code, text).toBe(0);
+    expect(text).toMatch(/wrote sql\/crud\/tasks\.sql\n.*removed sql\/crud\/gone\.sql/s);
     expect(await readFile(file, "utf8")).toBe(generated);
     await expect(readFile(join(app.folder, "sql/crud/gone.sql"))).rejects.toThrow("ENOENT");
   });
@@ -101,9 +101,9 @@ describe("svc", () => {
       DATABASE_ADMIN_URL: "",
       DATABASE_REPLICATION_URL: "",
     };
-    const command = svc(["start"], { ...env, ...none, DATABASE_URL: "" });
-    expect((await command.ended).code).toBe(1);
-    expect(command.output()).toContain("DATABASE_URL is not set.");
+    const { code, text } = await svcHere(db, app.folder, ["start"], { ...env, ...none, DATABASE_URL: "" });
+    expect(code).toBe(1);
+    expect(text).toContain("DATABASE_URL is not set.");
   });
 
   test("start on a port that is taken says so, and a promise that nobody awaits ends nobody's calls", async () => {
@@ -113,9 +113,9 @@ describe("svc", () => {
     first.child.kill("SIGUSR2");
     await expect.poll(first.output).toMatch(/"message":"forgotten".*an await is missing/);
     expect(await hello(url)).toEqual({ hello: "you" });
-    const second = svc(["start"], { PORT: new URL(url).port });
-    expect((await second.ended).code).toBe(1);
-    expect(second.output()).toMatch(/Port \d+ is taken/);
+    const second = await svcHere(db, app.folder, ["start"], { PORT: new URL(url).port });
+    expect(second.code).toBe(1);
+    expect(second.text).toMatch(/Port \d+ is taken/);
   });
 
   test("dev follows a change, and after a mistake keeps serving the last good version", async () => {

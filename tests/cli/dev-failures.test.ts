@@ -54,6 +54,7 @@ test("while developing, the terminal and the answer have the place, and PostgreS
 });
 
 test.each([
+  // Where svc dev starts it, too: it sets SVC_DEVELOPING.
   ["in production", { NODE_ENV: "production", SVC_DEVELOPING: "1" }],
   ["of svc start", {}],
 ])("an answer %s has no cause", async (_what, env) => {
@@ -68,9 +69,4 @@ test.each([
   expect(refused).toEqual({ error: expect.any(String), code: "INTERNAL", requestId: refused.requestId });
   expect(command.output()).not.toContain("PostgreSQL: function");
   await expect.poll(command.output).toContain(requestId); // the log connects them
-});
-
-test("nor has one of svc dev in production", async () => {
-  const { bodyOf } = await serve(["dev"], { NODE_ENV: "production" });
-  expect(await bodyOf("/thrown")).not.toHaveProperty("hint");
 });

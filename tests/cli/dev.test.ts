@@ -1,11 +1,12 @@
 // If this file fails, `svc dev` does not serve what the author has saved, or cannot be ended.
 import { cp, mkdir, readdir, readFile, readlink, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { watchApplication } from "../../src/cli/watch.ts";
 import { applicationFolder, copiedApplication, ready } from "../support/application-folder.ts";
 import type { Command } from "../support/cli.ts";
 import { database } from "../support/database.ts";
+import { isRunning } from "../support/is-running.ts";
 
 const db = database("platform");
 const app = copiedApplication(db, "tests/fixture");
@@ -21,19 +22,23 @@ test("dev ends when the command beside it ends, and says how that ended", async 
   expect(killed.output()).toContain("was ended by SIGKILL");
 });
 
-test.each(["SIGINT", "SIGTERM"] as const)("dev ends with the command beside it on %s", async (signal) => {
-  const command = svc(["dev", "--with", "echo pid=$$; exec sleep 1000"], {
-    DATABASE_STUDIO_URL: db.url("studioRead"),
-  });
+test("dev ends with the command beside it on SIGTERM", async () => {
+  const command = svc(["dev", ...withSleep], { DATABASE_STUDIO_URL: db.url("studioRead") });
   const url = await ready(command);
   await expect.poll(() => command.output()).toMatch(/ {2}Studio: http:\/\/127\.0\.0\.1:\d+\/#/);
-  if (signal === "SIGTERM") await seesItsService(command, url);
+  await seesItsService(command, url);
+  await endsWithAll(command, "SIGTERM");
+});
+
+const withSleep = ["--with", "echo pid=$$; exec sleep 1000"];
+
+async function endsWithAll(command: Command, signal: NodeJS.Signals): Promise<void> {
   const beside = Number(/pid=(\d+)/.exec(command.output())?.[1]);
-  expect(process.kill(beside, 0)).toBe(true);
+  expect(isRunning(beside)).toBe(true);
   command.child.kill(signal);
   expect((await command.ended).code, command.output()).toBe(0);
-  await expect.poll(() => runs(beside)).toBe(false);
-});
+  await expect.poll(() => isRunning(beside)).toBe(false);
+}
 
 /** What the service did appears in the Studio beside it: a call with its statements, and a mail. */
 async function seesItsService(command: Command, url: string): Promise<void> {
@@ -63,47 +68,31 @@ async function seesItsService(command: Command, url: string): Promise<void> {
   expect(await ask("trace", { id: "none" })).toMatchObject({ code: "NOT_FOUND" });
 }
 
-function runs(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
-
 test.runIf(process.platform === "linux")(
-  "dev tells type errors on the terminal while it serves, and ends the compiler when it ends",
+  "dev tells type errors on the terminal while it serves, and ends the compiler when it ends, on SIGINT too",
   async () => {
-    const broken = "export const wrong: number = 'text';\n";
-    await writeFile(join(app.folder, "backend/wrong.ts"), broken);
-    const options = { strict: true, noEmit: true, types: [] };
-    await writeFile(
-      join(app.folder, "tsconfig.json"),
-      JSON.stringify({ compilerOptions: options, files: ["backend/wrong.ts"] }),
-    );
-    try {
-      const command = svc(["dev"]);
-      await ready(command);
-      const error = "types  backend/wrong.ts:1:14 TS2322: Type 'string' is not assignable to type 'number'.\n";
-      await expect.poll(command.output).toContain(error);
-      const compilers = await compilersIn(app.folder);
-      expect(compilers.length).toBeGreaterThan(0);
-      await writeFile(join(app.folder, "backend/wrong.ts"), "export const wrong: number = 1;\n");
-      await expect.poll(command.output).toContain("types  no errors any more\n");
-      command.child.kill("SIGTERM");
-      expect((await command.ended).code, command.output()).toBe(0);
-      await expect.poll(() => compilersIn(app.folder)).toEqual([]);
-
-      await writeFile(join(app.folder, "backend/wrong.ts"), broken);
-      const without = svc(["dev", "--no-types"]);
-      await ready(without);
-      expect(await compilersIn(app.folder)).toEqual([]);
-    } finally {
-      await rm(join(app.folder, "tsconfig.json"));
-      await rm(join(app.folder, "backend/wrong.ts"));
-    }
+    await breakTypes();
+    const command = svc(["dev", ...withSleep]);
+    await ready(command);
+    const error = "types  backend/wrong.ts:1:14 TS2322: Type 'string' is not assignable to type 'number'.\n";
+    await expect.poll(command.output).toContain(error);
+    expect((await compilersIn(app.folder)).length).toBeGreaterThan(0);
+    await writeFile(join(app.folder, "backend/wrong.ts"), "export const wrong: number = 1;\n");
+    await expect.poll(command.output).toContain("types  no errors any more\n");
+    await endsWithAll(command, "SIGINT");
+    await expect.poll(() => compilersIn(app.folder)).toEqual([]);
   },
 );
+
+async function breakTypes(): Promise<void> {
+  onTestFinished(async () => {
+    await rm(join(app.folder, "tsconfig.json"));
+    await rm(join(app.folder, "backend/wrong.ts"));
+  });
+  await writeFile(join(app.folder, "backend/wrong.ts"), "export const wrong: number = 'text';\n");
+  const compilerOptions = { strict: true, noEmit: true, types: [] };
+  await writeFile(join(app.folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["backend/wrong.ts"] }));
+}
 
 /** Process ids of compilers that run there. Linux tells where a process runs. */
 async function compilersIn(cwd: string): Promise<string[]> {
@@ -120,9 +109,11 @@ async function compilersIn(cwd: string): Promise<string[]> {
   return found.filter(Boolean);
 }
 
-test("dev notices edits in place after the file was replaced, and a new .env", async () => {
-  const command = svc(["dev"]);
+test("dev notices edits in place after the file was replaced, and a new .env; --no-types starts no compiler", async () => {
+  await breakTypes();
+  const command = svc(["dev", "--no-types"]);
   await ready(command);
+  expect(await compilersIn(app.folder)).toEqual([]);
   const file = join(app.folder, "backend/index.ts");
   const text = await readFile(file, "utf8");
   await writeFile(join(app.folder, ".index.tmp"), `${text}\n// replaced`);

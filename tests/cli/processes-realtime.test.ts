@@ -2,8 +2,9 @@
 // or processes outlive the one that reads for them.
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Command, fixture, isRunning, svc } from "../support/cli.ts";
+import { type Command, fixture, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
+import { isRunning } from "../support/is-running.ts";
 import { cutReader, Socket } from "../support/sockets.ts";
 
 const db = database();

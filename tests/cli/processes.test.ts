@@ -1,8 +1,9 @@
 // If this file fails, several processes behind one port lose requests, do not come back after a crash, or cannot be stopped.
 import { readFileSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
-import { type Command, fixture, isRunning, svc } from "../support/cli.ts";
+import { type Command, fixture, svc, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
+import { isRunning } from "../support/is-running.ts";
 
 const db = database();
 let command: Command;
@@ -71,7 +72,7 @@ test("stop together, after the requests in flight", async () => {
 });
 
 test("an invalid number is refused, and so is an application that cannot start", async () => {
-  const wrong = await svc(db, fixture, ["start", "--processes", "many"]).ended;
+  const wrong = await svcHere(db, fixture, ["start", "--processes", "many"]);
   expect(wrong).toMatchObject({
     code: 1,
     error: expect.stringContaining("--processes many is not a number of processes."),

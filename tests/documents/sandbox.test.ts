@@ -12,6 +12,7 @@ import { convertDocument } from "../../src/documents/convert.ts";
 import { PrewarmedProcess } from "../../src/documents/prewarmed-process.ts";
 import { type Child, EngineFailure, runSandboxed, startChild } from "../../src/documents/sandbox.ts";
 import { root } from "../support/global-setup.ts";
+import { pdf } from "../support/papers.ts";
 
 const run = promisify(execFile);
 /** A process that reads its task, and then runs this. */
@@ -152,4 +153,16 @@ test("no kind of socket is opened", async () => {
     server.closeAllConnections();
     server.close();
   }
+});
+
+test("a PDF with text is read once, also where OCR is wanted for scanned pages", async () => {
+  let started = 0;
+  const take = () => {
+    started++;
+    return startChild();
+  };
+  const paper = pdf([["The harbour crane lifts nine tons of steel."]]);
+  const { providerTrace } = await convertDocument(paper, { mode: "force-ocr" }, { children: { take } });
+  expect(providerTrace).toMatchObject([{ provider: "parser_a", outcome: "used" }]);
+  expect(started).toBe(1);
 });

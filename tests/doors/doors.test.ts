@@ -16,7 +16,7 @@ describe.for(situationsOf("public.pages", "svc.rag_sources", "svc.rag_sections",
   (situation) => {
     beforeAll(() => plant(made.db, situation));
     test.for(doors)("$name gives what select gives", async (door) => {
-      const given = await compareAll(made, door);
+      const given = await compareAll(made, door, situation);
       if (situation.name === "nothing is shown") expect(given).toBe(0);
       else expect(given).toBeGreaterThan(0);
     });

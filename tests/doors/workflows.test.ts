@@ -14,7 +14,7 @@ const doors = platformDoors(made);
 describe.for(situations)("where $name", (situation) => {
   beforeAll(() => plant(made.db, situation));
   test.for(doors)("$name gives what select gives", async (door) => {
-    const given = await compareAll(made, door);
+    const given = await compareAll(made, door, situation);
     if (situation.name === "nothing is shown") expect(given).toBe(0);
     else expect(given).toBeGreaterThan(0);
   });

@@ -38,14 +38,17 @@ describe("a planted violation is found, and is gone with it", () => {
   });
 
   test.for(planted)("$rule: $plant", async ({ rule, plant, undo }) => {
+    // The view of the rule: asking all rules for each violation took most of a minute.
+    const findings = async () =>
+      (await db.sql<Finding>(`select severity, name, problem, remedy from svc_private.lint_${rule}`)).map((finding) =>
+        JSON.stringify(finding),
+      );
+    const known = await findings();
     await db.sql(plant);
-    const told = (findings: Finding[]) => findings.map((finding) => JSON.stringify(finding));
-    const news = told(await lint())
-      .filter((line) => !told(before).includes(line))
-      .map((line) => JSON.parse(line) as Finding);
+    const news = (await findings()).filter((line) => !known.includes(line)).map((line): Finding => JSON.parse(line));
     await db.sql(undo);
     found.push(rule);
-    expect(news.map((finding) => finding.rule)).toContain(rule);
+    expect(news).not.toEqual([]);
     for (const { severity, remedy, problem } of news) {
       expect(["error", "warning", "info"]).toContain(severity);
       expect([remedy, problem]).toEqual([expect.stringMatching(/\w{3}/), expect.stringMatching(/\w{3}/)]);

@@ -73,7 +73,7 @@ async function ground(lines: Line[]): Promise<Result[]> {
 
 test.skipIf(path === undefined)(
   "evidence is told from its absence and from its opposite (skipped where shared/corpora is absent)",
-  { timeout: 180_000 },
+  { timeout: 600_000 },
   async () => {
     const lines: Line[] = readFileSync(path as string, "utf8")
       .trim()

@@ -50,4 +50,5 @@ test("a list request runs through the files that the page lists", async () => {
     files = files.filter((file) => those.has(file));
   }
   expect(files.sort()).toEqual(listed.sort());
+  expect(files.length).toBeLessThanOrEqual(16);
 });

@@ -120,13 +120,3 @@ function launch(db: Database, file: string, args: readonly string[], env: NodeJS
   const ended = new Promise<Ended>((resolve) => child.once("close", (code) => resolve({ code, ...printed })));
   return { child, output: () => printed.text, ended };
 }
-
-/** Whether there is a process with this id. */
-export function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -8,6 +8,7 @@ import type { TestProject } from "vitest/node";
 import { openCluster } from "../../src/cluster/open-cluster.ts";
 import { migrate } from "../../src/migrate/migrate.ts";
 import { clone, execute, inDatabase, platformName, templateName } from "./admin.ts";
+import { openMemory } from "./memory.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -87,7 +88,9 @@ export async function setup(project: TestProject) {
   process.stderr.write(`PostgreSQL ${cluster.serverVersion}: ${cluster.reason}\n`);
 
   const { admin } = cluster.urls;
-  await execute(admin, `create database ${platformName()}`);
+  const memory = process.env.DATABASE_URL ? null : await openMemory(admin);
+  // A clone lies where its template does.
+  await execute(admin, `create database ${platformName()}${memory ? ` tablespace ${memory.name}` : ""}`);
   await migrate({ adminUrl: inDatabase(admin, platformName()), platform: root });
   await clone(admin, templateName(), platformName());
   await generated;
@@ -106,6 +109,7 @@ export async function setup(project: TestProject) {
   return async () => {
     for (const name of [templateName(), platformName()]) await execute(admin, `drop database ${name} with (force)`);
     await dropTemplatesOfApplications(admin);
+    await memory?.close();
     await cluster.stop();
   };
 }

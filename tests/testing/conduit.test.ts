@@ -1,22 +1,10 @@
 // If this file fails, an application whose API others have specified cannot be written, or its policies leak.
-import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { promisify } from "node:util";
+import { join } from "node:path";
 import { createTestApp, type TestApp } from "@svc/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 import { testServer } from "../support/test-server.ts";
-
-const run = promisify(execFile);
-const collection = [dirname(root), dirname(dirname(root))]
-  .map((folder) => join(folder, "shared/conduit/Conduit.postman_collection.json"))
-  .find(existsSync);
-/** 66 MB, which no other test needs. */
-const newman = "newman@6";
 
 const db = database("template0");
 let app: TestApp;
@@ -54,31 +42,6 @@ async function write(token: string): Promise<string> {
   expect(status).toBe(201);
   return body.article.slug;
 }
-
-test.skipIf(!collection)(
-  "answers RealWorld's official collection (skipped where shared/conduit is absent)",
-  async () => {
-    const folder = await mkdtemp(join(tmpdir(), "svc-conduit-"));
-    try {
-      await writeFile(join(folder, "package.json"), "{}");
-      const options = ["--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"];
-      await run("npm", ["install", ...options, newman], { cwd: folder });
-      const variables = { APIURL: `${app.url}/api`, USERNAME: "u1", EMAIL: "u1@mail.example", PASSWORD: "password" };
-      const given = Object.entries(variables).flatMap(([name, value]) => ["--global-var", `${name}=${value}`]);
-      const report = ["--reporters", "json", "--reporter-json-export", "report.json", "--suppress-exit-code"];
-      const command = [join(folder, "node_modules/newman/bin/newman.js"), "run", collection as string];
-      await run(process.execPath, [...command, ...given, ...report], { cwd: folder });
-      const { stats, failures } = JSON.parse(await readFile(join(folder, "report.json"), "utf8")).run;
-      type Failure = { source: { name: string }; error: { message: string; test: string } };
-      expect(failures.map(({ source, error }: Failure) => `${source.name}: ${error.test} ${error.message}`)).toEqual(
-        [],
-      );
-      expect(stats.assertions.total).toBeGreaterThan(300);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  },
-);
 
 test("only the author changes an article, and everyone reads it", async () => {
   const [ann, bob] = [await signUp("ann"), await signUp("bob")];

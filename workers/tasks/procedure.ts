@@ -8,8 +8,8 @@
  * Next hop: `src/call/invoke.ts`.
  */
 import { z } from "zod";
-import type { Caller } from "../../src/call/caller.ts";
-import { InputRefused, runInternal } from "../../src/call/invoke.ts";
+import { InputRefused, runInternal } from "../../src/call/run-internal.ts";
+import type { Caller } from "../../src/contract/caller.ts";
 import { releaseTakes } from "../../src/workflows/execute.ts";
 import { defineTask, type RunningJob, type TaskServices } from "../task.ts";
 
