@@ -67,7 +67,9 @@ test("a process that is killed is replaced, and the other answers meanwhile", as
 /** On one connection, which stays with its process. */
 async function getFrom(agent: Agent, path: string) {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  request(url + path, { agent }, resolve).on("error", reject).end();
+  request(url + path, { agent }, resolve)
+    .on("error", reject)
+    .end();
   const response = await promise;
   for await (const _ of response);
   return response;
