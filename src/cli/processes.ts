@@ -4,7 +4,6 @@
  * Next hop: `start.ts`, which each of them runs. https://nodejs.org/api/cluster.html
  */
 import cluster, { type Worker } from "node:cluster";
-import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AggregatorRegistry, type RegistryContentType } from "prom-client";
@@ -51,6 +50,10 @@ export async function runProcesses({ count, words, first, env, changes, stopped,
     cluster.setupPrimary({ args: [...words, ...(index === 0 ? first : [])], serialization: "advanced" });
     const worker = cluster.fork({ ...env, [sharedVariable]: "1" });
     running.set(index, worker);
+    // A message to a process that was killed at that moment: its "exit" follows. One that never ran has none.
+    worker.on("error", (error) => {
+      if (worker.process.pid === undefined) throw error;
+    });
     changes.serve(worker);
     worker.on("message", (message: unknown) => {
       if (message === askMetrics) void answerMetrics(worker, metrics);
@@ -66,7 +69,7 @@ export async function runProcesses({ count, words, first, env, changes, stopped,
   const keep = async (index: number, begun: Worker) => {
     for (let worker = begun, wait = pause.least; ; ) {
       const since = performance.now();
-      const [code, signal] = worker.isDead() ? [worker.process.exitCode] : await once(worker, "exit");
+      const [code, signal] = await ended(worker);
       running.delete(index);
       if (isStopping) return;
       if (performance.now() - since > 60_000) wait = pause.least;
@@ -90,7 +93,7 @@ export async function runProcesses({ count, words, first, env, changes, stopped,
   const begun = await Promise.race([Promise.all(workers.map(isReady)), stopped.then((): boolean[] => [])]);
   if (begun.includes(false)) {
     stop();
-    await Promise.all(workers.map((worker) => worker.isDead() || once(worker, "exit")));
+    await Promise.all(workers.map(ended));
     throw new DefinitionError("A process could not start.", { hint: "What it printed above says why." });
   }
   const kept = workers.map((worker, index) => keep(index, worker));
@@ -99,6 +102,13 @@ export async function runProcesses({ count, words, first, env, changes, stopped,
   stop();
   await Promise.all(kept);
 }
+
+/** @returns the exit code, or the signal. `once` of node:events would reject at an "error" before the end. */
+const ended = (worker: Worker) =>
+  new Promise<[code: number | null, signal?: string]>((resolve) => {
+    if (worker.isDead()) resolve([worker.process.exitCode]);
+    else worker.once("exit", (code, signal) => resolve([code, signal]));
+  });
 
 async function answerMetrics(worker: Worker, metrics: AggregatorRegistry<RegistryContentType>): Promise<void> {
   const text = await metrics.clusterMetrics().catch(() => null);

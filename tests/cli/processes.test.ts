@@ -1,5 +1,7 @@
 // If this file fails, several processes behind one port lose requests, do not come back after a crash, or cannot be stopped.
 import { readFileSync } from "node:fs";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { type Command, fixture, svc, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
@@ -61,6 +63,39 @@ test("a process that is killed is replaced, and the other answers meanwhile", as
       return new Set(logged().map(({ pid }) => pid)).size;
     })
     .toBe(3);
+});
+
+/** On one connection, which stays with its process. */
+async function getFrom(agent: Agent, path: string) {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  request(url + path, { agent }, resolve)
+    .on("error", reject)
+    .end();
+  const response = await promise;
+  for await (const _ of response);
+  return response;
+}
+
+test("a message to a process that was killed at that moment does not end the others", async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const { headers } = await getFrom(agent, "/healthz");
+  const served = () => logged().find(({ requestId }) => requestId === headers["x-request-id"])?.pid;
+  await expect.poll(served).toEqual(expect.any(Number));
+  const asking = served();
+  const killed = processes().find((pid) => pid !== asking) ?? 0;
+
+  // The process that started them wakes up with a question for the metrics of all, and one of them is dead.
+  process.kill(command.child.pid ?? 0, "SIGSTOP");
+  const metrics = getFrom(agent, "/metrics");
+  await sleep(500);
+  process.kill(killed, "SIGKILL");
+  await expect.poll(() => readFileSync(`/proc/${killed}/stat`, "utf8")).toContain(") Z ");
+  process.kill(command.child.pid ?? 0, "SIGCONT");
+
+  expect((await metrics).statusCode).toBe(200);
+  await expect.poll(() => processes().filter((pid) => pid !== killed).length).toBe(2);
+  expect(processes()).toContain(asking);
+  agent.destroy();
 });
 
 test("stop together, after the requests in flight", async () => {
