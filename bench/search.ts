@@ -1,7 +1,8 @@
 /**
  * Search beside what one would write by hand: two legs, `ts_rank` over a GIN index and pgvector's HNSW, fused by RRF, and
- * the vector leg alone. Queries are rotated over three bands of how common their words are. Next hops:
- * `search/passages.ts` makes the passages, `sql/search/search_hybrid.sql` answers.
+ * the vector leg alone. Then keyword search as a call of the service, beside its own statement. Queries are rotated over three bands
+ * of how common their words are. Next hops: `search/passages.ts` makes the passages, `sql/search/search_hybrid.sql` answers,
+ * `search/calls.ts` calls.
  *
  * Run: `npm run bench -- search [--chunks 1000000] [--rounds 60]`. (Default: 20,000 passages, 36 rounds for each band.)
  * A million takes an hour or more on two cores, most of it HNSW, and some 6 GB until the database is dropped again.
@@ -13,6 +14,7 @@ import { openCluster } from "../src/cluster/open-cluster.ts";
 import { migrate } from "../src/migrate/migrate.ts";
 import { corporaFolder } from "../tests/search/corpora.ts";
 import { alternate, median } from "./measure.ts";
+import { compareCalls } from "./search/calls.ts";
 import { generator, loadPassages, vectorOf } from "./search/passages.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -44,7 +46,9 @@ export async function run(): Promise<void> {
     const loaded = await seconds(() => loadPassages(client, folder, chunks));
     console.info(`\n${chunks} passages: written in ${loaded.toFixed(0)} s, with a GIN index over tsvector`);
     await index(client, chunks);
-    await compareAll(client, rounds);
+    const asked = await bands(client);
+    await compareAll(client, asked, rounds);
+    await compareCalls(cluster, client, asked);
     await hostile(client);
     await ingest(client);
     await client.end();
@@ -160,9 +164,8 @@ async function hostile(client: pg.Client): Promise<void> {
   }
 }
 
-async function compareAll(client: pg.Client, rounds: number): Promise<void> {
+async function compareAll(client: pg.Client, asked: Record<string, string[]>, rounds: number): Promise<void> {
   const all = contestants.map((): number[] => []);
-  const asked = await bands(client);
   for (const [band, queries] of Object.entries(asked)) {
     const taken = await compare(client, queries, rounds);
     print(band, taken);

@@ -9258,10 +9258,10 @@ begin
     found := coalesce(cardinality(matched.row_ids), 0);
     execute format($sql$
       select coalesce(array_agg(m.row_id order by m.place), '{}'), array_agg(m.score order by m.place)
-        from unnest($1, $2) with ordinality as m (row_id, score, place)
-        join %s as t on t.%I = m.row_id::%s
+        from unnest($1::%s[], $1, $2) with ordinality as m (id, row_id, score, place)
+        join %s as t on t.%I = m.id
        where %s
-    $sql$, declared ->> 'table', declared ->> 'id', declared ->> 'idType', condition)
+    $sql$, declared ->> 'idType', declared ->> 'table', declared ->> 'id', condition)
     into ids, scores
     using matched.row_ids, matched.scores;
 

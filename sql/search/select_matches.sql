@@ -7,6 +7,9 @@
 -- A match counts when the policies show its row and the filters admit it. How many of the best matches remain is only
 -- known afterwards, so more of them are requested until the page is full. If policies and filters exclude nearly all
 -- matches, or the index did not return all, the order is reversed: the rows that they admit are scored.
+--
+-- The keys are cast before the join. A cast in its condition is not leakproof: under a policy, PostgreSQL would then read
+-- the whole table instead of its primary key.
 
 create or replace function svc_private.select_matches(
   target text,        -- as svc_hidden.search_target() takes it
@@ -44,10 +47,10 @@ begin
     found := coalesce(cardinality(matched.row_ids), 0);
     execute format($sql$
       select coalesce(array_agg(m.row_id order by m.place), '{}'), array_agg(m.score order by m.place)
-        from unnest($1, $2) with ordinality as m (row_id, score, place)
-        join %s as t on t.%I = m.row_id::%s
+        from unnest($1::%s[], $1, $2) with ordinality as m (id, row_id, score, place)
+        join %s as t on t.%I = m.id
        where %s
-    $sql$, declared ->> 'table', declared ->> 'id', declared ->> 'idType', condition)
+    $sql$, declared ->> 'idType', declared ->> 'table', declared ->> 'id', condition)
     into ids, scores
     using matched.row_ids, matched.scores;
 

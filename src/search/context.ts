@@ -23,13 +23,6 @@ import {
 import type { SearchTable } from "./searchable.ts";
 import { snippetsOf } from "./snippets.ts";
 
-interface Found {
-  id: string;
-  keyword: number | null;
-  vector: number | null;
-  fused: number;
-}
-
 /** @param userId the caller, null when nobody is signed in */
 export function contextSearch(
   tables: ReadonlyMap<string, SearchTable>,
@@ -61,13 +54,12 @@ export function contextSearch(
       offset,
       ...(asked ? [prefix] : []),
     ];
-    const { rows } = await transaction.query({ name: `svc_search_${mode}`, text: statements[mode] }, values);
     const { corpus, visibility } = scope;
-    const found = await items(db(), searched, rows as Found[]);
-    const ids = (rows as Found[]).map((row) => row.id);
+    const found = await items(db(), searched, mode, values);
+    const keys = found.map(({ key }) => key);
     const snippets =
       asked && given.snippets
-        ? await snippetsOf(transaction, { target, ...asked }, ids)
+        ? await snippetsOf(transaction, { target, ...asked }, keys)
         : new Map<string, SearchSnippet>();
     return {
       items: found.map(({ key, ...item }) => (snippets.has(key) ? { ...item, snippet: snippets.get(key) } : item)),
@@ -84,13 +76,10 @@ export function contextSearch(
 
 const methods = { keyword: "search", vector: "vectorSearch", hybrid: "hybridSearch" };
 
-const statements = {
-  keyword: `select id, score as keyword, null::double precision as vector, score as fused
-    from svc.search_keyword($1, $2, $3, $4, $5, $6, $7, $8)`,
-  vector: `select id, null::double precision as keyword, score as vector, score as fused
-    from svc.search_vector($1, $2, $3, $4, $5, $6, $7)`,
-  hybrid: `select id, keyword, vector_score as vector, fused
-    from svc.search_hybrid($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+const functions = {
+  keyword: "id, score as keyword, null::double precision as vector, score as fused, ordinality from svc.search_keyword",
+  vector: "id, null::double precision as keyword, score as vector, score as fused, ordinality from svc.search_vector",
+  hybrid: "id, keyword, vector_score as vector, fused, ordinality from svc.search_hybrid",
 };
 
 /** The database knows the rest of the table's declaration. */
@@ -105,30 +94,39 @@ function tuningOf({ fusion, ...limits }: z.output<typeof searchOptions>["tuning"
   return { keywordCandidateLimit, vectorCandidateLimit, mode, k, keywordWeight, vectorWeight };
 }
 
-/** Reads the rows, again under the caller's policies, and adds the scores. */
+/**
+ * The best rows with their scores, in one statement. It reads the rows by their keys, again under the caller's policies. The
+ * keys are one array from a subquery: under a policy, PostgreSQL would not look them up one by one as those of a join.
+ */
 async function items(
   db: RequestDatabase,
   searched: SearchTable,
-  found: Found[],
+  mode: SearchResult["meta"]["mode"],
+  values: unknown[],
 ): Promise<(SearchItem<object> & { key: string })[]> {
-  if (found.length === 0) return [];
   const { table, id, vectors } = searched;
   const columns = Object.entries(getTableColumns(table) as Record<string, PgColumn>);
   const key = columns.find(([property]) => property === id.property)?.[1];
-  const ids = sql`${sql.param(found.map((one) => one.id))}::text[]::${platformSql(id.castType)}[]`;
+  const given = values.map((value) => sql`${sql.param(value)}`);
+  const found = db
+    .$with("svc_found", { id: sql`id`.as("id") }) // named in full below: the table may have such columns
+    .as(sql`select ${platformSql(functions[mode])}(${sql.join(given, platformSql(", "))}) with ordinality`);
   const rows = await db
+    .with(found)
     .select({
-      svcKey: sql<string>`${key}::text`,
+      key: sql<string>`svc_found.id`,
+      keyword: sql<number | null>`svc_found.keyword`,
+      vector: sql<number | null>`svc_found.vector`,
+      fused: sql<number>`svc_found.fused`,
       row: Object.fromEntries(columns.filter(([, { name }]) => !vectors.has(name))),
     })
     .from(table)
-    .where(sql`${key} = any (${ids})`);
-  const byKey = new Map(rows.map(({ svcKey, row }) => [svcKey, row as Record<string, unknown>]));
-  return found.flatMap(({ id: text, keyword, vector, fused }) => {
-    const row = byKey.get(text);
-    if (!row) return [];
+    .innerJoin(found, sql`svc_found.id = ${key}::text`)
+    .where(sql`${key} = any ((select array_agg(svc_found.id) from svc_found)::${platformSql(id.castType)}[])`)
+    .orderBy(sql`svc_found.ordinality`);
+  return rows.map(({ key, keyword, vector, fused, row }) => {
     const scores = { ...(keyword !== null && { keyword }), ...(vector !== null && { vector }), fused };
     const matchedBy = (["keyword", "vector"] as const).filter((leg) => scores[leg] !== undefined);
-    return [{ key: text, id: row[id.property], row, score: fused, scores, matchedBy }];
+    return { key, id: (row as Record<string, unknown>)[id.property], row, score: fused, scores, matchedBy };
   });
 }

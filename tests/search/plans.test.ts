@@ -110,3 +110,25 @@ test("words that never stand together are found, also where there are too many r
   expect(found).toBe(10);
   expect(documents).toBeLessThan(12_000); // of 20,000
 });
+
+test("under a policy, found rows are read by their keys", async () => {
+  await client.query(`
+    alter table planned enable row level security;
+    create policy select_some on planned for select to svc_authenticated using (body <> 'hidden');
+    grant select on planned to svc_authenticated`);
+  const scanned = async () => {
+    const { rows } = await client.query<{ n: string }>(
+      "select pg_stat_get_xact_tuples_returned('planned'::regclass) as n",
+    );
+    return Number(rows[0]?.n);
+  };
+  const before = await scanned();
+  await client.query("select set_config('svc.user_id', 'ann', true), set_config('role', 'svc_authenticated', true)");
+  const { rows } = await client.query<{ id: string }>(
+    "select id from svc.search_keyword($1, '{body}', 'word40 word250', $2, '[]', 10, 0)",
+    [JSON.stringify({ table: '"public"."planned"' }), JSON.stringify({ corpus: "default", visibility: "public" })],
+  );
+  await client.query("reset role");
+  expect(rows).toHaveLength(10);
+  expect((await scanned()) - before).toBe(0); // of 26,000 rows
+});

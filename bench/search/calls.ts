@@ -1,0 +1,139 @@
+/**
+ * A keyword search as a call of the service, beside the statement of that call sent by `pg` alone: processor time of Node and of
+ * PostgreSQL. Next hop: `service.ts`, the service.
+ */
+import { join } from "node:path";
+import pg from "pg";
+import type { Cluster } from "../../src/cluster/types.ts";
+import { median } from "../measure.ts";
+import { contestant, serverCpu } from "../process.ts";
+
+const limits = [10, 100];
+const rounds = 5;
+const sliceMs = 1_000;
+/** So many calls at once: what the service does beside calls then counts little. */
+const atOnce = 8;
+
+const scope = JSON.stringify({ corpus: "bench", visibility: "public", owner: null });
+const target = JSON.stringify({ table: '"public"."passages"' });
+const search = "svc.search_keyword($1, '{body}', $2, $3, '[]', $4, 0)";
+const statement = {
+  name: "statement",
+  text: `with found as (select id, score, ordinality from ${search} with ordinality)
+    select found.id as key, score, t.id, body, corpus, visibility, user_id
+      from passages t join found on found.id = t.id::text
+     where t.id = any ((select array_agg(id) from found)::integer[]) order by ordinality`,
+};
+const alone = { name: "alone", text: `select id, score from ${search}` };
+
+interface Side {
+  name: string;
+  atOnce: number;
+  /** @returns the number of rows */
+  ask(query: string): Promise<number>;
+  /** Processor time of Node so far, in microseconds. */
+  cpu(): number;
+}
+
+/** @param bands queries by name; each is asked for in turn */
+export async function compareCalls(
+  cluster: Cluster,
+  client: pg.Client,
+  bands: Record<string, string[]>,
+): Promise<void> {
+  const database = (await client.query<{ name: string }>("select current_database() as name")).rows[0]?.name;
+  const entries = Object.entries(cluster.urls).map(([login, address]) => {
+    const url = new URL(address);
+    url.pathname = `/${database}`;
+    return [login, url.href];
+  });
+  const urls: Cluster["urls"] = Object.fromEntries(entries);
+  await client.query(`
+    alter table passages enable row level security;
+    create policy select_public on passages for select to svc_anonymous, svc_authenticated using (visibility = 'public');
+    grant select on passages to svc_anonymous, svc_authenticated`);
+  const service = await contestant([join(import.meta.dirname, "service.ts"), JSON.stringify(urls)]);
+  const bare = new pg.Client({ connectionString: urls.request });
+  try {
+    const token = await signUp(service.url);
+    await bare.connect();
+    await bare.query("select set_config('svc.user_id', 'ann', false), set_config('role', 'svc_authenticated', false)");
+    for (const limit of limits) {
+      const send = async (config: pg.QueryConfig, query: string) =>
+        (await bare.query(config, [target, query, scope, limit])).rows.length;
+      const own = () => process.cpuUsage().user + process.cpuUsage().system;
+      const sides: Side[] = [
+        { name: "call", atOnce, ask: (query) => call(service.url, token, query, limit), cpu: () => service.cpu() },
+        { name: "its statement", atOnce: 1, ask: (query) => send(statement, query), cpu: own },
+        { name: "the search in it", atOnce: 1, ask: (query) => send(alone, query), cpu: own },
+      ];
+      for (const [band, queries] of Object.entries(bands))
+        await compare(`${band}, limit ${limit}`, sides, queries, cluster);
+    }
+  } finally {
+    await bare.end();
+    await service.stop();
+  }
+}
+
+/** Sides take turns; in a slice, each asks all queries equally often. */
+async function compare(title: string, sides: Side[], queries: string[], cluster: Cluster): Promise<void> {
+  const costs = new Map(sides.map(({ name }) => [name, { node: [] as number[], database: [] as number[] }]));
+  const found = new Set<number>();
+  for (let round = -1; round < rounds; round++) {
+    for (const { name, atOnce, ask, cpu } of sides) {
+      const before = { node: cpu(), database: serverCpu(cluster) };
+      const end = performance.now() + sliceMs;
+      let asked = 0;
+      let rows = 0;
+      while (performance.now() < end) {
+        const left = queries.toReversed();
+        const work = async () => {
+          for (let query = left.pop(); query !== undefined; query = left.pop()) {
+            const found = await ask(query); // apart: += reads its left side before it waits
+            rows += found;
+          }
+        };
+        await Promise.all(Array.from({ length: atOnce }, work));
+        asked += queries.length;
+      }
+      found.add(rows / asked);
+      if (round < 0) continue; // warm-up: connections and plans
+      costs.get(name)?.node.push((cpu() - before.node) / asked);
+      costs.get(name)?.database.push((serverCpu(cluster) - before.database) / asked);
+    }
+  }
+  if (found.size > 1) throw new Error("the answers differ");
+  const both = [...costs].map(([name, { node, database }]) => ({
+    name,
+    node: median(node),
+    database: median(database),
+  }));
+  const sums = both.map(({ node, database }) => node + database);
+  const ratio = (place: number) => ((sums[0] ?? 0) / (sums[place] ?? 0)).toFixed(2);
+  console.info(
+    `${title}, ${[...found][0]?.toFixed(0)} rows: ` +
+      both.map(({ name, ...one }) => `${name} ${one.node.toFixed(0)} + ${one.database.toFixed(0)}`).join(", ") +
+      ` us (Node + PostgreSQL); call ÷ its statement ${ratio(1)}, ÷ the search in it ${ratio(2)}`,
+  );
+}
+
+async function call(url: string, token: string, query: string, limit: number): Promise<number> {
+  const response = await fetch(`${url}/api/query`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+    body: JSON.stringify({ name: "passages.search", args: { query, limit } }),
+  });
+  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+  const { json } = (await response.json()) as { json: { items: unknown[] } };
+  return json.items.length;
+}
+
+async function signUp(url: string): Promise<string> {
+  const response = await fetch(`${url}/api/auth/sign-up`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ email: "bench@example.com", password: "correct horse battery", name: "bench" }),
+  });
+  return ((await response.json()) as { token: string }).token;
+}
