@@ -23,7 +23,11 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 /** Commands in an order in which each finds what it needs, with what the result has to be like. */
 const runs: [name: string, words: () => string[], result: unknown][] = [
   ["codegen", () => [], { changes: [] }],
-  ["prepare", () => [], { changes: [], applied: expect.arrayContaining([expect.stringMatching(/^application\//)]), findings: [] }],
+  [
+    "prepare",
+    () => [],
+    { changes: [], applied: expect.arrayContaining([expect.stringMatching(/^application\//)]), findings: [] },
+  ],
   ["migrate apply", () => [], { applied: [] }],
   ["migrate status", () => [], expect.arrayContaining([expect.objectContaining({ state: "applied" })])],
   ["migrate generate", () => [], { wrote: [] }],
