@@ -8,7 +8,6 @@ export const long = [
   "packages/outside",
   "packages/publish",
   "cli/templates",
-  "testing/conduit-collection",
   // collections of documents and questions
   "documents/corpus",
   "documents/ocr",
