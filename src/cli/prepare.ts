@@ -35,7 +35,7 @@ export const prepareCommand = defineCommand({
       const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
       const vanished = await findVanished(target);
       if (vanished.length > 0) say(describeVanished(vanished));
-      // A schema that the linter objects to is told at once, while it is easy to change.
+      // What the linter finds is printed at once, because a new table is easy to change.
       const look = async () => (generated.length > 0 ? findings(cluster.urls.admin) : []);
       const before = await look();
       const applied = await during("Applying the files of migrations/ and sql/", () => migrate(target)).catch((error) =>

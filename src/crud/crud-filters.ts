@@ -7,7 +7,7 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import type { CrudDefinition } from "../contract/crud.ts";
 import { maxLevels } from "./wire-kinds.ts";
 
-/** Of the language; a column's kind decides which of them it has. */
+/** All operators of filters. The kind of a column decides which of them it accepts. */
 export const filterOperators = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "like", "ilike"] as const;
 
 type Columns<T extends PgTable> = T["_"]["columns"];

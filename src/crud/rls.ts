@@ -70,8 +70,8 @@ export const readsOwn = (policy: PgPolicy, owner: AnyPgColumn) => owners.set(pol
  *
  * @param userIdColumn     text, or uuid where ids of users are UUIDs; compared with the caller's id
  * @param options.read     `"public"` lets everybody read. (Default: only the owner reads)
- * @param options.write    `"nobody"`: requests do not write, not even their owner's rows. For what the application decides,
- *   such as memberships, credits and plans. (Default: the owner writes)
+ * @param options.write    `"nobody"`: not even the owner writes, for what the application decides, such as memberships,
+ *   credits and plans. Another policy may allow more. (Default: the owner writes)
  * @example
  * export const notes = pgTable("notes", { … }, (t) => ownerRls(t.userId));
  */

@@ -29,7 +29,10 @@ const isoOf = (date: Date) => date.toISOString().replace(/^\+0*/, "");
 const isText = (value: unknown): value is string =>
   typeof value === "string" && !value.includes("\0") && value.isWellFormed();
 
-/** Of the arguments of a call (src/http/wire.ts). An imported file or a hook may give more: too much for JSON.stringify. */
+/**
+ * Levels of JSON in the arguments of a call (src/http/wire.ts checks them). Imported files and hooks are checked here: JSON.stringify
+ * fails on very deep values.
+ */
 export const maxLevels = 64;
 
 /** Values that JSON can hold. A Map or a bigint would be changed or lost. */

@@ -16,7 +16,7 @@ export class MigrationError extends Error {
 }
 
 /**
- * The error of a file that failed, with the line and its text: `svc dev` deletes a generated file that failed.
+ * The error of a file that failed. It names the line and quotes it, because `svc dev` deletes a generated file that failed.
  *
  * @param path of the file, in its scope
  */

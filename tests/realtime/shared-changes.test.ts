@@ -102,7 +102,7 @@ describe("a process that joins", () => {
     await late.row("two");
     expect(late.rows).toEqual(["guestbook: two"]);
     expect(first.rows).toEqual(["guestbook: one", "guestbook: two"]);
-    // Whoever reads then sees everything that this process has not heard.
+    // A query after that moment reads every change that this process was not sent.
     const [live] = late.heard;
     expect(BigInt(live?.split(" ")[1] ?? 0)).toBeLessThanOrEqual(begun);
     expect(BigInt(live?.split(" ")[1] ?? 0)).toBeGreaterThan(BigInt(first.heard[1]?.split(" ")[1] ?? 0));

@@ -30,6 +30,7 @@ const long = [
   "cli/fifteen-mistakes",
   "cli/processes",
   "cli/dev-failures",
+  "search/ranking",
   "search/hybrid",
   "storage/drivers",
   "transfer/crash",

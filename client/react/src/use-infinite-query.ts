@@ -74,8 +74,8 @@ export function useInfiniteQuery<Q extends PagedQuery>(
 }
 
 /**
- * Fetches all pages again. TanStack cancels a fetch for the next one, in both directions: a next page that is under way is
- * awaited first, and if the user asks for one meanwhile, the pages are fetched again after it.
+ * Fetches all pages again. In TanStack Query a refetch cancels the fetch of a next page, and the other way round. So a next
+ * page that is under way is awaited first. If one is asked for during the refetch, all pages are fetched again after it.
  */
 function refetcher(queries: QueryClient, queryKey: QueryKey): () => Promise<void> {
   let isChanged = false;
