@@ -3333,7 +3333,6 @@ comment: Keys and cosine similarities of the rows that the caller may read and w
 CREATE OR REPLACE FUNCTION svc.server_incarnation()
  RETURNS text
  LANGUAGE sql
- STABLE
 AS $function$
   -- A crash of one backend restarts all others under the same postmaster: its start time stays, but the place that
   -- recovery reached is another one. It is null after a clean start.
@@ -6703,16 +6702,21 @@ comment: Merges the counters of terms that have many counter rows.
 -- function svc_private.fold_storage_usage(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.fold_storage_usage(one_bucket text DEFAULT NULL::text)
  RETURNS void
- LANGUAGE sql
+ LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
+begin
+  if one_bucket is null then
+    perform svc_private.fold_storage_usage(many.bucket)
+       from (select u.bucket from svc_private.storage_usage u group by u.bucket having count(*) > 1) many;
+    return;
+  end if;
   with gone as (
-    delete from svc_private.storage_usage u
-     where one_bucket is null or u.bucket = one_bucket
-    returning u.bucket, u.bytes
+    delete from svc_private.storage_usage u where u.bucket = one_bucket returning u.bytes
   )
   insert into svc_private.storage_usage (bucket, bytes)
-  select g.bucket, sum(g.bytes) from gone g group by g.bucket having sum(g.bytes) <> 0
+  select one_bucket, sum(g.bytes) from gone g having sum(g.bytes) <> 0;
+end
 $function$
 execute: svc_system
 comment: Replaces the rows of a bucket, or of every bucket, by their sum.
@@ -8307,6 +8311,9 @@ declare
   more constant bigint := greatest(reserve_upload.size, 4096);
   full_one text;
 begin
+  if reserve_upload.kind = 'call' then
+    set local synchronous_commit to off;
+  end if;
   if not reserve_upload.by_system then
     perform pg_advisory_xact_lock(hashtextextended('svc.storage_uploads ' || bucket, 0));
     if reserve_upload.kind = 'parts' and (

@@ -2,12 +2,13 @@
 -- or was promoted: then the server may reuse a transaction id that was not yet on disk.
 --
 -- Called when a writing transaction begins (src/postgres/transaction.ts), and compared by svc.transaction_outcome. No
--- `set search_path`: it would prevent inlining, and every mutation calls this.
+-- `set search_path`: it would prevent inlining, and every mutation calls this. Volatile for the same reason: PostgreSQL
+-- does not inline a function that promises more than pg_last_wal_replay_lsn(), which is volatile.
 
 create or replace function svc.server_incarnation()
 returns text
 language sql
-stable
+volatile
 as $$
   -- A crash of one backend restarts all others under the same postmaster: its start time stays, but the place that
   -- recovery reached is another one. It is null after a clean start.

@@ -5,17 +5,22 @@
 
 create or replace function svc_private.fold_storage_usage(one_bucket text default null)
 returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
+begin
+  if one_bucket is null then
+    perform svc_private.fold_storage_usage(many.bucket)
+       from (select u.bucket from svc_private.storage_usage u group by u.bucket having count(*) > 1) many;
+    return;
+  end if;
   with gone as (
-    delete from svc_private.storage_usage u
-     where one_bucket is null or u.bucket = one_bucket
-    returning u.bucket, u.bytes
+    delete from svc_private.storage_usage u where u.bucket = one_bucket returning u.bytes
   )
   insert into svc_private.storage_usage (bucket, bytes)
-  select g.bucket, sum(g.bytes) from gone g group by g.bucket having sum(g.bytes) <> 0
+  select one_bucket, sum(g.bytes) from gone g having sum(g.bytes) <> 0;
+end
 $$;
 
 comment on function svc_private.fold_storage_usage(text) is 'Replaces the rows of a bucket, or of every bucket, by their sum.';

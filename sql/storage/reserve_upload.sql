@@ -5,6 +5,9 @@
 -- The ids are chosen here, so that no caller can name the id of a file that exists or existed. Callers of one bucket
 -- wait for each other during this statement, so that uploads begun at the same moment are all counted. Expired uploads
 -- count until they are removed; this function removes them when there seems to be no room.
+--
+-- The reservation of a call need not survive a crash of the server, which ends the call too. So its commit does not wait
+-- for the disk, and others wait less for the lock. An upload in parts is told to the client, so it has to.
 
 create or replace function svc_private.reserve_upload(
   owner text,           -- null: anonymous, or the system
@@ -30,6 +33,9 @@ declare
   more constant bigint := greatest(reserve_upload.size, 4096);
   full_one text;
 begin
+  if reserve_upload.kind = 'call' then
+    set local synchronous_commit to off;
+  end if;
   if not reserve_upload.by_system then
     perform pg_advisory_xact_lock(hashtextextended('svc.storage_uploads ' || bucket, 0));
     if reserve_upload.kind = 'parts' and (

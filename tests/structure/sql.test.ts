@@ -38,6 +38,27 @@ describe("every function of the platform", () => {
     expect(wrong).toEqual([]);
   });
 
+  test("that goes without search_path to be inlined is inlined", async () => {
+    const found = await db.sql<{ name: string; call: string }>(
+      `select p.proname as name, format(case when p.proretset then 'select * from %1$s(%2$s)' else
+          'select %1$s(%3$s) from (select %4$s offset 0) x' end, p.oid::regproc, a.nulls, a.names, a.columns) as call
+         from pg_proc p
+        cross join lateral (
+          select coalesce(string_agg('null::' || format_type(t.type, null), ', ' order by t.at), '') as nulls,
+                 coalesce(string_agg('x.a' || t.at, ', ' order by t.at), '') as names,
+                 coalesce(string_agg(format('null::%s as a%s', format_type(t.type, null), t.at), ', ' order by t.at), '') as columns
+            from unnest(p.proargtypes) with ordinality t (type, at)) a
+        where obj_description(p.oid, 'pg_proc') like '%prevent inlining%'`,
+    );
+    expect(found.length).toBeGreaterThan(10);
+    const called: string[] = [];
+    for (const { name, call } of found) {
+      const plan = await db.sql(`explain (verbose) ${call}`);
+      if (JSON.stringify(plan).includes(`${name}(`)) called.push(name);
+    }
+    expect(called).toEqual([]);
+  });
+
   test("that disables a kind of scan does not compile the plan, whose estimated cost is huge by that", async () => {
     const found = await db.sql<{ name: string; compiles: boolean }>(
       `select p.oid::regprocedure::text as name, not 'jit=off' = any (p.proconfig) as compiles from pg_proc p
