@@ -8,7 +8,7 @@ import { isUuid } from "../kit/uuid.ts";
 import { fromDatabase, sqlState } from "../postgres/errors.ts";
 
 export const missingRow = (hint?: string) =>
-  new SvcError("NOT_FOUND", "This row does not exist, or you may not see it.", hint ? { hint } : {});
+  new SvcError("NOT_FOUND", "This row does not exist, or you may not change it.", hint ? { hint } : {});
 
 /** Policies hide rows without an error. In development, this hint says how to find the reason. */
 export function explanation(

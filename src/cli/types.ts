@@ -41,18 +41,25 @@ function compilerOf(cwd: string): string | undefined {
   }
 }
 
-/** @returns a function from a line that `tsc --watch` prints to the lines for the terminal */
+/** As many errors of one check are shown: after a change of the schema, most are the same one in other places. */
+const shown = 10;
+
+/** @returns a function from a line that `tsc --watch` prints to the lines for the terminal, at the end of each check */
 function reportTypes(): (line: string) => string[] {
-  let wrong = false;
+  let errors: string[] = [];
+  let before: string[] = [];
   return (line) => {
     const [, file, at, column, text] = /^(.+)\((\d+),(\d+)\): error (.+)$/.exec(line) ?? [];
-    if (file) return [`types  ${file}:${at}:${column} ${text}`];
-    if (/^error /.test(line)) return [`types  ${line}`];
-    if (/^\s+\S/.test(line)) return [`     ${line}`]; // the rest of a message of several lines
-    const found = /Found (\d+) errors?\. Watching/.exec(line);
-    if (!found) return [];
-    const before = wrong;
-    wrong = found[1] !== "0";
-    return before && !wrong ? ["types  no errors any more"] : [];
+    if (file) errors.push(`types  ${file}:${at}:${column} ${text}`);
+    else if (/^error /.test(line)) errors.push(`types  ${line}`);
+    // The rest of a message of several lines.
+    else if (/^\s+\S/.test(line) && errors.length > 0) errors.push(`${errors.pop()}\n     ${line}`);
+    if (!/Found \d+ errors?\. Watching/.test(line)) return [];
+    const [last, found] = [before, errors];
+    [before, errors] = [found, []];
+    if (last.join() === found.join()) return [];
+    if (found.length === 0) return ["types  no errors any more"];
+    const more = found.length - shown;
+    return [...found.slice(0, shown), ...(more > 0 ? [`types  and ${more} more; npx tsc --noEmit shows all`] : [])];
   };
 }

@@ -104,6 +104,12 @@ function declared(
       through: null,
     };
   } catch (error) {
-    return fail(`but: ${(error as Error).message}.`, "Complete the two relations() in the schema.");
+    const [here, there] = [getTableName(table), getTableName(found.referencedTable)];
+    if (!is(found, Many)) return fail(`but: ${(error as Error).message}.`, `Complete relations() of "${here}".`);
+    return fail(
+      `which relations() declares as many rows of "${there}", but not how they refer to "${here}".`,
+      `Add to the schema: relations(${there}, ({ one }) => ({ ${here}: one(${here}, { fields: [the columns of ${there}], ` +
+        `references: [those of ${here}] }) })).`,
+    );
   }
 }

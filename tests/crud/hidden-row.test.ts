@@ -89,7 +89,7 @@ test("ids of users that are no UUIDs, where a policy takes them for such, say wh
 
 test("a row that is hidden says, while developing, where to ask why", async () => {
   const refused = {
-    error: "This row does not exist, or you may not see it.",
+    error: "This row does not exist, or you may not change it.",
     code: "NOT_FOUND",
     requestId: expect.any(String),
   };

@@ -1,0 +1,48 @@
+// If this file fails, a name in `include` that leads nowhere is accepted, or its error does not say what is missing.
+import { relations } from "drizzle-orm";
+import { integer, pgTable, serial, text } from "drizzle-orm/pg-core";
+import { expect, test } from "vitest";
+import { createCrudFactory, createSvcProcedureBuilders, defineApi, openRls } from "../../src/index.ts";
+
+const open = () => openRls({ read: "anyone", write: "nobody" });
+const shelves = pgTable("shelves", { id: serial("id").primaryKey(), name: text("name") }, open);
+const books = pgTable(
+  "books",
+  {
+    id: serial("id").primaryKey(),
+    shelfId: integer("shelf_id").references(() => shelves.id),
+    formerId: integer("former_id").references(() => shelves.id),
+  },
+  open,
+);
+const authors = pgTable("authors", { id: serial("id").primaryKey() }, open);
+/** Without policies. */
+const bookAuthors = pgTable("book_authors", {
+  bookId: integer("book_id").references(() => books.id),
+  authorId: integer("author_id").references(() => authors.id),
+});
+const schema = {
+  ...{ shelves, books, authors, bookAuthors },
+  shelfRelations: relations(shelves, ({ many }) => ({ books: many(books) })),
+  bookRelations: relations(books, ({ one }) => ({ kept: one(shelves) })),
+};
+
+const createCrud = createCrudFactory(createSvcProcedureBuilders<typeof schema>(), schema);
+
+// biome-ignore format: a table
+test.for<[keyof typeof schema & string, unknown, string, string]>([
+  ["shelves", "name", 'names "name", which is the name of a column', "Give the relation another name"],
+  ["shelves", "a b", "cannot be a name", "Use letters"],
+  ["shelves", "books", 'as many rows of "books", but not how they refer to "shelves"', "relations(books, ({ one }) => ({ shelves: one(shelves,"],
+  ["books", "kept", 'names "kept"', 'Complete relations() of "books"'],
+  ["books", { name: "authors", through: bookAuthors }, 'the join table "book_authors" declares no policy', "openRls"],
+  ["books", "nothing", 'names "nothing"', ""],
+])("createCrud of %s with include %j", ([name, option, problem, hint]) => {
+  const procedures = {
+    [name]: createCrud(schema[name] as typeof books, { include: [option as "books"] }),
+    ...(name !== "authors" && { authors: createCrud(authors) }),
+  };
+  const define = () => defineApi({ procedures });
+  expect(define).toThrow(problem);
+  expect(define).toThrow(expect.objectContaining({ hint: expect.stringContaining(hint) }));
+});
