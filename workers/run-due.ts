@@ -1,7 +1,7 @@
 /**
  * Runs due jobs, one after the other, until none is left. Tests call it instead of starting a worker. The jobs, their
- * transactions and their effects are those of `runner.ts`.
- * Next hop: `runner.ts` for `runJob`, `crontab.ts` for crons.
+ * transactions and their effects are those of `run-job.ts`.
+ * Next hop: `run-job.ts` for one job, `crontab.ts` for crons.
  */
 import { type JobHelpers, Logger as QueueLogger, runTaskListOnce, type TaskList } from "graphile-worker";
 import type { Logger } from "pino";
@@ -11,7 +11,8 @@ import type { LoadedApp } from "../src/contract/loaded-app.ts";
 import { createPools, type PoolUrls } from "../src/postgres/pools.ts";
 import { createRuntime } from "../src/service/runtime.ts";
 import { startCrontab } from "./crontab.ts";
-import { runJob, toPino } from "./runner.ts";
+import { runJob } from "./run-job.ts";
+import { toPino } from "./runner.ts";
 import type { TaskServices } from "./task.ts";
 import { tasks } from "./tasks.ts";
 

@@ -2,10 +2,10 @@
  * A worker: takes jobs from the queue and runs several at a time. Any number may run, in the serving process or apart.
  * The library, graphile-worker, retries a failed job e^n seconds after attempt n, at most e^10 (6 hours);
  * `sql/jobs/add_procedure_job.sql` sets the number of attempts.
- * Next hop: `tasks.ts` for what a job is, `rescue.ts` for what happens when a worker dies, `crontab.ts` for crons.
+ * Next hop: `run-job.ts` for one job, `rescue.ts` for what happens when a worker dies, `crontab.ts` for crons.
  */
 import { EventEmitter } from "node:events";
-import { type JobHelpers, Logger as QueueLogger, runTaskList, type TaskList, type WorkerEvents } from "graphile-worker";
+import { Logger as QueueLogger, runTaskList, type TaskList, type WorkerEvents } from "graphile-worker";
 import pg from "pg";
 import type { Logger } from "pino";
 import { sessionsOfUsers } from "../src/auth/sessions/find-user.ts";
@@ -14,13 +14,14 @@ import type { LoadedApp } from "../src/contract/loaded-app.ts";
 import { createPools, type PoolUrls } from "../src/postgres/pools.ts";
 import { createRuntime } from "../src/service/runtime.ts";
 import type { JobMetrics } from "../src/telemetry/job-metrics.ts";
-import { activeSpan, type Tracing } from "../src/telemetry/span.ts";
+import type { Tracing } from "../src/telemetry/span.ts";
 import { startCrontab } from "./crontab.ts";
 import { JobHistory } from "./job-history.ts";
 import { inJobSpan, jobName } from "./job-span.ts";
 import { createQueuePool } from "./queue-pool.ts";
 import { startRescue } from "./rescue.ts";
-import type { ClaimedJob, RunningJob, Task, TaskServices } from "./task.ts";
+import { runJob } from "./run-job.ts";
+import type { Task, TaskServices } from "./task.ts";
 import { tasks } from "./tasks.ts";
 
 /** Jobs at a time. */
@@ -196,71 +197,6 @@ export function startWorker(options: WorkerOptions): Worker {
     }
     log.info("stopped");
   }
-}
-
-/** Runs a task and ends its job. If the worker has lost the job, `svc.finish_job` refuses that. */
-export async function runJob(
-  task: Task,
-  payload: unknown,
-  helpers: JobHelpers,
-  worker: string,
-  services: TaskServices,
-) {
-  const { job: row } = helpers;
-  const log = services.runtime.log.child({ job: row.id, kind: task.kind });
-  let finished = false;
-  let gaveUp = false;
-  const statement = { name: "svc_finish_job", text: "select svc.finish_job($1, $2)", values: [row.id, worker] };
-  const job: RunningJob = {
-    id: row.id,
-    attempt: row.attempts,
-    maxAttempts: row.max_attempts,
-    createdAt: row.created_at,
-    worker,
-    signal: helpers.abortSignal,
-    log,
-    async giveUp() {
-      await services.runtime.systemPool.query("select svc_private.end_attempts($1, $2)", [row.id, worker]);
-      gaveUp = true;
-    },
-    user: (row as ClaimedJob).job_user,
-    finish() {
-      finished = true;
-      return statement;
-    },
-    async finishWith({ name, text, values }) {
-      const { length } = values;
-      const span = activeSpan();
-      const trace = span?.sampled ? [span.traceparent] : [];
-      const first = trace.length > 0 ? `svc.carry_trace($${length + 3}), ` : "";
-      const both = `select ${first}${text}, svc.finish_job($${length + 1}, $${length + 2})`;
-      await services.runtime.systemPool.query({
-        name: first ? `${name}+trace` : name,
-        text: both,
-        values: [...values, row.id, worker, ...trace],
-      });
-      finished = true;
-    },
-  };
-  const began = performance.now();
-  try {
-    await task.run(task.payload.parse(payload), job, services);
-    if (!finished) await services.runtime.systemPool.query(statement);
-    const ms = performance.now() - began;
-    services.history?.add(row, "done", ms);
-    log.info({ ms: Math.round(ms) }, "job done");
-  } catch (error) {
-    const last = gaveUp || job.attempt >= job.maxAttempts;
-    if (last) services.history?.add(row, "dead", performance.now() - began);
-    log.warn({ err: error, attempt: job.attempt, of: job.maxAttempts }, last ? "job failed for good" : "job failed");
-    throw reasonOf(error);
-  }
-}
-
-/** The queue stores the message of the cause, not the one for callers. */
-function reasonOf(error: unknown): Error {
-  const reason = error instanceof Error ? (error.cause ?? error) : error; // handlers may throw any value
-  return reason instanceof Error ? reason : new Error(String(reason));
 }
 
 function choose(queues: readonly string[] | undefined): readonly Task[] {

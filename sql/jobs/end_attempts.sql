@@ -1,5 +1,5 @@
 -- Uses up the attempts of a job that its worker holds, for a job that can never succeed: it is dead as soon as the
--- library has recorded its error. Called by workers/runner.ts. `svc jobs retry` restores all attempts, as for any dead
+-- library has recorded its error. Called by workers/run-job.ts. `svc jobs retry` restores all attempts, as for any dead
 -- job.
 
 create or replace function svc_private.end_attempts(job_id bigint, worker text)

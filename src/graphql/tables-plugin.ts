@@ -18,39 +18,14 @@ import type { RequestContext } from "./request-context.ts";
 const nothing = (behavior: string) => [behavior, "-*"] as never;
 
 export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
-  const find = (place: { extensions?: Partial<{ pg: { schemaName: string; name: string } }> } | null | undefined) => {
+  const find: Find = (place) => {
     const pg = place?.extensions?.pg;
     return pg && exposed.get(keyOf(pg.schemaName, pg.name));
   };
-  const columnOf = (codec: PgCodec, attributeName: string) => find(codec)?.columns.get(attributeName);
   return {
     name: "SvcTablesPlugin",
     version: "0.0.0",
-    inflection: {
-      replace: {
-        _attributeName: (previous, _options, details) =>
-          columnOf(details.codec, details.attributeName)?.field ?? previous?.(details) ?? details.attributeName,
-        attribute: (previous, _options, details) =>
-          columnOf(details.codec, details.attributeName)?.field ?? previous?.(details) ?? details.attributeName,
-        tableType(previous, _options, codec) {
-          const table = find(codec);
-          return table ? typeName(this, table) : (previous?.(codec) ?? "");
-        },
-        allRowsConnection(previous, _options, resource) {
-          const table = find(resource);
-          return table ? listName(this, table) : (previous?.(resource) ?? "");
-        },
-        enumValue: (_previous, _options, value, codec) =>
-          enumValueName(
-            value,
-            codec.values.map(({ value: label }) => label),
-          ),
-        rowByUnique(previous, _options, details) {
-          const table = find(details.resource);
-          return table ? rowName(this, table) : (previous?.(details) ?? "");
-        },
-      },
-    },
+    inflection: { replace: names(find) },
     gather: {
       namespace: "svcTables",
       hooks: {
@@ -71,119 +46,167 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
           "resource:connection:backwards": { description: "pages from the end", entities: ["pgResource"] },
         } as never,
       },
-      entityBehavior: {
-        pgCodec: {
-          override(behavior, codec) {
-            if (!codec.attributes) return behavior as never;
-            const table = find(codec);
-            if (!table) return nothing(behavior);
-            return [behavior, ...(table.crud.count === "exact" ? [] : ["-totalCount"])] as never;
-          },
-        },
-        pgResource: {
-          override(behavior, resource) {
-            const table = find(resource);
-            if (!table) return nothing(behavior);
-            return [
-              behavior,
-              "-list",
-              "-query:resource:list",
-              ...(table.offers("list") ? [] : ["-connection", "-query:resource:connection"]),
-            ] as never;
-          },
-        },
-        pgResourceUnique: {
-          override(behavior, [resource, unique]) {
-            const table = find(resource);
-            const isId = unique.attributes.length === 1 && unique.attributes[0] === table?.crud.id.name;
-            return (table?.offers("get") && isId ? behavior : nothing(behavior)) as never;
-          },
-        },
-        pgCodecRelation: {
-          override(behavior, relation) {
-            const [local, remote] = [find(relation.localCodec), find(relation.remoteResource)];
-            const areShown = (table: ExposedTable | undefined, names: readonly string[]) =>
-              names.every((name) => table?.columns.has(name));
-            const isShown =
-              areShown(local, relation.localAttributes) &&
-              areShown(remote, relation.remoteAttributes) &&
-              remote?.offers(relation.isUnique ? "get" : "list");
-            return (isShown ? [behavior, "-list", "-resource:list"] : nothing(behavior)) as never;
-          },
-        },
-        pgCodecAttribute: {
-          override(behavior, [codec, attributeName]) {
-            if (!find(codec)) return behavior as never;
-            const column = columnOf(codec, attributeName);
-            if (!column) return nothing(behavior);
-            return [
-              behavior,
-              "-attribute:base",
-              ...(column.canFilter ? [] : ["-attribute:filterBy", "-condition:attribute:filterBy"]),
-              ...(column.canWrite
-                ? ["attribute:insert", "attribute:update"]
-                : ["-attribute:insert", "-attribute:update"]),
-            ] as never;
-          },
-        },
+      entityBehavior: behaviors(find),
+      hooks: fields(find),
+    },
+  };
+}
+
+/** The exposed table that a codec or resource of PostGraphile stands for. */
+type Find = (
+  place: { extensions?: Partial<{ pg: { schemaName: string; name: string } }> } | null | undefined,
+) => ExposedTable | undefined;
+
+/** The type of a part of a plugin. */
+type Part<
+  Scope extends "inflection" | "schema",
+  Name extends keyof NonNullable<GraphileConfig.Plugin[Scope]>,
+> = NonNullable<NonNullable<GraphileConfig.Plugin[Scope]>[Name]>;
+
+const columnOf = (find: Find, codec: PgCodec, attributeName: string) => find(codec)?.columns.get(attributeName);
+
+/** What tables and columns are called. */
+function names(find: Find): Part<"inflection", "replace"> {
+  return {
+    _attributeName: (previous, _options, details) =>
+      columnOf(find, details.codec, details.attributeName)?.field ?? previous?.(details) ?? details.attributeName,
+    attribute: (previous, _options, details) =>
+      columnOf(find, details.codec, details.attributeName)?.field ?? previous?.(details) ?? details.attributeName,
+    tableType(previous, _options, codec) {
+      const table = find(codec);
+      return table ? typeName(this, table) : (previous?.(codec) ?? "");
+    },
+    allRowsConnection(previous, _options, resource) {
+      const table = find(resource);
+      return table ? listName(this, table) : (previous?.(resource) ?? "");
+    },
+    enumValue: (_previous, _options, value, codec) =>
+      enumValueName(
+        value,
+        codec.values.map(({ value: label }) => label),
+      ),
+    rowByUnique(previous, _options, details) {
+      const table = find(details.resource);
+      return table ? rowName(this, table) : (previous?.(details) ?? "");
+    },
+  };
+}
+
+/** What is there: exposed tables and their visible columns, as far as their resources have the operations. */
+function behaviors(find: Find): Part<"schema", "entityBehavior"> {
+  return {
+    pgCodec: {
+      override(behavior, codec) {
+        if (!codec.attributes) return behavior as never;
+        const table = find(codec);
+        if (!table) return nothing(behavior);
+        return [behavior, ...(table.crud.count === "exact" ? [] : ["-totalCount"])] as never;
       },
-      hooks: {
-        GraphQLScalarType(config, build) {
-          if (config.name !== build.inflection.builtin("Cursor")) return config;
-          const parseValue = (value: unknown) => cursor(build, value);
-          return {
-            ...config,
-            parseValue,
-            parseLiteral: (node: ValueNode) => parseValue(node.kind === "StringValue" ? node.value : undefined),
-          } as never;
-        },
-        GraphQLObjectType_fields_field(field, build, { scope }) {
-          const table = find(scope.pgFieldResource);
-          if (!table) return field;
-          const { extensions } = field;
-          if (scope.isPgRowByUniqueConstraintField) {
-            return {
-              ...field,
-              extensions: { ...extensions, svcRoot: { table, operation: "get" } satisfies RootField },
-            };
-          }
-          if (!scope.isPgFieldConnection) return field;
-          const { plan } = field;
-          return {
-            ...field,
-            extensions: {
-              ...extensions,
-              svcRoot: { table, operation: "list", orders: ordersOf(build.inflection, table) } satisfies RootField,
-              svcPage: { byDefault: table.crud.defaultLimit, most: table.maxLimit },
-            },
-            plan($parent: Step, fieldArgs: FieldArgs, info: never) {
-              const $connection = plan?.($parent as never, fieldArgs as never, info) as Connection;
-              return limitPage($connection, fieldArgs, table);
-            },
-          } as never;
-        },
-        GraphQLObjectType_fields_field_args(args, build, { scope }) {
-          const table = find(scope.pgFieldResource);
-          if (!scope.isPgFieldConnection || !table) return args;
-          const { first, last, orderBy, ...others } = args;
-          const order = build.getTypeByName(build.inflection.orderByType(typeName(build.inflection, table)));
-          const values = order && "getValues" in order ? order.getValues() : [];
-          const byDefault = defaultOrder(table).map((name) => build.inflection.constantCase(name));
-          const known = byDefault.map((name) => values.find((value) => value.name === name));
-          return {
-            // `limitPage` reads these arguments, so they must not apply themselves.
-            ...(first && { first: { ...first, applyPlan: undefined, defaultValue: undefined } }),
-            ...(last && { last: { ...last, applyPlan: undefined } }),
-            ...others,
-            ...(orderBy && {
-              orderBy: {
-                ...orderBy,
-                ...(known.every(Boolean) && { defaultValue: known.map((value) => value?.value) }),
-              },
-            }),
-          } as never;
-        },
+    },
+    pgResource: {
+      override(behavior, resource) {
+        const table = find(resource);
+        if (!table) return nothing(behavior);
+        return [
+          behavior,
+          "-list",
+          "-query:resource:list",
+          ...(table.offers("list") ? [] : ["-connection", "-query:resource:connection"]),
+        ] as never;
       },
+    },
+    pgResourceUnique: {
+      override(behavior, [resource, unique]) {
+        const table = find(resource);
+        const isId = unique.attributes.length === 1 && unique.attributes[0] === table?.crud.id.name;
+        return (table?.offers("get") && isId ? behavior : nothing(behavior)) as never;
+      },
+    },
+    pgCodecRelation: {
+      override(behavior, relation) {
+        const [local, remote] = [find(relation.localCodec), find(relation.remoteResource)];
+        const areShown = (table: ExposedTable | undefined, names: readonly string[]) =>
+          names.every((name) => table?.columns.has(name));
+        const isShown =
+          areShown(local, relation.localAttributes) &&
+          areShown(remote, relation.remoteAttributes) &&
+          remote?.offers(relation.isUnique ? "get" : "list");
+        return (isShown ? [behavior, "-list", "-resource:list"] : nothing(behavior)) as never;
+      },
+    },
+    pgCodecAttribute: {
+      override(behavior, [codec, attributeName]) {
+        if (!find(codec)) return behavior as never;
+        const column = columnOf(find, codec, attributeName);
+        if (!column) return nothing(behavior);
+        return [
+          behavior,
+          "-attribute:base",
+          ...(column.canFilter ? [] : ["-attribute:filterBy", "-condition:attribute:filterBy"]),
+          ...(column.canWrite ? ["attribute:insert", "attribute:update"] : ["-attribute:insert", "-attribute:update"]),
+        ] as never;
+      },
+    },
+  };
+}
+
+/** What the fields of tables take and do: cursors, page sizes, the default order, and the plain statement they stand for. */
+function fields(find: Find): Part<"schema", "hooks"> {
+  return {
+    GraphQLScalarType(config, build) {
+      if (config.name !== build.inflection.builtin("Cursor")) return config;
+      const parseValue = (value: unknown) => cursor(build, value);
+      return {
+        ...config,
+        parseValue,
+        parseLiteral: (node: ValueNode) => parseValue(node.kind === "StringValue" ? node.value : undefined),
+      } as never;
+    },
+    GraphQLObjectType_fields_field(field, build, { scope }) {
+      const table = find(scope.pgFieldResource);
+      if (!table) return field;
+      const { extensions } = field;
+      if (scope.isPgRowByUniqueConstraintField) {
+        return {
+          ...field,
+          extensions: { ...extensions, svcRoot: { table, operation: "get" } satisfies RootField },
+        };
+      }
+      if (!scope.isPgFieldConnection) return field;
+      const { plan } = field;
+      return {
+        ...field,
+        extensions: {
+          ...extensions,
+          svcRoot: { table, operation: "list", orders: ordersOf(build.inflection, table) } satisfies RootField,
+          svcPage: { byDefault: table.crud.defaultLimit, most: table.maxLimit },
+        },
+        plan($parent: Step, fieldArgs: FieldArgs, info: never) {
+          const $connection = plan?.($parent as never, fieldArgs as never, info) as Connection;
+          return limitPage($connection, fieldArgs, table);
+        },
+      } as never;
+    },
+    GraphQLObjectType_fields_field_args(args, build, { scope }) {
+      const table = find(scope.pgFieldResource);
+      if (!scope.isPgFieldConnection || !table) return args;
+      const { first, last, orderBy, ...others } = args;
+      const order = build.getTypeByName(build.inflection.orderByType(typeName(build.inflection, table)));
+      const values = order && "getValues" in order ? order.getValues() : [];
+      const byDefault = defaultOrder(table).map((name) => build.inflection.constantCase(name));
+      const known = byDefault.map((name) => values.find((value) => value.name === name));
+      return {
+        // `limitPage` reads these arguments, so they must not apply themselves.
+        ...(first && { first: { ...first, applyPlan: undefined, defaultValue: undefined } }),
+        ...(last && { last: { ...last, applyPlan: undefined } }),
+        ...others,
+        ...(orderBy && {
+          orderBy: {
+            ...orderBy,
+            ...(known.every(Boolean) && { defaultValue: known.map((value) => value?.value) }),
+          },
+        }),
+      } as never;
     },
   };
 }

@@ -1,0 +1,72 @@
+/**
+ * Runs one job: its task, its end in the queue, its line in the log and its place in the history.
+ * Next hop: `tasks.ts` for what the kinds of jobs do.
+ */
+import type { JobHelpers } from "graphile-worker";
+import { activeSpan } from "../src/telemetry/span.ts";
+import type { ClaimedJob, RunningJob, Task, TaskServices } from "./task.ts";
+
+/** Runs a task and ends its job. If the worker has lost the job, `svc.finish_job` refuses that. */
+export async function runJob(
+  task: Task,
+  payload: unknown,
+  helpers: JobHelpers,
+  worker: string,
+  services: TaskServices,
+) {
+  const { job: row } = helpers;
+  const log = services.runtime.log.child({ job: row.id, kind: task.kind });
+  let finished = false;
+  let gaveUp = false;
+  const statement = { name: "svc_finish_job", text: "select svc.finish_job($1, $2)", values: [row.id, worker] };
+  const job: RunningJob = {
+    id: row.id,
+    attempt: row.attempts,
+    maxAttempts: row.max_attempts,
+    createdAt: row.created_at,
+    worker,
+    signal: helpers.abortSignal,
+    log,
+    async giveUp() {
+      await services.runtime.systemPool.query("select svc_private.end_attempts($1, $2)", [row.id, worker]);
+      gaveUp = true;
+    },
+    user: (row as ClaimedJob).job_user,
+    finish() {
+      finished = true;
+      return statement;
+    },
+    async finishWith({ name, text, values }) {
+      const { length } = values;
+      const span = activeSpan();
+      const trace = span?.sampled ? [span.traceparent] : [];
+      const first = trace.length > 0 ? `svc.carry_trace($${length + 3}), ` : "";
+      const both = `select ${first}${text}, svc.finish_job($${length + 1}, $${length + 2})`;
+      await services.runtime.systemPool.query({
+        name: first ? `${name}+trace` : name,
+        text: both,
+        values: [...values, row.id, worker, ...trace],
+      });
+      finished = true;
+    },
+  };
+  const began = performance.now();
+  try {
+    await task.run(task.payload.parse(payload), job, services);
+    if (!finished) await services.runtime.systemPool.query(statement);
+    const ms = performance.now() - began;
+    services.history?.add(row, "done", ms);
+    log.info({ ms: Math.round(ms) }, "job done");
+  } catch (error) {
+    const last = gaveUp || job.attempt >= job.maxAttempts;
+    if (last) services.history?.add(row, "dead", performance.now() - began);
+    log.warn({ err: error, attempt: job.attempt, of: job.maxAttempts }, last ? "job failed for good" : "job failed");
+    throw reasonOf(error);
+  }
+}
+
+/** The queue stores the message of the cause, not the one for callers. */
+function reasonOf(error: unknown): Error {
+  const reason = error instanceof Error ? (error.cause ?? error) : error; // handlers may throw any value
+  return reason instanceof Error ? reason : new Error(String(reason));
+}
