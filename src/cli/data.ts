@@ -23,8 +23,8 @@ import { createLog } from "../telemetry/log.ts";
 import { exportRows, type Format, formats, isFormat } from "../transfer/export-rows.ts";
 import { type ImportSource, importBatch, openFile, type Refused } from "../transfer/import-batch.ts";
 import { type FilePlace, readRecords } from "../transfer/records.ts";
-import { cwdArgument, openDatabase, readConfig, say } from "./command.ts";
-import { defineCommand } from "./define.ts";
+import { cwdArgument, readConfig, say, withDatabase } from "./command.ts";
+import { defineCommand, type Values } from "./define.ts";
 import { commandPool, findUser } from "./inspect.ts";
 import { json, oneOf, wholeNumber } from "./options.ts";
 import { conclude, counter } from "./output.ts";
@@ -74,16 +74,18 @@ const exportCommand = defineCommand({
     }),
 });
 
+const importArguments = {
+  ...common,
+  file: { type: "positional", description: "A CSV or NDJSON file.", required: true },
+  mode: { type: "string", description: "insert or upsert.", default: "insert" },
+  by: { type: "string", description: "Only with --mode upsert: the key's columns, joined by commas." },
+  "from-line": { type: "string", description: "The line at which a stopped import continues.", default: "1" },
+  refused: { type: "string", description: "A file for the refused rows. (Default: <file>.refused.csv)" },
+} as const;
+
 const importCommand = defineCommand({
   meta: { name: "import", description: "Write the rows of a file as a user. Rows that are refused are listed." },
-  args: {
-    ...common,
-    file: { type: "positional", description: "A CSV or NDJSON file.", required: true },
-    mode: { type: "string", description: "insert or upsert.", default: "insert" },
-    by: { type: "string", description: "Only with --mode upsert: the key's columns, joined by commas." },
-    "from-line": { type: "string", description: "The line at which a stopped import continues.", default: "1" },
-    refused: { type: "string", description: "A file for the refused rows. (Default: <file>.refused.csv)" },
-  },
+  args: importArguments,
   run: ({ args }) => withUser(args, (user) => importFile(user, args)),
 });
 
@@ -92,17 +94,10 @@ export const dataCommand = defineCommand({
   subCommands: { export: exportCommand, import: importCommand },
 });
 
-interface ImportOptions {
-  resource: string;
-  file: string;
-  format?: string | undefined;
-  mode: string;
-  by?: string | undefined;
-  "from-line": string;
-  refused?: string | undefined;
-}
-
-async function importFile({ app, crud, transaction, note }: AsUser, options: ImportOptions): Promise<void> {
+async function importFile(
+  { app, crud, transaction, note }: AsUser,
+  options: Values<typeof importArguments>,
+): Promise<void> {
   const { file } = options;
   const format = formatOf(options.format, file);
   const mode = oneOf("mode", options.mode, ["insert", "upsert"]) ?? "insert";
@@ -189,29 +184,29 @@ async function withUser(
     const known = app.api["~svc"].crud.map(({ prefix }) => prefix).join(", ") || "none: no createCrud";
     throw new DefinitionError(`There is no resource ${resource}.`, { hint: `There are: ${known}.` });
   }
-  const cluster = await openDatabase(config, { logins: "serving" });
-  const system = commandPool(cluster.urls.system, "svc data");
-  // A person waits for it, and no other call needs its connection.
-  const limits = { ...config.limits, statementTimeoutMs: 0, generatedTimeoutMs: 0, idleInTransactionMs: 0 };
-  const request = createPool("request", cluster.urls.request, { ...config.pool, ...limits }, createLog("silent"));
-  try {
-    const userId = await findUser(system, as);
-    await work({
-      app,
-      crud,
-      transaction: (access) => new RequestTransaction(request.pool, identityOfUser(userId), access, limits),
-      async note(file) {
-        await system.query("select svc_private.act_import_rows($1, $2, $3)", [crud.prefix, userId, basename(file)]);
-      },
-    });
-  } catch (error) {
-    if (!(error instanceof SvcError)) throw error;
-    const issues = error.issues?.map(({ path, message }) => `${path.join(".")} ${message}`).join("; ");
-    throw new DefinitionError(issues ?? error.message, { hint: error.hint ?? "" });
-  } finally {
-    await Promise.all([system.end(), request.close()]);
-    await cluster.stop();
-  }
+  await withDatabase(config, { logins: "serving" }, async ({ urls }) => {
+    const system = commandPool(urls.system, "svc data");
+    // A person waits for it, and no other call needs its connection.
+    const limits = { ...config.limits, statementTimeoutMs: 0, generatedTimeoutMs: 0, idleInTransactionMs: 0 };
+    const request = createPool("request", urls.request, { ...config.pool, ...limits }, createLog("silent"));
+    try {
+      const userId = await findUser(system, as);
+      await work({
+        app,
+        crud,
+        transaction: (access) => new RequestTransaction(request.pool, identityOfUser(userId), access, limits),
+        async note(file) {
+          await system.query("select svc_private.act_import_rows($1, $2, $3)", [crud.prefix, userId, basename(file)]);
+        },
+      });
+    } catch (error) {
+      if (!(error instanceof SvcError)) throw error;
+      const issues = error.issues?.map(({ path, message }) => `${path.join(".")} ${message}`).join("; ");
+      throw new DefinitionError(issues ?? error.message, { hint: error.hint ?? "" });
+    } finally {
+      await Promise.all([system.end(), request.close()]);
+    }
+  });
 }
 
 function formatOf(given: string | undefined, file: string): Format {

@@ -34,88 +34,82 @@ export const dev = defineCommand({
     },
     ...logArgument,
   },
-  run: ({ args }) => develop(args.cwd, args),
+  run: async ({ args: { cwd, with: companion, types, json } }) => {
+    const environment = { ...process.env }; // without .env, which each process reads again
+    const config = await readConfig(cwd);
+    const page = companion ? pagePort(config) : undefined;
+    if (page !== undefined) await refuseTaken(page);
+    const cluster = await openDatabase(config);
+    const observations = new Observations();
+    const spare = new Spare(environment);
+    const server = new DevServer(spare, ["start", "--cwd", cwd, "--with-worker", ...(json ? ["--json"] : [])], {
+      due: () => {
+        turns = turns.then(() => server.revive());
+      },
+      observed: (observed) => observations.take(observed),
+    });
+    const beside = companion
+      ? startBeside(companion, cwd, companionEnvironment(environment, config.port, page))
+      : undefined;
+    let turns = Promise.resolve();
+    let preparing = false;
+    let waiting = 0;
+    let studio: Awaited<ReturnType<typeof studioBesideDev>> | undefined;
+    let endTypes: (() => void) | undefined;
+
+    const reload = async () => {
+      const began = performance.now();
+      waiting--;
+      preparing = true;
+      const result = await prepare(spare, ["prepare", "--cwd", cwd]);
+      preparing = false;
+      if (types) endTypes ??= checkTypesBeside(config.cwd, environment); // only now the generated files are there
+      if (!result)
+        return say(
+          `Fix it and save. ${server.serves ? "The last good version keeps serving." : "Until then nothing is served."}`,
+        );
+      if (waiting > 0) return result.end(); // files were saved meanwhile that this run has not prepared
+      await server.replace(result.next());
+      studio ??= await studioBesideDev(config, cluster, observations);
+      say(`  ${Math.round(performance.now() - began)} ms`);
+    };
+    const schedule = () => {
+      waiting++;
+      turns = turns.then(reload).then(() => spare.keep());
+    };
+
+    schedule();
+    const stopWatching = watchApplication(
+      config,
+      (file) => isGenerated.test(file) || (preparing && isMigration.test(file)),
+      (file) => {
+        say(`\n${file} changed`);
+        schedule();
+      },
+    );
+    const ended = await Promise.race([
+      nextSignal(),
+      cluster.failed,
+      new Promise<ChildProcess>((resolve) => beside?.once("exit", () => resolve(beside))),
+    ]);
+    stopWatching();
+    endBeside(beside);
+    if (beside && ended === beside) {
+      const how = beside.signalCode
+        ? `was ended by ${beside.signalCode}`
+        : `has ended with exit code ${beside.exitCode}`;
+      say(`\n"${companion}" ${how}, so svc dev ends too.`);
+      if (beside.exitCode !== 0) process.exitCode = 1;
+    }
+    await turns;
+    endTypes?.();
+    spare.end();
+    await server.stop();
+    await studio?.stop();
+    await cluster.stop();
+    if (ended instanceof Error) throw ended;
+  },
 });
-
-interface Options {
-  with?: string | undefined;
-  types: boolean;
-  json: boolean;
-}
-
-async function develop(cwd: string, { with: companion, types, json }: Options): Promise<void> {
-  const environment = { ...process.env }; // without .env, which each process reads again
-  const config = await readConfig(cwd);
-  const page = companion ? pagePort(config) : undefined;
-  if (page !== undefined) await refuseTaken(page);
-  const cluster = await openDatabase(config);
-  const observations = new Observations();
-  const spare = new Spare(environment);
-  const server = new DevServer(spare, ["start", "--cwd", cwd, "--with-worker", ...(json ? ["--json"] : [])], {
-    due: () => {
-      turns = turns.then(() => server.revive());
-    },
-    observed: (observed) => observations.take(observed),
-  });
-  const beside = companion
-    ? startBeside(companion, cwd, companionEnvironment(environment, config.port, page))
-    : undefined;
-  let turns = Promise.resolve();
-  let preparing = false;
-  let waiting = 0;
-  let studio: Awaited<ReturnType<typeof studioBesideDev>> | undefined;
-  let endTypes: (() => void) | undefined;
-
-  const reload = async () => {
-    const began = performance.now();
-    waiting--;
-    preparing = true;
-    const result = await prepare(spare, ["prepare", "--cwd", cwd]);
-    preparing = false;
-    if (types) endTypes ??= checkTypesBeside(config.cwd, environment); // only now the generated files are there
-    if (!result)
-      return say(
-        `Fix it and save. ${server.serves ? "The last good version keeps serving." : "Until then nothing is served."}`,
-      );
-    if (waiting > 0) return result.end(); // files were saved meanwhile that this run has not prepared
-    await server.replace(result.next());
-    studio ??= await studioBesideDev(config, cluster, observations);
-    say(`  ${Math.round(performance.now() - began)} ms`);
-  };
-  const schedule = () => {
-    waiting++;
-    turns = turns.then(reload).then(() => spare.keep());
-  };
-
-  schedule();
-  const stopWatching = watchApplication(
-    config,
-    (file) => isGenerated.test(file) || (preparing && isMigration.test(file)),
-    (file) => {
-      say(`\n${file} changed`);
-      schedule();
-    },
-  );
-  const ended = await Promise.race([
-    nextSignal(),
-    cluster.failed,
-    new Promise<ChildProcess>((resolve) => beside?.once("exit", () => resolve(beside))),
-  ]);
-  stopWatching();
-  endBeside(beside);
-  if (beside && ended === beside) {
-    const how = beside.signalCode ? `was ended by ${beside.signalCode}` : `has ended with exit code ${beside.exitCode}`;
-    say(`\n"${companion}" ${how}, so svc dev ends too.`);
-    if (beside.exitCode !== 0) process.exitCode = 1;
-  }
-  await turns;
-  endTypes?.();
-  spare.end();
-  await server.stop();
-  await studio?.stop();
-  await cluster.stop();
-  if (ended instanceof Error) throw ended;
-}
 
 /** The port of the page's own server: that of the first frontend origin on this machine. */
 function pagePort({ frontendOrigins }: EffectiveConfig): number | undefined {

@@ -43,11 +43,7 @@ export const initCommand = defineCommand({
       description: `What the page is made with: ${Object.keys(templates).join(", ")}. (Default: plain)`,
       default: "plain",
     },
-    install: {
-      type: "boolean",
-      description: "Leave its packages to `npm install`.",
-      default: true,
-    },
+    install: { type: "boolean", description: "Leave its packages to `npm install`.", default: true },
     packages: {
       type: "string",
       description: "A folder with svc's packages as .tgz, to take them from. (Default: the registry's)",
@@ -73,13 +69,10 @@ async function askForFolder(): Promise<string> {
   return answer.trim() || "my-app";
 }
 
-interface Options {
-  template: string;
-  install: boolean;
-  packages?: string | undefined;
-}
-
-async function init(where: string, options: Options): Promise<void> {
+async function init(
+  where: string,
+  options: { template: string; install: boolean; packages?: string | undefined },
+): Promise<void> {
   const template = Object.hasOwn(templates, options.template) ? templates[options.template] : undefined;
   if (!template) {
     throw new InitError(

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { openDatabase, readConfig } from "./command.ts";
+import { readConfig, withDatabase } from "./command.ts";
 import { output } from "./output.ts";
 import { stopSignal } from "./signal.ts";
 import { printable } from "./table.ts";
@@ -33,14 +33,10 @@ export async function withSystem(
   work: (pool: pg.Pool, config: EffectiveConfig) => Promise<void>,
 ): Promise<void> {
   const config = await readConfig(cwd);
-  const cluster = await openDatabase(config, { logins: "serving" });
-  const pool = commandPool(cluster.urls.system, "svc command", 2);
-  try {
-    await work(pool, config);
-  } finally {
-    await pool.end();
-    await cluster.stop();
-  }
+  await withDatabase(config, { logins: "serving" }, async ({ urls }) => {
+    const pool = commandPool(urls.system, "svc command", 2);
+    await work(pool, config).finally(() => pool.end());
+  });
 }
 
 /**

@@ -36,14 +36,6 @@ interface Declared {
   /** The visibility of all rows, when no column defines it. */
   always: string | null;
 }
-interface Asked extends Omit<Declared, "always"> {
-  query: string;
-  corpus: string;
-  visibility: string;
-  user: string | null;
-  limit: number;
-  prefix: boolean;
-}
 
 export const searchCommand = defineCommand({
   meta: { name: "search", description: "Find rows by keyword, and explain a ranking term by term." },
@@ -68,8 +60,6 @@ export const searchCommand = defineCommand({
   run: async ({ args }) => {
     const limit = wholeNumber("limit", args.limit, 1, 100);
     const visibilityAsked = oneOf("visibility", args.visibility, ["private", "shared", "public"]);
-    const asked = { query: args.query, corpus: args.corpus, limit };
-    const more = { user: args.user ?? null, prefix: args.prefix === true };
     await withSystem(args.cwd, async (pool) => {
       const declared = await tableOf(
         pool,
@@ -77,9 +67,9 @@ export const searchCommand = defineCommand({
         args.fields?.split(",").map((field) => field.trim()),
       );
       const visibility = visibilityOf(declared, visibilityAsked, args.user);
-      const whole = { ...declared, ...asked, ...more, visibility };
-      const found = await find(pool, whole);
-      const addends = args.explain ? await explain(pool, whole, found) : [];
+      const asked = [declared.name, declared.fields, args.query, args.corpus, visibility, args.user ?? null];
+      const found = await find(pool, asked, limit, args.prefix);
+      const addends = args.explain ? await explain(pool, asked, args.prefix, found) : [];
       const ofRow = (id: string) => addends.filter(({ row_id }) => row_id === id);
       conclude(
         found.map(({ row_id: id, score }) => ({ id, score, ...(args.explain && { terms: ofRow(id) }) })),
@@ -128,29 +118,19 @@ async function tableOf(pool: pg.Pool, name: string, chosen: string[] | undefined
   return { ...found, fields: chosen ?? found.fields };
 }
 
-async function find(pool: pg.Pool, asked: Asked): Promise<Found[]> {
-  const { name, fields, query, corpus, visibility, user, limit, prefix } = asked;
+/** @param asked the first six arguments of `find_matches` and `explain_match` */
+async function find(pool: pg.Pool, asked: unknown[], limit: number, prefix: boolean): Promise<Found[]> {
   const { rows } = await pool.query<Found>(
     `select row_id, score
        from svc_private.find_matches($1, $2, $3, $4, $5, $6, $7, $8) as m, unnest(m.row_ids, m.scores) as u (row_id, score)`,
-    [name, fields, query, corpus, visibility, user, limit, prefix],
+    [...asked, limit, prefix],
   );
   return rows;
 }
 
-async function explain(pool: pg.Pool, asked: Asked, found: Found[]): Promise<Addend[]> {
-  const { name, fields, query, corpus, visibility, user, prefix } = asked;
-  const { rows } = await pool.query<Addend>("select * from svc_private.explain_match($1, $2, $3, $4, $5, $6, $7, $8)", [
-    name,
-    fields,
-    query,
-    corpus,
-    visibility,
-    user,
-    prefix,
-    found.map(({ row_id }) => row_id),
-  ]);
-  return rows;
+async function explain(pool: pg.Pool, asked: unknown[], prefix: boolean, found: Found[]): Promise<Addend[]> {
+  const text = "select * from svc_private.explain_match($1, $2, $3, $4, $5, $6, $7, $8)";
+  return (await pool.query<Addend>(text, [...asked, prefix, found.map(({ row_id }) => row_id)])).rows;
 }
 
 const head = ["term", "in query", "in rows", "idf", "tf", "length", "average", "norm", "adds"];

@@ -26,10 +26,7 @@ const status = defineCommand({
         say("Run svc secrets reseal before you remove an older secret from AUTHLIB_SECRET.");
         process.exitCode = 1;
       }
-      if (lost > 0) {
-        say(`${lost} values were encrypted under a secret that is not in AUTHLIB_SECRET: put it back at the end.`);
-        process.exitCode = 1;
-      }
+      sayLost(lost);
     }),
 });
 
@@ -43,9 +40,7 @@ const reseal = defineCommand({
     withSystem(args.cwd, async (pool, config) => {
       const { resealed, lost } = await during("Encrypting", async () => reencryptAll(pool, await readSecrets(config)));
       conclude({ resealed, lost }, resealed === 0 ? "Nothing to do." : `Encrypted ${resealed} values again.`);
-      if (lost === 0) return;
-      say(`${lost} values were encrypted under a secret that is not in AUTHLIB_SECRET: put it back at the end.`);
-      process.exitCode = 1;
+      sayLost(lost);
     }),
 });
 
@@ -53,3 +48,10 @@ export const secretsCommand = defineCommand({
   meta: { name: "secrets", description: "Rotate the secrets in AUTHLIB_SECRET." },
   subCommands: { status, reseal },
 });
+
+/** Values that no secret opens make the command fail. */
+function sayLost(lost: number): void {
+  if (lost === 0) return;
+  say(`${lost} values were encrypted under a secret that is not in AUTHLIB_SECRET: put it back at the end.`);
+  process.exitCode = 1;
+}

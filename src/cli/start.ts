@@ -25,7 +25,7 @@ import {
   readConfig,
   say,
 } from "./command.ts";
-import { defineCommand } from "./define.ts";
+import { defineCommand, type Values } from "./define.ts";
 import { during } from "./output.ts";
 import { refusePending } from "./pending.ts";
 import { processLog } from "./process-log.ts";
@@ -33,27 +33,24 @@ import { readSecrets } from "./read-secrets.ts";
 import { showFailure } from "./show-failure.ts";
 import { nextSignal } from "./signal.ts";
 
+const startArguments = {
+  ...cwdArgument,
+  "allow-drift": { type: "boolean", description: "Serve although generated SQL differs.", default: false },
+  processes: {
+    type: "string",
+    description: "Serve with this many processes on one port; auto: one for each core. (Default: this process alone)",
+  },
+  "with-worker": { type: "boolean", description: "Run jobs in this process too.", default: false },
+  ...logArgument,
+} as const;
+
 export const start = defineCommand({
   meta: { name: "start", description: "Serve the application." },
-  args: {
-    ...cwdArgument,
-    "allow-drift": { type: "boolean", description: "Serve although generated SQL differs.", default: false },
-    processes: {
-      type: "string",
-      description: "Serve with this many processes on one port; auto: one for each core. (Default: this process alone)",
-    },
-    "with-worker": { type: "boolean", description: "Run jobs in this process too.", default: false },
-    ...logArgument,
-  },
+  args: startArguments,
   run: ({ args }) => (args.processes === undefined ? serve(args) : serveTogether(args, args.processes)),
 });
 
-interface Options {
-  cwd: string;
-  "allow-drift": boolean;
-  "with-worker": boolean;
-  json: boolean;
-}
+type Options = Omit<Values<typeof startArguments>, "processes">;
 
 /** As `serve`, in several processes. On a private cluster the first one runs the jobs. */
 async function serveTogether(options: Options, processes: string): Promise<void> {

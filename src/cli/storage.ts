@@ -6,7 +6,6 @@
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { isUuid } from "../kit/uuid.ts";
-import type { StorageDriver } from "../storage/drivers/driver.ts";
 import { createDriver, objectKey } from "../storage/storage.ts";
 import { sweepStorage } from "../storage/sweep.ts";
 import { verifyStorage } from "../storage/verify.ts";
@@ -39,7 +38,7 @@ const ls = defineCommand({
   },
   run: ({ args }) => {
     const limit = wholeNumber("limit", args.limit);
-    return withStorage(args.cwd, async (pool) => {
+    return withSystem(args.cwd, async (pool) => {
       const rows = await read(pool, null, args.user ?? null, limit);
       const head = ["id", "size", "type", "visibility", "owner", "stored (UTC)", "name"];
       print(rows, () => table(head, rows.map(line)));
@@ -54,7 +53,7 @@ const show = defineCommand({
     id: { type: "positional", description: "The storage id.", required: true },
   },
   run: ({ args }) =>
-    withStorage(args.cwd, async (pool) => {
+    withSystem(args.cwd, async (pool) => {
       if (!isUuid(args.id)) {
         throw new DefinitionError(`"${args.id}" is not a storage id.`, {
           hint: "Ids are UUIDs: see `svc storage ls`.",
@@ -73,11 +72,11 @@ const verify = defineCommand({
   },
   args: cwdArgument,
   run: ({ args }) =>
-    withStorage(args.cwd, async (pool, driver) => {
+    withSystem(args.cwd, async (pool, config) => {
       let [files, bytes] = [0, 0];
       const damaged: { id: string; damage: string }[] = [];
       const count = counter();
-      for await (const { id, size, damage } of verifyStorage(driver, pool)) {
+      for await (const { id, size, damage } of verifyStorage(createDriver(config.storage), pool)) {
         files++;
         bytes += size;
         count(() => `${files} files, ${bytes} bytes so far …`);
@@ -103,7 +102,8 @@ const gc = defineCommand({
   },
   run: ({ args }) => {
     const before = new Date(Date.now() - wholeNumber("hours", args.hours, 0) * 3_600_000);
-    return withStorage(args.cwd, async (pool, driver) => {
+    return withSystem(args.cwd, async (pool, config) => {
+      const driver = createDriver(config.storage);
       const removed = await during("Comparing the bytes with their rows", () =>
         sweepStorage({ driver, pool, log: createLog("warn") }, before),
       );
@@ -116,10 +116,6 @@ export const storageCommand = defineCommand({
   meta: { name: "storage", description: "Look at stored files; verify their bytes; remove unused bytes." },
   subCommands: { ls, show, verify, gc },
 });
-
-async function withStorage(cwd: string, work: (pool: pg.Pool, driver: StorageDriver) => Promise<void>): Promise<void> {
-  await withSystem(cwd, (pool, config) => work(pool, createDriver(config.storage)));
-}
 
 async function read(pool: pg.Pool, id: string | null, owner: string | null, most: number): Promise<StoredRow[]> {
   const text = "select * from svc_private.list_storage_objects($1, $2, $3)";

@@ -3,9 +3,4 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { platformRoot } from "./platform.ts";
 
-interface Manifest {
-  name: string;
-  version: string;
-}
-
-export const { version } = JSON.parse(readFileSync(join(platformRoot, "package.json"), "utf8")) as Manifest;
+export const { version } = JSON.parse(readFileSync(join(platformRoot, "package.json"), "utf8")) as { version: string };

@@ -29,61 +29,51 @@ export const workerCommand = defineCommand({
     "metrics-port": { type: "string", description: "A port for Prometheus metrics of jobs. (Default: none)" },
     ...logArgument,
   },
-  run: ({ args }) => work(args),
-});
-
-interface WorkArguments {
-  cwd: string;
-  concurrency: string;
-  queues?: string | undefined;
-  "metrics-port"?: string | undefined;
-  json: boolean;
-}
-
-async function work({ cwd, "metrics-port": port, ...args }: WorkArguments): Promise<void> {
-  const concurrency = wholeNumber("concurrency", args.concurrency, 1, 200);
-  const queues = args.queues?.split(",");
-  const metrics = port === undefined ? undefined : new JobMetrics();
-  const metricsPort = portNumber("metrics-port", port ?? "0");
-  const config = await readConfig(cwd);
-  const app = await during("Loading the application", () => loadApp(config));
-  const cluster = await openDatabase(config, { logins: "serving" });
-  let tracing: Tracing | undefined;
-  let told: { url: string; close(): void } | undefined;
-  let worker: Worker | undefined;
-  try {
-    await refusePending({ adminUrl: cluster.urls.system, platform: platformRoot, application: config.cwd });
-    const secrets = await readSecrets(config);
-    tracing = await openTracing(config.otel);
-    const log = processLog(config, args.json, tracing !== undefined);
-    worker = startWorker({
-      app,
-      config,
-      urls: cluster.urls,
-      secrets,
-      log,
-      concurrency,
-      tracing,
-      metrics,
-      ...(queues && { queues }),
-    });
-    await worker.ready;
-    if (metrics) {
-      const access = { token: config.metricsToken, open: !config.production };
-      const checkHost = createHostCheck({ ...config, origins: [] });
-      told = await serveWorkerMetrics(metricsPort, metrics, access, config.host, checkHost);
-      say(`  Metrics: ${told.url}`);
+  run: async ({ args: { cwd, "metrics-port": port, ...args } }) => {
+    const concurrency = wholeNumber("concurrency", args.concurrency, 1, 200);
+    const queues = args.queues?.split(",");
+    const metrics = port === undefined ? undefined : new JobMetrics();
+    const metricsPort = portNumber("metrics-port", port ?? "0");
+    const config = await readConfig(cwd);
+    const app = await during("Loading the application", () => loadApp(config));
+    const cluster = await openDatabase(config, { logins: "serving" });
+    let tracing: Tracing | undefined;
+    let told: { url: string; close(): void } | undefined;
+    let worker: Worker | undefined;
+    try {
+      await refusePending({ adminUrl: cluster.urls.system, platform: platformRoot, application: config.cwd });
+      const secrets = await readSecrets(config);
+      tracing = await openTracing(config.otel);
+      const log = processLog(config, args.json, tracing !== undefined);
+      worker = startWorker({
+        app,
+        config,
+        urls: cluster.urls,
+        secrets,
+        log,
+        concurrency,
+        tracing,
+        metrics,
+        ...(queues && { queues }),
+      });
+      await worker.ready;
+      if (metrics) {
+        const access = { token: config.metricsToken, open: !config.production };
+        const checkHost = createHostCheck({ ...config, origins: [] });
+        told = await serveWorkerMetrics(metricsPort, metrics, access, config.host, checkHost);
+        say(`  Metrics: ${told.url}`);
+      }
+      returnMemory();
+      const stop = nextSignal();
+      say(`\n  Taking jobs, ${concurrency} at a time.\n`);
+      const ended = await Promise.race([stop, cluster.failed]);
+      if (ended instanceof Error) throw ended;
+      say(`${ended}: finishing the jobs that run`);
+    } finally {
+      await Promise.allSettled([worker?.stop()]);
+      told?.close();
+      await tracing?.close();
+      await cluster.stop();
     }
-    returnMemory();
-    const stop = nextSignal();
-    say(`\n  Taking jobs, ${concurrency} at a time.\n`);
-    const ended = await Promise.race([stop, cluster.failed]);
-    if (ended instanceof Error) throw ended;
-    say(`${ended}: finishing the jobs that run`);
-  } finally {
-    await Promise.allSettled([worker?.stop()]);
-    told?.close();
-    await tracing?.close();
-    await cluster.stop();
-  }
-}
+  },
+});

@@ -3,6 +3,7 @@
  * Next hop: `sql/lint/`, one view per rule; `sql/lint/lint_schema.sql` runs them.
  */
 
+import type pg from "pg";
 import { withClient } from "../../postgres/with-client.ts";
 import { cwdArgument, say } from "../command.ts";
 import { defineCommand } from "../define.ts";
@@ -41,10 +42,8 @@ export const dbLint = defineCommand({
   run: ({ args }) => {
     const least = severities.indexOf(oneOf("level", args.level, severities) ?? "info");
     return withSystem(args.cwd, async (pool) => {
-      const { rows } = await during("Looking through the schema", () =>
-        pool.query<Finding>("select * from svc_private.lint_schema()"),
-      );
-      const found = severities.flatMap((severity) => rows.filter((finding) => finding.severity === severity));
+      const all = await during("Looking through the schema", () => lintSchema(pool));
+      const found = severities.flatMap((severity) => all.filter((finding) => finding.severity === severity));
       const listed = found.filter(({ severity }) => severities.indexOf(severity) <= least);
       print(listed, () => listed.map(describe).join("\n"));
       say(summary(found));
@@ -64,8 +63,11 @@ export function newFindings(before: readonly Finding[], after: readonly Finding[
 export const findings = (adminUrl: string): Promise<Finding[]> =>
   withClient(adminUrl, "svc db lint", async (client) => {
     const { rows } = await client.query("select to_regproc('svc_private.lint_schema') is not null as is_there");
-    return rows[0].is_there ? (await client.query("select * from svc_private.lint_schema()")).rows : [];
+    return rows[0].is_there ? lintSchema(client) : [];
   });
+
+const lintSchema = async (client: Pick<pg.Pool, "query">): Promise<Finding[]> =>
+  (await client.query<Finding>("select * from svc_private.lint_schema()")).rows;
 
 export const describe = ({ severity, rule, name, problem, remedy }: Finding) =>
   `${paint(severity, colours[severity])}  ${name} ${problem}.\n  ${remedy}\n  rule: ${rule}\n`;

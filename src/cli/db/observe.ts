@@ -33,7 +33,7 @@ export const dbLocks = defineCommand({
     name: "locks",
     description: "Show sessions that wait for locks, who blocks them, and transactions that stay open.",
   },
-  args: { ...cwdArgument },
+  args: cwdArgument,
   run: ({ args }) =>
     withSystem(args.cwd, async (pool) => {
       const blocked = await ask(pool, "select * from svc_private.ops_blocked");

@@ -8,7 +8,7 @@ import pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import type { Access } from "../../postgres/access-rules.ts";
 import { type AsCaller, type Verdict, verdict } from "../../postgres/row-access.ts";
-import { cwdArgument, openDatabase, readConfig } from "../command.ts";
+import { cwdArgument, readConfig, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { commandPool, findUser } from "../inspect.ts";
 import { print } from "../output.ts";
@@ -24,34 +24,32 @@ export const rlsExplain = defineCommand({
     row: { type: "string", description: "The row's primary key. (Default: counts the visible rows)" },
   },
   run: async ({ args }) => {
-    const cluster = await openDatabase(await readConfig(args.cwd), { logins: "serving" });
-    const [system, request] = [
-      commandPool(cluster.urls.system, "svc rls explain"),
-      commandPool(cluster.urls.request, "svc rls explain"),
-    ];
-    try {
-      const userId = args.as === undefined ? null : await findUser(system, args.as);
-      const role = userId === null ? "svc_anonymous" : "svc_authenticated";
-      const access = (await listAccess(system, args.table)).filter((one) => one.role === role);
-      const [first] = access;
-      if (!first) return;
-      const who = userId === null ? "somebody without an account" : `user ${userId}`;
-      const asCaller: AsCaller = (text, values) => ask(request, role, userId, text, values);
-      const about = { table: first.name, as: userId };
-      if (args.row === undefined) {
-        const counts = await countRows(system, asCaller, first);
-        print({ ...about, ...counts }, () => describeCounts(first, counts, who));
-        return;
+    await withDatabase(await readConfig(args.cwd), { logins: "serving" }, async ({ urls }) => {
+      const system = commandPool(urls.system, "svc rls explain");
+      const request = commandPool(urls.request, "svc rls explain");
+      try {
+        const userId = args.as === undefined ? null : await findUser(system, args.as);
+        const role = userId === null ? "svc_anonymous" : "svc_authenticated";
+        const access = (await listAccess(system, args.table)).filter((one) => one.role === role);
+        const [first] = access;
+        if (!first) return;
+        const who = userId === null ? "somebody without an account" : `user ${userId}`;
+        const asCaller: AsCaller = (text, values) => ask(request, role, userId, text, values);
+        const about = { table: first.name, as: userId };
+        if (args.row === undefined) {
+          const counts = await countRows(system, asCaller, first);
+          print({ ...about, ...counts }, () => describeCounts(first, counts, who));
+          return;
+        }
+        const row = await readRow(system, first, args.row);
+        const commands: Verdict[] = [];
+        for (const one of access) commands.push(await verdict(one, row, asCaller));
+        const value = { ...about, row: args.row, commands };
+        print(value, () => `${first.name} ${args.row} for ${who}:\n${commands.map(describe).join("")}`);
+      } finally {
+        await Promise.all([system.end(), request.end()]);
       }
-      const row = await readRow(system, first, args.row);
-      const commands: Verdict[] = [];
-      for (const one of access) commands.push(await verdict(one, row, asCaller));
-      const value = { ...about, row: args.row, commands };
-      print(value, () => `${first.name} ${args.row} for ${who}:\n${commands.map(describe).join("")}`);
-    } finally {
-      await Promise.all([system.end(), request.end()]);
-      await cluster.stop();
-    }
+    });
   },
 });
 
