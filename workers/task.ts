@@ -25,7 +25,6 @@ export interface ClaimedJob extends Job {
   job_user?: UserRow | null;
 }
 
-/** A running job. */
 export interface RunningJob {
   id: string;
   /** 1 for the first. */

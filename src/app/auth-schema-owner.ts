@@ -7,7 +7,6 @@ import { is } from "drizzle-orm";
 import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
 
-/** The exports of a schema file. */
 export interface SchemaFile {
   file: string;
   exports: Record<string, unknown>;

@@ -47,7 +47,6 @@ export const userSchema: JsonSchema = {
 interface Endpoint {
   summary: string;
   security?: Security;
-  /** JSON body. */
   body?: JsonSchema;
   /** Whether the body may be omitted. */
   optional?: boolean;

@@ -10,7 +10,6 @@ export function nextSignal(): Promise<NodeJS.Signals> {
   });
 }
 
-/** Aborts at the first stop signal. */
 export function stopSignal(reason?: Error): AbortSignal {
   const stop = new AbortController();
   for (const signal of stopSignals) process.once(signal, () => stop.abort(reason));

@@ -21,7 +21,6 @@ import type { Engine, EngineOptions, GraphqlRequest } from "./engine.ts";
 
 const path = "/api/graphql";
 
-/** Whether a path belongs to GraphQL. */
 export const isGraphqlPath = (asked: string) => asked === path || asked.startsWith(`${path}/`);
 
 export interface GraphqlOptions extends EngineOptions {

@@ -67,7 +67,6 @@ const isAnonymous = ({ code, message }: SvcError) =>
 const staleCredential =
   "The credential in Authorization is not valid, or has expired. Refresh the token, or sign in again.";
 
-/** The HTTP headers of an error. */
 export const errorHeaders = (error: SvcError) => ({
   ...(error.retryAfter !== undefined && { "retry-after": String(error.retryAfter) }),
   ...(error.code === "UNAUTHORIZED" && { "www-authenticate": "Bearer" }),

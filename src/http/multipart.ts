@@ -7,7 +7,6 @@
 import { Dicer } from "@fastify/busboy";
 import { SvcError } from "../kit/svc-error.ts";
 
-/** The headers of one part. */
 export interface PartHead {
   name: string;
   /** undefined for a field. */

@@ -7,7 +7,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type Direction, type JsonSchema, jsonSchemaOf, relocate, segment, takesNothing } from "./json-schema.ts";
 
-/** A Standard Schema of any vendor. */
 type Schema = StandardSchemaV1<unknown, unknown>;
 /** A validator per key. */
 type Shape = Readonly<Record<string, Schema>>;
@@ -122,7 +121,6 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return proto === null || Object.getPrototypeOf(proto) === null;
 }
 
-/** Whether the value is a Standard Schema of any vendor. */
 export const isSchema = (value: unknown): value is StandardSchemaV1 =>
   // arktype's schemas are functions.
   ((typeof value === "object" && value !== null) || typeof value === "function") && "~standard" in value;

@@ -11,7 +11,6 @@ import { type JsonSchema, takesNothing } from "../kit/json-schema.ts";
 import { answers, anyone, errors, json, type Part, security, text } from "../kit/parts.ts";
 import type { Schemas } from "../kit/schemas.ts";
 
-/** All possible errors of a call. */
 const callErrors = () => errors(400, 401, 402, 403, 404, 409, 413, 415, 504);
 
 export function callPaths(api: Api["~svc"], schemas: Schemas): Record<string, Part> {
@@ -140,7 +139,6 @@ function answerSchema(result: JsonSchema, isQuery: boolean): JsonSchema {
   };
 }
 
-/** A call that names its procedure. */
 function namedCall(kind: "query" | "mutation", open: readonly ProcedureDefinition[]): Part {
   const names = open.filter((procedure) => procedure.kind === kind).map(({ name }) => name);
   const name = names.length > 0 ? { type: "string", enum: names.sort() } : { type: "string" };

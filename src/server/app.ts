@@ -65,7 +65,6 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   trustProxy: boolean | number;
 }
 
-/** The request listener of the service. */
 export function createApp(options: AppOptions): RequestListener {
   const { procedures } = options.api["~svc"];
   const transport = { ...options, procedures };

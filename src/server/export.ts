@@ -19,7 +19,6 @@ import type { ProcedureTransport } from "./procedures.ts";
 
 const prefix = "/api/export/";
 
-/** Whether a path, without its query, is that of an export. */
 export const isExportPath = (path: string) => path.startsWith(prefix);
 
 export interface ExportLimits {

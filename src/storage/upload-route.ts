@@ -25,7 +25,6 @@ const path = "/api/storage/uploads";
 const version = "1.0.0";
 const extensions = "creation,expiration,checksum,termination";
 
-/** Whether a path, without its query, belongs to uploads. */
 export const isUploadPath = (given: string) => given === path || given.startsWith(`${path}/`);
 
 type Verb = (call: Call) => Promise<void>;

@@ -5,7 +5,6 @@
  */
 import type { ColumnDescription } from "../contract/crud.ts";
 
-/** Whether a column's cells hold JSON. */
 const holdsJson = ({ kind, isArray }: ColumnDescription) => isArray || kind === "json" || kind === "vector";
 
 /**

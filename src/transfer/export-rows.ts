@@ -17,7 +17,6 @@ export type Format = (typeof formats)[number];
 
 export const isFormat = (text: unknown): text is Format => formats.includes(text as Format);
 
-/** The media types of files. */
 export const mediaTypes: Record<Format, string> = {
   csv: "text/csv; charset=utf-8; header=present",
   ndjson: "application/x-ndjson; charset=utf-8",

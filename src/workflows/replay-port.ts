@@ -19,7 +19,6 @@ export interface RecordedStep {
   error?: RunError | null;
 }
 
-/** A running step. */
 export interface RunningStep {
   position: string;
   name: string;

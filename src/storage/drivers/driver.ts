@@ -42,7 +42,6 @@ export interface StorageDriver {
   pathOf?(key: string): string;
   /** Deletes a key. A missing key is not an error. */
   delete(key: string): Promise<void>;
-  /** Deletes all keys with this prefix. */
   deleteAll(prefix: string): Promise<void>;
   /** Lists all keys with this prefix, with the store's data about them. */
   list(prefix: string): AsyncIterable<StoredBytes>;
