@@ -11,8 +11,8 @@ import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { SignedClientAddress } from "../http/signed-client-address.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import type { Authenticate, Ended } from "../kit/session.ts";
-import { runStatement } from "../postgres/run-statement.ts";
 import { Accounts } from "./accounts.ts";
+import { askAuth } from "./ask-auth.ts";
 import { asCaller } from "./caller.ts";
 import { handlerAuth } from "./handler-auth.ts";
 import { createLibrary } from "./library.ts";
@@ -185,11 +185,7 @@ const mailerMissing = () =>
 /** The declared additional fields that auth."user" has columns for. Other fields are logged and ignored. */
 async function fieldsWithColumns(pool: pg.Pool, declared: AdditionalFields, log: Logger): Promise<AdditionalFields> {
   if (Object.keys(declared).length === 0) return declared;
-  const rows = await runStatement<{ name: string }>(pool, {
-    name: "svc_list_user_columns",
-    repeatable: true,
-    text: "select name from auth.list_user_columns() as name",
-  });
+  const rows = await askAuth<{ name: string }>(pool, "name from auth.list_user_columns() as name");
   const columns = new Set(rows.map(({ name }) => name));
   const missing = Object.keys(declared).filter((field) => !columns.has(columnOf(field)));
   if (missing.length > 0) {

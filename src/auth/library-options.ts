@@ -9,7 +9,7 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import { addressHeader } from "./library-types.ts";
 import { checkPluginTables, inSnakeCase, pluginsInSnakeCase } from "./plugins/plugin-names.ts";
 import { secondFactorRules } from "./second-factor-rules.ts";
-import { type AdditionalFields, libraryFields } from "./user-fields.ts";
+import { type AdditionalFields, columnOf, libraryFields } from "./user-fields.ts";
 
 /** Database, secrets and addresses of the library. A hook cannot change them. */
 export type FixedOptions = Pick<
@@ -131,28 +131,13 @@ function makerOfIds(wanted: GenerateId): GenerateId {
   });
 }
 
-/** The library's column names in `migrations/0002_create_auth.sql`. */
+/** The library's column names in `migrations/0002_create_auth.sql`, for fields of several words. */
+const columnsOf = (...fields: string[]) => Object.fromEntries(fields.map((field) => [field, columnOf(field)]));
+const dates = ["createdAt", "updatedAt"];
+const tokens = ["accessToken", "refreshToken", "idToken", "accessTokenExpiresAt", "refreshTokenExpiresAt"];
 const columns = {
-  session: {
-    expiresAt: "expires_at",
-    createdAt: "created_at",
-    updatedAt: "updated_at",
-    ipAddress: "ip_address",
-    userAgent: "user_agent",
-    userId: "user_id",
-  },
-  user: { emailVerified: "email_verified", createdAt: "created_at", updatedAt: "updated_at" },
-  account: {
-    userId: "user_id",
-    providerId: "provider_id",
-    accountId: "account_id",
-    accessToken: "access_token",
-    refreshToken: "refresh_token",
-    idToken: "id_token",
-    accessTokenExpiresAt: "access_token_expires_at",
-    refreshTokenExpiresAt: "refresh_token_expires_at",
-    createdAt: "created_at",
-    updatedAt: "updated_at",
-  },
-  verification: { expiresAt: "expires_at", createdAt: "created_at", updatedAt: "updated_at" },
+  session: columnsOf("expiresAt", "ipAddress", "userAgent", "userId", ...dates),
+  user: columnsOf("emailVerified", ...dates),
+  account: columnsOf("userId", "providerId", "accountId", ...tokens, ...dates),
+  verification: columnsOf("expiresAt", ...dates),
 };

@@ -5,7 +5,7 @@
  */
 import type pg from "pg";
 import type { Logger } from "pino";
-import { runStatement, type Statement } from "../postgres/run-statement.ts";
+import { askAuth } from "./ask-auth.ts";
 
 /** Rows of each kind in one transaction. */
 const batch = 1_000;
@@ -37,14 +37,8 @@ export class Sweeper {
 
   /** Removes everything that has expired. */
   async sweep(): Promise<void> {
-    const statement: Statement = {
-      name: "svc_sweep",
-      repeatable: true,
-      text: "select auth.sweep($1) as removed",
-      values: [batch],
-    };
     for (let removed = batch; removed === batch && !this.#closed; ) {
-      const [row] = await runStatement<{ removed: number }>(this.#pool, statement);
+      const [row] = await askAuth<{ removed: number }>(this.#pool, "auth.sweep($1) as removed", [batch]);
       removed = row?.removed ?? 0;
     }
   }

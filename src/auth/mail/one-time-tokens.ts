@@ -1,10 +1,7 @@
-/**
- * Tokens that work once: for links in mails and redirects of social sign-in.
- * Next hop: `sql/auth/add_one_time_value.sql`, `sql/auth/take_one_time_value.sql`.
- */
+/** Tokens that work once: for links in mails and redirects. Next hop: `sql/auth/take_one_time_value.sql`. */
 import { createHash, randomBytes } from "node:crypto";
 import type pg from "pg";
-import { runStatement } from "../../postgres/run-statement.ts";
+import { askAuth } from "../ask-auth.ts";
 
 /** The purpose of a token. It is invalid for any other purpose. */
 export type Purpose = "verify-email" | "reset-password" | "oauth-state" | "oauth-code" | "realtime-ticket";
@@ -29,12 +26,8 @@ export class OneTimeTokens {
    */
   async add(purpose: Purpose, content: object, seconds: number): Promise<string> {
     const token = randomBytes(32).toString("base64url");
-    await runStatement(this.#pool, {
-      name: "svc_add_one_time_value",
-      repeatable: true,
-      text: "select auth.add_one_time_value($1, $2, $3, $4)",
-      values: [purpose, hash(token), JSON.stringify(content), seconds],
-    });
+    const values = [purpose, hash(token), JSON.stringify(content), seconds];
+    await askAuth(this.#pool, "auth.add_one_time_value($1, $2, $3, $4)", values);
     return token;
   }
 
@@ -47,12 +40,8 @@ export class OneTimeTokens {
    */
   async take<Content extends object>(purpose: Purpose, token: unknown): Promise<Content | null> {
     if (typeof token !== "string" || !shape.test(token)) return null;
-    const [row] = await runStatement<{ content: Content | null }>(this.#pool, {
-      name: "svc_take_one_time_value",
-      repeatable: true,
-      text: "select auth.take_one_time_value($1, $2) as content",
-      values: [purpose, hash(token)],
-    });
+    const what = "auth.take_one_time_value($1, $2) as content";
+    const [row] = await askAuth<{ content: Content | null }>(this.#pool, what, [purpose, hash(token)]);
     return row?.content ?? null;
   }
 }

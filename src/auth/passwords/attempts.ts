@@ -9,7 +9,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { networkOf } from "../../http/client-address.ts";
 import { SvcError } from "../../kit/svc-error.ts";
-import { runStatement, type Statement } from "../../postgres/run-statement.ts";
+import { askAuth } from "../ask-auth.ts";
 import { currentCaller } from "../caller.ts";
 import { addressHeader } from "../library-types.ts";
 
@@ -161,10 +161,7 @@ export class Attempts {
     }
   }
 
-  /**
-   * The last arguments of auth.open_session(), which settles the counters of a right password: it gives the attempt
-   * back, and remembers the address as `succeeded` does.
-   */
+  /** The last arguments of auth.open_session(): it gives a right password's attempt back, and acts as `succeeded`. */
   settlement(
     { receipt, wasWrong }: Guess,
     email: string,
@@ -181,12 +178,8 @@ export class Attempts {
    */
   async succeeded(email: string, about: Headers): Promise<void> {
     if (this.#options.limits.signInsPerAccount === false) return;
-    await this.#quietly({
-      name: "svc_remember_address",
-      repeatable: true,
-      text: "select auth.remember_address($1, $2)",
-      values: ["signInsPerAccount" satisfies Kind, this.#known(email, about)],
-    });
+    const values = ["signInsPerAccount" satisfies Kind, this.#known(email, about)];
+    await this.#quietly("auth.remember_address($1, $2)", values);
   }
 
   /** @throws SvcError RATE_LIMITED */
@@ -245,18 +238,14 @@ export class Attempts {
     const { limits, pool } = this.#options;
     const limited = counters.filter(({ kind }) => limits[kind] !== false);
     if (limited.length === 0) return null;
-    const [row] = await runStatement<{ wait_seconds: number; receipt: Receipt }>(pool, {
-      name: "svc_take_attempt",
-      repeatable: true,
-      text: "select wait_seconds, receipt from auth.take_attempt($1, $2, $3, $4, $5)",
-      values: [
-        limited.map(({ kind }) => kind),
-        limited.map(({ subject }) => subject),
-        limited.map(({ known }) => known ?? null),
-        limited.map(({ kind }) => limits[kind]),
-        limited.map(({ kind }) => windows[kind]),
-      ],
-    });
+    const what = "wait_seconds, receipt from auth.take_attempt($1, $2, $3, $4, $5)";
+    const [row] = await askAuth<{ wait_seconds: number; receipt: Receipt }>(pool, what, [
+      limited.map(({ kind }) => kind),
+      limited.map(({ subject }) => subject),
+      limited.map(({ known }) => known ?? null),
+      limited.map(({ kind }) => limits[kind]),
+      limited.map(({ kind }) => windows[kind]),
+    ]);
     if (row?.wait_seconds === 0) return row.receipt;
     throw new SvcError("RATE_LIMITED", "Too many attempts. Try again later.", { retryAfter: row?.wait_seconds ?? 1 });
   }
@@ -265,18 +254,13 @@ export class Attempts {
   async #giveBack(receipt: Receipt | null, kept: ReadonlySet<Kind> = new Set()): Promise<void> {
     const text = receipt && textOf(receipt, kept);
     if (text === null) return;
-    await this.#quietly({
-      name: "svc_give_back_attempt",
-      repeatable: true,
-      text: "select auth.give_back_attempt($1)",
-      values: [text],
-    });
+    await this.#quietly("auth.give_back_attempt($1)", [text]);
   }
 
   /** The decision stands even if the counter cannot be updated; it is then one too high until its window ends. */
-  async #quietly(statement: Statement): Promise<void> {
+  async #quietly(what: string, values: unknown[]): Promise<void> {
     try {
-      await runStatement(this.#options.pool, statement);
+      await askAuth(this.#options.pool, what, values);
     } catch (err) {
       this.#options.log.warn({ err }, "an attempt could not be taken back");
     }

@@ -6,7 +6,7 @@
 import { errors, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import type pg from "pg";
 import type { Session } from "../../kit/session.ts";
-import { runStatement } from "../../postgres/run-statement.ts";
+import { askAuth } from "../ask-auth.ts";
 import { type AdditionalFields, readFields } from "../user-fields.ts";
 import type { KeyStore } from "./key-store.ts";
 import type { LiveSession } from "./session-store.ts";
@@ -102,12 +102,8 @@ export class Jwts {
    */
   async #endOf({ id, user }: Session, version: unknown): Promise<number | null> {
     if (!Number.isSafeInteger(version)) return null;
-    const [row] = await runStatement<{ expires_at: Date }>(this.#options.pool, {
-      name: "svc_check_session",
-      repeatable: true,
-      text: "select expires_at from auth.check_session($1, $2, $3)",
-      values: [id, user.id, version],
-    });
+    const what = "expires_at from auth.check_session($1, $2, $3)";
+    const [row] = await askAuth<{ expires_at: Date }>(this.#options.pool, what, [id, user.id, version]);
     return row ? row.expires_at.getTime() : null;
   }
 

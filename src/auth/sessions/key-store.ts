@@ -8,7 +8,7 @@ import { parseEnvelope, type SecretConfig, symmetricDecrypt, symmetricEncrypt } 
 import { exportJWK, generateKeyPair, importJWK, type JWK } from "jose";
 import type pg from "pg";
 import type { Logger } from "pino";
-import { runStatement } from "../../postgres/run-statement.ts";
+import { askAuth } from "../ask-auth.ts";
 
 export interface SigningKey {
   kid: string;
@@ -120,17 +120,13 @@ export class KeyStore {
   async #add(): Promise<void> {
     const { publicKey, privateKey } = await generateKeyPair(algorithm, { crv: "Ed25519", extractable: true });
     const sealed = await symmetricEncrypt({ key: this.#secrets, data: JSON.stringify(await exportJWK(privateKey)) });
-    const [row] = await runStatement<{ added: boolean }>(this.#pool, {
-      name: "svc_add_key",
-      repeatable: true,
-      text: "select auth.add_key($1, $2, $3, $4) as added",
-      values: [
-        randomUUID(),
-        JSON.stringify(await exportJWK(publicKey)),
-        JSON.stringify(sealed),
-        this.#rows.map((known) => known.id),
-      ],
-    });
+    const what = "auth.add_key($1, $2, $3, $4) as added";
+    const [row] = await askAuth<{ added: boolean }>(this.#pool, what, [
+      randomUUID(),
+      JSON.stringify(await exportJWK(publicKey)),
+      JSON.stringify(sealed),
+      this.#rows.map((known) => known.id),
+    ]);
     if (row?.added) this.#log.info("added a key that signs JWTs");
   }
 
@@ -146,11 +142,8 @@ export class KeyStore {
   }
 
   async #readNow(): Promise<void> {
-    const rows = await runStatement<Row>(this.#pool, {
-      name: "svc_list_keys",
-      repeatable: true,
-      text: "select id, public_key, private_key, expires_at from auth.list_keys()",
-    });
+    const what = "id, public_key, private_key, expires_at from auth.list_keys()";
+    const rows = await askAuth<Row>(this.#pool, what);
     const known = new Map<string, KnownKey>();
     for (const { id, public_key, expires_at } of rows) {
       const jwk = JSON.parse(public_key) as JWK;

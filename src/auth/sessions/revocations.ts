@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "pino";
-import { runStatement, type Statement } from "../../postgres/run-statement.ts";
+import { askAuth } from "../ask-auth.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
 
 export interface RevocationOptions {
@@ -123,13 +123,8 @@ export class Revocations {
           const heard = new Promise<void>((resolve) => {
             hearMyself = resolve;
           });
-          const heartbeat: Statement = {
-            name: "svc_send_heartbeat",
-            repeatable: true,
-            text: "select auth.send_heartbeat($1)",
-            values: [listener],
-          };
-          await inTime(broken, Promise.all([runStatement(pool, heartbeat), heard]));
+          const sent = askAuth(pool, "auth.send_heartbeat($1)", [listener]);
+          await inTime(broken, Promise.all([sent, heard]));
         } else {
           await inTime(broken, client.query("select"));
         }
@@ -144,12 +139,7 @@ export class Revocations {
     }
   }
 
-  /**
-   * Ends the sessions that a notice names.
-   *
-   * @param notice of `sql/auth/notify_*.sql`. Anybody may NOTIFY: one that cannot be read ends all, which only costs
-   *   lookups
-   */
+  /** Ends the sessions of a notice (`sql/auth/notify_*.sql`); all, for an unreadable one: anybody may NOTIFY. */
   hear(notice = ""): void {
     const { verified, log } = this.#options;
     const { user, session } = parse(notice);

@@ -1,11 +1,8 @@
-/**
- * Sessions in the database: find, extend, end.
- * Next hop: `sql/auth/find_session.sql`; writes go through the library, so that its hooks see them.
- */
+/** Sessions in the database: find, extend, end. Writes go through the library, so that its hooks see them. */
 import type pg from "pg";
 import type { Session } from "../../kit/session.ts";
 import { SvcError } from "../../kit/svc-error.ts";
-import { runStatement } from "../../postgres/run-statement.ts";
+import { askAuth } from "../ask-auth.ts";
 import type { Library } from "../library-types.ts";
 import { type AdditionalFields, columnOf, readFields } from "../user-fields.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
@@ -49,12 +46,7 @@ export class SessionStore {
     this.#verified = verified;
   }
 
-  /**
-   * Finds a live session. Extends it when the last extension is a day or more ago.
-   *
-   * @param token bare, without its signature
-   * @throws SvcError UNAVAILABLE when the database cannot be reached
-   */
+  /** Finds a live session; extends it once a day. @param token bare @throws SvcError UNAVAILABLE */
   async find(token: string): Promise<LiveSession | null> {
     const row = await this.#read(token);
     if (!row) return null;
@@ -81,12 +73,8 @@ export class SessionStore {
    * @throws SvcError INVALID_CREDENTIALS then; UNAVAILABLE when the database cannot be reached
    */
   async open(token: string, seenHash: string | undefined, settlement: readonly (string | null)[]): Promise<Opened> {
-    const [row] = await runStatement<Row>(this.#pool, {
-      name: "svc_open_session",
-      repeatable: true,
-      text: `select ${columns} from auth.open_session($1, $2, $3, $4, $5)`,
-      values: [token, seenHash, ...settlement],
-    });
+    const what = `${columns} from auth.open_session($1, $2, $3, $4, $5)`;
+    const [row] = await askAuth<Row>(this.#pool, what, [token, seenHash, ...settlement]);
     if (row) return { token, session: this.#toSession(row) };
     await this.#library.context.internalAdapter.deleteSession(token);
     throw new SvcError("INVALID_CREDENTIALS");
@@ -112,12 +100,7 @@ export class SessionStore {
 
   /** Whether a session is still valid. @param id of its row, not its token */
   async has(id: string): Promise<boolean> {
-    const [row] = await runStatement<{ has: boolean }>(this.#pool, {
-      name: "svc_has_session",
-      repeatable: true,
-      text: "select auth.has_session($1) as has",
-      values: [id],
-    });
+    const [row] = await askAuth<{ has: boolean }>(this.#pool, "auth.has_session($1) as has", [id]);
     return row?.has === true;
   }
 
@@ -132,12 +115,7 @@ export class SessionStore {
   }
 
   async #read(token: string): Promise<Row | undefined> {
-    const [row] = await runStatement<Row>(this.#pool, {
-      name: "svc_find_session",
-      repeatable: true,
-      text: `select ${columns} from auth.find_session($1)`,
-      values: [token],
-    });
+    const [row] = await askAuth<Row>(this.#pool, `${columns} from auth.find_session($1)`, [token]);
     return row;
   }
 }

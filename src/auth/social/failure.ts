@@ -37,10 +37,7 @@ function isOutage(error: unknown): boolean {
   return error instanceof TypeError && !("code" in error); // fetch failed
 }
 
-/**
- * Details for the log. The errors hold whole answers with codes and tokens as properties and causes, so only the
- * library's constants and short codes are copied.
- */
+/** For the log, only the library's constants and short codes: the errors hold answers with codes and tokens. */
 export function describeFailure(error: unknown): object {
   if (!(error instanceof Error)) return {};
   const { code, error: answered } = error as { code?: unknown; error?: unknown };
