@@ -69,19 +69,15 @@ export interface ContextServices {
 }
 
 /** A transaction with the caller's identity. */
-export const transactionFor = (
-  {
-    requestPool,
-    fallback,
-    systemPool,
-    limits,
-  }: Pick<ContextServices, "requestPool" | "fallback" | "systemPool" | "limits">,
+export function transactionFor(
+  services: Pick<ContextServices, "requestPool" | "fallback" | "systemPool" | "limits">,
   { system, session, holder }: Caller,
   access: Access,
-): RequestTransaction =>
-  system
-    ? new RequestTransaction(systemPool, systemIdentity, access, limits)
-    : new RequestTransaction(requestPool, identityOf(session, holder), access, limits, fallback);
+): RequestTransaction {
+  const { requestPool, fallback, systemPool, limits } = services;
+  if (system) return new RequestTransaction(systemPool, systemIdentity, access, limits);
+  return new RequestTransaction(requestPool, identityOf(session, holder), access, limits, fallback);
+}
 
 const state = Symbol("state");
 const gate = Symbol("gate");
@@ -179,15 +175,8 @@ export class CallContext implements Context {
 
   get scheduler(): ContextScheduler {
     const own = this[state];
-    own.scheduler ??= new CallScheduler({
-      transaction: own.transaction,
-      access: own.access,
-      internals: own.services.internals,
-      production: own.services.production,
-      system: own.caller.system === true,
-      requestId: own.caller.requestId,
-      pendingWork: pendingWorkOf(own),
-    });
+    const { internals } = own.services;
+    own.scheduler ??= new CallScheduler({ ...sharedOf(own), internals, requestId: own.caller.requestId });
     return own.scheduler;
   }
 
@@ -199,14 +188,7 @@ export class CallContext implements Context {
 
   get workflows(): ContextWorkflows {
     const own = this[state];
-    own.workflows ??= new CallWorkflows({
-      transaction: own.transaction,
-      access: own.access,
-      workflows: own.services.workflows,
-      production: own.services.production,
-      system: own.caller.system === true,
-      pendingWork: pendingWorkOf(own),
-    });
+    own.workflows ??= new CallWorkflows({ ...sharedOf(own), workflows: own.services.workflows });
     return own.workflows;
   }
 
@@ -278,11 +260,12 @@ export class CallContext implements Context {
   }
 }
 
-/** Shared by the members whose calls need not be awaited. */
-const pendingWorkOf = (own: CallContext[typeof state]): PendingWork => {
+/** What the members share whose calls need not be awaited. */
+function sharedOf(own: CallContext[typeof state]) {
   own.pendingWork ??= new PendingWork();
-  return own.pendingWork;
-};
+  const { transaction, access, services, caller, pendingWork } = own;
+  return { transaction, access, production: services.production, system: caller.system === true, pendingWork };
+}
 
 function searchOf(context: CallContext): ContextSearch {
   const { services, transaction, caller } = context[state];

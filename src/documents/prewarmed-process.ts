@@ -3,7 +3,7 @@
  * documents. Every document still gets a separate process, which ends afterwards.
  * Next hop: `sandbox.ts`.
  */
-import type { Socket } from "node:net";
+import { hold } from "../kit/confined-process.ts";
 import { type Child, startChild } from "./sandbox.ts";
 
 /** In milliseconds: after this idle time no process is kept ready. */
@@ -39,7 +39,6 @@ export class PrewarmedProcess {
   #prepare(): void {
     const spare = this.#start({}, "spare");
     spare.on("error", () => {}); // the next conversion starts another one
-    // It does not keep this process alive, and ends with it, because its standard input closes.
     hold(spare, "unref");
     this.#waiting = spare;
     this.#timer = setTimeout(() => {
@@ -52,9 +51,4 @@ export class PrewarmedProcess {
     clearTimeout(this.#timer);
     this.#waiting = undefined;
   }
-}
-
-function hold(child: Child, how: "ref" | "unref"): void {
-  child[how]();
-  for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as unknown as Socket)[how]();
 }

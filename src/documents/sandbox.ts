@@ -48,7 +48,7 @@ export function startChild({ memoryBytes = defaultMemory }: SandboxLimits = {}, 
   const args = how === "spare" ? ["spare"] : [];
   requirePackagesForCall("documents");
   const program = createRequire(import.meta.url).resolve(enginesPackage);
-  const started = startConfined(program, [enginesPackage], { flags, args });
+  const started = startConfined(program, [enginesPackage], flags, args);
   try {
     if (started.pid !== undefined) setPriority(started.pid, niceness);
   } catch {

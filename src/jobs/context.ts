@@ -7,8 +7,8 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { ContextScheduler } from "../contract/scheduler.ts";
 import { misuseError } from "../kit/misuse-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
-import { SvcError } from "../kit/svc-error.ts";
-import type { Access } from "../postgres/access.ts";
+import type { SvcError } from "../kit/svc-error.ts";
+import { type Access, requireWrite } from "../postgres/access.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { sendingJob } from "../telemetry/jobs.ts";
 import { checkArguments, jobArguments } from "./job-arguments.ts";
@@ -114,10 +114,10 @@ export class CallScheduler implements ContextScheduler {
   }
 
   #refuseInQuery(): void {
-    if (this.#options.access === "write") return;
-    throw new SvcError("QUERY_WROTE", undefined, {
-      hint: "A query cannot schedule anything, because it may run again. Make it a mutation.",
-    });
+    requireWrite(
+      this.#options.access,
+      "A query cannot schedule anything, because it may run again. Make it a mutation.",
+    );
   }
 }
 

@@ -5,23 +5,20 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
+import type { Socket } from "node:net";
 import { programFiles } from "./program-files.ts";
 
-export interface ConfinedOptions {
-  /** Further flags of Node. (Default: none) */
-  flags?: readonly string[];
-  /** Arguments of the program. (Default: none) */
-  args?: readonly string[];
-}
-
 /**
- * @param program the path of the program
- * @param packages that the program imports
+ * @param program its path
+ * @param packages that it imports
+ * @param flags further ones of Node (Default: none)
+ * @param args the program's (Default: none)
  */
 export function startConfined(
   program: string,
   packages: readonly string[],
-  { flags = [], args = [] }: ConfinedOptions = {},
+  flags: readonly string[],
+  args: readonly string[] = [],
 ): ChildProcessWithoutNullStreams {
   const confined = ["--permission", ...programFiles(packages), ...flags, "--no-warnings"];
   return spawn(process.execPath, [...confined, program, ...args], {
@@ -41,4 +38,10 @@ export async function usageOf(pid: number | undefined): Promise<{ processorMs: n
   const fields = (stat ?? "").slice((stat ?? "").lastIndexOf(")") + 2).split(" ");
   const ticks = Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
   return { processorMs: ticks * 10, memoryBytes: Number((statm ?? "").split(" ")[1] ?? 0) * 4096 };
+}
+
+/** "unref": an idle process does not keep this one running. It ends when its standard input does. */
+export function hold(child: ChildProcessWithoutNullStreams, how: "ref" | "unref"): void {
+  child[how]();
+  for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as unknown as Socket)[how]();
 }

@@ -1,8 +1,13 @@
 /** The access mode and time limits of a request transaction, and the fallback server if a standby fails it. */
 import type pg from "pg";
-import type { SvcError } from "../kit/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 
 export type Access = "read" | "write";
+
+/** @throws SvcError QUERY_WROTE in a query, which may run again @param hint to the author */
+export function requireWrite(access: Access, hint: string): void {
+  if (access === "read") throw new SvcError("QUERY_WROTE", undefined, { hint });
+}
 
 export interface TransactionLimits {
   /** In milliseconds. */

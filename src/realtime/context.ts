@@ -7,8 +7,8 @@ import type { ContextRealtime } from "../contract/realtime.ts";
 import { misuseError } from "../kit/misuse-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { sortMembers, toParts } from "../kit/rich-values.ts";
-import { SvcError } from "../kit/svc-error.ts";
-import type { Access } from "../postgres/access.ts";
+import type { SvcError } from "../kit/svc-error.ts";
+import { type Access, requireWrite } from "../postgres/access.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 
 /** Whether anyone may call the query of that name. */
@@ -84,21 +84,14 @@ export class CallRealtime implements ContextRealtime {
   }
 
   #say(message: object): void {
-    if (this.#access === "read") {
-      throw new SvcError("QUERY_WROTE", undefined, {
-        hint: "A query cannot notify subscribers, because it may run again. Make it a mutation.",
-      });
-    }
+    requireWrite(this.#access, "A query cannot notify subscribers, because it may run again. Make it a mutation.");
     this.#messages.push(JSON.stringify(message));
   }
 }
 
 const nameOf = (key: string) => key.split("::", 1)[0] ?? key;
 
-/**
- * The same as in clients (client/sdk/src/key.ts): members sorted, values that JSON does not have encoded, and only the
- * name without arguments.
- */
+/** As client/sdk/src/key.ts: members sorted, values encoded that JSON lacks, the name alone without arguments. */
 export function keyOf(queryKey: string, args: unknown): string {
   const { json, meta } = toParts("A query's arguments", args, "Store it, and pass its id.");
   if (args === undefined || isEmpty(json)) return queryKey;

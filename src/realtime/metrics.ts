@@ -4,22 +4,19 @@ import type { RealtimeState } from "./create-realtime.ts";
 
 export function addRealtimeMetrics(registry: Registry, realtime: () => RealtimeState): void {
   const registers = [registry];
-  new Gauge({
-    name: "svc_realtime_connections",
-    help: "Open sockets.",
-    registers,
-    collect() {
-      this.set(realtime().connections);
-    },
-  });
-  new Gauge({
-    name: "svc_realtime_subscriptions",
-    help: "Queries that are watched, over all sockets.",
-    registers,
-    collect() {
-      this.set(realtime().subscriptions);
-    },
-  });
+  for (const [name, help, count] of [
+    ["svc_realtime_connections", "Open sockets.", () => realtime().connections],
+    ["svc_realtime_subscriptions", "Queries that are watched, over all sockets.", () => realtime().subscriptions],
+  ] as const) {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(count());
+      },
+    });
+  }
   new Gauge({
     name: "svc_realtime_flow",
     help: "1 for how changes arrive: live, degraded (clients poll), or idle (nobody has connected yet).",

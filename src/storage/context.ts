@@ -6,6 +6,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
+import type { QueryConfig } from "pg";
 import { z } from "zod";
 import type {
   ContextStorage,
@@ -19,7 +20,7 @@ import { readFormFile } from "../http/form-files.ts";
 import { checkCallOptions, must, oneOf, type ShapeOf } from "../kit/options.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
-import type { Access } from "../postgres/access.ts";
+import { type Access, requireWrite } from "../postgres/access.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import type { FoundObject } from "./find-objects.ts";
 import { cleanName, cleanType } from "./names.ts";
@@ -93,11 +94,10 @@ export class CallStorage implements ContextStorage {
     const { ttlSeconds, disposition } = checkCallOptions("createReadGrant", grantOptions, options);
     // The policies show callers their own objects, and the system all.
     const text = "select $1::uuid as id where svc.is_object_listed($1)";
-    const { rows } = isUuid(id) ? await this.#transaction.query({ name: "svc_storage_own", text }, [id]) : { rows: [] };
-    if (!rows[0]) throw fileNotFound();
+    const { id: own } = await this.#row<{ id: string }>({ name: "svc_storage_own", text }, id);
     const expires = Math.ceil(Date.now() / 1000 + ttlSeconds);
-    const grant = this.#storage.grants.sign(rows[0].id, { issuer: this.#reader, disposition, expires });
-    const url = `${this.getPublicUrl(rows[0].id)}?grant=${grant}`;
+    const grant = this.#storage.grants.sign(own, { issuer: this.#reader, disposition, expires });
+    const url = `${this.getPublicUrl(own)}?grant=${grant}`;
     return { url, expiresAt: new Date(expires * 1000).toISOString() };
   }
 
@@ -121,16 +121,12 @@ export class CallStorage implements ContextStorage {
   }
 
   async requireOwned(id: string): Promise<StorageObject> {
-    const { rows } = isUuid(id) ? await this.#transaction.query(findOwned, [id]) : { rows: [] };
-    if (!rows[0]) throw fileNotFound();
-    return rows[0];
+    return this.#row(findOwned, id);
   }
 
   /** Metadata of the caller's own objects and of public ones. @throws SvcError NOT_FOUND for all others */
   async find(id: string): Promise<FoundObject> {
-    const { rows } = isUuid(id) ? await this.#transaction.query(find, [id]) : { rows: [] };
-    if (!rows[0]) throw fileNotFound();
-    return rows[0];
+    return this.#row(find, id);
   }
 
   async read(id: string, from = 0): Promise<Readable> {
@@ -146,10 +142,7 @@ export class CallStorage implements ContextStorage {
     this.#deleted.push(await this.#change(id, "select svc.delete_object($1) as it"));
   }
 
-  /**
-   * After COMMIT: forgets what was known of changed files, and removes the bytes of deleted ones. The sweep later
-   * removes those that fail here or that a backup needs.
-   */
+  /** After COMMIT: forgets changed files, and removes deleted bytes; the sweep removes what fails or a backup needs. */
   async committed(): Promise<void> {
     for (const id of this.#changed.splice(0)) this.#storage.publicObjects.forget(id);
     await this.#release(this.#unused.splice(0));
@@ -199,10 +192,17 @@ export class CallStorage implements ContextStorage {
   /** @returns the id that the function `it` returns @throws SvcError NOT_FOUND when that is null */
   async #change(id: string, text: string, values: unknown[] = []): Promise<string> {
     this.#requireWrite();
-    const { rows } = isUuid(id) ? await this.#transaction.query({ text }, [id, ...values]) : { rows: [] };
-    if (!rows[0]?.it) throw fileNotFound();
+    const { it } = await this.#row<{ it: string | null }>({ text }, id, values);
+    if (!it) throw fileNotFound();
     this.#changed.push(id);
-    return rows[0].it;
+    return it;
+  }
+
+  /** @throws SvcError NOT_FOUND when the statement finds no row, and for what is no id */
+  async #row<Row>(statement: QueryConfig, id: string, values: unknown[] = []): Promise<Row> {
+    const { rows } = isUuid(id) ? await this.#transaction.query(statement, [id, ...values]) : { rows: [] };
+    if (!rows[0]) throw fileNotFound();
+    return rows[0];
   }
 
   /** If this fails, the reservation expires. */
@@ -213,8 +213,7 @@ export class CallStorage implements ContextStorage {
   }
 
   #requireWrite(): void {
-    if (this.#access !== "read") return;
-    throw new SvcError("QUERY_WROTE", undefined, { hint: "A query cannot change stored files. Make it a mutation." });
+    requireWrite(this.#access, "A query cannot change stored files. Make it a mutation.");
   }
 
   async #remove(ids: string[]): Promise<void> {

@@ -5,9 +5,8 @@
  * Next hop: `image-child.ts` is the other end.
  */
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
-import type { Socket } from "node:net";
 import { extname, join } from "node:path";
-import { startConfined, usageOf } from "../kit/confined-process.ts";
+import { hold, startConfined, usageOf } from "../kit/confined-process.ts";
 import { readFrames, writeFrame } from "./frames.ts";
 import type { Answer, Order } from "./image-child.ts";
 import type { Image, Source } from "./image-engine.ts";
@@ -36,7 +35,7 @@ const program = join(import.meta.dirname, `image-child${extname(import.meta.file
 
 /** A process without a task yet. It has no environment, so that images cannot reach the platform's configuration. */
 export function startImageChild(): ChildProcessWithoutNullStreams {
-  return startConfined(program, ["sharp"], { flags: ["--allow-addons"] });
+  return startConfined(program, ["sharp"], ["--allow-addons"]);
 }
 
 class Child {
@@ -68,14 +67,9 @@ class Child {
     });
   }
 
-  /**
-   * An idle process ("unref") does not keep this one running. It ends with this one, because its standard input ends.
-   */
   hold(how: "ref" | "unref"): void {
     clearTimeout(this.#clock);
-    this.process[how]();
-    const { stdin, stdout, stderr } = this.process;
-    for (const stream of [stdin, stdout, stderr]) (stream as unknown as Socket)[how]();
+    hold(this.process, how);
     if (how === "unref") this.#clock = setTimeout(() => this.end(), longestIdle).unref();
   }
 

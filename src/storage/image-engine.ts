@@ -31,10 +31,7 @@ export interface Image {
 /** Bytes, or the path of a file. */
 export type Source = Buffer | string;
 
-/**
- * @param options without `f` the output is WebP or keeps the format of the input
- * @throws UnreadableImage for an image that is broken, too large or in an unsupported format
- */
+/** @param options without `f` WebP, or the input's format @throws UnreadableImage broken, too large or unsupported */
 export async function transformImage(source: Source, options: TransformOptions, webp: boolean): Promise<Image> {
   let known: Size | undefined;
   try {

@@ -1,7 +1,4 @@
-/**
- * Reads a request's body in pieces of a given size, so that the bytes received so far are kept when it breaks off.
- * Next hop: `uploads.ts` stores the pieces.
- */
+/** Reads a body in pieces, so that received ones are kept when it breaks off. Next hop: `uploads.ts`. */
 
 export class Incoming {
   readonly #chunks: AsyncIterator<Uint8Array>;

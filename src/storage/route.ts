@@ -18,7 +18,7 @@ import type { FoundObject } from "./find-objects.ts";
 import type { Image } from "./image-engine.ts";
 import type { Asker } from "./image-queue.ts";
 import type { ReadGrant } from "./read-grants.ts";
-import { type FileAnswer, headersOf, sendFile } from "./send-file.ts";
+import { type FileAnswer, fileNotFound, headersOf, sendFile } from "./send-file.ts";
 import { objectKey, type Storage } from "./storage.ts";
 import { acceptsWebp, readable, readTransform, type TransformOptions, UnreadableImage } from "./transform-options.ts";
 import { createTransforms, type Transforms } from "./transforms.ts";
@@ -176,6 +176,3 @@ function caching({ visibility }: StorageObject, grant: ReadGrant | null): string
   const left = Math.max(0, Math.floor((grant?.expires ?? 0) - Date.now() / 1000));
   return `private, max-age=${Math.min(left, longest)}`;
 }
-
-/** The same error for private and for missing files. */
-const fileNotFound = () => new SvcError("NOT_FOUND", "This file does not exist, or it is private.");

@@ -67,10 +67,13 @@ export async function sendFile(
     return void response.writeHead(status, headers).end(part);
   }
   const bytes = await file.open?.(range ?? undefined);
-  if (!bytes) throw new SvcError("NOT_FOUND", "This file does not exist, or it is private.");
+  if (!bytes) throw fileNotFound();
   response.writeHead(status, headers);
   await stream(bytes, length, request, response, log);
 }
+
+/** The same error for private and for missing files. */
+export const fileNotFound = () => new SvcError("NOT_FOUND", "This file does not exist, or it is private.");
 
 /** The headers of a file that is sent whole, without those of every answer. */
 export function headersOf({ name, type, etag, disposition, headers }: FileAnswer): Record<string, string> {

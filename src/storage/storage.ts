@@ -70,12 +70,7 @@ export function createDriver(config: EffectiveConfig["storage"]): StorageDriver 
 export const objectKey = (bytesId: string) => `objects/${bytesId}`;
 export const transformPrefix = (bytesId: string) => `transforms/${bytesId}/`;
 
-/**
- * Writes bytes under an id, counting and hashing them on the way.
- *
- * @param options those of the driver
- * @returns the number of bytes and their SHA-256 in hex; when it returns, the bytes are durable
- */
+/** Writes bytes durably, counting and hashing them. @param options the driver's @returns size, and SHA-256 in hex */
 export async function putBytes(
   driver: StorageDriver,
   key: string,

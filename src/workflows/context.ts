@@ -18,7 +18,7 @@ import { misuseError } from "../kit/misuse-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
-import type { Access } from "../postgres/access.ts";
+import { type Access, requireWrite } from "../postgres/access.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { sendingJob } from "../telemetry/jobs.ts";
 import { encodeValue } from "./encoding.ts";
@@ -143,10 +143,10 @@ export class CallWorkflows implements ContextWorkflows {
   }
 
   #refuseInQuery(): void {
-    if (this.#options.access === "write") return;
-    throw new SvcError("QUERY_WROTE", undefined, {
-      hint: "A query cannot start or steer workflows, because it may run again. Make it a mutation.",
-    });
+    requireWrite(
+      this.#options.access,
+      "A query cannot start or steer workflows, because it may run again. Make it a mutation.",
+    );
   }
 }
 

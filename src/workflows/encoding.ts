@@ -1,7 +1,4 @@
-/**
- * Encodes stored values of runs in the wire form of procedures' results, `{"json": …, "meta"?: …}`, so that dates,
- * bigints, sets and the like are restored.
- */
+/** Encodes stored values of runs as procedures' results, `{"json": …, "meta"?: …}`, to restore dates, sets and more. */
 import { serializer, toParts } from "../kit/rich-values.ts";
 
 /** In bytes: steps and events store facts, not documents. */

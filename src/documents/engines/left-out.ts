@@ -112,22 +112,25 @@ class Words {
     const words = wordsOf(decoded(markdown));
     this.#letters = words.join("");
     this.#words = new Set(words);
-    this.#pairs = new Set(words.slice(1).map((word, at) => `${words[at]} ${word}`));
+    this.#pairs = new Set(pairsOf(words));
   }
 
   /** Marks of notes and links stand between words of a result, so that half of the pairs is enough. */
   has(text: string): boolean {
     const words = wordsOf(text);
     if (words.length === 1 && this.#words.has(words[0] as string)) return true;
-    const kept = words.slice(1).filter((word, at) => this.#pairs.has(`${words[at]} ${word}`)).length;
+    const kept = pairsOf(words).filter((pair) => this.#pairs.has(pair)).length;
     if (words.length > 1 && kept >= (words.length - 1) / 2) return true;
     // Letters that were spaced out, or a word within a longer one.
     return this.#letters.includes(words.join(""));
   }
 }
 
-const wordsOf = (text: string) =>
+export const wordsOf = (text: string) =>
   text
     .normalize("NFKC")
     .replaceAll("<br>", " ")
     .match(/[\p{L}\p{N}]+/gu) ?? [];
+
+/** Neighbours. */
+export const pairsOf = (words: readonly string[]) => words.slice(1).map((word, at) => `${words[at]} ${word}`);

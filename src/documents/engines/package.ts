@@ -24,20 +24,20 @@ const mostMerges = 20_000;
 
 /** Each merged range is looked up and written out. @throws SvcError DOCUMENT_UNREADABLE */
 export function refuseManyMerges(bytes: Buffer): void {
-  const sheets = listZip(bytes).filter(({ name }) => /^xl\/worksheets\/[^/]+\.xml$/.test(name));
-  const merges = sheets.reduce(
-    (sum, sheet) =>
-      sum +
-      (readZip(bytes, sheet)
+  const merges = sheetsOf(bytes).flatMap(
+    (sheet) =>
+      readZip(bytes, sheet)
         .toString("latin1")
-        .match(/<mergeCell\b/g)?.length ?? 0),
-    0,
+        .match(/<mergeCell\b/g) ?? [],
   );
-  if (merges <= mostMerges) return;
+  if (merges.length <= mostMerges) return;
   throw unreadable(
-    `The workbook merges cells ${merges} times; at most ${mostMerges} are read. Unmerge cells, or split it.`,
+    `The workbook merges cells ${merges.length} times; at most ${mostMerges} are read. Unmerge cells, or split it.`,
   );
 }
+
+export const sheetsOf = (bytes: Buffer) =>
+  listZip(bytes).filter(({ name }) => /^xl\/worksheets\/[^/]+\.xml$/.test(name));
 
 /** One part as text; "" when the package has none of this name. */
 export function readPart(bytes: Buffer, name: string): string {

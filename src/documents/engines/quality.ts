@@ -1,8 +1,8 @@
 /** Decides whether a parser kept the file's content. Null: yes. A sentence: the next provider is tried. */
 import type { DocumentKind } from "../../contract/documents.ts";
-import { listZip, readZip } from "../zip.ts";
-import { leftOut } from "./left-out.ts";
-import { readPart } from "./package.ts";
+import { readZip } from "../zip.ts";
+import { leftOut, pairsOf, wordsOf } from "./left-out.ts";
+import { readPart, sheetsOf } from "./package.ts";
 
 /** The minimal share of the file's word pairs that a result must keep in order. */
 const leastRecall = 0.97;
@@ -46,12 +46,8 @@ export class Recall {
 /** Words and pairs of words. */
 function counted(texts: string[]): string[] {
   return texts.flatMap((text) => {
-    const words =
-      text
-        .normalize("NFKC")
-        .replaceAll("<br>", " ")
-        .match(/[\p{L}\p{N}]+/gu) ?? [];
-    return [...words, ...words.slice(1).map((word, at) => `${words[at]} ${word}`)];
+    const words = wordsOf(text);
+    return [...words, ...pairsOf(words)];
   });
 }
 
@@ -74,8 +70,8 @@ export function judgeHeadings(markdown: string, source: string[]): string | null
 const beyond = /<c\s[^>]*?r="(?:[A-Z]+(?!10000")[1-9]\d{4,}|(?:[A-Z]{3}|G[S-Z]|[H-Z][A-Z])\d+)"/;
 
 function judgeSheets(bytes: Buffer, markdown: string): string | null {
-  const sheets = listZip(bytes).filter(({ name }) => /^xl\/worksheets\/[^/]+\.xml$/.test(name));
-  if (sheets.some((sheet) => beyond.test(readZip(bytes, sheet).toString("latin1")))) return "It cuts large sheets off.";
+  if (sheetsOf(bytes).some((sheet) => beyond.test(readZip(bytes, sheet).toString("latin1"))))
+    return "It cuts large sheets off.";
   if (bytes.includes("xl/comments")) return "It drops comments.";
   if (bytes.includes("xl/drawings/")) return "It drops charts and shapes.";
   if (/<sheet\s[^>]*state="[^"]*hidden"/i.test(readPart(bytes, "xl/workbook.xml"))) return "It shows hidden sheets.";
