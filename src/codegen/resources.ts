@@ -19,8 +19,7 @@ export class Resources {
     const used = new Set<string>();
     for (const crud of resources) {
       if (this.#source(crud) === undefined) continue;
-      const name = `${crud.prefix.charAt(0).toUpperCase()}${crud.prefix.slice(1).replaceAll(/\W/g, "_")}Resource`;
-      this.#names.set(crud, unusedName(name, used));
+      this.#names.set(crud, unusedName(typeName(crud), used));
     }
   }
 
@@ -76,6 +75,10 @@ export function unusedName(name: string, used: Set<string>): string {
   used.add(free);
   return free;
 }
+
+/** Such as `InvoiceLinesResource` for `invoice_lines`. */
+const typeName = ({ prefix }: CrudDefinition) =>
+  `${prefix.replaceAll(/(?:^[\W_]*|[\W_]+)([^\W_]?)/g, (_, letter: string) => letter.toUpperCase())}Resource`;
 
 const constantName = ({ prefix }: CrudDefinition) => `${prefix}Columns`;
 

@@ -44,14 +44,14 @@ interface AuthorsResource {
   row: RowIn<Procedures["authors"]["list"]>;
   filters: FiltersOf<Procedures["authors"]["list"]>;
   relations: {
-    posts: Many<Blog_postsResource>;
-    edited: Many<Blog_postsResource>;
+    posts: Many<BlogPostsResource>;
+    edited: Many<BlogPostsResource>;
     followers: Many<AuthorsResource>;
     following: Many<AuthorsResource>;
   };
 }
 
-interface Blog_postsResource {
+interface BlogPostsResource {
   row: RowIn<Procedures["posts"]["list"]>;
   filters: FiltersOf<Procedures["posts"]["list"]>;
   relations: {
@@ -66,7 +66,7 @@ interface CommentsResource {
   row: RowIn<Procedures["comments"]["list"]>;
   filters: FiltersOf<Procedures["comments"]["list"]>;
   relations: {
-    post: One<Blog_postsResource>;
+    post: One<BlogPostsResource>;
     parent: One<CommentsResource>;
     replies: Many<CommentsResource>;
   };
@@ -76,7 +76,7 @@ interface TagsResource {
   row: RowIn<Procedures["tags"]["list"]>;
   filters: FiltersOf<Procedures["tags"]["list"]>;
   relations: {
-    posts: Many<Blog_postsResource>;
+    posts: Many<BlogPostsResource>;
   };
 }
 
@@ -105,8 +105,8 @@ const operations = {
     remove: mutation<Procedures["authors"]["remove"]>("authors.remove", authorsColumns),
   },
   blog_posts: {
-    list: resourceQuery<Procedures["posts"]["list"], Blog_postsResource>("blog_posts.list", blog_postsColumns),
-    get: resourceQuery<Procedures["posts"]["get"], Blog_postsResource>("blog_posts.get", blog_postsColumns),
+    list: resourceQuery<Procedures["posts"]["list"], BlogPostsResource>("blog_posts.list", blog_postsColumns),
+    get: resourceQuery<Procedures["posts"]["get"], BlogPostsResource>("blog_posts.get", blog_postsColumns),
     create: mutation<Procedures["posts"]["create"]>("blog_posts.create", blog_postsColumns),
     update: mutation<Procedures["posts"]["update"]>("blog_posts.update", blog_postsColumns),
     remove: mutation<Procedures["posts"]["remove"]>("blog_posts.remove", blog_postsColumns),
