@@ -24,7 +24,6 @@ export async function runJob(
     attempt: row.attempts,
     maxAttempts: row.max_attempts,
     createdAt: row.created_at,
-    worker,
     signal: helpers.abortSignal,
     log,
     async giveUp() {

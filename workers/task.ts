@@ -34,8 +34,6 @@ export interface RunningJob {
   createdAt: Date;
   /** The user who scheduled it, as it was claimed. */
   user: UserRow | null | undefined;
-  /** The id under which this worker holds the job, for `svc.finish_job`. */
-  worker: string;
   /** Aborted when the worker stops, so that the job ends soon. */
   signal: AbortSignal;
   /** Uses up the remaining attempts when a retry is useless: the task's next error is final. */

@@ -37,8 +37,6 @@ export interface Declaration {
   pattern: Node;
   /** Which part of the value it is: `["a", "b"]` for `{ a: { b } }`; null where no name says so. */
   path: string[] | null;
-  /** Index of a parameter. */
-  index: number;
 }
 
 /** @throws SyntaxError */
@@ -146,26 +144,22 @@ function scopeOf(owner: FunctionNode | Source["ast"]): Map<string, Declaration> 
   if (known) return known;
   const names = new Map<string, Declaration>();
   scopes.set(owner, names);
-  const declare = (id: Node, made: Omit<Declaration, "pattern">) => {
-    for (const { name, path } of namesIn(id)) if (!names.has(name)) names.set(name, { ...made, pattern: id, path });
+  const declare = (id: Node, kind: Declaration["kind"], node: Node | undefined) => {
+    for (const { name, path } of namesIn(id)) if (!names.has(name)) names.set(name, { kind, node, pattern: id, path });
   };
-  if (isFunction(owner)) {
-    for (const [index, id] of owner.params.entries()) declare(id, { kind: "parameter", node: owner, path: [], index });
-  }
+  if (isFunction(owner)) for (const id of owner.params) declare(id, "parameter", owner);
   walk(owner, (node) => {
     if (node.type === "ImportDeclaration") {
-      for (const one of node.specifiers) declare(one.local, { kind: "import", node: one, path: [], index: -1 });
+      for (const one of node.specifiers) declare(one.local, "import", one);
     }
     if (node.type === "VariableDeclarator") {
       const loop = parentOf(parentOf(node) as Node);
       const node_ = node.init ?? (loop?.type === "ForOfStatement" ? loop.right : undefined);
-      declare(node.id, { kind: "value", node: node_, path: [], index: -1 });
+      declare(node.id, "value", node_);
     }
-    if (node.type === "CatchClause" && node.param)
-      declare(node.param, { kind: "value", node: undefined, path: [], index: -1 });
+    if (node.type === "CatchClause" && node.param) declare(node.param, "value", undefined);
     if ((isFunction(node) || isClass(node)) && node.id) {
-      if (node !== owner || node.type === "FunctionExpression")
-        declare(node.id, { kind: "value", node, path: [], index: -1 });
+      if (node !== owner || node.type === "FunctionExpression") declare(node.id, "value", node);
     }
     return node === owner || (!isFunction(node) && !isClass(node));
   });

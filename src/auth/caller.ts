@@ -3,7 +3,6 @@
  * request below /api/auth, so every password hash can read it.
  * Next hop: `src/auth/passwords/hash-queue.ts` reads it.
  */
-
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Request, Response } from "express";
 import { networkOf } from "../http/client-address.ts";

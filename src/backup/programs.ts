@@ -31,20 +31,15 @@ const homes = [
 
 /**
  * Finds the programs of the server's version, or else of the next newer one, which can also dump and restore an older
- * server.
+ * server. The PATH is searched last.
  *
  * @param server the server's major version
  * @param folders searched first, such as a cluster's own programs
- * @param env whose PATH is searched last. (Default: the process's)
  * @throws BackupError naming the package to install
  */
-export async function findPrograms(
-  server: number,
-  folders: readonly (string | null)[] = [],
-  env: NodeJS.ProcessEnv = process.env,
-): Promise<Programs> {
+export async function findPrograms(server: number, folders: readonly (string | null)[] = []): Promise<Programs> {
   const found: Programs[] = [];
-  for (const folder of new Set([...folders, ...installedFolders(), ...(env.PATH ?? "").split(delimiter)])) {
+  for (const folder of new Set([...folders, ...installedFolders(), ...(process.env.PATH ?? "").split(delimiter)])) {
     if (!folder || !["pg_dump", "pg_restore", "psql"].every((name) => existsSync(join(folder, name)))) continue;
     const { stdout } = await run(join(folder, "pg_dump"), ["--version"]);
     const [, version, major] = /\(PostgreSQL\) ((\d+)\S*)/.exec(stdout) ?? [];

@@ -4,7 +4,6 @@
  * without rows are swept later.
  * Next hop: `cluster-state.ts` for roles, `sql/backup/require_restored.sql` for the comparison.
  */
-
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";

@@ -3,7 +3,6 @@
  * and not with the call: a rollback does not undo them.
  * Next hop: `src/auth/handler-auth.ts`.
  */
-
 import type { Caller } from "../contract/caller.ts";
 import type { ContextAuth } from "../contract/context.ts";
 import type { HandlerAuth } from "../contract/handler-auth.ts";

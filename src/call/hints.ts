@@ -1,5 +1,4 @@
 /** Hints for developers in error answers: where to look, and which command explains the error. None in production. */
-
 import type { Caller } from "../contract/caller.ts";
 import type { CrudStatement } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";

@@ -3,7 +3,6 @@
  * call.
  * Next hop: `src/transfer/export-rows.ts`, `src/transfer/import-batch.ts`.
  */
-
 import { createReadStream, createWriteStream, existsSync } from "node:fs";
 import { appendFile, stat } from "node:fs/promises";
 import { basename, extname } from "node:path";

@@ -3,7 +3,6 @@
  * and the last working version keeps serving. A service that crashes is restarted.
  * Next hop: `dev-processes.ts`, since imported modules cannot be unloaded: each version runs in a process of its own.
  */
-
 import type { ChildProcess } from "node:child_process";
 import { isFree } from "../cluster/port.ts";
 import type { EffectiveConfig } from "../config/config.ts";

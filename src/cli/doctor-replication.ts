@@ -3,7 +3,6 @@
  * unused slot retains WAL, which fills the disk.
  * Next hop: `sql/realtime/replication_state.sql`.
  */
-
 import type pg from "pg";
 import type { Finding } from "./doctor-connections.ts";
 

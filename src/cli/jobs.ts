@@ -2,7 +2,6 @@
  * `svc jobs`: lists the jobs of the queue and those that finished, retries and cancels them.
  * Next hop: `sql/jobs/list_jobs.sql`, `sql/jobs/list_job_history.sql`, `sql/studio/act_retry_job.sql`.
  */
-
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { cwdArgument, say } from "./command.ts";

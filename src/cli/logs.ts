@@ -3,7 +3,6 @@
  * store them. This reads them from a pipe or a file.
  * Next hop: `log-lines.ts`; `src/telemetry/pretty-log.ts` for how a line is shown.
  */
-
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";

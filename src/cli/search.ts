@@ -3,7 +3,6 @@
  * score: rarity, frequency, length and addend of each term. Next hop: `sql/search/find_matches.sql`,
  * `explain_match.sql`.
  */
-
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { cwdArgument, say } from "./command.ts";

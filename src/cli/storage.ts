@@ -2,7 +2,6 @@
  * `svc storage`: lists stored files, verifies their bytes, and removes files without a row.
  * Next hop: `sql/storage/list_storage_objects.sql`, `src/storage/verify.ts`, `src/storage/sweep.ts`.
  */
-
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { isUuid } from "../kit/uuid.ts";

@@ -1,5 +1,4 @@
 /** Explains a port that is taken: by which process, and which one is free. */
-
 import { execFile } from "node:child_process";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { basename } from "node:path";

@@ -70,8 +70,9 @@ export async function openCluster(options: OpenOptions): Promise<Cluster> {
  *
  * @param directory the application's state directory
  */
-export function runningAddress(directory: string, env: NodeJS.ProcessEnv = process.env): string | null {
-  if (env.DATABASE_URL) return env.DATABASE_ADMIN_URL ?? env.DATABASE_URL;
+export function runningAddress(directory: string): string | null {
+  const { DATABASE_URL: url, DATABASE_ADMIN_URL: admin } = process.env;
+  if (url) return admin ?? url;
   const cluster = clusterDirectory(directory, "postgres");
   const access = readAccess(cluster);
   return access && findRunning(join(cluster, "data"))?.ready ? loginUrl(access, "postgres") : null;

@@ -1,6 +1,9 @@
 /** Runs one program to its end and returns its output: initdb, apt, dpkg, tar and cc. */
 import { spawn } from "node:child_process";
 
+/** In milliseconds; then the program is killed. */
+const longest = 300_000;
+
 export interface RunOptions {
   cwd?: string;
   env?: NodeJS.ProcessEnv;
@@ -8,8 +11,6 @@ export interface RunOptions {
   user?: { uid: number; gid: number } | null;
   /** The program's input. (Default: nothing.) */
   input?: string;
-  /** Milliseconds until the program is killed. (Default: 300 000.) */
-  timeout?: number;
 }
 
 export interface RunResult {
@@ -30,7 +31,7 @@ export async function run(command: string, args: readonly string[], options: Run
       ...(options.user ? { uid: options.user.uid, gid: options.user.gid } : {}),
     });
     // Not spawn's own `timeout`: its timer continues after a program that could not be started, and delays our exit.
-    const timer = setTimeout(() => child.kill("SIGKILL"), options.timeout ?? 300_000);
+    const timer = setTimeout(() => child.kill("SIGKILL"), longest);
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       stdout += text;
     });

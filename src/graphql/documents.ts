@@ -3,7 +3,6 @@
  * nothing. Errors are cached, too.
  * Next hop: `limits.ts` measures; `engine.ts` carries the operation out.
  */
-
 import {
   type DocumentNode,
   type GraphQLError,

@@ -5,7 +5,6 @@
  * Next hop: `engine.ts`, which is loaded with the first request.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Logger } from "pino";
 import { answerMethods } from "../http/allowed-methods.ts";
 import { type BodyLimits, mediaType, parseJson, readBody } from "../http/body.ts";
 import type { Endpoint } from "../http/endpoint.ts";
@@ -27,7 +26,6 @@ export interface GraphqlOptions extends EngineOptions {
   authenticate: Authenticate;
   limits: BodyLimits;
   requests: Pick<RequestLimits, "addressOf" | "holderOf">;
-  log: Logger;
   /** In production GraphQL is on only if the configuration says so: a missing package then prevents the start. */
   production: boolean;
 }

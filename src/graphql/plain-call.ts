@@ -3,7 +3,6 @@
  * statement that reads a written row.
  * Next hop: `src/crud/prepared-read.ts` for reads, `src/crud/statement.ts` for writes.
  */
-
 import { missingRow } from "../call/hints.ts";
 import { isGenerated, type Runtime, requireSession } from "../call/invoke.ts";
 import type { Api } from "../contract/api.ts";

@@ -3,7 +3,6 @@
  * the handler gets `File` objects that read from there until the response has closed.
  * Next hop: `multipart.ts` finds the parts; `wire.ts` for calls, `request.ts` for routes.
  */
-
 import type { IncomingMessage } from "node:http";
 import { SvcError } from "../kit/svc-error.ts";
 import { takeBody } from "./body.ts";
@@ -69,20 +68,20 @@ export async function readForm(request: IncomingMessage, limits: FormLimits): Pr
 }
 
 /** Reads a body that is already in memory; its files stay there. */
-export async function parseForm(body: Buffer, contentType: string, maxParts = routeParts): Promise<FormData> {
-  if (!/^\s*multipart\//i.test(contentType)) return parseFields(body, contentType, maxParts);
-  const reader = new MultipartReader(contentType, maxParts);
-  const form = new FormBuilder(null, { multipartBytes: body.length, jsonBytes: body.length, maxParts });
+export async function parseForm(body: Buffer, contentType: string): Promise<FormData> {
+  if (!/^\s*multipart\//i.test(contentType)) return parseFields(body, contentType);
+  const reader = new MultipartReader(contentType, routeParts);
+  const form = new FormBuilder(null, { multipartBytes: body.length, jsonBytes: body.length, maxParts: routeParts });
   await form.add(reader.read(body));
   reader.end();
   return form.finish();
 }
 
-async function parseFields(body: Buffer, contentType: string, maxParts: number): Promise<FormData> {
+async function parseFields(body: Buffer, contentType: string): Promise<FormData> {
   let fields = 1;
   for (const byte of body) if (byte === 0x26) fields++;
   // A trailing "&" starts no field.
-  if (fields > maxParts + 1) throw tooMany(maxParts, "fields");
+  if (fields > routeParts + 1) throw new SvcError("PAYLOAD_TOO_LARGE", `A form has at most ${routeParts} fields.`);
   try {
     return await new Response(body as BodyInit, { headers: { "content-type": contentType } }).formData();
   } catch (cause) {
@@ -246,5 +245,3 @@ function free(chunk: Buffer): void {
   const isOwn = buffer.byteLength === chunk.length && chunk.length >= uncounted; // smaller ones may share a pool
   if (isOwn && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
-
-const tooMany = (most: number, of: string) => new SvcError("PAYLOAD_TOO_LARGE", `A form has at most ${most} ${of}.`);

@@ -1,5 +1,4 @@
 /** The request as route handlers and middleware see it. */
-
 import type { Request, Response } from "express";
 import type { SvcRequest } from "../contract/request.ts";
 import { isJson } from "../kit/media-type.ts";

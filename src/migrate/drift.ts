@@ -3,7 +3,6 @@
  * database on the same server, `svc_private.list_facts()` describes both, and the descriptions are compared.
  * Next hop: `sql/catalog/list_facts.sql`; `src/cli/db/drift.ts` prints.
  */
-
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";

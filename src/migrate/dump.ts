@@ -1,5 +1,4 @@
 /** The platform's schema as text. The SQL in `sql/catalog/` does the work. */
-
 import { withClient } from "../postgres/with-client.ts";
 
 /** @returns the text of `sql/schema.dump.sql` for the database that `adminUrl` names */

@@ -3,7 +3,6 @@
  * newer files. The latter occur when an old process restarts during a release.
  * Next hop: `migrate.ts`, which writes it; `src/cli/pending.ts`, which decides whether a process starts.
  */
-
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import { queueRevision, wantedQueueRevision } from "../jobs/queue.ts";

@@ -5,7 +5,6 @@
  * finds nothing to do.
  * Next hop: `migration-files.ts` reads the folders; `sql/README.md` states the order.
  */
-
 import type pg from "pg";
 import { installQueue } from "../jobs/queue.ts";
 import { withClient } from "../postgres/with-client.ts";

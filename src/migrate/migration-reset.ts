@@ -2,7 +2,6 @@
  * Drops everything that svc and the application created in a database, for `svc migrate reset`: schemas of svc_owner,
  * and its objects in `public`. Roles, extensions, the database itself and objects of others stay.
  */
-
 import pg from "pg";
 import { withClient } from "../postgres/with-client.ts";
 import { MigrationError } from "./migration-error.ts";

@@ -1,5 +1,4 @@
 /** A temporary database that is always dropped afterwards. */
-
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";

@@ -2,7 +2,6 @@
  * Migrations of the application that a database has and whose files are gone, as after a switch of branches. Every
  * command that compares the two reports them in the same words.
  */
-
 import { withClient } from "../postgres/with-client.ts";
 import { type Folders, migrationNames, readLedger, unknownMigrations } from "./ledger.ts";
 

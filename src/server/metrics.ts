@@ -71,7 +71,6 @@ export function createMetrics(
   };
 }
 
-/** Also used by a worker, which has pools but no requests. */
 function addPools(registry: Registry, pools: Record<string, pg.Pool>): void {
   const registers = [registry];
   new Gauge({

@@ -42,7 +42,7 @@ export function createRuntime(
     baseUrl,
     ...(auth && { auth }),
     storage: createStorage({ config, secrets, pool: pools.system, log }),
-    ai: createAiServices(config.ai, pools.system, log),
+    ai: createAiServices(config.ai, pools.system),
     requestPool: pools.request,
     systemPool: pools.system,
     limits: config.limits,

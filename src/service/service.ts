@@ -239,7 +239,6 @@ function openApp(
           authenticate,
           requests,
           limits: config.limits,
-          log,
           production: config.production,
         })
       : null,

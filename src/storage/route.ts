@@ -4,7 +4,6 @@
  * Next hop: `public-objects.ts` and `find-objects.ts` for the decision, `transforms.ts` for images, `send-file.ts` for
  * the answer.
  */
-
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { StorageObject } from "../contract/storage.ts";

@@ -3,7 +3,6 @@
  * Next hop: `image-queue.ts` decides whose is made next, `image-children.ts` makes it and bounds its
  * memory; `image-engine.ts` calls sharp.
  */
-
 import { crc32 } from "node:zlib";
 import { RecentMap } from "../kit/recent-map.ts";
 import type { FoundObject, ObjectFinder } from "./find-objects.ts";

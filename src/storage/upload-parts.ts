@@ -3,7 +3,6 @@
  * last, so most uploads have one part.
  * Next hop: `sql/storage/add_upload_part.sql`, `incoming.ts`, `src/storage/drivers/driver.ts`.
  */
-
 import { createHash, randomUUID } from "node:crypto";
 import { tooLarge } from "../http/body.ts";
 import { RecentMap } from "../kit/recent-map.ts";

@@ -5,7 +5,6 @@
  * Next hop: `uploads.ts`, which refuses by `limits.uploadBytes`; `upload-url.ts` for signed URLs. Files of forms are
  * limited in `src/http/form.ts`.
  */
-
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { answerMethods } from "../http/allowed-methods.ts";
 import { mediaType, sendContinue } from "../http/body.ts";

@@ -4,7 +4,6 @@
  * object in one statement. Any process can continue an upload that another began.
  * Next hop: `upload-parts.ts` writes the parts, `src/storage/drivers/driver.ts` joins them; `sql/storage/`.
  */
-
 import { createHash, randomUUID } from "node:crypto";
 import type { QueryResultRow } from "pg";
 import type { StorageObject } from "../contract/storage.ts";

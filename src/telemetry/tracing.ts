@@ -10,19 +10,18 @@ type Variables = Readonly<Record<string, string>>;
 
 /**
  * @param otel the OTEL_* variables
- * @param name the service's name, if no variable sets it
  * @returns undefined without an endpoint: tracing is off, and nothing is loaded
  * @throws DefinitionError for variables with unsupported values, and if the packages for it are not installed
  */
-export async function openTracing(otel: Variables, name = "svc"): Promise<Tracing | undefined> {
-  const settings = readSettings(otel, name);
+export async function openTracing(otel: Variables): Promise<Tracing | undefined> {
+  const settings = readSettings(otel);
   if (!settings) return undefined;
   requirePackages("tracing");
   const { startTracing } = await import("./otel.ts");
   return startTracing(settings);
 }
 
-export function readSettings(otel: Variables, name: string): TracingSettings | null {
+export function readSettings(otel: Variables): TracingSettings | null {
   const of = (variable: string): string | undefined =>
     otel[`OTEL_EXPORTER_OTLP_TRACES_${variable}`] ?? otel[`OTEL_EXPORTER_OTLP_${variable}`];
   const base = otel.OTEL_EXPORTER_OTLP_ENDPOINT;
@@ -40,7 +39,7 @@ export function readSettings(otel: Variables, name: string): TracingSettings | n
     throw invalidVariable("OTEL_EXPORTER_OTLP_PROTOCOL", '"http/json"; collectors take it at port 4318');
   const { "service.name": named, ...attributes } = pairs(otel.OTEL_RESOURCE_ATTRIBUTES);
   return {
-    serviceName: otel.OTEL_SERVICE_NAME ?? named ?? name,
+    serviceName: otel.OTEL_SERVICE_NAME ?? named ?? "svc",
     attributes,
     url,
     headers: { ...pairs(otel.OTEL_EXPORTER_OTLP_HEADERS), ...pairs(otel.OTEL_EXPORTER_OTLP_TRACES_HEADERS) },

@@ -18,7 +18,6 @@ export interface RecordedStep {
 
 export interface RunningStep {
   position: string;
-  name: string;
   readonly db: RequestDatabase;
   readonly rag: WorkflowContext["rag"];
   readonly storage: WorkflowContext["storage"];

@@ -53,7 +53,7 @@ describe("variables", () => {
       { timeoutMs: 10_000, batch: { delayMs: 9 } },
     ],
   ] as const)("%o", ([otel, wanted]) => {
-    const read = readSettings(otel as Record<string, string>, "svc");
+    const read = readSettings(otel as Record<string, string>);
     if (wanted === null) expect(read).toBeNull();
     else expect(read).toMatchObject(wanted);
   });
@@ -65,7 +65,7 @@ describe("variables", () => {
     { ...endpoint, OTEL_TRACES_SAMPLER: "sometimes" },
     { ...endpoint, OTEL_TRACES_SAMPLER_ARG: "2" },
   ])("that mean nothing are refused: %o", (otel) => {
-    expect(() => readSettings(otel as Record<string, string>, "svc")).toThrow(/OTEL_\w+ is not usable/);
+    expect(() => readSettings(otel as Record<string, string>)).toThrow(/OTEL_\w+ is not usable/);
   });
 });
 

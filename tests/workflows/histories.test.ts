@@ -63,7 +63,7 @@ function world(history: History) {
   const port: ReplayPort = {
     async step(position, name, _last, run) {
       done.push(position);
-      const step = { position, name } as Parameters<typeof run>[0];
+      const step = { position } as Parameters<typeof run>[0];
       return run(step).catch((error) => {
         throw new StepError(runError(error, name), error);
       });

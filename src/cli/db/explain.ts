@@ -3,7 +3,6 @@
  * advice.
  * Next hop: `explain-statement.ts`, and `explain-list.ts` for generated lists; `plan.ts`; `plan-findings.ts`.
  */
-
 import pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { withClient } from "../../postgres/with-client.ts";

@@ -3,7 +3,6 @@
  * never shown.
  * Next hop: `sql/ops/`, which a DBA reads from psql as well.
  */
-
 import pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { cwdArgument, say } from "../command.ts";

@@ -5,7 +5,6 @@
  * size the sheet declares.
  * Next hop: `xlsx-cells.ts` reads the parts.
  */
-
 import type { Converted } from "./converted.ts";
 import { pipeTable } from "./html-tables.ts";
 import { type Cells, openWorkbook, type Sheet } from "./xlsx-cells.ts";
