@@ -53,8 +53,8 @@ export async function run(): Promise<void> {
       headers: side.headers(user) as Record<string, string>,
       body: () => JSON.stringify(side.body),
     }));
-    const databaseCpu = () => serverCpu(cluster);
-    reportBeside("20 articles with author, tags and comments", await interleave(runners, { rounds: 5, seconds: 2, databaseCpu }));
+    const options = { rounds: 5, seconds: 2, databaseCpu: () => serverCpu(cluster) };
+    reportBeside("20 articles with author, tags and comments", await interleave(runners, options));
   } finally {
     await Promise.all([drizzle.stop(), postgraphile.stop()]);
     await setting.close();

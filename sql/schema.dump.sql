@@ -2508,7 +2508,8 @@ begin
   -- by.
   if args ?| '{include,select}' then
     chosen := svc_hidden.related_item(list, args);
-    list := list || jsonb_build_object('item', format('(select row_to_json(item.*) from %s as item)', chosen.item),
+    list := list || jsonb_build_object('item', 'row_to_json(item.*)',
+      'shown', format('cross join lateral %s as item', chosen.item),
       'row', svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', list #>> '{columns,id,name}']));
   end if;
 
@@ -2859,8 +2860,8 @@ begin
     return null;
   end if;
   chosen := svc_hidden.related_item(list, shape);
-  list := list || jsonb_build_object('item', format('(select row_to_json(item.*) from %s as item)', chosen.item),
-    'pageSize', page_size,
+  list := list || jsonb_build_object('pageSize', page_size, 'item', 'row_to_json(item.*)',
+    'shown', format('cross join lateral %s as item', chosen.item),
     'row', svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', list #>> '{columns,id,name}']));
 
   if place is not null then
@@ -2902,13 +2903,12 @@ begin
           where %5$s
           order by %6$s %7$s %8$s, %9$s %7$s
           limit %10$s offset %11$s
-       ) as t
-       cross join lateral %2$s as item',
+       ) as t %2$s',
     -- A page that is not full shows the total, unless it lies behind the end.
     case when counted = 'none' then 'null' else format(
       'case when count(*) < %1$s and (count(*) > 0 or %2$s = 0) then %2$s + count(*) else %3$s end',
       page_size, skipped, counting) end,
-    chosen.item,
+    list ->> 'shown',
     list ->> 'row',
     list ->> 'table',
     condition,
@@ -4625,7 +4625,7 @@ begin
               where %7$s
               order by %3$s %8$s %9$s, %4$s %8$s
               limit %1$s + 1 offset %10$s
-           ) as t
+           ) as t %11$s
        ) as page',
     list ->> 'pageSize',
     list ->> 'item',
@@ -4636,7 +4636,8 @@ begin
     coalesce(nullif(condition, ''), 'true'),
     direction,
     case when (sort ->> 'notNull')::boolean then '' else 'nulls last' end,
-    skipped
+    skipped,
+    list ->> 'shown'
   );
 end
 $function$

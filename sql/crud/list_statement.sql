@@ -54,8 +54,8 @@ begin
     return null;
   end if;
   chosen := svc_hidden.related_item(list, shape);
-  list := list || jsonb_build_object('item', format('(select row_to_json(item.*) from %s as item)', chosen.item),
-    'pageSize', page_size,
+  list := list || jsonb_build_object('pageSize', page_size, 'item', 'row_to_json(item.*)',
+    'shown', format('cross join lateral %s as item', chosen.item),
     'row', svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', list #>> '{columns,id,name}']));
 
   if place is not null then
@@ -97,13 +97,12 @@ begin
           where %5$s
           order by %6$s %7$s %8$s, %9$s %7$s
           limit %10$s offset %11$s
-       ) as t
-       cross join lateral %2$s as item',
+       ) as t %2$s',
     -- A page that is not full shows the total, unless it lies behind the end.
     case when counted = 'none' then 'null' else format(
       'case when count(*) < %1$s and (count(*) > 0 or %2$s = 0) then %2$s + count(*) else %3$s end',
       page_size, skipped, counting) end,
-    chosen.item,
+    list ->> 'shown',
     list ->> 'row',
     list ->> 'table',
     condition,
