@@ -5,8 +5,8 @@
 import { join } from "node:path";
 import { createSetting, type Setting, type User } from "./lists/setting.ts";
 import { ask } from "./lists/sides.ts";
-import { interleave, report } from "./measure.ts";
-import { contestant } from "./process.ts";
+import { interleave, reportBeside } from "./measure.ts";
+import { contestant, serverCpu } from "./process.ts";
 
 const args = {
   select: ["id", "title", "createdAt"],
@@ -53,7 +53,8 @@ export async function run(): Promise<void> {
       headers: side.headers(user) as Record<string, string>,
       body: () => JSON.stringify(side.body),
     }));
-    report("20 articles with author, tags and comments", await interleave(runners, { rounds: 5, seconds: 2 }));
+    const options = { rounds: 5, seconds: 2, databaseCpu: () => serverCpu(cluster) };
+    reportBeside("20 articles with author, tags and comments", await interleave(runners, options));
   } finally {
     await Promise.all([drizzle.stop(), postgraphile.stop()]);
     await setting.close();

@@ -2453,11 +2453,12 @@ begin
     return null;
   end if;
 
-  execute format('select %s from (select %s from %s as t where %s limit 1) as t',
-    chosen.item,
+  execute format(
+    'select row_to_json(item.*) from (select %s from %s as t where %s limit 1) as t cross join lateral %s as item',
     svc_hidden.columns_sql(chosen.needed || (resource #>> '{columns,id,name}')),
     resource ->> 'table',
-    concat_ws(' and ', condition, resource ->> 'visible')) into result;
+    concat_ws(' and ', condition, resource ->> 'visible'),
+    chosen.item) into result;
   return result;
 end
 $function$
@@ -2507,7 +2508,8 @@ begin
   -- by.
   if args ?| '{include,select}' then
     chosen := svc_hidden.related_item(list, args);
-    list := list || jsonb_build_object('item', chosen.item,
+    list := list || jsonb_build_object('item', 'row_to_json(item.*)',
+      'shown', format('cross join lateral %s as item', chosen.item),
       'row', svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', list #>> '{columns,id,name}']));
   end if;
 
@@ -2621,11 +2623,16 @@ begin
     return null;
   end if;
 
-  return format('select (select (%s)::text from (select %s from %s as t where %s limit 1) as t) as result',
-    chosen.item,
+  return format(
+    'select (
+       select row_to_json(item.*)::text
+         from (select %s from %s as t where %s limit 1) as t
+         cross join lateral %s as item
+     ) as result',
     svc_hidden.columns_sql(chosen.needed || (resource #>> '{columns,id,name}')),
     resource ->> 'table',
-    concat_ws(' and ', condition, resource ->> 'visible'));
+    concat_ws(' and ', condition, resource ->> 'visible'),
+    chosen.item);
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
@@ -2853,7 +2860,8 @@ begin
     return null;
   end if;
   chosen := svc_hidden.related_item(list, shape);
-  list := list || jsonb_build_object('item', chosen.item, 'pageSize', page_size,
+  list := list || jsonb_build_object('pageSize', page_size, 'item', 'row_to_json(item.*)',
+    'shown', format('cross join lateral %s as item', chosen.item),
     'row', svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', list #>> '{columns,id,name}']));
 
   if place is not null then
@@ -2886,24 +2894,21 @@ begin
 
   return format(
     'select json_build_object(
-              ''data'', coalesce(json_agg(page.item), ''[]''),
+              ''data'', coalesce(json_agg(item.*), ''[]''),
               ''total'', %1$s
             )::text as result
        from (
-         select %2$s as item
-           from (
-             select %3$s
-               from %4$s as t
-              where %5$s
-              order by %6$s %7$s %8$s, %9$s %7$s
-              limit %10$s offset %11$s
-           ) as t
-       ) as page',
+         select %3$s
+           from %4$s as t
+          where %5$s
+          order by %6$s %7$s %8$s, %9$s %7$s
+          limit %10$s offset %11$s
+       ) as t %2$s',
     -- A page that is not full shows the total, unless it lies behind the end.
     case when counted = 'none' then 'null' else format(
       'case when count(*) < %1$s and (count(*) > 0 or %2$s = 0) then %2$s + count(*) else %3$s end',
       page_size, skipped, counting) end,
-    list ->> 'item',
+    list ->> 'shown',
     list ->> 'row',
     list ->> 'table',
     condition,
@@ -4619,7 +4624,7 @@ begin
               where %7$s
               order by %3$s %8$s %9$s, %4$s %8$s
               limit %1$s + 1 offset %10$s
-           ) as t
+           ) as t %11$s
        ) as page',
     list ->> 'pageSize',
     list ->> 'item',
@@ -4630,7 +4635,8 @@ begin
     coalesce(nullif(condition, ''), 'true'),
     direction,
     case when (sort ->> 'notNull')::boolean then '' else 'nulls last' end,
-    skipped
+    skipped,
+    list ->> 'shown'
   );
 end
 $function$
@@ -4695,11 +4701,11 @@ begin
     end if;
   end loop;
 
-  item := format('(select row_to_json(item.*) from (select %s) as item)', array_to_string(parts, ', '));
+  item := format('(select %s)', array_to_string(parts, ', '));
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: A row as JSON with selected properties and included relations, as SQL over t. Part of svc.find_rows(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+comment: A row with selected properties and included relations, as a sub-select over t. Part of svc.find_rows(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
 -- function svc_hidden.related_link(jsonb,jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.related_link(relation jsonb, target jsonb, filters jsonb, OUT keys text, OUT condition text)
@@ -4761,11 +4767,13 @@ begin
 
   -- As in svc_hidden.page_sql(), the innermost select sorts and limits plain columns; JSON is made of what is left.
   return format(
-    '(select %1$s from (select %2$s) as k cross join lateral (
-       select %3$s as item
-         from (select %4$s from %5$s as t where %6$s order by t.%7$I %8$s %9$s, t.%10$I %8$s limit %11$s) as t
-     ) as r)',
-    case when many then 'coalesce(json_agg(r.item), ''[]'')' else 'r.item' end,
+    '(select %1$s
+        from (select %2$s) as k
+        cross join lateral (
+          select %4$s from %5$s as t where %6$s order by t.%7$I %8$s %9$s, t.%10$I %8$s limit %11$s
+        ) as t
+        cross join lateral %3$s as item)',
+    case when many then 'coalesce(json_agg(item.*), ''[]'')' else 'row_to_json(item.*)' end,
     link.keys,
     chosen.item,
     svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', target #>> '{columns,id,name}']),

@@ -25,11 +25,12 @@ begin
     return null;
   end if;
 
-  execute format('select %s from (select %s from %s as t where %s limit 1) as t',
-    chosen.item,
+  execute format(
+    'select row_to_json(item.*) from (select %s from %s as t where %s limit 1) as t cross join lateral %s as item',
     svc_hidden.columns_sql(chosen.needed || (resource #>> '{columns,id,name}')),
     resource ->> 'table',
-    concat_ws(' and ', condition, resource ->> 'visible')) into result;
+    concat_ws(' and ', condition, resource ->> 'visible'),
+    chosen.item) into result;
   return result;
 end
 $$;

@@ -63,7 +63,8 @@ begin
   -- by.
   if args ?| '{include,select}' then
     chosen := svc_hidden.related_item(list, args);
-    list := list || jsonb_build_object('item', chosen.item,
+    list := list || jsonb_build_object('item', 'row_to_json(item.*)',
+      'shown', format('cross join lateral %s as item', chosen.item),
       'row', svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', list #>> '{columns,id,name}']));
   end if;
 

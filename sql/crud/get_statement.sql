@@ -33,11 +33,16 @@ begin
     return null;
   end if;
 
-  return format('select (select (%s)::text from (select %s from %s as t where %s limit 1) as t) as result',
-    chosen.item,
+  return format(
+    'select (
+       select row_to_json(item.*)::text
+         from (select %s from %s as t where %s limit 1) as t
+         cross join lateral %s as item
+     ) as result',
     svc_hidden.columns_sql(chosen.needed || (resource #>> '{columns,id,name}')),
     resource ->> 'table',
-    concat_ws(' and ', condition, resource ->> 'visible'));
+    concat_ws(' and ', condition, resource ->> 'visible'),
+    chosen.item);
 end
 $$;
 

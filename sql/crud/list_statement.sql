@@ -54,7 +54,8 @@ begin
     return null;
   end if;
   chosen := svc_hidden.related_item(list, shape);
-  list := list || jsonb_build_object('item', chosen.item, 'pageSize', page_size,
+  list := list || jsonb_build_object('pageSize', page_size, 'item', 'row_to_json(item.*)',
+    'shown', format('cross join lateral %s as item', chosen.item),
     'row', svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', list #>> '{columns,id,name}']));
 
   if place is not null then
@@ -87,24 +88,21 @@ begin
 
   return format(
     'select json_build_object(
-              ''data'', coalesce(json_agg(page.item), ''[]''),
+              ''data'', coalesce(json_agg(item.*), ''[]''),
               ''total'', %1$s
             )::text as result
        from (
-         select %2$s as item
-           from (
-             select %3$s
-               from %4$s as t
-              where %5$s
-              order by %6$s %7$s %8$s, %9$s %7$s
-              limit %10$s offset %11$s
-           ) as t
-       ) as page',
+         select %3$s
+           from %4$s as t
+          where %5$s
+          order by %6$s %7$s %8$s, %9$s %7$s
+          limit %10$s offset %11$s
+       ) as t %2$s',
     -- A page that is not full shows the total, unless it lies behind the end.
     case when counted = 'none' then 'null' else format(
       'case when count(*) < %1$s and (count(*) > 0 or %2$s = 0) then %2$s + count(*) else %3$s end',
       page_size, skipped, counting) end,
-    list ->> 'item',
+    list ->> 'shown',
     list ->> 'row',
     list ->> 'table',
     condition,

@@ -3,6 +3,8 @@
 --
 -- The innermost select sorts and limits plain columns. JSON is made outside it, for the rows of the page alone. Rows
 -- are numbered after the limit, so that the sort may stop at it.
+--
+-- `item` of the list is the JSON as SQL over t, and over what `shown`, if there is one, joins to t.
 
 create or replace function svc_hidden.page_sql(list jsonb, sort jsonb, direction text, condition text, skipped bigint)
 returns text
@@ -21,7 +23,7 @@ begin
               where %7$s
               order by %3$s %8$s %9$s, %4$s %8$s
               limit %1$s + 1 offset %10$s
-           ) as t
+           ) as t %11$s
        ) as page',
     list ->> 'pageSize',
     list ->> 'item',
@@ -32,7 +34,8 @@ begin
     coalesce(nullif(condition, ''), 'true'),
     direction,
     case when (sort ->> 'notNull')::boolean then '' else 'nulls last' end,
-    skipped
+    skipped,
+    list ->> 'shown'
   );
 end
 $$;

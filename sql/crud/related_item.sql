@@ -1,10 +1,13 @@
--- A row of the alias t as JSON, with the properties that a caller selects and the relations that they include, as SQL;
--- and the columns of t that it reads. Called by svc.find_rows(), svc.find_row(),
--- svc.list_statement() and svc_hidden.related_rows().
+-- What a row of the alias t shows, with the properties that a caller selects and the relations that they include, as a
+-- sub-select; and the columns of t that it reads. Called by svc.find_rows(), svc.find_row(), svc.list_statement(),
+-- svc.get_statement() and svc_hidden.related_rows().
 --
--- `wanted` comes from the caller: {select, include}. In include, `_count` asks for numbers of related rows. It only chooses among the `fields` and `relations` of the
--- description, which comes from the code generator; what is not there is left out. src/crud/related-arguments.ts has
--- refused it before, and has bounded levels, relations and rows.
+-- Callers join it to t, `cross join lateral … as item`, and make JSON of item.*. Within the list of an outer select, each row
+-- would be a sub-plan: PostgreSQL takes longer to plan and to run that.
+--
+-- `wanted` comes from the caller: {select, include}. In include, `_count` asks for numbers of related rows. It only chooses
+-- among the `fields` and `relations` of the description, which comes from the code generator; what is not there is left out.
+-- src/crud/related-arguments.ts has refused it before, and has bounded levels, relations and rows.
 
 create or replace function svc_hidden.related_item(resource jsonb, wanted jsonb, out item text, out needed text[])
 language plpgsql
@@ -33,12 +36,12 @@ begin
     end if;
   end loop;
 
-  item := format('(select row_to_json(item.*) from (select %s) as item)', array_to_string(parts, ', '));
+  item := format('(select %s)', array_to_string(parts, ', '));
 end
 $$;
 
 comment on function svc_hidden.related_item(jsonb, jsonb) is
-  'A row as JSON with selected properties and included relations, as SQL over t. Part of svc.find_rows(). '
+  'A row with selected properties and included relations, as a sub-select over t. Part of svc.find_rows(). '
   'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
 
 grant execute on function svc_hidden.related_item(jsonb, jsonb) to svc_anonymous, svc_authenticated;

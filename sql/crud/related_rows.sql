@@ -40,11 +40,13 @@ begin
 
   -- As in svc_hidden.page_sql(), the innermost select sorts and limits plain columns; JSON is made of what is left.
   return format(
-    '(select %1$s from (select %2$s) as k cross join lateral (
-       select %3$s as item
-         from (select %4$s from %5$s as t where %6$s order by t.%7$I %8$s %9$s, t.%10$I %8$s limit %11$s) as t
-     ) as r)',
-    case when many then 'coalesce(json_agg(r.item), ''[]'')' else 'r.item' end,
+    '(select %1$s
+        from (select %2$s) as k
+        cross join lateral (
+          select %4$s from %5$s as t where %6$s order by t.%7$I %8$s %9$s, t.%10$I %8$s limit %11$s
+        ) as t
+        cross join lateral %3$s as item)',
+    case when many then 'coalesce(json_agg(item.*), ''[]'')' else 'row_to_json(item.*)' end,
     link.keys,
     chosen.item,
     svc_hidden.columns_sql(chosen.needed || array[sort ->> 'name', target #>> '{columns,id,name}']),
