@@ -195,6 +195,10 @@ callers: svc_owner, svc_system
 composite claim integer, source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[], similarity double precision
 usage: svc_anonymous, svc_authenticated, svc_system
 
+-- type svc_private.search_feedback
+composite kept double precision, terms text[], weights double precision[]
+usage: svc_anonymous, svc_authenticated, svc_system
+
 -- type svc_private.search_query
 composite table_id integer, group_id integer, places integer[], bits integer, width integer, documents double precision, average double precision, k1 double precision, b double precision, terms text[], weights double precision[], lows bigint[], highs bigint[], term_of integer[], tops double precision[], addends double precision[], keys bigint[], counts bigint[]
 usage: svc_anonymous, svc_authenticated, svc_system
@@ -3177,7 +3181,8 @@ begin
   with keyword as materialized (
     select k.id, k.score, row_number() over (order by k.score desc, k.id) as rank,
            power(k.score / max(k.score) over (), 3) as share
-      from svc.search_keyword(target, fields, query, scope, filters, (tuning ->> 'keywordCandidateLimit')::integer, 0, prefix) as k
+      from svc.search_keyword(target, fields, query, scope, filters, (tuning ->> 'keywordCandidateLimit')::integer, 0, prefix,
+             tuning -> 'feedback') as k
   ), nearest as materialized (
     select v.id, v.score, row_number() over (order by v.score desc, v.id) as rank,
            -- If all candidates have the same score, each of them counts as the best.
@@ -3220,8 +3225,8 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Keys of the rows that keyword and vector search find, with the fused score and those of both, best first.
 
--- function svc.search_keyword(jsonb,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.search_keyword(target jsonb, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean DEFAULT false)
+-- function svc.search_keyword(jsonb,text[],text,jsonb,jsonb,integer,integer,boolean,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.search_keyword(target jsonb, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean DEFAULT false, feedback jsonb DEFAULT NULL::jsonb)
  RETURNS TABLE(id text, score double precision)
  LANGUAGE plpgsql
  STABLE
@@ -3236,13 +3241,13 @@ declare
 begin
   if reader = 'svc_authenticated' then
     return query select * from svc_hidden.search_keyword_as_authenticated(
-      name, fields, query, scope, filters, page_size, skipped, prefix);
+      name, fields, query, scope, filters, page_size, skipped, prefix, feedback);
   elsif reader = 'svc_anonymous' then
     return query select * from svc_hidden.search_keyword_as_anonymous(
-      name, fields, query, scope, filters, page_size, skipped, prefix);
+      name, fields, query, scope, filters, page_size, skipped, prefix, feedback);
   else
     return query select * from svc_private.select_matches(
-      name, fields, query, scope, filters, page_size, skipped, prefix);
+      name, fields, query, scope, filters, page_size, skipped, prefix, feedback);
   end if;
 end
 $function$
@@ -4850,26 +4855,26 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Cosine similarities of those of the given rows that the caller may read.
 
--- function svc_hidden.search_keyword_as_anonymous(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_reader_anonymous
-CREATE OR REPLACE FUNCTION svc_hidden.search_keyword_as_anonymous(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
+-- function svc_hidden.search_keyword_as_anonymous(text,text[],text,jsonb,jsonb,integer,integer,boolean,jsonb): owner svc_reader_anonymous
+CREATE OR REPLACE FUNCTION svc_hidden.search_keyword_as_anonymous(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean, feedback jsonb DEFAULT NULL::jsonb)
  RETURNS TABLE(id text, score double precision)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix)
+  select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix, feedback)
 $function$
 execute: svc_anonymous, svc_system
 comment: Keyword search under the policies of svc_anonymous. Called by svc.search_keyword(). Definer: a reader owns it, so that policies for anonymous callers apply and the index can be used.
 
--- function svc_hidden.search_keyword_as_authenticated(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_reader_authenticated
-CREATE OR REPLACE FUNCTION svc_hidden.search_keyword_as_authenticated(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
+-- function svc_hidden.search_keyword_as_authenticated(text,text[],text,jsonb,jsonb,integer,integer,boolean,jsonb): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc_hidden.search_keyword_as_authenticated(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean, feedback jsonb DEFAULT NULL::jsonb)
  RETURNS TABLE(id text, score double precision)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix)
+  select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix, feedback)
 $function$
 execute: svc_authenticated, svc_system
 comment: Keyword search under the policies of svc_authenticated. Called by svc.search_keyword(). Definer: a reader owns it, so that policies for signed-in users apply and the index can be used.
@@ -6420,6 +6425,44 @@ $function$
 execute: svc_system
 comment: For rows and the terms of a query that they have: rarity, frequency, length and what each adds to the BM25 score.
 
+-- function svc_private.feedback_terms(text,text[],double precision[],text,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.feedback_terms(query text, texts text[], scores double precision[], language text, wanted jsonb)
+ RETURNS svc_private.search_feedback
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  with word as (
+    select t.nth, w.word, count(*) as n
+      from unnest(texts) with ordinality as t (content, nth) cross join lateral svc_private.search_words(t.content) as w (word)
+     group by 1, 2
+  ), stem as materialized (
+    select w.word, t.term collate "C" as term
+      from (select distinct word from word) as w cross join lateral svc_private.search_terms(w.word, language::regconfig) as t (term)
+  ), counted as (
+    select w.nth, s.term, sum(w.n) / sum(sum(w.n)) over (partition by w.nth) as share
+      from word w join stem s using (word)
+     group by 1, 2
+  ), chosen as (
+    select term, sum(share * scores[nth])::double precision as share
+      from counted group by 1 order by 2 desc, 1
+     limit least((wanted ->> 'terms')::integer, 30)
+  ), mixed as (
+    select least(greatest((wanted ->> 'weight')::double precision, 0), 1) as weight,
+           (select count(*) from svc_private.search_words(query) as word
+             cross join lateral svc_private.search_terms(word, language::regconfig)) as length
+  )
+  select row(1 - m.weight, c.terms, c.weights)::svc_private.search_feedback
+    from mixed m
+   cross join lateral (
+     select array_agg(c.term) as terms, array_agg(m.weight * m.length * c.share / c.all_shares) as weights
+       from (select *, sum(share) over () as all_shares from chosen) as c
+   ) as c
+   where c.terms is not null
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: The terms that texts add to a query, with their weights. Part of svc_private.select_matches(). Definer: the functions for splitting and stemming are internal; it reads no table.
+
 -- function svc_private.fill_search(svc_private.search_tables): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.fill_search(target svc_private.search_tables)
  RETURNS void
@@ -6579,8 +6622,8 @@ $function$
 execute: svc_system
 comment: The cached conversion of an owner's bytes, marked as used; null if there is none.
 
--- function svc_private.find_matches(text,text[],text,text,text,text,integer,boolean,text[]): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.find_matches(target text, fields text[], query text, corpus text, visibility text, owner_id text, wanted integer, prefix boolean DEFAULT false, among text[] DEFAULT NULL::text[], OUT row_ids text[], OUT scores double precision[], OUT is_all boolean)
+-- function svc_private.find_matches(text,text[],text,text,text,text,integer,boolean,text[],svc_private.search_feedback): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.find_matches(target text, fields text[], query text, corpus text, visibility text, owner_id text, wanted integer, prefix boolean DEFAULT false, among text[] DEFAULT NULL::text[], feedback svc_private.search_feedback DEFAULT NULL::svc_private.search_feedback, OUT row_ids text[], OUT scores double precision[], OUT is_all boolean)
  RETURNS record
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
@@ -6624,7 +6667,7 @@ begin
   end if;
 
   -- Step 3: the terms of the query, with what the index says of them.
-  asked := svc_private.read_query(asked, query, endings, searched.language, most_terms);
+  asked := svc_private.read_query(asked, query, endings, searched.language, most_terms, feedback);
   if asked.terms is null then
     return;
   end if;
@@ -7881,8 +7924,8 @@ $function$
 execute: svc_system
 comment: The result of a cached conversion; null if there is none.
 
--- function svc_private.read_query(svc_private.search_query,text,text[],regconfig,integer): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.read_query(searched svc_private.search_query, query text, endings text[], language regconfig, most_terms integer)
+-- function svc_private.read_query(svc_private.search_query,text,text[],regconfig,integer,svc_private.search_feedback): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.read_query(searched svc_private.search_query, query text, endings text[], language regconfig, most_terms integer, feedback svc_private.search_feedback)
  RETURNS svc_private.search_query
  LANGUAGE plpgsql
  STABLE
@@ -7893,16 +7936,22 @@ declare
   b constant double precision := searched.b;
   average constant double precision := searched.average;
   documents constant double precision := searched.documents;
+  kept constant double precision := coalesce(feedback.kept, 1);
   is_whole constant boolean := cardinality(searched.places) = searched.width;  -- all fields are chosen
   rest constant bigint := (1 << (8 + searched.width)) - 1;  -- the bits of a key that are no hash
 begin
   with asked as (
-    select t.term collate "C" as term, count(*) as n
-      from svc_private.search_words(read_query.query) as word
-     cross join lateral svc_private.search_terms(word, read_query.language) as t (term)
+    select t.term, sum(t.n) as n
+      from (
+        select t.term collate "C" as term, kept as n
+          from svc_private.search_words(read_query.query) as word
+         cross join lateral svc_private.search_terms(word, read_query.language) as t (term)
+        union all
+        select f.term collate "C", f.weight from unnest(feedback.terms, feedback.weights) as f (term, weight)
+      ) as t
      group by 1
     union all
-    select ending, 1 from unnest(endings) as ending
+    select ending, kept from unnest(endings) as ending
   ), class as materialized (
     -- A look-up for each term, so that only the index on keys can be used.
     select a.term, a.n, low.key as low, c.key, c.postings
@@ -9320,8 +9369,8 @@ $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
 comment: Sentences of a scope that cover the words of claims and that the executing role may read, best first.
 
--- function svc_private.select_matches(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.select_matches(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
+-- function svc_private.select_matches(text,text[],text,jsonb,jsonb,integer,integer,boolean,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.select_matches(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean, feedback jsonb DEFAULT NULL::jsonb)
  RETURNS TABLE(id text, score double precision)
  LANGUAGE plpgsql
  STABLE
@@ -9333,6 +9382,9 @@ declare
   condition constant text := svc_hidden.search_condition(declared, scope, filters);
   owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
   most_rows constant integer := 100000;  -- admitted rows that may be scored
+  documents constant integer := feedback ->> 'documents';  -- that give terms, 20 at most
+  most_characters constant integer := 20000;  -- of each of them
+  expanded svc_private.search_feedback;
   wanted integer := page_size + skipped;
   among text[];
   matched record;
@@ -9342,9 +9394,27 @@ declare
   ids text[];
   scores double precision[];
 begin
+  if documents > 0 then
+    select array_agg(s.id), array_agg(s.score) into ids, scores
+      from svc_private.select_matches(target, fields, query, scope, filters, least(documents, 20), 0, prefix) as s;
+    execute format($sql$
+      select f.*
+        from (
+          select array_agg(left(concat_ws(' ', %s), %s) order by m.place) as texts, array_agg(m.score order by m.place) as scores
+            from unnest($1::%s[], $3) with ordinality as m (id, score, place)
+            join %s as t on t.%I = m.id
+        ) as best
+       cross join lateral svc_private.feedback_terms($2, best.texts, best.scores, $4, $5) as f
+    $sql$, (select string_agg(format('t.%I', field), ', ') from unnest(fields) as field), most_characters,
+      declared ->> 'idType', declared ->> 'table', declared ->> 'id')
+    into expanded
+    using ids, query, scores, declared ->> 'language', feedback;
+  end if;
+
   loop
     select * into matched
-      from svc_private.find_matches(target, fields, query, scope ->> 'corpus', scope ->> 'visibility', owner_id, wanted, prefix, among);
+      from svc_private.find_matches(
+        target, fields, query, scope ->> 'corpus', scope ->> 'visibility', owner_id, wanted, prefix, among, expanded);
     found := coalesce(cardinality(matched.row_ids), 0);
     execute format($sql$
       select coalesce(array_agg(m.row_id order by m.place), '{}'), array_agg(m.score order by m.place)
