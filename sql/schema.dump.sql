@@ -195,6 +195,10 @@ callers: svc_owner, svc_system
 composite claim integer, source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[], similarity double precision
 usage: svc_anonymous, svc_authenticated, svc_system
 
+-- type svc_private.search_feedback
+composite kept double precision, terms text[], weights double precision[]
+usage: svc_anonymous, svc_authenticated, svc_system
+
 -- type svc_private.search_query
 composite table_id integer, group_id integer, places integer[], bits integer, width integer, documents double precision, average double precision, k1 double precision, b double precision, terms text[], weights double precision[], lows bigint[], highs bigint[], term_of integer[], tops double precision[], addends double precision[], keys bigint[], counts bigint[]
 usage: svc_anonymous, svc_authenticated, svc_system
@@ -3182,7 +3186,8 @@ begin
   with keyword as materialized (
     select k.id, k.score, row_number() over (order by k.score desc, k.id) as rank,
            power(k.score / max(k.score) over (), 3) as share
-      from svc.search_keyword(target, fields, query, scope, filters, (tuning ->> 'keywordCandidateLimit')::integer, 0, prefix) as k
+      from svc.search_keyword(target, fields, query, scope, filters, (tuning ->> 'keywordCandidateLimit')::integer, 0, prefix,
+             tuning -> 'feedback') as k
   ), nearest as materialized (
     select v.id, v.score, row_number() over (order by v.score desc, v.id) as rank,
            -- If all candidates have the same score, each of them counts as the best.
@@ -3225,8 +3230,8 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Keys of the rows that keyword and vector search find, with the fused score and those of both, best first.
 
--- function svc.search_keyword(jsonb,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.search_keyword(target jsonb, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean DEFAULT false)
+-- function svc.search_keyword(jsonb,text[],text,jsonb,jsonb,integer,integer,boolean,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.search_keyword(target jsonb, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean DEFAULT false, feedback jsonb DEFAULT NULL::jsonb)
  RETURNS TABLE(id text, score double precision)
  LANGUAGE plpgsql
  STABLE
@@ -3241,13 +3246,13 @@ declare
 begin
   if reader = 'svc_authenticated' then
     return query select * from svc_hidden.search_keyword_as_authenticated(
-      name, fields, query, scope, filters, page_size, skipped, prefix);
+      name, fields, query, scope, filters, page_size, skipped, prefix, feedback);
   elsif reader = 'svc_anonymous' then
     return query select * from svc_hidden.search_keyword_as_anonymous(
-      name, fields, query, scope, filters, page_size, skipped, prefix);
+      name, fields, query, scope, filters, page_size, skipped, prefix, feedback);
   else
     return query select * from svc_private.select_matches(
-      name, fields, query, scope, filters, page_size, skipped, prefix);
+      name, fields, query, scope, filters, page_size, skipped, prefix, feedback);
   end if;
 end
 $function$
@@ -3267,16 +3272,20 @@ declare
   most_of_all constant integer := 1000000;    -- of all fields of all rows: shared out evenly where there are more
 begin
   return query execute format($sql$
-    select distinct on (f.key) f.key::text, f.field, s.parts
-      from (
-        select t.%1$I as key, f.field, f.content, f.place,
-               case when sum(length(f.content)) over () > %5$s then %5$s / count(*) over () else %6$s end as most
-          from %2$s as t
-         cross join lateral (values %3$s) as f (field, content, place)
-         where t.%1$I = any ($4::%4$s[])
-      ) as f
-     cross join lateral svc_hidden.search_snippet(left(f.content, f.most::integer), $1, $2, $3) as s
-     order by f.key, s.matches desc, f.place
+    with field as materialized (
+      select f.key, f.field, f.place, row_number() over () as nth, left(f.content,
+               (case when sum(length(f.content)) over () > %5$s then %5$s / count(*) over () else %6$s end)::integer) as content
+        from (
+          select t.%1$I as key, f.field, f.content, f.place
+            from %2$s as t
+           cross join lateral (values %3$s) as f (field, content, place)
+           where t.%1$I = any ($4::%4$s[])
+        ) as f
+    )
+    select distinct on (f.key) f.key::text, f.field, p.parts
+      from field f
+      join svc_hidden.search_passages((select array_agg(f.content order by f.nth) from field f), $1, $2, $3) as p using (nth)
+     order by f.key, p.matches desc, f.place
   $sql$, declared ->> 'id', declared ->> 'table',
     (select string_agg(format('(%L, left(t.%I::text, %s), %s)', u.field, u.field, most_characters, u.place), ', ')
        from unnest(fields) with ordinality as u (field, place)),
@@ -4853,29 +4862,190 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Cosine similarities of those of the given rows that the caller may read.
 
--- function svc_hidden.search_keyword_as_anonymous(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_reader_anonymous
-CREATE OR REPLACE FUNCTION svc_hidden.search_keyword_as_anonymous(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
+-- function svc_hidden.search_keyword_as_anonymous(text,text[],text,jsonb,jsonb,integer,integer,boolean,jsonb): owner svc_reader_anonymous
+CREATE OR REPLACE FUNCTION svc_hidden.search_keyword_as_anonymous(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean, feedback jsonb DEFAULT NULL::jsonb)
  RETURNS TABLE(id text, score double precision)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix)
+  select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix, feedback)
 $function$
 execute: svc_anonymous, svc_system
 comment: Keyword search under the policies of svc_anonymous. Called by svc.search_keyword(). Definer: a reader owns it, so that policies for anonymous callers apply and the index can be used.
 
--- function svc_hidden.search_keyword_as_authenticated(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_reader_authenticated
-CREATE OR REPLACE FUNCTION svc_hidden.search_keyword_as_authenticated(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
+-- function svc_hidden.search_keyword_as_authenticated(text,text[],text,jsonb,jsonb,integer,integer,boolean,jsonb): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc_hidden.search_keyword_as_authenticated(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean, feedback jsonb DEFAULT NULL::jsonb)
  RETURNS TABLE(id text, score double precision)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix)
+  select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix, feedback)
 $function$
 execute: svc_authenticated, svc_system
 comment: Keyword search under the policies of svc_authenticated. Called by svc.search_keyword(). Definer: a reader owns it, so that policies for signed-in users apply and the index can be used.
+
+-- function svc_hidden.search_passages(text[],text,boolean,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.search_passages(contents text[], query text, prefix boolean, language text)
+ RETURNS TABLE(nth integer, matches integer, parts jsonb)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET jit TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_sort TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  with last as (
+    select w.word from svc_private.search_words(query) with ordinality as w (word, place) order by place desc limit 1
+  ), asked as materialized (
+    select distinct t.term collate "C" as term from svc_private.search_words(query) as word
+     cross join lateral svc_private.search_terms(word, language::regconfig) as t (term)
+  ), likely as materialized (
+    -- Lexemes of words that may match. svc_private.search_terms() may take an s from a lexeme.
+    select string_agg(quoted.lexeme, '|')::tsquery as lexemes
+      from (
+        select '''' || replace(replace(a.term || ending, '\', '\\'), '''', '''''') || ''''
+          from asked a cross join unnest(array['', 's']) as ending
+        union all
+        select '''' || l.word || ''':*' from last l where prefix
+      ) as quoted (lexeme)
+  ), content as materialized (
+    -- A piece is a word or a character, with the text before it.
+    select c.nth::integer as nth, array(
+        select (regexp_matches(c.content,
+          '[\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]*(?:[\u3005-\u3007\u3040-\u30fa\u30fc-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff][\u3099\u309a]?|[^\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3020\u3030\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe00-\ufe0f\uff00-\uff0f\U00020000-\U0003ffff]+)',
+          'g'))[1]
+      ) as pieces
+      from unnest(contents) with ordinality as c (content, nth)
+  ), spelling as materialized (
+    -- Each different piece, in its two parts.
+    select s.piece, left(s.piece, -length(s.word)) as gap, s.word collate "C" as word,
+           octet_length(s.word) <> length(s.word) and s.word ~ '^[\u3005-\u3007\u3040-\u30fa\u30fc-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]' as is_character
+      from (
+        select d.piece, regexp_replace(d.piece, '^[\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]+', '') as word
+          from (select distinct p.piece collate "C" as piece from (select unnest(c.pieces) as piece from content c) as p) as d
+        offset 0  -- else each use of the word would split again
+      ) as s
+  ), word_hit as materialized (
+    select d.word, min(t.term collate "C") as term
+      from (
+        select s.word from (select distinct word from spelling where not is_character) as s cross join likely l
+         where case when octet_length(s.word) = length(s.word) or s.word is nfkc normalized and s.word !~ '[\u1100-\u11ff\ua960-\ua97f]'
+                 then to_tsvector(language::regconfig, left(lower(s.word), 200)) @@ l.lexemes or s.word ~ '^[A-Z][A-Z0-9]+s$'
+                 else true
+               end
+      ) as d
+     cross join lateral svc_private.search_words(d.word) as w (word)
+     cross join lateral svc_private.search_terms(w.word, language::regconfig) as t (term)
+     where t.term in (select term from asked) or prefix and starts_with(t.term, (select word from last))
+     group by 1
+  ), kept as materialized (
+    select s.*, h.term
+      from spelling s left join word_hit h on h.word = s.word and not s.is_character
+     where s.is_character or h.term is not null or length(s.piece) > 200
+  ), cut as materialized (
+    -- The pieces that are needed one by one: marked words, characters, and those that are shown in part. A character
+    -- counts as half a word.
+    select p.nth, p.place, k.gap, k.word, k.is_character, k.term,
+           (2 * p.place - count(*) filter (where k.is_character) over (partition by p.nth order by p.place))::integer as at
+      from (select c.nth, unnest(c.pieces) as piece, generate_subscripts(c.pieces, 1) as place from content c) as p
+      join kept k on k.piece = p.piece collate "C"
+  ), pair as materialized (
+    -- A character and the next one of its run; alone if the run has only one.
+    select n.nth, n.place, n.at, n.is_last, case when n.is_last then n.word else n.word || n.next end as word
+      from (
+        select c.nth, c.place, c.at, c.word, lead(c.word) over near as next,
+               (lead(c.place) over near = c.place + 1 and lead(c.gap) over near = '') is not true as is_last,
+               c.gap = '' and (lag(c.place) over near = c.place - 1) is true as follows
+          from cut c where c.is_character window near as (partition by c.nth order by c.place)
+      ) as n
+     where not (n.is_last and n.follows)
+  ), pair_hit as materialized (
+    select d.word, min(t.term collate "C") as term
+      from (
+        select distinct p.word from pair p
+         where case when length(p.word) <= 2 and p.word is nfkc normalized
+                 then p.word in (select term from asked) or prefix and starts_with(p.word, (select word from last))
+                 else true
+               end
+      ) as d
+     cross join lateral svc_private.search_words(d.word) as w (word)
+     cross join lateral svc_private.search_terms(w.word, language::regconfig) as t (term)
+     where t.term in (select term from asked) or prefix and starts_with(t.term, (select word from last))
+     group by 1
+  ), marked_pair as materialized (
+    select p.nth, p.place, p.at, p.is_last, h.term from pair p join pair_hit h using (word)
+  ), marked as materialized (
+    select c.nth, c.at, c.term from cut c where c.term is not null
+    union all
+    select p.nth, p.at, p.term from marked_pair p
+  ), best as (
+    select distinct on (w.nth) w.nth, w.at
+      from (
+        select m.nth, m.at, (select count(distinct term) from unnest(m.terms) as term) as n
+          from (
+            select nth, at, array_agg(term) over (partition by nth order by at range between current row and 58 following) as terms
+              from marked
+          ) as m
+      ) as w
+     order by w.nth, w.n desc, w.at
+  ), bounds as materialized (
+    select c.nth, c.pieces, coalesce(b.at, 1) - 10 as least, greatest(coalesce(b.at, 1) - 10, 1) + 79 as most
+      from content c left join best b using (nth)
+  ), passage as materialized (
+    -- Of n places before a position, each is two positions, or one if it is a character.
+    select b.nth, b.pieces, b.least, b.most,
+           greatest((b.least - 1 + n.before) / 2, 0)::integer + 1 as first, ((b.most + n.within) / 2)::integer as final
+      from bounds b
+      join (
+        select b.nth, count(*) filter (where c.at < b.least) as before, count(c.at) as within
+          from bounds b left join cut c on c.nth = b.nth and c.is_character and c.at <= b.most
+         group by 1
+      ) as n using (nth)
+  ), shown as (
+    select c.nth, c.place, lag(c.place, 1, p.first - 1) over (partition by c.nth order by c.place) as previous, c.gap, c.word,
+           c.term is not null or c.is_character and (c.nth, c.place) in (
+             select m.nth, m.place from marked_pair m union all select m.nth, m.place + 1 from marked_pair m where not m.is_last
+           ) as match
+      from passage p join cut c on c.nth = p.nth and c.place between p.first and p.final
+  ), part as (
+    select s.nth, s.place, part.n, part.match, part.text
+      from shown s join passage p using (nth)
+     cross join lateral (values
+       (0, array_to_string(p.pieces[s.previous + 1 : s.place - 1], '') || left(s.gap, 200), false),
+       (1, left(s.word, 200), s.match)
+     ) as part (n, text, match)
+     where part.text <> ''
+    union all
+    select p.nth, p.final + 1, 0, false, rest.text
+      from passage p
+      left join (select s.nth, max(s.place) as place from shown s group by 1) as s using (nth)
+     cross join lateral (select array_to_string(p.pieces[coalesce(s.place + 1, p.first) : p.final], '') as text) as rest
+     where rest.text <> ''
+  ), joined as (
+    select p.nth, p.match, min(p.place) as place, string_agg(p.text, '' order by p.place, p.n) as text
+      from (
+        select part.*, row_number() over (partition by nth order by place, n)
+                     - row_number() over (partition by nth, match order by place, n) as stretch
+          from part
+      ) as p
+     group by p.nth, p.match, p.stretch
+  )
+  select c.nth, coalesce(m.terms, 0), coalesce(j.parts, '[]')
+    from content c
+    left join (select nth, count(distinct term)::integer as terms from marked group by 1) as m using (nth)
+    left join (
+      select nth, jsonb_agg(jsonb_build_object('text', text, 'match', match) order by place, match) as parts from joined group by 1
+    ) as j using (nth);
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: For each of several texts how many terms of a query it has, and its passage with most of them as [{text, match}]. Definer: the functions for splitting and stemming are internal; it reads no table.
 
 -- function svc_hidden.search_pattern(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.search_pattern(search text)
@@ -4887,81 +5057,6 @@ AS $function$
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The text of a search as a pattern of ilike. Part of svc_hidden.search_sql(). lint:allow function_without_search_path: inlined, it costs nothing per row.
-
--- function svc_hidden.search_snippet(text,text,boolean,text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_hidden.search_snippet(content text, query text, prefix boolean, language text)
- RETURNS TABLE(matches integer, parts jsonb)
- LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-  with last as (
-    select w.word from svc_private.search_words(query) with ordinality as w (word, place) order by place desc limit 1
-  ), asked as (
-    select distinct t.term from svc_private.search_words(query) as word
-     cross join lateral svc_private.search_terms(word, language::regconfig) as t (term)
-  ), piece as materialized (
-    -- Each word or character with the text before it. A character counts as half a word.
-    select p.place, p.found[1] as gap, coalesce(p.found[2], p.found[3]) collate "C" as word, p.found[2] is not null as is_character,
-           sum(case when p.found[2] is not null then 1 else 2 end) over (order by p.place) as at
-      from regexp_matches(content,
-        '([\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]*)(?:([\u3005-\u3007\u3040-\u30fa\u30fc-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff][\u3099\u309a]?)|([^\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3020\u3030\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe00-\ufe0f\uff00-\uff0f\U00020000-\U0003ffff]+))', 'g')
-        with ordinality as p (found, place)
-  ), pair as (
-    -- A character and the next one of its run; alone if the run has only one.
-    select n.place, n.is_last, case when n.is_last then n.word else n.word || n.next end as word
-      from (
-        select p.*, lead(p.word) over near as next,
-               lead(p.is_character and p.gap = '') over near is not true as is_last,
-               p.gap = '' and lag(p.is_character) over near is true as follows
-          from piece p window near as (order by p.place)
-      ) as n
-     where n.is_character and not (n.is_last and n.follows)
-  ), word as (
-    select p.place, p.place as final, p.word from piece p where not p.is_character
-    union all
-    select p.place, p.place + case when p.is_last then 0 else 1 end, p.word from pair p
-  ), hit as materialized (
-    select d.word, min(t.term collate "C") as term
-      from (select distinct word from word) as d
-     cross join lateral svc_private.search_words(d.word) as w (word)
-     cross join lateral svc_private.search_terms(w.word, language::regconfig) as t (term)
-     where t.term in (select term from asked)
-        or prefix and starts_with(t.term, (select word from last))
-     group by 1
-  ), matched as materialized (
-    select w.place, w.final, p.at, h.term from word w join hit h using (word) join piece p using (place)
-  ), best as materialized (
-    select coalesce((
-      select w.at
-        from (select m.at, array_agg(m.term collate "C") over (order by m.at range between current row and 58 following) as terms from matched m) as w
-       order by (select count(distinct term) from unnest(w.terms) as term) desc, w.at
-       limit 1
-    ), 1) as at
-  ), marked as (
-    select p.place, p.gap, p.word,
-           exists (select from matched m where p.place between m.place and m.final) as match
-      from piece p, best b where p.at between b.at - 10 and greatest(b.at - 10, 1) + 79
-  ), part as (
-    select m.place, part.match, part.text,
-           row_number() over (order by m.place, part.nth) - row_number() over (partition by part.match order by m.place, part.nth) as stretch,
-           part.nth
-      from marked m
-     cross join lateral (values (0, left(m.gap, 200), false), (1, left(m.word, 200), m.match)) as part (nth, text, match)
-     where part.text <> ''
-  )
-  select (select count(distinct m.term)::integer from matched m),
-         coalesce((
-           select jsonb_agg(jsonb_build_object('text', joined.text, 'match', joined.match) order by joined.place, joined.nth)
-             from (
-               select p.match, string_agg(p.text, '' order by p.place, p.nth) as text, min(p.place) as place,
-                      (array_agg(p.nth order by p.place, p.nth))[1] as nth
-                 from part p group by p.match, p.stretch
-             ) as joined
-         ), '[]')
-$function$
-execute: svc_anonymous, svc_authenticated, svc_system
-comment: How many terms of a query a text has, and its passage with most of them as [{text, match}]. Definer: the functions for splitting and stemming are internal; it reads no table.
 
 -- function svc_hidden.search_sql(jsonb,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.search_sql(columns jsonb, search text)
@@ -6337,6 +6432,44 @@ $function$
 execute: svc_system
 comment: For rows and the terms of a query that they have: rarity, frequency, length and what each adds to the BM25 score.
 
+-- function svc_private.feedback_terms(text,text[],double precision[],text,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.feedback_terms(query text, texts text[], scores double precision[], language text, wanted jsonb)
+ RETURNS svc_private.search_feedback
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  with word as (
+    select t.nth, w.word, count(*) as n
+      from unnest(texts) with ordinality as t (content, nth) cross join lateral svc_private.search_words(t.content) as w (word)
+     group by 1, 2
+  ), stem as materialized (
+    select w.word, t.term collate "C" as term
+      from (select distinct word from word) as w cross join lateral svc_private.search_terms(w.word, language::regconfig) as t (term)
+  ), counted as (
+    select w.nth, s.term, sum(w.n) / sum(sum(w.n)) over (partition by w.nth) as share
+      from word w join stem s using (word)
+     group by 1, 2
+  ), chosen as (
+    select term, sum(share * scores[nth])::double precision as share
+      from counted group by 1 order by 2 desc, 1
+     limit least((wanted ->> 'terms')::integer, 30)
+  ), mixed as (
+    select least(greatest((wanted ->> 'weight')::double precision, 0), 1) as weight,
+           (select count(*) from svc_private.search_words(query) as word
+             cross join lateral svc_private.search_terms(word, language::regconfig)) as length
+  )
+  select row(1 - m.weight, c.terms, c.weights)::svc_private.search_feedback
+    from mixed m
+   cross join lateral (
+     select array_agg(c.term) as terms, array_agg(m.weight * m.length * c.share / c.all_shares) as weights
+       from (select *, sum(share) over () as all_shares from chosen) as c
+   ) as c
+   where c.terms is not null
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: The terms that texts add to a query, with their weights. Part of svc_private.select_matches(). Definer: the functions for splitting and stemming are internal; it reads no table.
+
 -- function svc_private.fill_search(svc_private.search_tables): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.fill_search(target svc_private.search_tables)
  RETURNS void
@@ -6496,8 +6629,8 @@ $function$
 execute: svc_system
 comment: The cached conversion of an owner's bytes, marked as used; null if there is none.
 
--- function svc_private.find_matches(text,text[],text,text,text,text,integer,boolean,text[]): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.find_matches(target text, fields text[], query text, corpus text, visibility text, owner_id text, wanted integer, prefix boolean DEFAULT false, among text[] DEFAULT NULL::text[], OUT row_ids text[], OUT scores double precision[], OUT is_all boolean)
+-- function svc_private.find_matches(text,text[],text,text,text,text,integer,boolean,text[],svc_private.search_feedback): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.find_matches(target text, fields text[], query text, corpus text, visibility text, owner_id text, wanted integer, prefix boolean DEFAULT false, among text[] DEFAULT NULL::text[], feedback svc_private.search_feedback DEFAULT NULL::svc_private.search_feedback, OUT row_ids text[], OUT scores double precision[], OUT is_all boolean)
  RETURNS record
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
@@ -6541,7 +6674,7 @@ begin
   end if;
 
   -- Step 3: the terms of the query, with what the index says of them.
-  asked := svc_private.read_query(asked, query, endings, searched.language, most_terms);
+  asked := svc_private.read_query(asked, query, endings, searched.language, most_terms, feedback);
   if asked.terms is null then
     return;
   end if;
@@ -7803,8 +7936,8 @@ $function$
 execute: svc_system
 comment: The result of a cached conversion; null if there is none.
 
--- function svc_private.read_query(svc_private.search_query,text,text[],regconfig,integer): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.read_query(searched svc_private.search_query, query text, endings text[], language regconfig, most_terms integer)
+-- function svc_private.read_query(svc_private.search_query,text,text[],regconfig,integer,svc_private.search_feedback): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.read_query(searched svc_private.search_query, query text, endings text[], language regconfig, most_terms integer, feedback svc_private.search_feedback)
  RETURNS svc_private.search_query
  LANGUAGE plpgsql
  STABLE
@@ -7815,16 +7948,22 @@ declare
   b constant double precision := searched.b;
   average constant double precision := searched.average;
   documents constant double precision := searched.documents;
+  kept constant double precision := coalesce(feedback.kept, 1);
   is_whole constant boolean := cardinality(searched.places) = searched.width;  -- all fields are chosen
   rest constant bigint := (1 << (8 + searched.width)) - 1;  -- the bits of a key that are no hash
 begin
   with asked as (
-    select t.term collate "C" as term, count(*) as n
-      from svc_private.search_words(read_query.query) as word
-     cross join lateral svc_private.search_terms(word, read_query.language) as t (term)
+    select t.term, sum(t.n) as n
+      from (
+        select t.term collate "C" as term, kept as n
+          from svc_private.search_words(read_query.query) as word
+         cross join lateral svc_private.search_terms(word, read_query.language) as t (term)
+        union all
+        select f.term collate "C", f.weight from unnest(feedback.terms, feedback.weights) as f (term, weight)
+      ) as t
      group by 1
     union all
-    select ending, 1 from unnest(endings) as ending
+    select ending, kept from unnest(endings) as ending
   ), class as materialized (
     -- A look-up for each term, so that only the index on keys can be used.
     select a.term, a.n, low.key as low, c.key, c.postings
@@ -8678,17 +8817,15 @@ begin
        cross join lateral (
          select sum(q.weight * f.tf / (f.tf + x.norm)) as score
            from unnest(asked.lows, asked.highs, asked.weights) as q (low, high, weight)
-          cross join lateral (select width_bucket(q.high, x.keys) as place offset 0) as p
-          cross join lateral (select x.keys[p.place] as key offset 0) as k
-          cross join lateral (select (k.key >> 8) & fields as fields offset 0) as i
+          cross join lateral (select x.keys[width_bucket(q.high, x.keys)] as key offset 0) as k
           cross join lateral (
             select case
-                when i.fields & bits = 0 then 0
+                when (k.key >> 8) & bits = 0 then 0
                 -- The key tells the frequency: one field, and a class of 1, 2, 3 or 4.
-                when k.key & 128 = 0 and i.fields & (i.fields - 1) = 0 then ((k.key & 255) >> 5) + 1
+                when k.key & 128 = 0 and ((k.key >> 8) & fields) & (((k.key >> 8) & fields) - 1) = 0 then ((k.key & 255) >> 5) + 1
                 else (
                   select sum(o & 4294967295) from unnest(d.others) as o
-                   where o >> 36 = p.place and bits & (1 << ((o >> 32) & 15)::integer) <> 0
+                   where o >> 36 = width_bucket(q.high, x.keys) and bits & (1 << ((o >> 32) & 15)::integer) <> 0
                 )
               end::double precision as tf
             offset 0
@@ -9245,8 +9382,8 @@ $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
 comment: Sentences of a scope that cover the words of claims and that the executing role may read, best first.
 
--- function svc_private.select_matches(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.select_matches(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
+-- function svc_private.select_matches(text,text[],text,jsonb,jsonb,integer,integer,boolean,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.select_matches(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean, feedback jsonb DEFAULT NULL::jsonb)
  RETURNS TABLE(id text, score double precision)
  LANGUAGE plpgsql
  STABLE
@@ -9258,6 +9395,9 @@ declare
   condition constant text := svc_hidden.search_condition(declared, scope, filters);
   owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
   most_rows constant integer := 100000;  -- admitted rows that may be scored
+  documents constant integer := feedback ->> 'documents';  -- that give terms, 20 at most
+  most_characters constant integer := 20000;  -- of each of them
+  expanded svc_private.search_feedback;
   wanted integer := page_size + skipped;
   among text[];
   matched record;
@@ -9267,9 +9407,27 @@ declare
   ids text[];
   scores double precision[];
 begin
+  if documents > 0 then
+    select array_agg(s.id), array_agg(s.score) into ids, scores
+      from svc_private.select_matches(target, fields, query, scope, filters, least(documents, 20), 0, prefix) as s;
+    execute format($sql$
+      select f.*
+        from (
+          select array_agg(left(concat_ws(' ', %s), %s) order by m.place) as texts, array_agg(m.score order by m.place) as scores
+            from unnest($1::%s[], $3) with ordinality as m (id, score, place)
+            join %s as t on t.%I = m.id
+        ) as best
+       cross join lateral svc_private.feedback_terms($2, best.texts, best.scores, $4, $5) as f
+    $sql$, (select string_agg(format('t.%I', field), ', ') from unnest(fields) as field), most_characters,
+      declared ->> 'idType', declared ->> 'table', declared ->> 'id')
+    into expanded
+    using ids, query, scores, declared ->> 'language', feedback;
+  end if;
+
   loop
     select * into matched
-      from svc_private.find_matches(target, fields, query, scope ->> 'corpus', scope ->> 'visibility', owner_id, wanted, prefix, among);
+      from svc_private.find_matches(
+        target, fields, query, scope ->> 'corpus', scope ->> 'visibility', owner_id, wanted, prefix, among, expanded);
     found := coalesce(cardinality(matched.row_ids), 0);
     execute format($sql$
       select coalesce(array_agg(m.row_id order by m.place), '{}'), array_agg(m.score order by m.place)

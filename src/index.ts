@@ -53,6 +53,7 @@ export type {
   ContextSearch,
   HybridSearchOptions,
   RagScope,
+  SearchFeedback,
   SearchFilter,
   SearchItem,
   SearchOptions,

@@ -1,6 +1,7 @@
 /**
  * A keyword search as a call of the service, beside the statement of that call sent by `pg` alone: processor time of Node and of
- * PostgreSQL. Next hop: `service.ts`, the service.
+ * PostgreSQL. The same with snippets, beside the two statements of that call, and beside `ts_headline` over the same rows.
+ * Next hop: `service.ts`, the service.
  */
 import { join } from "node:path";
 import pg from "pg";
@@ -25,6 +26,16 @@ const statement = {
      where t.id = any ((select array_agg(id) from found)::integer[]) order by ordinality`,
 };
 const alone = { name: "alone", text: `select id, score from ${search}` };
+const snippets = {
+  name: "snippets",
+  text: "select id, field, parts from svc.search_snippets($1, '{body}', $2, false, $3)",
+};
+const headlines = {
+  name: "headlines",
+  text: `select f.id, ts_headline('english', t.body, to_tsquery('english', replace($2, ' ', '|')))
+      from (select array_agg(id) as ids from ${search}) as s cross join unnest(s.ids) as f (id)
+      join passages t on t.id = any (s.ids::integer[]) and t.id::text = f.id`,
+};
 
 interface Side {
   name: string;
@@ -55,7 +66,8 @@ export async function compareCalls(
   const service = await contestant([join(import.meta.dirname, "service.ts"), JSON.stringify(urls)]);
   const bare = new pg.Client({ connectionString: urls.request });
   try {
-    const token = await signUp(service.url);
+    await enter(service.url, "sign-up");
+    let token = "";
     await bare.connect();
     await bare.query("select set_config('svc.user_id', 'ann', false), set_config('role', 'svc_authenticated', false)");
     for (const limit of limits) {
@@ -67,8 +79,30 @@ export async function compareCalls(
         { name: "its statement", atOnce: 1, ask: (query) => send(statement, query), cpu: own },
         { name: "the search in it", atOnce: 1, ask: (query) => send(alone, query), cpu: own },
       ];
-      for (const [band, queries] of Object.entries(bands))
+      const withSnippets: Side[] = [
+        {
+          name: "call",
+          atOnce,
+          ask: (query) => call(service.url, token, query, limit, true),
+          cpu: () => service.cpu(),
+        },
+        {
+          name: "its statements",
+          atOnce: 1,
+          async ask(query) {
+            const { rows } = await bare.query(statement, [target, query, scope, limit]);
+            return (await bare.query(snippets, [target, query, rows.map(({ key }) => key)])).rows.length;
+          },
+          cpu: own,
+        },
+        { name: "ts_headline by hand", atOnce: 1, ask: (query) => send(headlines, query), cpu: own },
+      ];
+      for (const [band, queries] of Object.entries(bands)) {
+        token = await enter(service.url, "sign-in"); // a token holds some minutes
         await compare(`${band}, limit ${limit}`, sides, queries, cluster);
+        if (limit === 100)
+          await compare(`${band}, limit ${limit}, with snippets`, withSnippets, queries.slice(0, 5), cluster);
+      }
     }
   } finally {
     await bare.end();
@@ -114,26 +148,31 @@ async function compare(title: string, sides: Side[], queries: string[], cluster:
   console.info(
     `${title}, ${[...found][0]?.toFixed(0)} rows: ` +
       both.map(({ name, ...one }) => `${name} ${one.node.toFixed(0)} + ${one.database.toFixed(0)}`).join(", ") +
-      ` us (Node + PostgreSQL); call ÷ its statement ${ratio(1)}, ÷ the search in it ${ratio(2)}`,
+      ` us (Node + PostgreSQL); call ÷ ${both[1]?.name} ${ratio(1)}, ÷ ${both[2]?.name} ${ratio(2)}`,
   );
 }
 
-async function call(url: string, token: string, query: string, limit: number): Promise<number> {
+async function call(url: string, token: string, query: string, limit: number, snippets = false): Promise<number> {
   const response = await fetch(`${url}/api/query`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-    body: JSON.stringify({ name: "passages.search", args: { query, limit } }),
+    body: JSON.stringify({ name: "passages.search", args: { query, limit, snippets } }),
   });
   if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
   const { json } = (await response.json()) as { json: { items: unknown[] } };
   return json.items.length;
 }
 
-async function signUp(url: string): Promise<string> {
-  const response = await fetch(`${url}/api/auth/sign-up`, {
+/** @returns a token */
+async function enter(url: string, door: "sign-up" | "sign-in"): Promise<string> {
+  const response = await fetch(`${url}/api/auth/${door}`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ email: "bench@example.com", password: "correct horse battery", name: "bench" }),
+    body: JSON.stringify({
+      email: "bench@example.com",
+      password: "correct horse battery",
+      ...(door === "sign-up" && { name: "bench" }),
+    }),
   });
   return ((await response.json()) as { token: string }).token;
 }

@@ -23,9 +23,9 @@ const passages = pgTable(
 
 const search = createSvcProcedureBuilders()
   .query.name("passages.search")
-  .input(v.object({ query: v.string(), limit: v.number() }))
-  .handler(({ context, input: { query, limit } }) =>
-    context.search(passages, query, { limit, scope: { corpus: "bench", visibility: "public" } }),
+  .input(v.object({ query: v.string(), limit: v.number(), snippets: v.boolean() }))
+  .handler(({ context, input: { query, limit, snippets } }) =>
+    context.search(passages, query, { limit, snippets, scope: { corpus: "bench", visibility: "public" } }),
   );
 
 const config = await loadConfig({ cwd: join(import.meta.dirname, "../app"), env: { PORT: "0" } });

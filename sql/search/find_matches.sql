@@ -8,7 +8,7 @@
 --
 -- A document's score is the sum over the query's terms of
 --   weight * tf / (tf + k1 * (1 - b + b * length / average)),  weight = n * ln(1 + (N - df + 0.5) / (df + 0.5)),
--- where n is the number of times that the query has the term, and k1 and b are the table's constants
+-- where n is the number of times that the query has the term, or what feedback makes of it, and k1 and b are the table's constants
 -- (svc_private.search_constants). tf, length, average and df are those of the chosen
 -- fields, which count together as one text. N, df and average are counted over the whole group: one corpus and
 -- visibility, and for private rows one owner. Where an application's policy hides some rows of a group, the scores of
@@ -31,6 +31,7 @@ create or replace function svc_private.find_matches(
   wanted integer,     -- null: all that match
   prefix boolean default false, -- the last word is also a prefix
   among text[] default null,    -- only rows with these keys
+  feedback svc_private.search_feedback default null,  -- svc_private.feedback_terms()
   out row_ids text[],
   out scores double precision[],
   out is_all boolean  -- false: more rows may match than were returned
@@ -78,7 +79,7 @@ begin
   end if;
 
   -- Step 3: the terms of the query, with what the index says of them.
-  asked := svc_private.read_query(asked, query, endings, searched.language, most_terms);
+  asked := svc_private.read_query(asked, query, endings, searched.language, most_terms, feedback);
   if asked.terms is null then
     return;
   end if;
@@ -98,10 +99,10 @@ begin
 end
 $$;
 
-comment on function svc_private.find_matches(text, text[], text, text, text, text, integer, boolean, text[]) is
+comment on function svc_private.find_matches(text, text[], text, text, text, text, integer, boolean, text[], svc_private.search_feedback) is
   'Keys of the rows of a corpus, visibility and owner that match a query, with their BM25 scores, best first; '
   'without policies. '
   'Definer: no request reads the index; readers may call it, and policies decide about the rows.';
 
-grant execute on function svc_private.find_matches(text, text[], text, text, text, text, integer, boolean, text[])
+grant execute on function svc_private.find_matches(text, text[], text, text, text, text, integer, boolean, text[], svc_private.search_feedback)
   to svc_reader_anonymous, svc_reader_authenticated;

@@ -1,14 +1,16 @@
 -- The terms of a query with their weights, and the classes of their postings. Called by svc_private.find_matches(), whose
 -- header has the formula of the score.
 --
--- Terms come with the rarest first, and the classes of a term with those first that add most.
+-- Terms come with the rarest first, and the classes of a term with those first that add most. Terms of feedback count as
+-- often as their weights say, beside those of the query.
 
 create or replace function svc_private.read_query(
   searched svc_private.search_query,  -- svc_private.search_group()
   query text,
   endings text[],              -- terms that a prefix completes to
   language regconfig,
-  most_terms integer           -- the rarest are returned
+  most_terms integer,          -- the rarest are returned
+  feedback svc_private.search_feedback  -- null: none
 )
 returns svc_private.search_query  -- terms is null where no document has any
 language plpgsql
@@ -20,16 +22,22 @@ declare
   b constant double precision := searched.b;
   average constant double precision := searched.average;
   documents constant double precision := searched.documents;
+  kept constant double precision := coalesce(feedback.kept, 1);
   is_whole constant boolean := cardinality(searched.places) = searched.width;  -- all fields are chosen
   rest constant bigint := (1 << (8 + searched.width)) - 1;  -- the bits of a key that are no hash
 begin
   with asked as (
-    select t.term collate "C" as term, count(*) as n
-      from svc_private.search_words(read_query.query) as word
-     cross join lateral svc_private.search_terms(word, read_query.language) as t (term)
+    select t.term, sum(t.n) as n
+      from (
+        select t.term collate "C" as term, kept as n
+          from svc_private.search_words(read_query.query) as word
+         cross join lateral svc_private.search_terms(word, read_query.language) as t (term)
+        union all
+        select f.term collate "C", f.weight from unnest(feedback.terms, feedback.weights) as f (term, weight)
+      ) as t
      group by 1
     union all
-    select ending, 1 from unnest(endings) as ending
+    select ending, kept from unnest(endings) as ending
   ), class as materialized (
     -- A look-up for each term, so that only the index on keys can be used.
     select a.term, a.n, low.key as low, c.key, c.postings
@@ -76,6 +84,6 @@ begin
 end
 $$;
 
-comment on function svc_private.read_query(svc_private.search_query, text, text[], regconfig, integer) is
+comment on function svc_private.read_query(svc_private.search_query, text, text[], regconfig, integer, svc_private.search_feedback) is
   'The terms of a query, with what the index says of them. Part of svc_private.find_matches(). '
   'lint:allow function_without_search_path: it runs under that of svc_private.find_matches().';

@@ -34,17 +34,15 @@ begin
        cross join lateral (
          select sum(q.weight * f.tf / (f.tf + x.norm)) as score
            from unnest(asked.lows, asked.highs, asked.weights) as q (low, high, weight)
-          cross join lateral (select width_bucket(q.high, x.keys) as place offset 0) as p
-          cross join lateral (select x.keys[p.place] as key offset 0) as k
-          cross join lateral (select (k.key >> 8) & fields as fields offset 0) as i
+          cross join lateral (select x.keys[width_bucket(q.high, x.keys)] as key offset 0) as k
           cross join lateral (
             select case
-                when i.fields & bits = 0 then 0
+                when (k.key >> 8) & bits = 0 then 0
                 -- The key tells the frequency: one field, and a class of 1, 2, 3 or 4.
-                when k.key & 128 = 0 and i.fields & (i.fields - 1) = 0 then ((k.key & 255) >> 5) + 1
+                when k.key & 128 = 0 and ((k.key >> 8) & fields) & (((k.key >> 8) & fields) - 1) = 0 then ((k.key & 255) >> 5) + 1
                 else (
                   select sum(o & 4294967295) from unnest(d.others) as o
-                   where o >> 36 = p.place and bits & (1 << ((o >> 32) & 15)::integer) <> 0
+                   where o >> 36 = width_bucket(q.high, x.keys) and bits & (1 << ((o >> 32) & 15)::integer) <> 0
                 )
               end::double precision as tf
             offset 0

@@ -20,7 +20,7 @@ create or replace function svc.search_hybrid(
   vector text,
   scope jsonb,
   filters jsonb,
-  tuning jsonb,       -- {keywordCandidateLimit, vectorCandidateLimit, mode: rrf | convex, k, keywordWeight, vectorWeight}
+  tuning jsonb,       -- {keywordCandidateLimit, vectorCandidateLimit, mode: rrf | convex, k, keywordWeight, vectorWeight, feedback?}
   page_size integer,
   skipped integer,
   prefix boolean default false  -- the last word is also a prefix
@@ -37,7 +37,8 @@ begin
   with keyword as materialized (
     select k.id, k.score, row_number() over (order by k.score desc, k.id) as rank,
            power(k.score / max(k.score) over (), 3) as share
-      from svc.search_keyword(target, fields, query, scope, filters, (tuning ->> 'keywordCandidateLimit')::integer, 0, prefix) as k
+      from svc.search_keyword(target, fields, query, scope, filters, (tuning ->> 'keywordCandidateLimit')::integer, 0, prefix,
+             tuning -> 'feedback') as k
   ), nearest as materialized (
     select v.id, v.score, row_number() over (order by v.score desc, v.id) as rank,
            -- If all candidates have the same score, each of them counts as the best.

@@ -13,7 +13,8 @@ create or replace function svc.search_keyword(
   filters jsonb,      -- [{column, op, value}]: see svc_hidden.filter_condition()
   page_size integer,
   skipped integer,
-  prefix boolean default false  -- the last word is also a prefix
+  prefix boolean default false,  -- the last word is also a prefix
+  feedback jsonb default null    -- {documents, terms, weight}: terms of the best rows count, too
 )
 returns table (id text, score double precision)
 language plpgsql
@@ -29,18 +30,18 @@ declare
 begin
   if reader = 'svc_authenticated' then
     return query select * from svc_hidden.search_keyword_as_authenticated(
-      name, fields, query, scope, filters, page_size, skipped, prefix);
+      name, fields, query, scope, filters, page_size, skipped, prefix, feedback);
   elsif reader = 'svc_anonymous' then
     return query select * from svc_hidden.search_keyword_as_anonymous(
-      name, fields, query, scope, filters, page_size, skipped, prefix);
+      name, fields, query, scope, filters, page_size, skipped, prefix, feedback);
   else
     return query select * from svc_private.select_matches(
-      name, fields, query, scope, filters, page_size, skipped, prefix);
+      name, fields, query, scope, filters, page_size, skipped, prefix, feedback);
   end if;
 end
 $$;
 
-comment on function svc.search_keyword(jsonb, text[], text, jsonb, jsonb, integer, integer, boolean) is
+comment on function svc.search_keyword(jsonb, text[], text, jsonb, jsonb, integer, integer, boolean, jsonb) is
   'Keys and BM25 scores of the rows that the caller may read and a query matches, best first.';
 
-grant execute on function svc.search_keyword(jsonb, text[], text, jsonb, jsonb, integer, integer, boolean) to svc_anonymous, svc_authenticated;
+grant execute on function svc.search_keyword(jsonb, text[], text, jsonb, jsonb, integer, integer, boolean, jsonb) to svc_anonymous, svc_authenticated;

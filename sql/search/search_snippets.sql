@@ -21,16 +21,20 @@ declare
   most_of_all constant integer := 1000000;    -- of all fields of all rows: shared out evenly where there are more
 begin
   return query execute format($sql$
-    select distinct on (f.key) f.key::text, f.field, s.parts
-      from (
-        select t.%1$I as key, f.field, f.content, f.place,
-               case when sum(length(f.content)) over () > %5$s then %5$s / count(*) over () else %6$s end as most
-          from %2$s as t
-         cross join lateral (values %3$s) as f (field, content, place)
-         where t.%1$I = any ($4::%4$s[])
-      ) as f
-     cross join lateral svc_hidden.search_snippet(left(f.content, f.most::integer), $1, $2, $3) as s
-     order by f.key, s.matches desc, f.place
+    with field as materialized (
+      select f.key, f.field, f.place, row_number() over () as nth, left(f.content,
+               (case when sum(length(f.content)) over () > %5$s then %5$s / count(*) over () else %6$s end)::integer) as content
+        from (
+          select t.%1$I as key, f.field, f.content, f.place
+            from %2$s as t
+           cross join lateral (values %3$s) as f (field, content, place)
+           where t.%1$I = any ($4::%4$s[])
+        ) as f
+    )
+    select distinct on (f.key) f.key::text, f.field, p.parts
+      from field f
+      join svc_hidden.search_passages((select array_agg(f.content order by f.nth) from field f), $1, $2, $3) as p using (nth)
+     order by f.key, p.matches desc, f.place
   $sql$, declared ->> 'id', declared ->> 'table',
     (select string_agg(format('(%L, left(t.%I::text, %s), %s)', u.field, u.field, most_characters, u.place), ', ')
        from unnest(fields) with ordinality as u (field, place)),

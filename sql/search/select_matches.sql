@@ -8,6 +8,9 @@
 -- known afterwards, so more of them are requested until the page is full. If policies and filters exclude nearly all
 -- matches, or the index did not return all, the order is reversed: the rows that they admit are scored.
 --
+-- With feedback, a search without it comes first. Its best rows give terms: they are rows that the policies show and the
+-- filters admit, and their texts are read by this role.
+--
 -- The keys are cast before the join. A cast in its condition is not leakproof: under a policy, PostgreSQL would then read
 -- the whole table instead of its primary key.
 
@@ -19,7 +22,8 @@ create or replace function svc_private.select_matches(
   filters jsonb,
   page_size integer,
   skipped integer,
-  prefix boolean
+  prefix boolean,
+  feedback jsonb default null  -- {documents, terms, weight}: svc_private.feedback_terms()
 )
 returns table (id text, score double precision)
 language plpgsql
@@ -32,6 +36,9 @@ declare
   condition constant text := svc_hidden.search_condition(declared, scope, filters);
   owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
   most_rows constant integer := 100000;  -- admitted rows that may be scored
+  documents constant integer := feedback ->> 'documents';  -- that give terms, 20 at most
+  most_characters constant integer := 20000;  -- of each of them
+  expanded svc_private.search_feedback;
   wanted integer := page_size + skipped;
   among text[];
   matched record;
@@ -41,9 +48,27 @@ declare
   ids text[];
   scores double precision[];
 begin
+  if documents > 0 then
+    select array_agg(s.id), array_agg(s.score) into ids, scores
+      from svc_private.select_matches(target, fields, query, scope, filters, least(documents, 20), 0, prefix) as s;
+    execute format($sql$
+      select f.*
+        from (
+          select array_agg(left(concat_ws(' ', %s), %s) order by m.place) as texts, array_agg(m.score order by m.place) as scores
+            from unnest($1::%s[], $3) with ordinality as m (id, score, place)
+            join %s as t on t.%I = m.id
+        ) as best
+       cross join lateral svc_private.feedback_terms($2, best.texts, best.scores, $4, $5) as f
+    $sql$, (select string_agg(format('t.%I', field), ', ') from unnest(fields) as field), most_characters,
+      declared ->> 'idType', declared ->> 'table', declared ->> 'id')
+    into expanded
+    using ids, query, scores, declared ->> 'language', feedback;
+  end if;
+
   loop
     select * into matched
-      from svc_private.find_matches(target, fields, query, scope ->> 'corpus', scope ->> 'visibility', owner_id, wanted, prefix, among);
+      from svc_private.find_matches(
+        target, fields, query, scope ->> 'corpus', scope ->> 'visibility', owner_id, wanted, prefix, among, expanded);
     found := coalesce(cardinality(matched.row_ids), 0);
     execute format($sql$
       select coalesce(array_agg(m.row_id order by m.place), '{}'), array_agg(m.score order by m.place)
@@ -79,8 +104,8 @@ begin
 end
 $$;
 
-comment on function svc_private.select_matches(text, text[], text, jsonb, jsonb, integer, integer, boolean) is
+comment on function svc_private.select_matches(text, text[], text, jsonb, jsonb, integer, integer, boolean, jsonb) is
   'Keys and BM25 scores of the rows that the executing role may read and a query matches, best first.';
 
-grant execute on function svc_private.select_matches(text, text[], text, jsonb, jsonb, integer, integer, boolean)
+grant execute on function svc_private.select_matches(text, text[], text, jsonb, jsonb, integer, integer, boolean, jsonb)
   to svc_reader_anonymous, svc_reader_authenticated;

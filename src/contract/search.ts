@@ -53,6 +53,20 @@ export interface SearchOptions extends Page {
   prefix?: boolean;
   /** Items include the passage with the most query words. (Default: false) */
   snippets?: boolean;
+  /**
+   * Words of the best rows are added to the query (pseudo-relevance feedback, RM3). It finds more rows about the same, and often
+   * ranks the first ones worse. (Default: false)
+   */
+  feedback?: boolean | SearchFeedback;
+}
+
+export interface SearchFeedback {
+  /** Best rows that give words, 1 to 20. (Default: 3) */
+  documents?: number;
+  /** Words that are added, 1 to 30. (Default: 30) */
+  terms?: number;
+  /** Their share of the query's weight, 0 to 1. (Default: 0.2) */
+  weight?: number;
 }
 
 export interface VectorSearchOptions extends Page {

@@ -42,7 +42,8 @@ export function contextSearch(
     const words = asked ? [asked.fields, asked.query] : [];
     const vector = mode === "keyword" ? null : checkVector(searched, given.vector, given.vectorField);
     const nearest = vector ? [vector.field, vector.text] : [];
-    const tuning = mode === "hybrid" ? [JSON.stringify(tuningOf(given.tuning, limit + offset))] : [];
+    const { feedback } = given;
+    const tuning = mode === "hybrid" ? [JSON.stringify({ ...tuningOf(given.tuning, limit + offset), feedback })] : [];
 
     const values = [
       JSON.stringify(target),
@@ -53,6 +54,7 @@ export function contextSearch(
       limit,
       offset,
       ...(asked ? [prefix] : []),
+      ...(mode === "keyword" ? [JSON.stringify(feedback)] : []),
     ];
     const { corpus, visibility } = scope;
     const found = await items(db(), searched, mode, values);

@@ -5,7 +5,7 @@
 import { is } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
 import { z } from "zod";
-import type { HybridSearchOptions } from "../contract/search.ts";
+import type { HybridSearchOptions, SearchFeedback } from "../contract/search.ts";
 import { byNearness } from "../kit/nearest.ts";
 import { boolean, integer, must, number, oneOf } from "../kit/options.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -29,6 +29,12 @@ const tuningSchema = z.strictObject({
     .prefault({}),
 });
 
+const feedbackSchema = z.strictObject({
+  documents: integer(1, 20).default(3),
+  terms: integer(1, 30).default(30),
+  weight: number(0, 1).default(0.2),
+} satisfies Record<keyof SearchFeedback, z.ZodType>);
+
 /** The members that depend on the table; the functions below check them. */
 const checkedLater = z.unknown().optional();
 
@@ -43,6 +49,15 @@ export const searchOptions = z
     fields: checkedLater,
     prefix: boolean().default(false),
     snippets: boolean().default(false),
+    // In the form that `svc.search_keyword()` takes; null without.
+    feedback: z
+      .custom<boolean | SearchFeedback>(
+        (given) => typeof given === "boolean" || (typeof given === "object" && given !== null && !Array.isArray(given)),
+        must("true, false or { documents, terms, weight }"),
+      )
+      .default(false)
+      .transform((given) => (given === true ? {} : given || null))
+      .pipe(feedbackSchema.nullable()),
     vector: checkedLater,
     vectorField: checkedLater,
     tuning: tuningSchema.prefault({}),

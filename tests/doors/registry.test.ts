@@ -31,7 +31,7 @@ const registry: Record<string, { test: string } | { reason: string }> = {
   retry_workflow: { test: "tests/doors/writes.test.ts" },
   search_keyword_as_anonymous: { test: "tests/doors/doors.test.ts" },
   search_keyword_as_authenticated: { test: "tests/doors/doors.test.ts" },
-  search_snippet: { reason: "Reads no table: it gets the text and the query." },
+  search_passages: { reason: "Reads no table: it gets the texts and the query." },
   search_target: { reason: "Tells the declaration of a table, which the application's schema says." },
   signal_workflow: { test: "tests/doors/writes.test.ts" },
   start_transcription: { test: "tests/doors/storage.test.ts" },

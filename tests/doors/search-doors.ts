@@ -62,6 +62,16 @@ export function searchDoors({ running, sql }: World): Door[] {
       },
     },
     {
+      ...direct("search_keyword", "", readers),
+      name: "svc.search_keyword() with words of its best rows",
+      read: async (caller, scope) => {
+        const feedback = JSON.stringify({ documents: 5, terms: 10, weight: 0.3 });
+        const text = "select id from svc.search_keyword($1, '{title,body}', 'harbour', $2, '[]', 100, 0, false, $3)";
+        const values = [target, JSON.stringify(scope), feedback];
+        return (await sql.query<{ id: string }>(caller, text, values)).map(({ id }) => id);
+      },
+    },
+    {
       ...direct("search_keyword", "", []),
       name: "the reader's own search_keyword",
       functions: readers,

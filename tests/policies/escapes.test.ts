@@ -147,7 +147,7 @@ test("few functions run with more than the caller's rights where SQL of a reques
     { name: "lock", ...locking },
     { name: "lock_document", ...locking },
     ...readers.map(({ role, ...more }) => ({ name: `search_keyword_as_${role}`, ...more })),
-    { name: "search_snippet", ...platform },
+    { name: "search_passages", ...platform },
     { name: "search_target", ...platform },
     { name: "try_lock", ...locking },
   ]);

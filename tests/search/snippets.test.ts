@@ -1,8 +1,11 @@
 // If this file fails, a snippet shows text that the row does not have, or marks the wrong words.
 
-import { expect, test } from "vitest";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { fc } from "../support/properties.ts";
+import { corporaFolder, judged } from "./corpora.ts";
 
 const db = database();
 type Parts = { text: string; match: boolean }[];
@@ -12,12 +15,15 @@ const samples = Number(process.env.FUZZ_RUNS ?? 0) > 0 ? 20_000 : 300;
 async function snippets(asked: { content: string; query: string; prefix?: boolean }[]): Promise<Parts[]> {
   const rows = await db.sql<{ parts: Parts }>(
     `select s.parts from jsonb_array_elements($1::jsonb) with ordinality as a (asked, place)
-      cross join lateral svc_hidden.search_snippet(asked ->> 'content', asked ->> 'query', coalesce((asked -> 'prefix')::boolean, false), 'english') as s
+      cross join lateral svc_hidden.search_passages(array[asked ->> 'content'], asked ->> 'query', coalesce((asked -> 'prefix')::boolean, false), 'english') as s
       order by place`,
     [JSON.stringify(asked)],
   );
   return rows.map(({ parts }) => parts);
 }
+beforeAll(async () => {
+  await db.sql(readFileSync(join(import.meta.dirname, "reference-snippet.sql"), "utf8"));
+});
 const marked = (parts: Parts | undefined) => parts?.map(({ text, match }) => (match ? `[${text}]` : text)).join("");
 
 test.for([
@@ -81,4 +87,114 @@ test("a page of long texts is looked at to an equal depth, and no further than a
     return rows.filter(({ parts }) => parts.some(({ match }) => match)).length;
   };
   expect([await found(11), await found(12)]).toEqual([11, 0]);
+});
+
+/** Pages of texts: each has the passages that `reference_snippet` finds for its texts one by one. */
+async function comparePages(
+  pages: { contents: (string | null)[]; query: string; prefix: boolean; language: string }[],
+) {
+  const differing = await db.sql(
+    `select page, place, content, r.matches, r.parts, s.matches as found, s.parts as shown
+       from jsonb_array_elements($1::jsonb) as page
+      cross join lateral (select array(select jsonb_array_elements_text(page -> 'contents')) as contents, page ->> 'query' as query,
+                                 (page -> 'prefix')::boolean as prefix, page ->> 'language' as language) as p
+      cross join lateral svc_hidden.search_passages(contents, query, prefix, language) as s (place, matches, parts)
+      cross join lateral (select contents[place] as content) as c
+      cross join lateral reference_snippet(content, query, prefix, language) as r
+      where (s.matches, s.parts) is distinct from (r.matches, r.parts)`,
+    [JSON.stringify(pages)],
+  );
+  expect(differing.slice(0, 3)).toEqual([]);
+}
+
+const languages = ["english", "simple", "german", "french", "russian"];
+
+test("all texts of a page together have the passages that each has alone", async () => {
+  const words = [
+    "RNAs",
+    "RNA",
+    "rna",
+    "pdfs",
+    "PDF",
+    "dns",
+    "boats",
+    "Boat",
+    "boating",
+    "the",
+    "skies",
+    "sky",
+    "dying",
+    "1e5",
+  ];
+  const others = [
+    "größte",
+    "Größe",
+    "école",
+    "лодки",
+    "лодка",
+    "ﬁsh",
+    "fish",
+    "½",
+    "ＢＯＡＴＳ",
+    "ｶﾞﾗｽ",
+    "ガラス",
+    "か\u309a",
+    "\u3031",
+    "\ufe0f",
+  ];
+  const characters = [
+    "港",
+    "町",
+    "船",
+    "が",
+    "は\u3099",
+    "서",
+    "울",
+    "서울".normalize("NFD"),
+    "ㅎ",
+    "𠀀",
+    "・",
+    "。",
+    "々",
+    "\u3099",
+  ];
+  const odd = [" ", " ", " ", "\n", "-", "\u0001", "'", "\\", "…", "x".repeat(250), "-".repeat(250), "ß".repeat(220)];
+  const text = (maxLength: number) =>
+    fc
+      .array(fc.oneof(...[words, others, characters, odd].map((from) => fc.constantFrom(...from))), { maxLength })
+      .map((all) => all.join(""));
+  const spaced = (maxLength: number) =>
+    fc.array(fc.constantFrom(...words, ...others, ...characters), { maxLength }).map((all) => all.join(" "));
+  const any = (maxLength: number) => fc.oneof(text(maxLength), spaced(maxLength));
+  const page = fc.record({
+    contents: fc.array(fc.option(any(120)), { minLength: 1, maxLength: 5 }),
+    query: any(5),
+    prefix: fc.boolean(),
+    language: fc.constantFrom(...languages),
+  });
+  await comparePages(fc.sample(page, samples));
+});
+
+const folder = corporaFolder();
+const sets = [
+  { set: "cranfield", language: "english" },
+  { set: "scifact-train", language: "english" },
+  { set: "korquad-dev", language: "simple" },
+];
+test.skipIf(!folder).for(sets)("so they have in $set", { timeout: 120_000 }, async ({ set, language }) => {
+  const { docs, queries, relevant } = judged(folder ?? "", set);
+  const texts = new Map(docs.map(({ id, text }) => [id, text.slice(0, 2_000)]));
+  const pages = queries
+    .filter(({ id }) => relevant.has(id))
+    .slice(0, 60)
+    .map(({ id, text: query }, at) => ({
+      contents: [...(relevant.get(id)?.keys() ?? [])]
+        .slice(0, 4)
+        .map((doc) => texts.get(doc) ?? null)
+        .concat(docs[at]?.text.slice(0, 2_000) ?? null),
+      query,
+      prefix: at % 4 === 0,
+      language,
+    }));
+  await comparePages(pages);
 });

@@ -1,15 +1,10 @@
--- The passage of a text with the most words of a query. Called by svc.search_snippets().
---
--- SECURITY DEFINER only to call the functions that split and stem; it reads no table. It splits words as indexing does,
--- but keeps the original text, so that the snippet shows the text as written. In Korean, Japanese and Chinese each
--- character is a piece, and a pair of characters that the query has marks both. Text in conjoining letters is marked
--- run by run, because its pairs are known only in composed form.
+-- The passage of one text with the most words of a query, as svc.search_snippets() found it before svc_hidden.search_passages()
+-- looked at all texts of a page together: the reference of snippets.test.ts.
 
-create or replace function svc_hidden.search_snippet(content text, query text, prefix boolean, language text)
+create function reference_snippet(content text, query text, prefix boolean, language text)
 returns table (matches integer, parts jsonb)
 language sql
 stable
-security definer
 set search_path = ''
 as $$
   with last as (
@@ -77,9 +72,3 @@ as $$
              ) as joined
          ), '[]')
 $$;
-
-comment on function svc_hidden.search_snippet(text, text, boolean, text) is
-  'How many terms of a query a text has, and its passage with most of them as [{text, match}]. '
-  'Definer: the functions for splitting and stemming are internal; it reads no table.';
-
-grant execute on function svc_hidden.search_snippet(text, text, boolean, text) to svc_anonymous, svc_authenticated;
