@@ -2,14 +2,21 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
 
+interface BesideOptions {
+  /** (Default: inherit) */
+  out?: "inherit" | "pipe";
+  /** What ends it. (Default: TERM) */
+  signal?: "TERM" | "KILL";
+}
+
 /** Runs in a process group of its own. It ends with this process, even after a SIGKILL, because its pipe is closed. */
 export const startBeside = (
   command: string,
   cwd: string,
   env: NodeJS.ProcessEnv,
-  out: "inherit" | "pipe" = "inherit",
+  { out = "inherit", signal = "TERM" }: BesideOptions = {},
 ) =>
-  spawn("sh", ["-c", `(cat <&3 >/dev/null; kill 0) & ${command}`], {
+  spawn("sh", ["-c", `(cat <&3 >/dev/null; kill -s ${signal} 0) & ${command}`], {
     cwd,
     env,
     stdio: [out === "pipe" ? "ignore" : "inherit", out, "inherit", "pipe"],

@@ -18,7 +18,8 @@ export function checkTypesBeside(cwd: string, env: NodeJS.ProcessEnv): () => voi
     `exec nice -n 10 "$SVC_NODE" "$SVC_TSC" ${flags.join(" ")}`,
     cwd,
     { ...env, SVC_NODE: process.execPath, SVC_TSC: compiler },
-    "pipe",
+    // On SIGTERM it would end its check first, which takes seconds.
+    { out: "pipe", signal: "KILL" },
   );
   const told = reportTypes();
   if (child.stdout) createInterface({ input: child.stdout }).on("line", (line) => told(line).forEach(say));

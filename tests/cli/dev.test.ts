@@ -9,7 +9,7 @@ import { database } from "../support/database.ts";
 import { isRunning } from "../support/is-running.ts";
 
 const db = database("platform");
-const app = copiedApplication(db, "tests/fixture");
+const app = copiedApplication(db, "examples/starter");
 const { svc } = app;
 
 test("dev ends when the command beside it ends, and says how that ended", async () => {
