@@ -50,37 +50,37 @@ interface ItemsResource {
   relations: Record<never, never>;
 }
 
-interface Items_1e3Resource {
+interface Items1e3Resource {
   row: RowIn<Procedures["items1e3"]["list"]>;
   filters: FiltersOf<Procedures["items1e3"]["list"]>;
   relations: Record<never, never>;
 }
 
-interface Items_1e4Resource {
+interface Items1e4Resource {
   row: RowIn<Procedures["items1e4"]["list"]>;
   filters: FiltersOf<Procedures["items1e4"]["list"]>;
   relations: Record<never, never>;
 }
 
-interface Items_1e5Resource {
+interface Items1e5Resource {
   row: RowIn<Procedures["items1e5"]["list"]>;
   filters: FiltersOf<Procedures["items1e5"]["list"]>;
   relations: Record<never, never>;
 }
 
-interface Items_1e6Resource {
+interface Items1e6Resource {
   row: RowIn<Procedures["items1e6"]["list"]>;
   filters: FiltersOf<Procedures["items1e6"]["list"]>;
   relations: Record<never, never>;
 }
 
-interface Items_1e7Resource {
+interface Items1e7Resource {
   row: RowIn<Procedures["items1e7"]["list"]>;
   filters: FiltersOf<Procedures["items1e7"]["list"]>;
   relations: Record<never, never>;
 }
 
-interface Deep_itemsResource {
+interface DeepItemsResource {
   row: RowIn<Procedures["deepItems"]["list"]>;
   filters: FiltersOf<Procedures["deepItems"]["list"]>;
   relations: Record<never, never>;
@@ -124,42 +124,42 @@ const operations = {
     import: mutation<Procedures["items"]["import"]>("items.import"),
   },
   items_1e3: {
-    list: resourceQuery<Procedures["items1e3"]["list"], Items_1e3Resource>("items_1e3.list", items_1e3Columns),
-    get: resourceQuery<Procedures["items1e3"]["get"], Items_1e3Resource>("items_1e3.get", items_1e3Columns),
+    list: resourceQuery<Procedures["items1e3"]["list"], Items1e3Resource>("items_1e3.list", items_1e3Columns),
+    get: resourceQuery<Procedures["items1e3"]["get"], Items1e3Resource>("items_1e3.get", items_1e3Columns),
     create: mutation<Procedures["items1e3"]["create"]>("items_1e3.create", items_1e3Columns),
     update: mutation<Procedures["items1e3"]["update"]>("items_1e3.update", items_1e3Columns),
     remove: mutation<Procedures["items1e3"]["remove"]>("items_1e3.remove", items_1e3Columns),
   },
   items_1e4: {
-    list: resourceQuery<Procedures["items1e4"]["list"], Items_1e4Resource>("items_1e4.list", items_1e4Columns),
-    get: resourceQuery<Procedures["items1e4"]["get"], Items_1e4Resource>("items_1e4.get", items_1e4Columns),
+    list: resourceQuery<Procedures["items1e4"]["list"], Items1e4Resource>("items_1e4.list", items_1e4Columns),
+    get: resourceQuery<Procedures["items1e4"]["get"], Items1e4Resource>("items_1e4.get", items_1e4Columns),
     create: mutation<Procedures["items1e4"]["create"]>("items_1e4.create", items_1e4Columns),
     update: mutation<Procedures["items1e4"]["update"]>("items_1e4.update", items_1e4Columns),
     remove: mutation<Procedures["items1e4"]["remove"]>("items_1e4.remove", items_1e4Columns),
   },
   items_1e5: {
-    list: resourceQuery<Procedures["items1e5"]["list"], Items_1e5Resource>("items_1e5.list", items_1e5Columns),
-    get: resourceQuery<Procedures["items1e5"]["get"], Items_1e5Resource>("items_1e5.get", items_1e5Columns),
+    list: resourceQuery<Procedures["items1e5"]["list"], Items1e5Resource>("items_1e5.list", items_1e5Columns),
+    get: resourceQuery<Procedures["items1e5"]["get"], Items1e5Resource>("items_1e5.get", items_1e5Columns),
     create: mutation<Procedures["items1e5"]["create"]>("items_1e5.create", items_1e5Columns),
     update: mutation<Procedures["items1e5"]["update"]>("items_1e5.update", items_1e5Columns),
     remove: mutation<Procedures["items1e5"]["remove"]>("items_1e5.remove", items_1e5Columns),
   },
   items_1e6: {
-    list: resourceQuery<Procedures["items1e6"]["list"], Items_1e6Resource>("items_1e6.list", items_1e6Columns),
-    get: resourceQuery<Procedures["items1e6"]["get"], Items_1e6Resource>("items_1e6.get", items_1e6Columns),
+    list: resourceQuery<Procedures["items1e6"]["list"], Items1e6Resource>("items_1e6.list", items_1e6Columns),
+    get: resourceQuery<Procedures["items1e6"]["get"], Items1e6Resource>("items_1e6.get", items_1e6Columns),
     create: mutation<Procedures["items1e6"]["create"]>("items_1e6.create", items_1e6Columns),
     update: mutation<Procedures["items1e6"]["update"]>("items_1e6.update", items_1e6Columns),
     remove: mutation<Procedures["items1e6"]["remove"]>("items_1e6.remove", items_1e6Columns),
   },
   items_1e7: {
-    list: resourceQuery<Procedures["items1e7"]["list"], Items_1e7Resource>("items_1e7.list", items_1e7Columns),
-    get: resourceQuery<Procedures["items1e7"]["get"], Items_1e7Resource>("items_1e7.get", items_1e7Columns),
+    list: resourceQuery<Procedures["items1e7"]["list"], Items1e7Resource>("items_1e7.list", items_1e7Columns),
+    get: resourceQuery<Procedures["items1e7"]["get"], Items1e7Resource>("items_1e7.get", items_1e7Columns),
     create: mutation<Procedures["items1e7"]["create"]>("items_1e7.create", items_1e7Columns),
     update: mutation<Procedures["items1e7"]["update"]>("items_1e7.update", items_1e7Columns),
     remove: mutation<Procedures["items1e7"]["remove"]>("items_1e7.remove", items_1e7Columns),
   },
   deep_items: {
-    list: resourceQuery<Procedures["deepItems"]["list"], Deep_itemsResource>("deep_items.list", deep_itemsColumns),
+    list: resourceQuery<Procedures["deepItems"]["list"], DeepItemsResource>("deep_items.list", deep_itemsColumns),
   },
   articles: {
     list: resourceQuery<Procedures["articles"]["list"], ArticlesResource>("articles.list", articlesColumns),
