@@ -8458,10 +8458,10 @@ declare
   more constant bigint := greatest(reserve_upload.size, 4096);
   full_one text;
 begin
-  if reserve_upload.kind = 'call' then
-    set local synchronous_commit to off;
-  end if;
   if not reserve_upload.by_system then
+    if reserve_upload.kind = 'call' then
+      set local synchronous_commit to off;
+    end if;
     perform pg_advisory_xact_lock(hashtextextended('svc.storage_uploads ' || bucket, 0));
     if reserve_upload.kind = 'parts' and (
       select count(*) from svc.storage_uploads u

@@ -6,8 +6,9 @@
 -- wait for each other during this statement, so that uploads begun at the same moment are all counted. Expired uploads
 -- count until they are removed; this function removes them when there seems to be no room.
 --
--- The reservation of a call need not survive a crash of the server, which ends the call too. So its commit does not wait
--- for the disk, and others wait less for the lock. An upload in parts is told to the client, so it has to.
+-- The commit of a call's reservation does not wait for the disk, so that others wait less for the lock. A crash of the server
+-- may lose it; svc.store_object() then refuses the file, and the call fails. An upload in parts must last, because the client
+-- knows it. So must what the system writes: it reserves in the transaction of its handler.
 
 create or replace function svc_private.reserve_upload(
   owner text,           -- null: anonymous, or the system
@@ -33,10 +34,10 @@ declare
   more constant bigint := greatest(reserve_upload.size, 4096);
   full_one text;
 begin
-  if reserve_upload.kind = 'call' then
-    set local synchronous_commit to off;
-  end if;
   if not reserve_upload.by_system then
+    if reserve_upload.kind = 'call' then
+      set local synchronous_commit to off;
+    end if;
     perform pg_advisory_xact_lock(hashtextextended('svc.storage_uploads ' || bucket, 0));
     if reserve_upload.kind = 'parts' and (
       select count(*) from svc.storage_uploads u

@@ -11,7 +11,11 @@ import type { EffectiveConfig } from "../config/config.ts";
 import type { AuthDefinition } from "../contract/auth.ts";
 import { type AuthColumn, type AuthTable, authTables } from "./auth-tables.ts";
 
-/** Writes the file, unless `codegen.authSchema` is false. @returns its path below the application, if it changed */
+/**
+ * Writes the file, unless the application maintains its own auth schema (`codegen.authSchema: false`).
+ *
+ * @returns the path, relative to the application, if the file changed
+ */
 export async function writeAuthSchema(config: EffectiveConfig): Promise<string[]> {
   if (!config.codegen.authSchema) return [];
   const file = join(config.rootDir, "generated", "auth-schema.ts");

@@ -37,7 +37,10 @@ const longestPause = 30;
 /** In milliseconds. Three attempts with pauses end before their reservation expires. */
 const longestAttempt = 240_000;
 
-/** @param signal aborts it @throws EngineFailure without text in the answer; 429 and 5xx are tried three times */
+/**
+ * @param signal aborts it: it rejects with the signal's reason
+ * @throws EngineFailure when it did not answer with text; 429 and 5xx are tried three times
+ */
 export async function convertHosted(
   endpoint: HostedEndpoint,
   bytes: Buffer,

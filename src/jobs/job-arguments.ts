@@ -42,7 +42,13 @@ const secrets: readonly { is: string; pattern: RegExp }[] = [
   { is: "a private key", pattern: /-----BEGIN [A-Z ]*PRIVATE KEY-----/ },
 ];
 
-/** Checks a job's arguments. @param procedure for messages @returns JSON, or null @throws SvcError VALIDATION_FAILED */
+/**
+ * Checks a job's arguments.
+ *
+ * @param procedure that takes the arguments, for the message
+ * @returns them as JSON text, or null when there are none
+ * @throws SvcError VALIDATION_FAILED that names the path of each problem
+ */
 export function jobArguments(procedure: string, args: unknown): string | null {
   if (args === undefined) return null;
   const issue = findIssue(args, [], new Set());

@@ -35,7 +35,10 @@ export class PendingWork {
   }
 }
 
-/** Detects whether its failure is handled: by `await` (two functions to `then`), `catch`, or at a chain's end. */
+/**
+ * Detects whether its failure is handled: by `await`, which passes two functions to `then`, by `catch`, or at the end
+ * of a chain of `then`.
+ */
 class Observed<T> extends Promise<T> {
   isCaught = false;
   #source: Observed<unknown> | undefined;

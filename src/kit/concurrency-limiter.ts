@@ -26,14 +26,23 @@ export class ConcurrencyLimiter {
   #running = 0;
   #waiting = 0;
 
-  /** @param limit running at once @param maxWaiting of all keys @param maxWaitingPerKey (Default: `maxWaiting`) */
+  /**
+   * @param limit calls that run at once
+   * @param maxWaiting calls that wait, of all keys together
+   * @param maxWaitingPerKey calls of one key that wait (Default: `maxWaiting`)
+   */
   constructor(limit: number, maxWaiting: number, maxWaitingPerKey = maxWaiting) {
     this.#limit = limit;
     this.#maxWaiting = maxWaiting;
     this.#maxWaitingPerKey = maxWaitingPerKey;
   }
 
-  /** Runs the call at once or in its turn. @throws SvcError UNAVAILABLE when too many wait or the signal aborts */
+  /**
+   * Runs the call, at once or in its turn.
+   *
+   * @throws SvcError UNAVAILABLE when too many calls wait, or when the signal aborts before the call starts; errors of
+   *   `call`
+   */
   async run<T>(call: () => Promise<T>, { key = "", signal }: Turn = {}): Promise<T> {
     if (this.#running < this.#limit) this.#running++;
     else if (signal?.aborted) throw clientLeft();

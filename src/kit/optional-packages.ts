@@ -45,7 +45,12 @@ export type FeatureName = keyof typeof features;
 
 const here = resolve(import.meta.dirname, "../..");
 
-/** What a feature lacks, and the command that installs it; null: nothing. @param platform @svc/core's folder */
+/**
+ * What is missing for a feature, and the command that installs it in the versions that svc was tested with.
+ *
+ * @param platform the folder of @svc/core (Default: this one)
+ * @returns null if everything is installed
+ */
 export function missingPackages(name: FeatureName, platform = here): { message: string; hint: string } | null {
   const { what, packages, isDevelopment = false }: Feature = features[name];
   const missing = packages.filter((one) => installedAt(one, join(platform, "src")) === undefined);

@@ -1,4 +1,7 @@
-/** What operations of the API's document share: errors, headers, security. Next hop: `src/openapi/document.ts`. */
+/**
+ * The shared parts of the document's operations: errors and their codes, headers, security.
+ * Next hop: `src/openapi/document.ts` puts them into `components`.
+ */
 import { errorCodes } from "./error-codes.ts";
 import type { JsonSchema } from "./json-schema.ts";
 

@@ -7,7 +7,11 @@ import { StandardRPCJsonSerializer } from "@orpc/client/standard";
 
 export const serializer = new StandardRPCJsonSerializer();
 
-/** @param what the subject of the error @param instead advice for a file @throws TypeError for a file, or a circle */
+/**
+ * @param what the subject of the error message
+ * @param instead what to do with a file
+ * @throws TypeError for a value that holds a file, or refers to itself
+ */
 export function toParts(what: string, value: unknown, instead: string) {
   const [json, meta, , blobs] = serialize(what, value);
   if (blobs.length > 0) throw new TypeError(`${what} holds a file. ${instead}`);

@@ -37,7 +37,10 @@ export class SvcError extends Error {
   readonly retryAfter: number | undefined;
   readonly index: number | undefined;
 
-  /** @param code of `error-codes.ts`; decides the status @param message a sentence for people (Default: the table's) */
+  /**
+   * @param code    an entry of the table in `error-codes.ts`; it decides the HTTP status
+   * @param message one sentence for a person (Default: the table's)
+   */
   constructor(code: ErrorCode, message?: string, options: SvcErrorOptions = {}) {
     super(message ?? errorCodes[code].message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;

@@ -83,7 +83,10 @@ export class Shares {
   readonly #waitMs: number;
   readonly #held = new Map<string, Held>();
 
-  /** @param most connections of a caller at once @param waitMs how long its further calls wait, in milliseconds */
+  /**
+   * @param most   connections that a caller may hold at once
+   * @param waitMs how long a further call of the caller waits, in milliseconds
+   */
   constructor(most: number, waitMs: number) {
     this.#most = most;
     this.#waitMs = waitMs;

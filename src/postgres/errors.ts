@@ -80,7 +80,11 @@ export function isConflict(error: unknown, constraint?: string): boolean {
 /** By the class of a SQLSTATE (its first two characters), if the table above does not list the code. */
 const classes: Record<string, Mapping> = { "08": busy, "22": badValue };
 
-/** A driver error as the caller may see it. @param identity a refusal is UNAUTHORIZED if anonymous, else FORBIDDEN */
+/**
+ * Converts a driver error to one that the caller may see.
+ *
+ * @param identity who ran the statement: a refusal means UNAUTHORIZED for an anonymous caller, and FORBIDDEN for a user
+ */
 export function databaseError(error: unknown, identity: Identity): SvcError {
   if (error instanceof SvcError) return error;
   const state = sqlState(error);
@@ -155,7 +159,10 @@ function pathIn(error: unknown, kind: "at" | "invalid"): (string | number)[] | u
 /** Deadlock and serialization failure: the same statement may succeed on a retry. */
 export const isTransient = (error: unknown) => ["40001", "40P01"].includes(sqlState(error) ?? "");
 
-/** Whether a failed statement may have run: its connection is lost, and neither side reports that it did not. */
+/**
+ * Whether a failed statement may have been carried out: its connection is lost, and neither the server nor the driver
+ * reports that it did not run.
+ */
 export function leavesDoubt(error: unknown): boolean {
   if (!isConnectionLoss(error)) return false;
   const state = sqlState(error);

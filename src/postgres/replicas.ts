@@ -42,7 +42,10 @@ export class Replicas {
   readonly #stopping = new AbortController();
   readonly #looking: Promise<void>;
 
-  /** @param urls one per standby, as the requests' login @param stalest age of an answer, in ms. (Default: 5,000) */
+  /**
+   * @param urls    one per standby, with the requests' login
+   * @param stalest how old answers may be, in milliseconds. (Default: 5,000)
+   */
   constructor(urls: readonly string[], primary: pg.Pool, settings: PoolSettings, log: Logger, stalest = 5_000) {
     this.#primary = primary;
     this.#log = log;

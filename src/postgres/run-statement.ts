@@ -5,7 +5,10 @@ import { databaseError, isConnectionLoss } from "./errors.ts";
 import { systemIdentity } from "./identity.ts";
 
 export interface Statement extends pg.QueryConfig {
-  /** Whether it may be sent twice, to survive a lost connection: a second run has no effect. (Default: false) */
+  /**
+   * Whether it is safe to send twice, because it only reads or a second run has no effect: after a lost connection it
+   * is sent once more. (Default: false)
+   */
   repeatable?: true;
 }
 

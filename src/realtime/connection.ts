@@ -155,7 +155,10 @@ export class Connection implements Subscriber {
     return this.#options.rules.watch(key, this.session?.user.id ?? null, follow?.topics);
   }
 
-  /** @param asked what an error is about @param token of the last answer; after an expired one, a client asks again */
+  /**
+   * @param asked what an error says it is about
+   * @param token of the query's last answer. One that is over counts as none: the client asks again, and gets another.
+   */
   #subscribe(asked: { query?: unknown }, watch: (follow: Follow | null) => Watched, token?: unknown): void {
     const { registry, reads } = this.#options;
     try {

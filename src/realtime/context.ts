@@ -91,7 +91,10 @@ export class CallRealtime implements ContextRealtime {
 
 const nameOf = (key: string) => key.split("::", 1)[0] ?? key;
 
-/** As client/sdk/src/key.ts: members sorted, values encoded that JSON lacks, the name alone without arguments. */
+/**
+ * The same as in clients (client/sdk/src/key.ts): members sorted, values that JSON does not have encoded, and only the
+ * name without arguments.
+ */
 export function keyOf(queryKey: string, args: unknown): string {
   const { json, meta } = toParts("A query's arguments", args, "Store it, and pass its id.");
   if (args === undefined || isEmpty(json)) return queryKey;

@@ -165,7 +165,10 @@ class Reading {
     if (position > this.#position) this.#position = position;
   }
 
-  /** Standby status update: written, flushed, applied, clock (μs since 2000). A reply shows that the server lives. */
+  /**
+   * Standby status update: written, flushed, applied; then the clock, in microseconds since 2000. It periodically
+   * requests a reply, because a dead connection may give no error for hours.
+   */
   #acknowledge(ask = false): void {
     const message = Buffer.alloc(34);
     message[0] = 0x72;

@@ -142,7 +142,10 @@ export class CallStorage implements ContextStorage {
     this.#deleted.push(await this.#change(id, "select svc.delete_object($1) as it"));
   }
 
-  /** After COMMIT: forgets changed files, and removes deleted bytes; the sweep removes what fails or a backup needs. */
+  /**
+   * After COMMIT: forgets what was known of changed files, and removes the bytes of deleted ones. The sweep later
+   * removes those that fail here or that a backup needs.
+   */
   async committed(): Promise<void> {
     for (const id of this.#changed.splice(0)) this.#storage.publicObjects.forget(id);
     await this.#release(this.#unused.splice(0));

@@ -31,7 +31,10 @@ export interface Image {
 /** Bytes, or the path of a file. */
 export type Source = Buffer | string;
 
-/** @param options without `f` WebP, or the input's format @throws UnreadableImage broken, too large or unsupported */
+/**
+ * @param options without `f` the output is WebP or keeps the format of the input
+ * @throws UnreadableImage for an image that is broken, too large or in an unsupported format
+ */
 export async function transformImage(source: Source, options: TransformOptions, webp: boolean): Promise<Image> {
   let known: Size | undefined;
   try {

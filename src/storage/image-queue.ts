@@ -53,7 +53,12 @@ export class ImageQueue<T> {
     return costly ? this.#costly.run(ordinary, turn) : ordinary();
   }
 
-  /** Askers of one image share a run. @param start for the first one, aborted when all left @throws as `start` */
+  /**
+   * Clients that ask for the same image at the same time share one run.
+   *
+   * @param start gets the first one's network, and a signal that is aborted when all of them have left
+   * @throws as `start`; the signal's reason for an asker who left
+   */
   async shared(id: string, { network, signal }: Asker, start: (asker: Asker) => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
     const left = this.#jobs.get(id);

@@ -1,4 +1,7 @@
-/** Reads a body in pieces, so that received ones are kept when it breaks off. Next hop: `uploads.ts`. */
+/**
+ * Reads a request's body in pieces of a given size, so that the bytes received so far are kept when it breaks off.
+ * Next hop: `uploads.ts` stores the pieces.
+ */
 
 export class Incoming {
   readonly #chunks: AsyncIterator<Uint8Array>;

@@ -19,7 +19,11 @@ export const quotasOf = (limits: UploadLimits, userId: string | null): (number |
   limits.storageBytes || null,
 ];
 
-/** @param file its size is the maximum @returns the reservation's id, later the file's @throws SvcError when full */
+/**
+ * @param file its size is the maximum
+ * @returns the id of the reservation, later of the file
+ * @throws SvcError STORAGE_QUOTA_EXCEEDED
+ */
 export async function reserve(
   { pool, limits }: Pick<Storage, "pool" | "limits">,
   transaction: RequestTransaction,

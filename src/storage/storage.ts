@@ -70,7 +70,12 @@ export function createDriver(config: EffectiveConfig["storage"]): StorageDriver 
 export const objectKey = (bytesId: string) => `objects/${bytesId}`;
 export const transformPrefix = (bytesId: string) => `transforms/${bytesId}/`;
 
-/** Writes bytes durably, counting and hashing them. @param options the driver's @returns size, and SHA-256 in hex */
+/**
+ * Writes bytes under an id, counting and hashing them on the way.
+ *
+ * @param options those of the driver
+ * @returns the number of bytes and their SHA-256 in hex; when it returns, the bytes are durable
+ */
 export async function putBytes(
   driver: StorageDriver,
   key: string,

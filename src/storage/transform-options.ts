@@ -40,7 +40,12 @@ export class UnreadableImage extends Error {
 
 const maxPixels = 4096;
 
-/** The image parameters of a URL, or null. @throws SvcError VALIDATION_FAILED with every invalid one */
+/**
+ * Reads the parameters out of a URL; those that are not about images are left alone.
+ *
+ * @returns null when there are none
+ * @throws SvcError VALIDATION_FAILED, with every invalid parameter
+ */
 export function readTransform(query: URLSearchParams): TransformOptions | null {
   const issues: { path: string[]; message: string }[] = [];
   const given = (name: string): string | undefined => {

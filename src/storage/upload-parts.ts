@@ -60,7 +60,10 @@ interface Progress {
 
 export class UploadParts {
   readonly #storage: Pick<Storage, "driver" | "pool">;
-  /** The last pieces, by the upload's id. A request takes it out while it writes: no other may write to a part. */
+  /**
+   * The last pieces of uploads, by the upload's id. A request takes it out while it writes, so that only one request
+   * writes to a part, and no other process does.
+   */
   readonly #last = new RecentMap<string, Piece>(mostRemembered);
 
   constructor(storage: Pick<Storage, "driver" | "pool">) {

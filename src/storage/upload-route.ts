@@ -119,7 +119,10 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
   };
 }
 
-/** Refuses unsupported extensions: otherwise the client would believe its parts joined or its bytes stored. */
+/**
+ * Refuses requests that use an unsupported extension. If it were ignored, the client would believe that its parts are
+ * joined or that its bytes were stored.
+ */
 function refuseExtensions({ headers }: IncomingMessage): void {
   const asked = [
     headers["upload-concat"] !== undefined && "concatenation",

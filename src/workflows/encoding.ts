@@ -1,4 +1,7 @@
-/** Encodes stored values of runs as procedures' results, `{"json": …, "meta"?: …}`, to restore dates, sets and more. */
+/**
+ * Encodes stored values of runs in the wire form of procedures' results, `{"json": …, "meta"?: …}`, so that dates,
+ * bigints, sets and the like are restored.
+ */
 import { serializer, toParts } from "../kit/rich-values.ts";
 
 /** In bytes: steps and events store facts, not documents. */

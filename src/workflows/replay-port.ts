@@ -1,4 +1,7 @@
-/** What a replay gets: its recorded steps, and a port to run steps and wait. Next hop: `run-port.ts`, its database. */
+/**
+ * The interface of a replay: its recorded steps, and the port through which it runs steps and waits.
+ * Next hop: `run-port.ts` is that world, in the database.
+ */
 import type { RequestDatabase } from "../contract/database.ts";
 import type { ConvertedDocument, ConvertStoredInput } from "../contract/documents.ts";
 import type { WorkflowContext } from "../contract/workflow.ts";

@@ -37,7 +37,12 @@ export class StepCache {
     return [last?.seq ?? null, last?.at ?? null, steps.filter(({ done }) => !done).map(({ seq }) => seq)];
   }
 
-  /** Merges claimed and cached checkpoints, in their order. @param isAddition whether the cached ones still hold */
+  /**
+   * Merges the claimed checkpoints with the cached ones.
+   *
+   * @param isAddition whether the cached checkpoints are still valid
+   * @returns all checkpoints of the run, in the order of their creation
+   */
   merge(runId: string, claimed: NumberedStep[], isAddition: boolean): NumberedStep[] {
     const before = isAddition ? this.#runs.get(runId) : undefined;
     this.forget(runId);

@@ -201,3 +201,20 @@ describe("uploads in parts", () => {
     expect((await closed.fetch(url, { method: "PUT", body: "x" })).status).toBe(200);
   });
 });
+
+test("only the reservation of a user's call may be lost in a crash of the server", async () => {
+  const client = await pool.connect();
+  const commits = async (system: boolean, kind: "call" | "parts") => {
+    await client.query("begin; set local synchronous_commit to on");
+    const { rows } = await client.query(
+      `select current_setting('synchronous_commit') as waits
+         from svc_private.reserve_upload($1, $2, $3, 'a.bin', 'a/b', 'private', 5, '1 hour', 10, null, null)`,
+      [system ? null : ann.id, system, kind],
+    );
+    await client.query("rollback");
+    return rows[0].waits;
+  };
+  const waits = [await commits(false, "call"), await commits(false, "parts"), await commits(true, "call")];
+  client.release();
+  expect(waits).toEqual(["off", "on", "on"]);
+});

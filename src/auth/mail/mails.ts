@@ -53,7 +53,12 @@ export class Mails {
     });
   }
 
-  /** Builds and sends a mail later; only logs errors. @param make returns null without recipient @param delay in ms */
+  /**
+   * Builds and sends a mail later. Errors are only logged.
+   *
+   * @param make returns null when there is no recipient
+   * @param delay in milliseconds (Default: 0)
+   */
   later(kind: MailKind, make: () => Promise<AuthMail | null>, delay = 0): void {
     const start = () => {
       this.#waiting.delete(timer);

@@ -1,4 +1,7 @@
-/** Tokens that work once: for links in mails and redirects. Next hop: `sql/auth/take_one_time_value.sql`. */
+/**
+ * Tokens that work once: for links in mails and redirects of social sign-in.
+ * Next hop: `sql/auth/add_one_time_value.sql`, `sql/auth/take_one_time_value.sql`.
+ */
 import { createHash, randomBytes } from "node:crypto";
 import type pg from "pg";
 import { askAuth } from "../ask-auth.ts";

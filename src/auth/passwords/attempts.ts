@@ -161,7 +161,10 @@ export class Attempts {
     }
   }
 
-  /** The last arguments of auth.open_session(): it gives a right password's attempt back, and acts as `succeeded`. */
+  /**
+   * The last arguments of auth.open_session(), which settles the counters of a right password: it gives the attempt
+   * back, and remembers the address as `succeeded` does.
+   */
   settlement(
     { receipt, wasWrong }: Guess,
     email: string,

@@ -114,7 +114,11 @@ export class Credentials {
     }
   }
 
-  /** A second factor follows. It must not open a session for a replaced password. @throws INVALID_CREDENTIALS */
+  /**
+   * The second factor is still to follow, and must not open a session for a password that was replaced meanwhile.
+   *
+   * @throws SvcError INVALID_CREDENTIALS
+   */
   async #requirePresent(address: string, hash: string | undefined): Promise<void> {
     const { internalAdapter } = this.#library.context;
     const found = await internalAdapter.findUserByEmail(address, { includeAccounts: true });

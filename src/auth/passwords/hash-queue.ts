@@ -33,7 +33,11 @@ export class HashQueue {
     );
   }
 
-  /** Runs a hash in its network's turn, if the client is still there. @throws SvcError UNAVAILABLE; errors of `call` */
+  /**
+   * Runs a hash when it is the caller's network's turn. It is skipped when the client has disconnected before.
+   *
+   * @throws SvcError UNAVAILABLE when too many wait, or the client has left; errors of `call`
+   */
   run<T>(call: () => Promise<T>): Promise<T> {
     const caller = currentCaller();
     return this.#limiter.run(call, caller && { key: caller.network, signal: caller.left() });

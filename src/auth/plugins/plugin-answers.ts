@@ -71,7 +71,10 @@ export async function sendAnswer(
   response.end(text);
 }
 
-/** The library answers with bare session tokens: cookie style hides them, token style gives those of a sign-in. */
+/**
+ * The library answers with bare session tokens. In cookie style scripts must not see them; in token style a new session
+ * is returned in the same form as by a sign-in.
+ */
 async function inStyle(parts: AuthParts, body: unknown, credential: Credential | null, opened: Opened | null) {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return body;
   const { token, ...rest } = body as { token?: unknown };

@@ -23,7 +23,10 @@ interface Endpoint {
   options?: { method?: string | string[]; body?: unknown; metadata?: { SERVER_ONLY?: boolean } };
 }
 
-/** @param taken our own paths @throws DefinitionError for a plugin that svc replaces, and an unmountable path */
+/**
+ * @param taken our own paths below /api/auth
+ * @throws DefinitionError for a plugin that svc replaces, and for a path that is already taken or cannot be mounted
+ */
 export function pluginEndpoints({ api, context }: Pick<Library, "api" | "context">, taken: readonly string[]) {
   const plugins: BetterAuthPlugin[] = context.options.plugins ?? [];
   // It accepts tokens without a signature: a copy of auth.session would give access.

@@ -1,4 +1,7 @@
-/** Endpoints for the request's own session, in both styles, and the keys that verify its JWTs. */
+/**
+ * Endpoints for the request's own session, in both styles: read it, end it, and get the keys that verify its JWTs.
+ * Next hop: `../sessions/session-store.ts`.
+ */
 import type { Request, Response, Router } from "express";
 import { SvcError } from "../../kit/svc-error.ts";
 import { credentialIn, requirePageOfOurs } from "../sessions/authenticate.ts";

@@ -14,7 +14,10 @@ export interface UserRow {
   fields: Record<string, unknown>;
 }
 
-/** @param found the user, if just read @returns a session with id `sessionId`; null when the user no longer exists */
+/**
+ * @param found the user, if the caller has just read it
+ * @returns a session of the user with id `sessionId`; null when the user no longer exists
+ */
 export type SessionOfUser = (userId: string, sessionId: string, found?: UserRow | null) => Promise<Session | null>;
 
 /** @param pool the system pool */

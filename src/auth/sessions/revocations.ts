@@ -139,7 +139,12 @@ export class Revocations {
     }
   }
 
-  /** Ends the sessions of a notice (`sql/auth/notify_*.sql`); all, for an unreadable one: anybody may NOTIFY. */
+  /**
+   * Ends the sessions that a notice names.
+   *
+   * @param notice of `sql/auth/notify_*.sql`. Anybody may NOTIFY: one that cannot be read ends all, which only costs
+   *   lookups
+   */
   hear(notice = ""): void {
     const { verified, log } = this.#options;
     const { user, session } = parse(notice);

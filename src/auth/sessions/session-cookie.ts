@@ -42,7 +42,10 @@ export class SessionCookie {
   }
 }
 
-/** A cookie's value. Null for two different ones: one is a neighbouring host's, and we cannot tell which. */
+/**
+ * The value of a cookie in a `Cookie` header. Null for two different values: one of them came from a neighbouring host,
+ * and we cannot tell which.
+ */
 export function cookieValue(header: string | undefined, name: string): string | null {
   const [value, ...others] = differentValues(header, name);
   return value === undefined || others.length > 0 ? null : value;
@@ -68,7 +71,11 @@ export const pairsOf = (header = ""): [name: string, value: string][] =>
     return end > 0 ? [[text.slice(0, end), text.slice(end + 1)]] : [];
   });
 
-/** Decodes a value, plain or percent-encoded. @returns null for any other spelling, which we never set */
+/**
+ * Decodes a value. The base64 of a signature arrives percent-encoded, or plain from a server that forwards the cookie.
+ *
+ * @returns null for any other spelling, which we never set
+ */
 export function decodeCookie(value: string): string | null {
   try {
     const decoded = decodeURIComponent(value);

@@ -1,4 +1,7 @@
-/** Sessions in the database: find, extend, end. Writes go through the library, so that its hooks see them. */
+/**
+ * Sessions in the database: find, extend, end.
+ * Next hop: `sql/auth/find_session.sql`; writes go through the library, so that its hooks see them.
+ */
 import type pg from "pg";
 import type { Session } from "../../kit/session.ts";
 import { SvcError } from "../../kit/svc-error.ts";
@@ -46,7 +49,12 @@ export class SessionStore {
     this.#verified = verified;
   }
 
-  /** Finds a live session; extends it once a day. @param token bare @throws SvcError UNAVAILABLE */
+  /**
+   * Finds a live session. Extends it when the last extension is a day or more ago.
+   *
+   * @param token bare, without its signature
+   * @throws SvcError UNAVAILABLE when the database cannot be reached
+   */
   async find(token: string): Promise<LiveSession | null> {
     const row = await this.#read(token);
     if (!row) return null;

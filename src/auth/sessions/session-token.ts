@@ -12,7 +12,10 @@ export class SessionTokens {
   readonly #newest: KeyObject;
   readonly #keys: readonly KeyObject[];
 
-  /** @param secrets newest first: the first signs, all verify @throws TypeError when there is none */
+  /**
+   * @param secrets newest first: the first signs, all verify, so that a new secret signs nobody out
+   * @throws TypeError when there is none
+   */
   constructor(secrets: readonly string[]) {
     this.#keys = secrets.map((secret) => createSecretKey(secret, "utf8"));
     const [newest] = this.#keys;

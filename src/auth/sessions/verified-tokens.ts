@@ -71,7 +71,10 @@ export class VerifiedTokens {
     else this.#byUser.set(session.user.id, new Set([token]));
   }
 
-  /** Removes a user's tokens, to be looked up again: sessions have ended, and the notice of which takes a moment. */
+  /**
+   * Removes a user's tokens, so that each is looked up again: some of the user's sessions have ended, and the notice
+   * that says which may take a moment.
+   */
   forget(user: string): void {
     this.#endings++;
     for (const token of this.#byUser.get(user) ?? []) {

@@ -37,7 +37,10 @@ function isOutage(error: unknown): boolean {
   return error instanceof TypeError && !("code" in error); // fetch failed
 }
 
-/** For the log, only the library's constants and short codes: the errors hold answers with codes and tokens. */
+/**
+ * Details for the log. The errors hold whole answers with codes and tokens as properties and causes, so only the
+ * library's constants and short codes are copied.
+ */
 export function describeFailure(error: unknown): object {
   if (!(error instanceof Error)) return {};
   const { code, error: answered } = error as { code?: unknown; error?: unknown };

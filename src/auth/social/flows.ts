@@ -66,7 +66,10 @@ export class Flows {
     return `${this.#name(state)}=${value}; Max-Age=${seconds}; ${this.#attributes}`;
   }
 
-  /** One cookie per flow: a shared one would break older tabs. Its name does not reveal the state. */
+  /**
+   * One cookie per flow: with a shared one, the last opened tab would break the others. The name identifies the flow
+   * without revealing its state.
+   */
   #name(state: string): string {
     return `${this.#prefix}.${digest(state).slice(0, 16)}`;
   }

@@ -105,7 +105,12 @@ export class SocialAccounts {
     return { failure: "sign_up_refused" };
   }
 
-  /** Opens a session. @param headers from `about` @returns its bare token; null without the user, or if refused */
+  /**
+   * Opens a session.
+   *
+   * @param headers from `about`: browser and address
+   * @returns its bare token; null when the user no longer exists or the application refuses
+   */
   async openSession(userId: string, headers: Headers): Promise<string | null> {
     const { internalAdapter, options } = this.#library.context;
     const ipAddress = getIP(headers, options) ?? "";

@@ -93,7 +93,10 @@ const everyday = new Set(
   "이다는의에을가지고하로은한서를기도사리자대인그시어나해정아있일부으라장보수과제여전만면상조들주니었했요것적국관성원구공동세와게안오스연당우치선년월본할거며까려모학회경재번호명름김박최방법중문소계생비무용산내교분화발현신개위실물등표합된될영",
 );
 
-/** Detects real Korean: Chinese and Japanese bytes read as Korean give syllables that no text contains. */
+/**
+ * Detects real Korean. Chinese and Japanese use the same bytes for other characters; read as Korean they give syllables
+ * that no text contains.
+ */
 function looksKorean(text: string): boolean {
   const syllables = text.match(/[가-힣]/g) ?? [];
   const others = text.match(/[^\p{ASCII}가-힣]/gu)?.length ?? 0;

@@ -117,7 +117,10 @@ function columnsOf(rows: Row[], gaps: Gap[]): Row[][] {
   return columns;
 }
 
-/** Prose, or two blocks, as in a letter's head: their lines are not beside each other, or have their own labels. */
+/**
+ * Lines of prose, or two blocks, as in the head of a letter: their lines do not stand beside each other, or those of the
+ * right one have their own labels.
+ */
 function areColumns(columns: Row[][]): boolean {
   if (columns.every(isProse)) return true;
   const [one, other] = columns as [Row[], Row[]];

@@ -104,7 +104,11 @@ function split(row: Row, columns: Column[]): Row {
   });
 }
 
-/** The columns with those of one more row. @param isHead whether a part may span several @returns null if none fit */
+/**
+ * The columns with those of one more row.
+ * @param isHead whether a part may span several columns
+ * @returns null if the row does not stand in columns
+ */
 function placed(columns: Column[], row: Row, isHead: boolean): Column[] | null {
   const next = columns.map((column) => ({ ...column }));
   for (const { x, right } of row) {

@@ -1,4 +1,7 @@
-/** Loads and runs the engine of a provider and kind. `src/text/neutralise.ts` cleans what every one returns. */
+/**
+ * Maps provider and kind to an engine, which is loaded on demand.
+ * Next hop: the engine's file; `src/text/neutralise.ts` cleans what every one of them returns.
+ */
 import type { DocumentKind } from "../../contract/documents.ts";
 import { neutralise } from "../../text/neutralise.ts";
 import { encrypted, unreadable } from "../../text/refusals.ts";
