@@ -21,6 +21,12 @@ set enable_nestloop = off  -- the planner does not know how many words a text ha
 set enable_sort = off
 as $$
 #variable_conflict use_column
+declare
+  -- Members of bracket expressions: what stands between words, and what is a piece by itself.
+  separators constant text := '\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f';
+  characters constant text := '\u3005-\u3007\u3040-\u30fa\u30fc-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff';
+  -- A character may have a mark of voicing behind it.
+  piece_pattern constant text := format('[%1$s]*(?:[%2$s][\u3099\u309a]?|[^%1$s%2$s]+)', separators, characters);
 begin
   return query
   with last as (
@@ -40,17 +46,15 @@ begin
   ), content as materialized (
     -- A piece is a word or a character, with the text before it.
     select c.nth::integer as nth, array(
-        select (regexp_matches(c.content,
-          '[\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]*(?:[\u3005-\u3007\u3040-\u30fa\u30fc-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff][\u3099\u309a]?|[^\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3020\u3030\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe00-\ufe0f\uff00-\uff0f\U00020000-\U0003ffff]+)',
-          'g'))[1]
+        select (regexp_matches(c.content, piece_pattern, 'g'))[1]
       ) as pieces
       from unnest(contents) with ordinality as c (content, nth)
   ), spelling as materialized (
     -- Each different piece, in its two parts.
     select s.piece, left(s.piece, -length(s.word)) as gap, s.word collate "C" as word,
-           octet_length(s.word) <> length(s.word) and s.word ~ '^[\u3005-\u3007\u3040-\u30fa\u30fc-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]' as is_character
+           octet_length(s.word) <> length(s.word) and s.word ~ ('^[' || characters || ']') as is_character
       from (
-        select d.piece, regexp_replace(d.piece, '^[\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]+', '') as word
+        select d.piece, regexp_replace(d.piece, '^[' || separators || ']+', '') as word
           from (select distinct p.piece collate "C" as piece from (select unnest(c.pieces) as piece from content c) as p) as d
         offset 0  -- else each use of the word would split again
       ) as s
