@@ -107,9 +107,12 @@ function reach(mutated: Table, { table, operation, args }: Call): string {
 }
 
 test("a policy that shows other rows is noticed in every kind of call", { timeout: 3_600_000 }, async () => {
+  const kinds = ["list", "get", "aggregate", "include", "filters"];
   const noticed = new Set<string>();
   let [tried, survived] = [0, 0];
-  for (const one of worlds.slice(0, 2)) {
+  for (const [index, one] of worlds.entries()) {
+    // Two worlds seldom have no filter that reaches a table with a policy.
+    if (index >= 2 && kinds.every((kind) => noticed.has(kind))) break;
     for (const table of one.tables.filter(({ policy, rows }) => policy.what !== "public" && rows.length > 0)) {
       const change = ({ roles, using }: Pick<Policy, "roles" | "using">) =>
         db.sql(`alter policy ours on ${table.name} to ${roles} using (${using})`);
@@ -128,7 +131,7 @@ test("a policy that shows other rows is noticed in every kind of call", { timeou
       }
     }
   }
-  expect([...noticed]).toEqual(expect.arrayContaining(["list", "get", "aggregate", "include", "filters"]));
+  expect([...noticed]).toEqual(expect.arrayContaining(kinds));
   // A caller may be stopped before the policy: one that serves the signed in, of a resource for these alone.
   expect(survived, `of ${tried}`).toBeLessThan(tried / 3);
 });
