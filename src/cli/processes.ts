@@ -6,11 +6,11 @@
 import cluster, { type Worker } from "node:cluster";
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AggregatorRegistry, type RegistryContentType } from "prom-client";
 import { DefinitionError } from "../kit/definition-error.ts";
 import type { ChangeSender } from "../realtime/shared-changes.ts";
 import { askMetrics, sharedVariable } from "../server/shared-metrics.ts";
 import { say } from "./command.ts";
+import { sumMetrics } from "./process-metrics.ts";
 
 const most = 64;
 /** In milliseconds, before a process that has ended is started again; doubles while it ends within a minute. */
@@ -43,7 +43,7 @@ interface Options {
 export async function runProcesses({ count, words, first, env, changes, stopped, ready }: Options): Promise<void> {
   let isStopping = false;
   const running = new Map<number, Worker>();
-  const metrics = new AggregatorRegistry();
+  const serving = new Set<Worker>();
 
   const start = (index: number): Worker => {
     // Changes are sent as bytes, which JSON would make several times as long.
@@ -56,8 +56,10 @@ export async function runProcesses({ count, words, first, env, changes, stopped,
     });
     changes.serve(worker);
     worker.on("message", (message: unknown) => {
-      if (message === askMetrics) void answerMetrics(worker, metrics);
+      if (message === "ready" || message === askMetrics) serving.add(worker);
+      if (message === askMetrics) void answerMetrics(worker, serving);
     });
+    worker.on("exit", () => serving.delete(worker));
     return worker;
   };
   const isReady = (worker: Worker) =>
@@ -110,7 +112,7 @@ const ended = (worker: Worker) =>
     else worker.once("exit", (code, signal) => resolve([code, signal]));
   });
 
-async function answerMetrics(worker: Worker, metrics: AggregatorRegistry<RegistryContentType>): Promise<void> {
-  const text = await metrics.clusterMetrics().catch(() => null);
+async function answerMetrics(worker: Worker, serving: Iterable<Worker>): Promise<void> {
+  const text = await sumMetrics(serving).catch(() => null);
   if (worker.isConnected()) worker.send({ [askMetrics]: text });
 }

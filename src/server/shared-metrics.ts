@@ -1,12 +1,16 @@
 /**
  * Metrics of a service that `svc start --processes` runs as several processes: whichever is asked answers for all.
- * Next hop: `src/cli/processes.ts` collects them.
+ * Next hop: `src/cli/process-metrics.ts` collects them.
  */
-import { AggregatorRegistry, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 
 /** Set in the environment of each of the processes. */
 export const sharedVariable = "SVC_SHARES_PORT";
+/** The question for the metrics of all, and the member of its answer that has them as text. */
 export const askMetrics = "svc: metrics";
+/** The question for those of one process, and the member of its answer that has them. */
+export const giveMetrics = "svc: own metrics";
+export const givenMetrics = "ownMetrics";
 
 /** Whether this is one of the processes. */
 export const sharesPort = process.send !== undefined && process.env[sharedVariable] === "1";
@@ -14,8 +18,11 @@ export const sharesPort = process.send !== undefined && process.env[sharedVariab
 /** Answers the questions of the process that collects. */
 export function shareMetrics(registry: Registry): void {
   if (!sharesPort) return;
-  AggregatorRegistry.setRegistries([registry]);
-  new AggregatorRegistry();
+  process.on("message", async (message) => {
+    if (message !== giveMetrics) return;
+    const metrics = await registry.getMetricsAsJSON().catch(() => []);
+    if (process.connected) process.send?.({ [givenMetrics]: metrics });
+  });
   // A listener for messages would keep the process running after its last request.
   process.channel?.unref();
 }
