@@ -11,8 +11,12 @@ const limits = {
   // CI's machine stalls now and then, and nobody is there to look again. The report names what took a second try.
   retry: process.env.CI ? 1 : 0,
 };
+/** `svc` imports the first one itself; here it makes each worker, and each process that a test starts, load as fast. */
 const imported = (...names: string[]) => ({
-  execArgv: names.flatMap((name) => ["--import", join(import.meta.dirname, `tests/support/${name}.ts`)]),
+  execArgv: ["src/cli/fast-imports.ts", "tests/support/warnings.ts", ...names].flatMap((name) => [
+    "--import",
+    join(import.meta.dirname, name),
+  ]),
 });
 /**
  * Node runs TypeScript by itself. The files of a worker share its process and modules: loading them for each file took
@@ -49,7 +53,7 @@ export default defineConfig({
           include: ["tests/**/*.test.ts"],
           exclude: ["**/node_modules/**", ...pages, ...alone, ...later],
           ...shared,
-          ...imported("warnings"),
+          ...imported(),
           typecheck: {
             // .ci/run has checked the types of all files by then, these among them.
             enabled: !process.env.CI,
@@ -59,7 +63,7 @@ export default defineConfig({
           ...limits,
         },
       },
-      { test: { name: "pages", include: pages, environment: "jsdom", ...shared, ...imported("warnings"), ...limits } },
+      { test: { name: "pages", include: pages, environment: "jsdom", ...shared, ...imported(), ...limits } },
       {
         // The same tests of the bindings once more, on the older React that they promise to work with.
         test: {
@@ -67,11 +71,11 @@ export default defineConfig({
           include: bindings,
           environment: "jsdom",
           ...shared,
-          ...imported("warnings", "react-18"),
+          ...imported("tests/support/react-18.ts"),
           ...limits,
         },
       },
-      { test: { name: "alone", include: alone, ...shared, isolate: true, ...imported("warnings"), ...limits } },
+      { test: { name: "alone", include: alone, ...shared, isolate: true, ...imported(), ...limits } },
     ],
   },
 });
