@@ -11,27 +11,30 @@ const limits = {
   // CI's machine stalls now and then, and nobody is there to look again. The report names what took a second try.
   retry: process.env.CI ? 1 : 0,
 };
-const installed = (path: string) => join(import.meta.dirname, path);
-const shared = { execArgv: ["--import", installed("tests/support/warnings.ts")] };
+/** `svc` imports the first one itself; here it makes each worker, and each process that a test starts, load as fast. */
+const imported = (...names: string[]) => ({
+  execArgv: ["src/cli/fast-imports.ts", "tests/support/warnings.ts", ...names].flatMap((name) => [
+    "--import",
+    join(import.meta.dirname, name),
+  ]),
+});
+/**
+ * Node runs TypeScript by itself. The files of a worker share its process and modules: loading them for each file took
+ * as long as half of the tests.
+ */
+const shared = { isolate: false, experimental: { viteModuleRunner: false, nodeLoader: false } };
 const bindings = [
   "tests/client/react.test.ts",
   "tests/client/use-infinite-query.test.ts",
   "tests/client/use-upload.test.ts",
   "tests/client/use-workflow.test.ts",
 ];
+/** They need a document before React is loaded. */
+const pages = [...bindings, "tests/docs/readme.test.ts", "tests/docs/infinite-lists.test.ts"];
+/** One that counts which functions run; and one of pdf.js, which refuses to run where drizzle-kit has extended arrays. */
+const alone = ["tests/documents/pdf-layout.test.ts", "tests/structure/request.test.ts"];
 const isNamed = process.argv.some((word) => /(^|\/)tests\//.test(word));
 const later = isNamed || process.env.TESTS === "all" ? [] : long;
-/**
- * With a document, which comes before React is loaded; one that counts which functions run; and one of pdf.js, which
- * refuses to run where drizzle-kit has extended arrays.
- */
-const alone = [
-  ...bindings,
-  "tests/docs/readme.test.ts",
-  "tests/documents/pdf-layout.test.ts",
-  "tests/docs/infinite-lists.test.ts",
-  "tests/structure/request.test.ts",
-];
 
 export default defineConfig({
   test: {
@@ -48,12 +51,9 @@ export default defineConfig({
         test: {
           name: "svc",
           include: ["tests/**/*.test.ts"],
-          exclude: ["**/node_modules/**", ...alone, ...later],
-          // Node runs TypeScript by itself. The files of a worker share its process and modules: loading them for each
-          // file took as long as half of the tests.
-          isolate: false,
-          experimental: { viteModuleRunner: false, nodeLoader: false },
+          exclude: ["**/node_modules/**", ...pages, ...alone, ...later],
           ...shared,
+          ...imported(),
           typecheck: {
             // .ci/run has checked the types of all files by then, these among them.
             enabled: !process.env.CI,
@@ -63,29 +63,19 @@ export default defineConfig({
           ...limits,
         },
       },
-      {
-        test: { name: "alone", include: alone, ...shared, ...limits },
-      },
+      { test: { name: "pages", include: pages, environment: "jsdom", ...shared, ...imported(), ...limits } },
       {
         // The same tests of the bindings once more, on the older React that they promise to work with.
-        resolve: {
-          alias: {
-            react: installed("tests/react-18/node_modules/react"),
-            "react-dom": installed("tests/react-18/node_modules/react-dom"),
-            // The CommonJS form would require React past these lines.
-            "@testing-library/react": installed(
-              "node_modules/@testing-library/react/dist/@testing-library/react.esm.js",
-            ),
-          },
-        },
         test: {
           name: "react-18",
           include: bindings,
-          server: { deps: { inline: [/@tanstack\/react-query/, /@testing-library\/react/] } },
+          environment: "jsdom",
           ...shared,
+          ...imported("tests/support/react-18.ts"),
           ...limits,
         },
       },
+      { test: { name: "alone", include: alone, ...shared, isolate: true, ...imported(), ...limits } },
     ],
   },
 });

@@ -4,10 +4,11 @@
  * runs all of it.
  */
 export const long = [
-  // the packed product, installed with npm
+  // the packed product and newman, installed with npm
   "packages/outside",
   "packages/publish",
   "cli/templates",
+  "testing/conduit-collection",
   // collections of documents and questions
   "documents/corpus",
   "documents/ocr",

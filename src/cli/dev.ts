@@ -53,15 +53,18 @@ export const dev = defineCommand({
     let turns = Promise.resolve();
     let preparing = false;
     let waiting = 0;
+    let isEnding = false;
     let studio: Awaited<ReturnType<typeof studioBesideDev>> | undefined;
     let endTypes: (() => void) | undefined;
 
     const reload = async () => {
       const began = performance.now();
       waiting--;
+      if (isEnding) return;
       preparing = true;
       const result = await prepare(spare, ["prepare", "--cwd", cwd]);
       preparing = false;
+      if (isEnding) return result?.end();
       if (types) endTypes ??= checkTypesBeside(config.cwd, environment); // only now the generated files are there
       if (!result)
         return say(
@@ -74,7 +77,9 @@ export const dev = defineCommand({
     };
     const schedule = () => {
       waiting++;
-      turns = turns.then(reload).then(() => spare.keep());
+      turns = turns.then(reload).then(() => {
+        if (!isEnding) spare.keep();
+      });
     };
 
     schedule();
@@ -91,6 +96,7 @@ export const dev = defineCommand({
       cluster.failed,
       new Promise<ChildProcess>((resolve) => beside?.once("exit", () => resolve(beside))),
     ]);
+    isEnding = true; // a version that is being prepared is not served any more
     stopWatching();
     endBeside(beside);
     if (beside && ended === beside) {

@@ -54,11 +54,22 @@ describe("svc", () => {
     await expect(readFile(join(app.folder, "sql/crud/gone.sql"))).rejects.toThrow("ENOENT");
   });
 
-  test("start serves until SIGTERM, then finishes and exits with 0", async () => {
+  test("start serves until SIGTERM, then finishes and exits with 0; a promise that nobody awaits ends nobody's calls", async () => {
     const collector = new Collector();
-    const command = svc(["start"], { OTEL_EXPORTER_OTLP_ENDPOINT: await collector.listen() });
+    const forgets = 'process.on("SIGUSR2",()=>void(Promise.reject(new(Error)("forgotten"))))';
+    const command = svc(["start"], {
+      OTEL_EXPORTER_OTLP_ENDPOINT: await collector.listen(),
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(forgets)}`,
+    });
     const url = await ready(command);
+    command.child.kill("SIGUSR2");
+    await expect.poll(command.output).toMatch(/"message":"forgotten".*an await is missing/);
     expect(await hello(url)).toEqual({ hello: "you" });
+    // A second one on its port says so.
+    const second = await svcHere(db, app.folder, ["start"], { PORT: new URL(url).port });
+    expect(second.code).toBe(1);
+    expect(second.text).toMatch(/Port \d+ is taken/);
+
     command.child.kill("SIGTERM");
     command.child.kill("SIGINT"); // an impatient second one does not cut it short
     expect((await command.ended).code, command.output()).toBe(0);
@@ -104,18 +115,6 @@ describe("svc", () => {
     const { code, text } = await svcHere(db, app.folder, ["start"], { ...env, ...none, DATABASE_URL: "" });
     expect(code).toBe(1);
     expect(text).toContain("DATABASE_URL is not set.");
-  });
-
-  test("start on a port that is taken says so, and a promise that nobody awaits ends nobody's calls", async () => {
-    const forgets = 'process.on("SIGUSR2",()=>void(Promise.reject(new(Error)("forgotten"))))';
-    const first = svc(["start"], { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(forgets)}` });
-    const url = await ready(first);
-    first.child.kill("SIGUSR2");
-    await expect.poll(first.output).toMatch(/"message":"forgotten".*an await is missing/);
-    expect(await hello(url)).toEqual({ hello: "you" });
-    const second = await svcHere(db, app.folder, ["start"], { PORT: new URL(url).port });
-    expect(second.code).toBe(1);
-    expect(second.text).toMatch(/Port \d+ is taken/);
   });
 
   test("dev follows a change, and after a mistake keeps serving the last good version", async () => {

@@ -13,7 +13,7 @@ const served = database("template1");
 const app = mistakenApp(db);
 
 const said = async (args: readonly string[], env?: Record<string, string>, exitCode = 1) => {
-  const { code, output } = await (isServer(args) ? app.svcApart : app.svc)(args, env);
+  const { code, output } = await app.svc(args, env);
   expect(output).not.toMatch(/^\s+at /m);
   expect(code).toBe(exitCode);
   return app.same(output);
@@ -21,8 +21,6 @@ const said = async (args: readonly string[], env?: Record<string, string>, exitC
 
 /** Loads the application again. */
 const saidApart = async (args: readonly string[]) => app.same((await app.svcApart(args)).output);
-
-const isServer = ([command = ""]: readonly string[]) => ["start", "dev"].includes(command);
 
 const index = (lines: string) => ({
   "backend/index.ts": `import { defineApi } from "@svc/core";
@@ -256,7 +254,7 @@ describe("the surroundings", () => {
     try {
       expect((await app.svc(["prepare"])).code).toBe(0);
       const owner = basename(process.execPath);
-      const { output } = await app.svcApart(["start"], { PORT: String(port) });
+      const { output } = await app.svc(["start"], { PORT: String(port) });
       expect(output).toContain(`Port ${port} is taken by ${owner}`);
       expect(app.same(output)).toMatchInlineSnapshot(`
         "Port N is taken by a process N.

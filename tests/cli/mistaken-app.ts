@@ -49,7 +49,7 @@ export function mistakenApp(db: Database) {
     return { code, output: text };
   }
 
-  /** The same in a process of its own: for servers, and for modules that have changed since they were loaded. */
+  /** The same in a process of its own: for modules that have changed since they were loaded. */
   function svcApart(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
     const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args], {
       cwd: app.folder,

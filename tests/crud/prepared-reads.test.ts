@@ -1,5 +1,6 @@
 // If this file fails, a list or get that a prepared statement answers differs from the same one of svc.find_rows() or
 // svc.find_row(), or fails after a migration.
+import type pg from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
 import { getShape, listShape } from "../../src/crud/read-shape.ts";
 import { database } from "../support/database.ts";
@@ -12,6 +13,7 @@ const api = apiWith({ procedures });
 const svc = service(db, api);
 let ann: User;
 let bob: User;
+let caller: pg.Client | undefined;
 
 beforeAll(async () => {
   ann = await svc.signUp("ann");
@@ -42,15 +44,15 @@ function found(user: User | null, name: string, args: Record<string, unknown>) {
 
 /** What a function gives the user. */
 async function asked(user: User | null, call: string, values: unknown[]) {
-  const client = await db.connect("admin");
+  caller ??= await db.connect("admin");
+  await caller.query(
+    `begin; set local timezone = 'UTC'; set local svc.user_id = '${user?.id ?? ""}'; set local role ${user ? "svc_authenticated" : "svc_anonymous"}`,
+  );
   try {
-    await client.query("begin; set local timezone = 'UTC'");
-    await client.query("select set_config('svc.user_id', $1, true)", [user?.id ?? ""]);
-    await client.query(`set local role ${user ? "svc_authenticated" : "svc_anonymous"}`);
-    const { rows } = await client.query(`select ${call} as answer`, values);
+    const { rows } = await caller.query(`select ${call} as answer`, values);
     return rows[0].answer;
   } finally {
-    await client.end();
+    await caller.query("rollback");
   }
 }
 

@@ -26,6 +26,7 @@ export function documented(page: string) {
       if (!file) continue;
       await mkdir(dirname(join(folder, file)), { recursive: true });
       await writeFile(join(folder, file), text);
+      if (file.endsWith(".tsx")) await compile(join(folder, file), text);
     }
     const svc = async (...words: string[]) => {
       const { code, text } = await runHere([...words, "--cwd", folder], {});
@@ -70,4 +71,11 @@ export function documented(page: string) {
       return rows;
     },
   };
+}
+
+/** Node strips types, but knows no JSX. @param path of the page, beside which its `.js` is written */
+async function compile(path: string, text: string): Promise<void> {
+  const { transformWithOxc } = await import("vite");
+  const { code } = await transformWithOxc(text, path, { jsx: { runtime: "automatic" } });
+  await writeFile(path.replace(/tsx$/, "js"), code);
 }

@@ -35,7 +35,7 @@ test("the page loads the next posts at its end, and shows new ones", async () =>
 
   const auth = createAuthClient(url(), { sessionTokenStorage: "memory" });
   const { api } = await import(/* @vite-ignore */ pathToFileURL(join(folder, "web/svc/api.ts")).href);
-  const { Feed } = await import(/* @vite-ignore */ pathToFileURL(join(folder, "web/feed.tsx")).href);
+  const { Feed } = await import(/* @vite-ignore */ pathToFileURL(join(folder, "web/feed.js")).href);
   const apiClient = createSvcClient({ api, baseUrl: url(), auth, WebSocket: WebSocket as never });
   const { id } = await auth.signUp(`eve-${crypto.randomUUID()}@example.com`, "correct horse", "Eve");
   await db.sql(`${insert} from generate_series(1, 50) n`, [id]);

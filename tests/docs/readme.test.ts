@@ -3,9 +3,9 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { render, screen } from "@testing-library/react";
+import { cleanup, render, screen } from "@testing-library/react";
 import { createElement as h } from "react";
-import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import WebSocket from "ws"; // the document's own WebSocket sends another origin
 import { SvcProvider } from "../../client/react/src/index.ts";
 import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts";
@@ -16,6 +16,7 @@ import { type Snippet, snippets } from "./markdown.ts";
 
 const { db, folder, url, person, call, post } = documented("README.md");
 let readme: Snippet[];
+afterAll(cleanup); // other files show pages in the same document
 
 beforeAll(async () => {
   readme = (await snippets()).filter(({ place }) => place.startsWith("README.md"));
@@ -72,7 +73,7 @@ test("its own procedure counts one's own rows and nobody else's", async () => {
 test("its page shows what psql writes", async () => {
   const auth = createAuthClient(url(), { sessionTokenStorage: "memory" });
   const { api } = await import(/* @vite-ignore */ pathToFileURL(join(folder, "web/svc/api.ts")).href);
-  const { Tasks } = await import(/* @vite-ignore */ pathToFileURL(join(folder, "web/tasks.tsx")).href);
+  const { Tasks } = await import(/* @vite-ignore */ pathToFileURL(join(folder, "web/tasks.js")).href);
   const apiClient = createSvcClient({ api, baseUrl: url(), auth, WebSocket: WebSocket as never });
   const { id } = await auth.signUp("eve@example.com", "correct horse", "Eve");
   render(h(SvcProvider, { apiClient }, h(Tasks)));

@@ -50,30 +50,29 @@ test.for(["kill", "kill late"])(
 let child: ChildProcess | undefined;
 afterAll(() => void child?.kill("SIGKILL"));
 
-test("a service that is killed at the first, a middle or the last call leaves nothing", async () => {
+// At which call it is killed makes no difference that the kills of backends above do not show.
+test("a service that is killed at the last call leaves nothing", async () => {
   const holder = await db.connect("admin");
-  for (const at of [0, size / 2, size - 1]) {
-    child = fork(join(import.meta.dirname, "../support/service-child.ts"), [
-      JSON.stringify(db.urls),
-      bytesFolder(),
-      secret,
-    ]);
-    const [url] = await once(child, "message");
-    await holder.query("select pg_advisory_lock(4711)");
-    const headers = { "content-type": "application/json", authorization: `Bearer ${ann.sessionToken}` };
-    const answer = fetch(`${url}/api/batch`, {
-      method: "POST",
-      headers,
-      body: JSON.stringify({ calls: calls("wait", at) }),
-    });
-    const broken = expect(answer).rejects.toThrow();
-    const waiting = "select pid from pg_locks where locktype = 'advisory' and objid = 4711 and not granted";
-    await expect.poll(() => db.sql(waiting)).toHaveLength(1);
-    const [{ pid }] = (await db.sql(waiting)) as [{ pid: number }];
-    child.kill("SIGKILL");
-    await broken;
-    await holder.query("select pg_advisory_unlock(4711)");
-    await expect.poll(() => db.sql("select from pg_stat_activity where pid = $1", [pid])).toHaveLength(0);
-    expect({ at, saved: await saved() }).toEqual({ at, saved: 0 });
-  }
+  child = fork(join(import.meta.dirname, "../support/service-child.ts"), [
+    JSON.stringify(db.urls),
+    bytesFolder(),
+    secret,
+  ]);
+  const [url] = await once(child, "message");
+  await holder.query("select pg_advisory_lock(4711)");
+  const headers = { "content-type": "application/json", authorization: `Bearer ${ann.sessionToken}` };
+  const answer = fetch(`${url}/api/batch`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ calls: calls("wait", size - 1) }),
+  });
+  const broken = expect(answer).rejects.toThrow();
+  const waiting = "select pid from pg_locks where locktype = 'advisory' and objid = 4711 and not granted";
+  await expect.poll(() => db.sql(waiting)).toHaveLength(1);
+  const [{ pid }] = (await db.sql(waiting)) as [{ pid: number }];
+  child.kill("SIGKILL");
+  await broken;
+  await holder.query("select pg_advisory_unlock(4711)");
+  await expect.poll(() => db.sql("select from pg_stat_activity where pid = $1", [pid])).toHaveLength(0);
+  expect(await saved()).toBe(0);
 });

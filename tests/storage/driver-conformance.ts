@@ -121,11 +121,11 @@ export function driverConformance(name: string, open: () => StorageDriver): void
 
     test("lists and deletes more than fit into one answer of a store", async () => {
       const id = randomUUID();
-      const names = Array.from({ length: 1_005 }, (_, index) => `transforms/${id}/${index}`);
+      const names = Array.from({ length: 205 }, (_, index) => `transforms/${id}/${index}`);
       for (let at = 0; at < names.length; at += 50) {
         await Promise.all(names.slice(at, at + 50).map((key) => put(key, Buffer.from("x"))));
       }
-      expect(await keys(`transforms/${id}/`)).toHaveLength(1_005);
+      expect(await keys(`transforms/${id}/`)).toHaveLength(205);
       await open().deleteAll(`transforms/${id}/`);
       expect(await keys(`transforms/${id}/`)).toEqual([]);
     });

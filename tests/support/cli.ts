@@ -94,7 +94,9 @@ const variables = (db: Database) => ({
 
 /** Commands one after the other in one process, which ends by itself when none of them has left anything open. */
 export const svcAll = (db: Database, commands: readonly string[][]): Command =>
-  launch(db, process.execPath, [join(import.meta.dirname, "commands-child.ts"), JSON.stringify(commands)], {});
+  launch(db, process.execPath, [...fast, join(import.meta.dirname, "commands-child.ts"), JSON.stringify(commands)], {});
+
+const fast = ["--import", join(root, "src/cli/fast-imports.ts")];
 
 /** `svc` in a terminal, which is closed when the child is killed. On Linux; for arguments without spaces. */
 export const inTerminal = (db: Database, cwd: string, args: readonly string[], env: NodeJS.ProcessEnv): Command =>

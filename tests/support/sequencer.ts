@@ -1,6 +1,7 @@
 /**
  * The order of test files: long ones begin first, so that no core idles at the end of the run. Vitest would know
- * durations from an earlier run, which a fresh clone lacks.
+ * durations from an earlier run, which a fresh clone lacks. The files of a project are neighbours, because a worker that
+ * changes the project starts again.
  */
 import { relative } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
@@ -43,7 +44,8 @@ const long = [
 
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => {
+    const rank = ({ moduleId, project }: TestSpecification) => {
+      if (project.name !== "svc") return long.length + 1;
       const index = long.indexOf(relative(this.ctx.config.root, moduleId));
       return index < 0 ? long.length : index;
     };
