@@ -16,8 +16,6 @@ export function shareMetrics(registry: Registry): void {
   if (!sharesPort) return;
   AggregatorRegistry.setRegistries([registry]);
   new AggregatorRegistry();
-  // A listener for messages would keep the process running after its last request.
-  process.channel?.unref();
 }
 
 /** @returns the sums over all processes; this one's own, if the others do not answer within 5 seconds */
