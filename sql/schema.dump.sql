@@ -755,6 +755,7 @@ constraint workflow_runs_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."us
 constraint workflow_runs_version_check: CHECK ((version > 0))
 index workflow_runs_active: svc.workflow_runs USING btree (name, status) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]))
 index workflow_runs_failed: svc.workflow_runs USING btree (created_at DESC, id DESC) WHERE (status = 'failed'::text)
+index workflow_runs_failed_lately: svc.workflow_runs USING btree (finished_at) WHERE (status = 'failed'::text)
 index workflow_runs_key: UNIQUE svc.workflow_runs USING btree (name, idempotency_key, user_id, is_system) NULLS NOT DISTINCT WHERE (idempotency_key IS NOT NULL)
 index workflow_runs_owner: svc.workflow_runs USING btree (user_id, created_at DESC, id DESC)
 index workflow_runs_recent: svc.workflow_runs USING btree (created_at DESC, id DESC)
@@ -9517,7 +9518,7 @@ begin
            coalesce(extract(epoch from now() - min(c.oldest)), 0)::float8 from counted c where c.state = 'queued'
     union all
     select 'workflow_failed_last_day', '', count(*)::float8
-      from svc.workflow_runs r where r.created_at > now() - interval '1 day' and r.status = 'failed'
+      from svc.workflow_runs r where r.finished_at > now() - interval '1 day' and r.status = 'failed'
     union all
     select 'storage_uploads', '', count(*)::float8 from svc.storage_uploads u where u.kind <> 'call'
     union all

@@ -33,7 +33,7 @@ begin
            coalesce(extract(epoch from now() - min(c.oldest)), 0)::float8 from counted c where c.state = 'queued'
     union all
     select 'workflow_failed_last_day', '', count(*)::float8
-      from svc.workflow_runs r where r.created_at > now() - interval '1 day' and r.status = 'failed'
+      from svc.workflow_runs r where r.finished_at > now() - interval '1 day' and r.status = 'failed'
     union all
     select 'storage_uploads', '', count(*)::float8 from svc.storage_uploads u where u.kind <> 'call'
     union all

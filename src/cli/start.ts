@@ -105,6 +105,8 @@ async function readProductionConfig(cwd: string): Promise<EffectiveConfig> {
 }
 
 async function serve(options: Options): Promise<void> {
+  // The channel would keep a process running after its last request, and one that could not start.
+  if (sharesPort) process.channel?.unref();
   const { cwd, "allow-drift": allowDrift, "with-worker": withWorker, json } = options;
   const config = await readProductionConfig(cwd);
   const app = await during("Loading the application", () => loadApp(config));

@@ -147,9 +147,11 @@ begin
   end if;
 
 ${isUpdate ? `${populate(crud, "changes")}\n` : ""}  begin
-    execute ${literal(text)} || svc_hidden.exact_filter(svc_crud.${crud.prefix}_resource(), args -> 'filters')
-      || ${literal(` returning ${toWire(crud.id)} as id) select count(*), coalesce(json_agg(id), '[]') from changed`)}
-      into changed, ids${isUpdate ? " using input, changes" : ""};
+    -- One row. Unlike EXECUTE … INTO, a loop refuses a second statement in the text.
+    for changed, ids in execute ${literal(text)} || svc_hidden.exact_filter(svc_crud.${crud.prefix}_resource(), args -> 'filters')
+      || ${literal(` returning ${toWire(crud.id)} as id) select count(*), coalesce(json_agg(id), '[]') from changed`)}${isUpdate ? " using input, changes" : ""}
+    loop
+    end loop;
     if changed > (args -> 'max')::bigint then
       raise exception 'is %, but at least % rows match, so nothing was changed', args ->> 'max', changed
         using errcode = '22023', detail = 'svc:invalid=["max"]';

@@ -13,7 +13,7 @@ const askedEvery = { queue: 1_000, service: 15_000 };
 const known: readonly [name: string, help: string, labelled?: boolean][] = [
   ["workflow_runs", "Runs of workflows that have not ended, by what they do or wait for.", true],
   ["workflow_oldest_queued_seconds", "How long the oldest runnable run has waited for a worker; 0 if none waits."],
-  ["workflow_failed_last_day", "Runs that were started within a day and have failed."],
+  ["workflow_failed_last_day", "Runs that failed within a day."],
   ["storage_objects", "Stored files."],
   ["storage_bytes", "Their bytes, without conversions and transforms."],
   ["storage_uploads", "Uploads in parts that are under way."],

@@ -23,8 +23,6 @@ export function shareMetrics(registry: Registry): void {
     const metrics = await registry.getMetricsAsJSON().catch(() => []);
     if (process.connected) process.send?.({ [givenMetrics]: metrics });
   });
-  // A listener for messages would keep the process running after its last request.
-  process.channel?.unref();
 }
 
 /** @returns the sums over all processes; this one's own, if the others do not answer within 5 seconds */

@@ -125,3 +125,12 @@ test("an invalid number is refused, and so is an application that cannot start",
   }).ended;
   expect(broken.code).toBe(1);
 });
+
+// They had printed why, and stayed: `svc start --processes` waited for their end for ever, and no service manager heard of it.
+test("processes that refuse to serve end, and the command with them", async () => {
+  await db.sql("delete from svc_private.applied_sql where scope = 'application'");
+  const refused = svc(db, fixture, ["start", "--processes", "2"]);
+  expect((await refused.ended).code).toBe(1);
+  expect(refused.output()).toContain("Run `svc migrate` first.");
+  expect(refused.output()).toContain("A process could not start.");
+});

@@ -166,3 +166,15 @@ test.for(["request", "auth"] as const)("the login %s sees none of it", async (lo
   }
   await expect(client.query("select * from svc_private.slow_statements(1)")).rejects.toThrow("permission denied");
 });
+
+// The alert for failed runs was silent about a run that waited for somebody for days and then failed.
+test("a run that fails today counts as a failure of today, also if it began last week", async () => {
+  const failures = async () =>
+    (await asSystem("select value from svc_private.service_state() where metric = 'workflow_failed_last_day'"))[0]
+      ?.value;
+  const before = Number(await failures());
+  await db.sql(`insert into svc.workflow_runs (name, version, args, status, is_system, created_at, finished_at) values
+    ('ops.long', 1, '{}', 'failed', true, now() - interval '8 days', now()),
+    ('ops.past', 1, '{}', 'failed', true, now() - interval '8 days', now() - interval '2 days')`);
+  expect(await failures()).toBe(before + 1);
+});
