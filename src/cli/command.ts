@@ -49,7 +49,7 @@ export async function openDatabase(
   options: Pick<OpenOptions, "logins"> = {},
 ): Promise<Cluster> {
   const cluster = await openCluster({ directory: join(config.cwd, ".svc"), report: say, ...options });
-  if (!isPart) say(`PostgreSQL ${cluster.serverVersion}: ${cluster.reason}`);
+  if (!isPart) say(cluster.reason);
   return cluster;
 }
 

@@ -42,7 +42,8 @@ export const prepareCommand = defineCommand({
         takeBack(config.cwd, generated, error),
       );
       const own = applied.filter((file) => !file.startsWith("platform/"));
-      if (applied.length > own.length) say(`applied ${applied.length - own.length} files of the platform`);
+      const ofPlatform = applied.length - own.length;
+      if (ofPlatform > 0) say(`applied ${ofPlatform} ${ofPlatform === 1 ? "file" : "files"} of the platform`);
       for (const file of own) say(`applied ${file.replace(/^application\//, "")}`);
       const news = newFindings(before, await look());
       for (const finding of news) say(`\n${describe(finding)}`);

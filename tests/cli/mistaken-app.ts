@@ -70,7 +70,7 @@ export function mistakenApp(db: Database) {
       .replace(/(localhost|127\.0\.0\.1|[Pp]ort|PORT=|process)([: ]?)\d+/g, "$1$2N")
       .replace(/taken by .*?process/g, "taken by a process")
       .replace(/kill \d+/g, "kill N")
-      .replace(/^PostgreSQL \d.*\n\n?/m, "")
+      .replace(/^(PostgreSQL \d|DATABASE_URL names).*\n\n?/m, "")
       .replace(/^.* …\n\n?/gm, "") // is said of work that takes longer than a second
       .replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, "TIME")
       .replace(/(lacks|listed:) \d+/g, "$1 N")
