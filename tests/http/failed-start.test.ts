@@ -30,13 +30,14 @@ async function start(broken: object): Promise<unknown> {
   });
 }
 
-/** Sockets, and timers that keep the process alive. The test's own are there before, too. */
+/** Sockets, and timers that keep the process alive: the test's own, and those of other files in this process. */
 const held = () => process.getActiveResourcesInfo().filter((name) => /Timeout|TCP/.test(name)).length;
 
 test("a start that fails behind authentication and realtime closes all of it", async () => {
   await open();
   const before = held();
-  for (let round = 0; round < 3; round++) {
+  const rounds = 5;
+  for (let round = 0; round < rounds; round++) {
     const failing = start({
       // Read last, where the application is put together.
       get webHeaders() {
@@ -46,7 +47,8 @@ test("a start that fails behind authentication and realtime closes all of it", a
     await expect(failing).rejects.toThrow("broken on purpose");
   }
   await expect.poll(open).toEqual([]);
-  await expect.poll(held).toBeLessThanOrEqual(before);
+  // Each start would leave one at least.
+  await expect.poll(held).toBeLessThan(before + rounds);
 });
 
 test("a start on a port that is taken closes what it had opened", async () => {
