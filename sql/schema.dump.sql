@@ -2859,7 +2859,6 @@ declare
   skipped   constant text := case when shape ? 'limit' then '0' else '$2::bigint' end;
   list_name text;
   start text;
-  sorted text;
   chosen record;
 begin
   if requested is null or not list ? 'fields' or counted = 'estimated' then
@@ -2898,49 +2897,32 @@ begin
     );
   end if;
 
-  sorted := format(
-    'select %1$s
-       from %2$s as t
-      where %3$s
-      order by %4$s %5$s %6$s, %7$s %5$s',
+  return format(
+    'select json_build_object(
+              ''data'', coalesce(json_agg(item.*), ''[]''),
+              ''total'', %1$s
+            )::text as result
+       from (
+         select %3$s
+           from %4$s as t
+          where %5$s
+          order by %6$s %7$s %8$s, %9$s %7$s
+          limit %10$s offset %11$s
+       ) as t %2$s',
+    -- A page that is not full shows the total, unless it lies behind the end.
+    case when counted = 'none' then 'null' else format(
+      'case when count(*) < %1$s and (count(*) > 0 or %2$s = 0) then %2$s + count(*) else %3$s end',
+      page_size, skipped, counting) end,
+    list ->> 'shown',
     list ->> 'row',
     list ->> 'table',
     condition,
     format('t.%I', sort ->> 'name'),
     direction,
     case when (sort ->> 'notNull')::boolean then '' else 'nulls last' end,
-    id
-  );
-  if shape ? 'few' then
-    return format(
-      'with found as materialized (%1$s limit %2$s)
-       select json_build_object(
-                ''data'', coalesce(json_agg(item.*), ''[]''),
-                ''total'', (select count(*) from found)
-              )::text as result
-         from (select * from found limit %3$s offset %4$s) as t %5$s
-       having (select count(*) from found) < %2$s',
-      sorted,
-      (shape ->> 'few')::bigint + 1,
-      page_size,
-      skipped,
-      list ->> 'shown'
-    );
-  end if;
-  return format(
-    'select json_build_object(
-              ''data'', coalesce(json_agg(item.*), ''[]''),
-              ''total'', %1$s
-            )::text as result
-       from (%2$s limit %3$s offset %4$s) as t %5$s',
-    -- A page that is not full shows the total, unless it lies behind the end.
-    case when counted = 'none' then 'null' else format(
-      'case when count(*) < %1$s and (count(*) > 0 or %2$s = 0) then %2$s + count(*) else %3$s end',
-      page_size, skipped, counting) end,
-    sorted,
+    id,
     page_size,
-    skipped,
-    list ->> 'shown'
+    skipped
   );
 end
 $function$

@@ -196,8 +196,6 @@ export interface ReadShape {
   values: string[];
   /** Of a statement whose plan may be kept: the values that decide about it. (Default: it is planned for each call) */
   compared?: Compared;
-  /** Of a counted list: a shape that is faster if few rows match, and answers without a row if more do. */
-  few?: ReadShape;
 }
 
 /** Values that columns are compared with by equality. */

@@ -19,18 +19,8 @@ const maxShapes = 1_000;
 
 type Statement = Pick<Step, "name" | "text">;
 
-/** Calls of a shape that do not try its `few`, after one for which more rows matched. */
-const pause = 15;
-
-interface Written {
-  /** Null for a shape that svc.find_rows() answers. */
-  statement: Promise<Statement | null>;
-  /** Of a shape that is for few rows: the calls that will not try it. */
-  paused: number;
-}
-
-/** By role and shape, the least recently used first. */
-type Statements = Map<string, Written>;
+/** By role and shape, the least recently used first; null for a shape that svc.find_rows() answers. */
+type Statements = Map<string, Promise<Statement | null>>;
 /** By pool: a process may serve several applications, as tests do. */
 const statementsOf = new WeakMap<pg.Pool, Statements>();
 
@@ -69,20 +59,7 @@ export async function callPrepared(
   otherwise: () => Promise<string | null>,
   watched?: (snapshot: string | null, tables: string[]) => void,
 ): Promise<string | null> {
-  const { few } = read;
-  if (few) {
-    const written = writtenOf(pool, identity, few);
-    if (written.paused === 0) {
-      const answer = await callShape(pool, identity, few, otherwise, watched);
-      if (answer !== null) return answer;
-      written.paused = pause;
-    } else written.paused--;
-  }
-  return callShape(pool, identity, read, otherwise, watched);
-}
-
-async function callShape(...[pool, identity, read, otherwise, watched]: Parameters<typeof callPrepared>) {
-  const statement = await writtenOf(pool, identity, read).statement;
+  const statement = await statementOf(pool, identity, read);
   if (!statement) return otherwise();
   const enter = { ...(isPlanKept(pool, read) ? enterKept : enterPlanning), values: [identity.userId, identity.role] };
   const answer = { ...(watched ? withSnapshot(statement) : statement), values: read.values };
@@ -122,11 +99,11 @@ const isBreaking = (error: unknown) => isStale(error) || isConnectionLoss(error)
 
 const keyOf = ({ role }: Identity, { key }: ReadShape) => `${role} ${key}`;
 
-function writtenOf(pool: pg.Pool, identity: Identity, read: ReadShape): Written {
+function statementOf(pool: pg.Pool, identity: Identity, read: ReadShape): Promise<Statement | null> {
   const key = keyOf(identity, read);
   const statements: Statements = statementsOf.get(pool) ?? new Map();
   statementsOf.set(pool, statements);
-  const known = statements.get(key) ?? { statement: writeStatement(pool, identity, read), paused: 0 };
+  const known = statements.get(key) ?? writeStatement(pool, identity, read);
   statements.delete(key);
   statements.set(key, known);
   if (statements.size > maxShapes) statements.delete(statements.keys().next().value ?? "");

@@ -18,9 +18,6 @@ const maxPattern = 200;
 /** Characters of `include` and `select`. */
 const maxRelated = 1_000;
 
-/** Rows that are read once for the page and the total. */
-const few = 200;
-
 const plain = new Set(["limit", "page"]);
 
 /** @param args as `listArguments` made them @returns undefined for a plain list, and for an unusual one */
@@ -67,12 +64,7 @@ export function shapeOfList(
     include,
     count,
   };
-  const decisive = isKept ? compared : undefined;
-  const read = readShape("list_statement", crud, shape, values, decisive);
-  const isNarrow = search !== undefined || conditions.length > 0;
-  const isCounted = crud.count === "exact" && count !== "none" && !isByCursor;
-  if (!isNarrow || !isCounted || Number(skipped) + pageSize > few) return read;
-  return { ...read, few: readShape("list_statement", crud, { ...shape, few }, values, decisive) };
+  return readShape("list_statement", crud, shape, values, isKept ? compared : undefined);
 }
 
 /** @param args of a get by something else than the id alone: {by, select, include} @param id null for another key */

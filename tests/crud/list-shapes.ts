@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, expect } from "vitest";
-import type { ColumnDescription, CrudDefinition, ReadShape } from "../../src/contract/crud.ts";
+import type { ColumnDescription, CrudDefinition } from "../../src/contract/crud.ts";
 import { enterKept, enterPlanning } from "../../src/crud/prepared-read.ts";
 import { listShape } from "../../src/crud/read-shape.ts";
 import { sendPacket } from "../../src/postgres/packet.ts";
@@ -73,35 +73,25 @@ export function listShapes(db: Database) {
     await caller.query("set timezone = 'UTC'; set role svc_authenticated; set svc.user_id = 'ann'");
   });
   afterAll(() => client.end());
-
-  /** @returns null without a row; undefined: the shape has no statement */
-  async function answerOf(shape: ReadShape): Promise<string | null | undefined> {
-    const written = await db.sql<{ text: string | null }>("select svc.list_statement($1) as text", [
-      JSON.stringify({ ...resource, shape: shape.shape }),
-    ]);
-    const text = written[0]?.text;
-    if (!text) return undefined;
-    const name = createHash("md5").update(text).digest("hex");
-    const ask = async (enter: typeof enterKept) => {
-      const values = ["ann", "svc_authenticated"];
-      const [answer] = await sendPacket(client, { ...enter, values }, { name, text, values: shape.values });
-      return answer?.[0] ?? null;
-    };
-    const answer = await ask(enterPlanning);
-    // Whether a plan is kept must never change an answer.
-    if (shape.compared) expect(await ask(enterKept)).toBe(answer);
-    return answer;
-  }
-
   return {
     /** @returns undefined for lists without a shape */
     async prepared(args: Arguments): Promise<List | undefined> {
       const shape = listShape(crud, args);
       if (!shape) return undefined;
-      const answer = await answerOf(shape);
-      if (answer === undefined) return undefined;
-      const { total } = JSON.parse(answer ?? "");
-      if (shape.few) expect(await answerOf(shape.few)).toBe(total > 200 ? null : answer);
+      const written = await db.sql<{ text: string | null }>("select svc.list_statement($1) as text", [
+        JSON.stringify({ ...resource, shape: shape.shape }),
+      ]);
+      const text = written[0]?.text;
+      if (!text) return undefined;
+      const name = createHash("md5").update(text).digest("hex");
+      const ask = async (enter: typeof enterKept) => {
+        const values = ["ann", "svc_authenticated"];
+        const [answer] = await sendPacket(client, { ...enter, values }, { name, text, values: shape.values });
+        return answer?.[0];
+      };
+      const answer = await ask(enterPlanning);
+      // Whether a plan is kept must never change an answer.
+      if (shape.compared) expect(await ask(enterKept)).toBe(answer);
       return JSON.parse(answer ?? "");
     },
     async found({ limit = 20, page = 1, ...args }: Arguments): Promise<List> {
