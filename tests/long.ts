@@ -4,11 +4,10 @@
  * runs all of it.
  */
 export const long = [
-  // the packed product and newman, installed with npm
+  // the packed product, installed with npm
   "packages/outside",
   "packages/publish",
   "cli/templates",
-  "testing/conduit-collection",
   // collections of documents and questions
   "documents/corpus",
   "documents/ocr",

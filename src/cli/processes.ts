@@ -56,6 +56,7 @@ export async function runProcesses({ count, words, first, env, changes, stopped,
     });
     changes.serve(worker);
     worker.on("message", (message: unknown) => {
+      // Who asks has got the question from a client, so it serves.
       if (message === "ready" || message === askMetrics) serving.add(worker);
       if (message === askMetrics) void answerMetrics(worker, serving);
     });

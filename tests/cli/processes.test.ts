@@ -55,6 +55,17 @@ test("a process that is killed is replaced, and the other answers meanwhile", as
   await expect.poll(() => processes()).not.toContain(killed);
   for (let number = 0; number < 5; number++) expect((await get("/healthz")).status).toBe(200);
   await expect.poll(() => processes().length).toBe(2);
+
+  // The metrics of all do not wait for one that still starts. Those of one process would have its start time.
+  const started = processes().find((pid) => pid !== other) ?? 0;
+  const programOf = (pid = 0) => readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  // Until it runs a program of its own, it would stop the process that starts it, too.
+  await expect.poll(() => programOf(started)).not.toBe(programOf(command.child.pid));
+  process.kill(started, "SIGSTOP");
+  const text = await (await get("/metrics")).text();
+  process.kill(started, "SIGCONT");
+  expect(text).toMatch(/^svc_http_request_duration_seconds_count/m);
+  expect(text).not.toMatch(/^process_start_time_seconds/m);
   expect(processes()).toContain(other);
   expect(command.output()).toContain(`Process ${killed} ended (SIGKILL). Another one is started.`);
   await expect

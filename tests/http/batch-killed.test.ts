@@ -50,7 +50,7 @@ test.for(["kill", "kill late"])(
 let child: ChildProcess | undefined;
 afterAll(() => void child?.kill("SIGKILL"));
 
-// At which call it is killed makes no difference that the kills of backends above do not show.
+// The test above kills the backend at each call; here the whole process ends.
 test("a service that is killed at the last call leaves nothing", async () => {
   const holder = await db.connect("admin");
   child = fork(join(import.meta.dirname, "../support/service-child.ts"), [

@@ -7,16 +7,13 @@ const db = database();
 const folder = corporaFolder();
 if (!folder) console.warn("skipped: there is no shared/corpora above this project");
 
-/** Cranfield alone in `npm test`, for time; `npm run test:all` and `npm run fuzz` ask all of them. */
-const isLong = process.env.TESTS === "all" || Number(process.env.FUZZ_RUNS ?? 0) > 0;
-
 describe.skipIf(!folder)("nDCG@10 is as far above that of BM25 with k1 = 0.9 and b = 0.4 as measured on", () => {
   const sets = [
     { set: "cranfield", language: "english", bm25: 0.366, least: 1.05 },
     { set: "scifact-train", language: "english", bm25: 0.696, least: 1 },
     { set: "korquad-dev", language: "simple", bm25: 0.957, least: 0.99 },
   ];
-  test.for(isLong ? sets : sets.slice(0, 1))("$set", { timeout: 300_000 }, async ({ set, language, bm25, least }) => {
+  test.for(sets)("$set", { timeout: 300_000 }, async ({ set, language, bm25, least }) => {
     const { docs, queries, relevant } = judged(folder ?? "", set);
     const table = `"public"."${set}"`;
     await db.sql(
