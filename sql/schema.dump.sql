@@ -9502,6 +9502,9 @@ begin
     select 'workflow_failed_last_day', '', count(*)::float8
       from svc.workflow_runs r where r.finished_at > now() - interval '1 day' and r.status = 'failed'
     union all
+    select 'workflow_last_failure_timestamp_seconds', '', coalesce(extract(epoch from max(r.finished_at)), 0)::float8
+      from svc.workflow_runs r where r.status = 'failed'
+    union all
     select 'storage_uploads', '', count(*)::float8 from svc.storage_uploads u where u.kind <> 'call'
     union all
     select 'ai_credits_today', s.state,

@@ -7,10 +7,14 @@ export const byNearness = (name: string, known: readonly string[]): string[] =>
 /** Whether a name is probably another one, misspelled. */
 export const isNear = (name: string, other: string): boolean => distance(name, other) <= 2;
 
-/** A hint for an unknown name. */
+/** A hint for an unknown name: the known one that it resembles, or else a few that exist. */
 export function didYouMean(name: string, known: readonly string[]): string {
-  const near = byNearness(name, known).slice(0, 3);
-  return near.length > 0 ? `Did you mean ${near.map((one) => `"${one}"`).join(", ")}?` : "None are defined.";
+  if (known.length === 0) return "None are defined.";
+  const ordered = byNearness(name, known);
+  if (isNear(name, ordered[0] ?? "")) return `Did you mean "${ordered[0]}"?`;
+  const shown = ordered.slice(0, 5).map((one) => `"${one}"`);
+  const more = ordered.length > 5 ? ` and ${ordered.length - 5} more` : "";
+  return `There are: ${shown.join(", ")}${more}.`;
 }
 
 /** Levenshtein distance, ignoring letter case. */

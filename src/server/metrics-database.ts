@@ -14,6 +14,7 @@ const known: readonly [name: string, help: string, labelled?: boolean][] = [
   ["workflow_runs", "Runs of workflows that have not ended, by what they do or wait for.", true],
   ["workflow_oldest_queued_seconds", "How long the oldest runnable run has waited for a worker; 0 if none waits."],
   ["workflow_failed_last_day", "Runs that failed within a day."],
+  ["workflow_last_failure_timestamp_seconds", "Unix time at which a run failed last; 0 if none is recorded."],
   ["storage_objects", "Stored files."],
   ["storage_bytes", "Their bytes, without conversions and transforms."],
   ["storage_uploads", "Uploads in parts that are under way."],

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, inject } from "vitest";
-import { clone, execute, inDatabase, platformName, templateName } from "./admin.ts";
+import { clone, inDatabase, maintain, platformName, templateName } from "./admin.ts";
 
 export type Login = "request" | "system" | "auth" | "admin" | "replication" | "studioRead" | "studioAct";
 
@@ -17,7 +17,7 @@ export class Database {
     const ours: Record<string, string> = { application: templateName(), platform: platformName() };
     const { admin } = inject("urls");
     if (ours[template]) await clone(admin, this.name, ours[template]);
-    else await execute(admin, `create database ${this.name} template ${template}`);
+    else await maintain(admin, `create database ${this.name} template ${template}`);
   }
 
   async drop(): Promise<void> {
@@ -25,7 +25,7 @@ export class Database {
     for (const pool of this.#pools) if (!pool.ending) void pool.end();
     for (let attempt = 0; ; attempt++) {
       try {
-        await execute(inject("urls").admin, `drop database if exists ${this.name} with (force)`);
+        await maintain(inject("urls").admin, `drop database if exists ${this.name} with (force)`);
         return;
       } catch (error) {
         // A stopped reader of the log may hold its slot for a moment.

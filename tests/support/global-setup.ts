@@ -70,8 +70,6 @@ export async function setup(project: TestProject) {
   const settings = {
     fsync: "off",
     full_page_writes: "off",
-    synchronous_commit: "off",
-    wal_writer_delay: "10ms", // subscribers are only notified of written WAL
     max_connections: "300",
     max_wal_senders: "50",
     max_replication_slots: "50",

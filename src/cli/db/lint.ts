@@ -73,8 +73,11 @@ export const describe = ({ severity, rule, name, problem, remedy }: Finding) =>
   `${paint(severity, colours[severity])}  ${name} ${problem}.\n  ${remedy}\n  rule: ${rule}\n`;
 
 function summary(found: readonly Finding[]): string {
-  const count = (severity: Severity) => found.filter((finding) => finding.severity === severity).length;
-  const counts = `${count("error")} errors, ${count("warning")} warnings, ${count("info")} hints.`;
+  const count = (severity: Severity, name: string) => {
+    const number = found.filter((finding) => finding.severity === severity).length;
+    return `${number} ${name}${number === 1 ? "" : "s"}`;
+  };
+  const counts = `${count("error", "error")}, ${count("warning", "warning")}, ${count("info", "hint")}.`;
   if (found.length === 0) return counts;
   return `${counts}\nTo allow a finding, write in a comment on the object: 'lint:allow RULE: the reason'.`;
 }
