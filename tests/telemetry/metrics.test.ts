@@ -2,8 +2,10 @@
 // can read them.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { serveWorkerMetrics } from "../../src/cli/worker-metrics.ts";
 import { createHostCheck } from "../../src/http/allowed-hosts.ts";
 import { workflow } from "../../src/index.ts";
@@ -86,6 +88,40 @@ test.skipIf(noPromtool)(`Prometheus takes the rules of the alerts${noPromtool}`,
   const { status, stdout, stderr } = promtool(["check", "rules", join(root, "deploy/prometheus/alerts.yml")]);
   const alerts = file("deploy/prometheus/alerts.yml").match(/- alert:/g);
   expect([status, stdout + stderr]).toEqual([0, expect.stringContaining(`${alerts?.length} rules found`)]);
+});
+
+test.skipIf(noPromtool)(`a run that fails is told for 15 minutes, whatever failed before${noPromtool}`, async () => {
+  const folder = await mkdtemp(join(tmpdir(), "svc-alerts-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const failed = (minutes: number) => ({ alertname: "SvcWorkflowsFailed", eval_time: `${minutes}m` });
+  const [, summary] = /summary: "(Runs of workflows failed[^"]*)"/.exec(file("deploy/prometheus/alerts.yml")) ?? [];
+  const alert = { exp_labels: { job: "svc", severity: "warning" }, exp_annotations: { summary } };
+  const told = {
+    rule_files: [join(root, "deploy/prometheus/alerts.yml")],
+    evaluation_interval: "1m",
+    tests: [
+      {
+        interval: "1m",
+        // Never for half an hour, then at minute 31, then at minute 61.
+        input_series: [
+          {
+            series: 'svc_workflow_last_failure_timestamp_seconds{job="svc",instance="a"}',
+            values: "0x30 1860x30 3660x30",
+          },
+        ],
+        alert_rule_test: [
+          { ...failed(20), exp_alerts: [] },
+          { ...failed(32), exp_alerts: [alert] },
+          { ...failed(55), exp_alerts: [] },
+          { ...failed(63), exp_alerts: [alert] },
+        ],
+      },
+    ],
+  };
+  await writeFile(join(folder, "test.yml"), JSON.stringify(told)); // JSON is YAML
+  const { status, stdout, stderr } = promtool(["test", "rules", join(folder, "test.yml")]);
+  expect(stdout + stderr).toContain("SUCCESS");
+  expect(status).toBe(0);
 });
 
 test("the dashboard is one that Grafana takes: panels with places, ids and queries of their own", () => {
