@@ -108,13 +108,21 @@ begin
 end
 $$;
 
--- One time zone everywhere: timestamps in answers are UTC, independent of the host's setting.
-alter role svc_request set timezone = 'UTC';
-alter role svc_auth set timezone = 'UTC';
-alter role svc_system set timezone = 'UTC';
+-- Settings that statements and drivers here rely on, whatever the defaults of the server or the database are: timestamps
+-- are ISO 8601 in UTC, a backslash in a literal is only a backslash, and policies filter instead of refusing.
+do $$
+declare
+  login text;
+begin
+  foreach login in array '{svc_request,svc_auth,svc_system,svc_studio_read,svc_studio_act}'::text[] loop
+    execute format('alter role %I set timezone = ''UTC''', login);
+    execute format('alter role %I set datestyle = ''ISO, MDY''', login);
+    execute format('alter role %I set standard_conforming_strings = on', login);
+    execute format('alter role %I set row_security = on', login);
+  end loop;
+end
+$$;
 alter role svc_auth set search_path = 'auth';
-alter role svc_studio_read set timezone = 'UTC';
-alter role svc_studio_act set timezone = 'UTC';
 
 -- PostgreSQL compiles (JIT) plans that it estimates as expensive. Statements here are short: compiling one takes up to
 -- 400 ms, running it less than 1 ms. Functions that disable a kind of scan also set jit = off themselves, because a

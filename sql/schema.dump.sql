@@ -5,9 +5,12 @@ queue at revision 20
 -- role svc_anonymous: nologin
 
 -- role svc_auth: login
+setting DateStyle: ISO, MDY
 setting TimeZone: UTC
 setting jit: off
+setting row_security: on
 setting search_path: auth
+setting standard_conforming_strings: on
 setting statement_timeout: 60s
 
 -- role svc_authenticated: nologin
@@ -27,28 +30,40 @@ member of svc_authenticated
 -- role svc_request: login noinherit
 member of svc_anonymous
 member of svc_authenticated
+setting DateStyle: ISO, MDY
 setting TimeZone: UTC
 setting idle_in_transaction_session_timeout: 60s
 setting jit: off
+setting row_security: on
+setting standard_conforming_strings: on
 setting statement_timeout: 60s
 
 -- role svc_studio_act: login
+setting DateStyle: ISO, MDY
 setting TimeZone: UTC
+setting row_security: on
+setting standard_conforming_strings: on
 setting statement_timeout: 10s
 
 -- role svc_studio_read: login noinherit
 member of svc_anonymous
 member of svc_authenticated
+setting DateStyle: ISO, MDY
 setting TimeZone: UTC
 setting default_transaction_read_only: on
 setting idle_in_transaction_session_timeout: 10s
 setting jit: off
+setting row_security: on
+setting standard_conforming_strings: on
 setting statement_timeout: 10s
 
 -- role svc_system: login bypassrls
 member of pg_read_all_stats
+setting DateStyle: ISO, MDY
 setting TimeZone: UTC
 setting jit: off
+setting row_security: on
+setting standard_conforming_strings: on
 
 -- database
 grant connect to public
@@ -8780,7 +8795,7 @@ CREATE OR REPLACE PROCEDURE svc_private.run_as_reader(IN signature regprocedure,
  SET search_path TO ''
 AS $procedure$
 declare
-  home constant regnamespace := (select pronamespace from pg_catalog.pg_proc where oid = signature);
+  home constant regnamespace := (select p.pronamespace from pg_catalog.pg_proc p where p.oid = signature);
 begin
   if reader not in ('svc_reader_anonymous'::regrole, 'svc_reader_authenticated'::regrole) then
     raise exception '% is not a reader', reader using errcode = '22023';

@@ -12,7 +12,7 @@ language plpgsql
 set search_path = ''
 as $$
 declare
-  home constant regnamespace := (select pronamespace from pg_catalog.pg_proc where oid = signature);
+  home constant regnamespace := (select p.pronamespace from pg_catalog.pg_proc p where p.oid = signature);
 begin
   if reader not in ('svc_reader_anonymous'::regrole, 'svc_reader_authenticated'::regrole) then
     raise exception '% is not a reader', reader using errcode = '22023';

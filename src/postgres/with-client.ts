@@ -1,6 +1,19 @@
 /** One connection of its own, for commands. Calls use pools: `pools.ts`. */
 import pg from "pg";
 
+/** Settings that statements of commands rely on, whatever the defaults of the server or the database are. */
+const plain = [
+  "set timezone = 'UTC'",
+  "set datestyle = 'ISO, MDY'",
+  "set intervalstyle = 'postgres'",
+  "set bytea_output = 'hex'",
+  "set extra_float_digits = 1",
+  "set standard_conforming_strings = on",
+  "set row_security = on",
+  "set quote_all_identifiers = off",
+  "set default_transaction_isolation = 'read committed'",
+].join("; ");
+
 /**
  * Connects while `work` runs. A transaction that is still open at the end is rolled back.
  *
@@ -17,6 +30,7 @@ export async function withClient<Result>(
   client.on("error", () => {}); // the interrupted query reports it
   try {
     await client.connect();
+    await client.query(plain);
     return await work(client);
   } finally {
     await client.end();
