@@ -21,7 +21,6 @@ export const long = [
   "chaos/*",
   "postgres/cluster",
   "postgres/postmaster-death",
-  "postgres/replicas",
   "realtime/convergence",
   "realtime/live-convergence",
   "storage/upload-faults",

@@ -34,13 +34,21 @@ export const canMakeStandby = (binDir: string): boolean => existsSync(join(binDi
 
 export async function startStandby({ binDir, adminUrl, data, name, settings }: StandbyOptions): Promise<Standby> {
   const user = await serverUser(join(data, "nowhere"));
-  mkdirSync(data, { mode: 0o700 });
-  if (user) chownSync(data, user.uid, user.gid);
+  const make = (folder: string) => {
+    mkdirSync(folder, { mode: 0o700 });
+    if (user) chownSync(folder, user.uid, user.gid);
+    return folder;
+  };
+  make(data);
+  const copies = (await tablespaces(adminUrl)).map(({ name, place }) => `${place}=${make(`${data}.${name}`)}`);
   const admin = new URL(adminUrl);
   const connection = `host=127.0.0.1 port=${admin.port} user=postgres application_name=${name}`;
   const copied = await run(
     join(binDir, "pg_basebackup"),
-    ["-d", connection, "-D", data, "-R", "-C", "-S", name, "--checkpoint=fast", "--no-sync"],
+    [
+      ...["-d", connection, "-D", data, "-R", "-C", "-S", name, "--checkpoint=fast", "--no-sync"],
+      ...copies.map((copy) => `--tablespace-mapping=${copy}`),
+    ],
     { user, env: { ...serverEnvironment(), PGPASSWORD: decodeURIComponent(admin.password) }, cwd: "/" },
   );
   if (!copied.ok) throw new Error(`pg_basebackup: ${copied.stderr}`);
@@ -76,6 +84,20 @@ export async function startStandby({ binDir, adminUrl, data, name, settings }: S
       if (postmaster) await stop(postmaster, data);
     },
   };
+}
+
+/** On one machine the copies of both servers cannot lie in the same place. */
+async function tablespaces(adminUrl: string): Promise<{ name: string; place: string }[]> {
+  const client = await connected(adminUrl);
+  try {
+    const { rows } = await client.query(
+      `select spcname as name, pg_tablespace_location(oid) as place
+         from pg_tablespace where pg_tablespace_location(oid) <> ''`,
+    );
+    return rows;
+  } finally {
+    await client.end();
+  }
 }
 
 export async function connected(connectionString: string): Promise<pg.Client> {
