@@ -6915,6 +6915,28 @@ end
 $function$
 comment: Trigger of svc.workflow_runs: wakes the run that waits for a deleted one. Definer: a trigger; a role that deletes a run may not write to the queue.
 
+-- function svc_private.functions_made_now(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.functions_made_now()
+ RETURNS TABLE(name text, definition text, body text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select p.oid::regprocedure::text, pg_get_functiondef(p.oid), p.prosrc
+    from pg_catalog.pg_proc p
+    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+    join pg_catalog.pg_language l on l.oid = p.prolang
+   where p.xmin = pg_current_xact_id_if_assigned()::xid
+     and l.lanname in ('sql', 'plpgsql')
+     and p.prokind in ('f', 'p')
+     and p.prosqlbody is null
+     and p.proowner = 'svc_owner'::regrole
+     and n.nspname not in ('svc', 'svc_crud', 'svc_hidden', 'svc_private', 'auth', 'graphile_worker')
+   order by p.oid
+$function$
+execute: svc_system
+comment: The application's functions that the current transaction has made, with their definitions.
+
 -- function svc_private.hash_rows(regclass): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.hash_rows(target regclass, OUT rows bigint, OUT hash text)
  RETURNS record
