@@ -27,10 +27,11 @@ select distinct on (k.oid)
       where c.relid = r.oid and (c.oid = p.oid or not c.permissive and c.command in (p.command, 'all'))
         and coalesce(c.check_text, c.using_text) ~
             ('(^|[^[:alnum:]_"])' || regexp_replace(quote_ident(a.attname), '([$^.|?*+(){}\[\]\\])', '\\\1', 'g') || '($|[^[:alnum:]_"])'))
-   and not exists (
-     select from svc_private.policy_texts s
-      where s.relid = f.oid and s.permissive and s.command in ('select', 'all') and s.using_text = 'true'
-        and (s.for_everybody or role.name = any (s.roles)))
+   and not (
+     -- Everybody sees every row: a policy that is always true, and no restrictive one beside it, as recipes for teams have.
+     select coalesce(bool_or(s.permissive and s.using_text = 'true'), false) and bool_and(s.permissive)
+       from svc_private.policy_texts s
+      where s.relid = f.oid and s.command in ('select', 'all') and (s.for_everybody or role.name = any (s.roles)))
  order by k.oid, role.name, p.policy;
 
 comment on view svc_private.lint_reference_past_policy is
