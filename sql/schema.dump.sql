@@ -6930,6 +6930,28 @@ end
 $function$
 comment: Trigger of svc.workflow_runs: wakes the run that waits for a deleted one. Definer: a trigger; a role that deletes a run may not write to the queue.
 
+-- function svc_private.functions_made_now(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.functions_made_now()
+ RETURNS TABLE(definition text, body text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select pg_get_functiondef(p.oid), p.prosrc
+    from pg_catalog.pg_proc p
+    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+    join pg_catalog.pg_language l on l.oid = p.prolang
+   where p.xmin = pg_current_xact_id_if_assigned()::xid
+     and l.lanname in ('sql', 'plpgsql')
+     and p.prokind in ('f', 'p')
+     and p.prosqlbody is null
+     and p.proowner = 'svc_owner'::regrole
+     and n.nspname not in ('svc', 'svc_crud', 'svc_hidden', 'svc_private', 'auth', 'graphile_worker')
+   order by p.oid
+$function$
+execute: svc_system
+comment: The application's functions that the current transaction has made, with their definitions.
+
 -- function svc_private.hash_rows(regclass): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.hash_rows(target regclass, OUT rows bigint, OUT hash text)
  RETURNS record
@@ -7800,6 +7822,7 @@ declare
   each record;
   part record;
   index_name text;
+  is_in_force boolean;
   present regclass[];
   tables regclass[] := '{}';
 begin
@@ -7818,6 +7841,25 @@ begin
       select from pg_catalog.pg_attribute a
        where a.attrelid = each.id and a.attname = any (each.identity) and not a.attnotnull
     ) then
+      -- A key of the table over these columns is enough, such as one of owner and team: an index beside it slows down writes.
+      select c.relname, i.indisreplident into index_name, is_in_force
+        from pg_catalog.pg_index i
+        join pg_catalog.pg_class c on c.oid = i.indexrelid
+        join pg_catalog.pg_constraint k on k.conindid = c.oid and k.conrelid = each.id
+       where i.indrelid = each.id and i.indisunique and i.indimmediate
+         and svc_private.index_columns(c.oid) @> each.identity and svc_private.index_columns(c.oid) <@ each.identity
+       order by i.indisreplident desc, c.relname
+       limit 1;
+      if found then
+        if not is_in_force then
+          select i.indexrelid::regclass as id into part from pg_catalog.pg_index i
+           where i.indrelid = each.id and i.indisreplident and i.indexrelid::regclass::text ~ '_identity"?$'
+             and not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid);
+          execute format('alter table %s replica identity using index %I', each.id, index_name);
+          if part.id is not null then execute format('drop index %s', part.id); end if; -- ours of before
+        end if;
+        continue;
+      end if;
       select i.indexrelid::regclass::text into index_name from pg_catalog.pg_index i
        where i.indrelid = each.id and i.indisreplident and svc_private.index_columns(i.indexrelid) @> each.identity
          and svc_private.index_columns(i.indexrelid) <@ each.identity;

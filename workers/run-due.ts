@@ -22,6 +22,8 @@ export interface DueJobsOptions {
   urls: PoolUrls;
   secrets: readonly string[];
   log: Logger;
+  /** The service beside it: `context.baseUrl` without AUTHLIB_URL. (Default: by the configured port) */
+  url?: string;
 }
 
 /** An error of a job. */
@@ -50,10 +52,10 @@ interface FailedRun {
 }
 
 /** Opens separate connections, and registers the crons as a starting worker does. */
-export async function openDueJobs({ app, config, urls, secrets, log }: DueJobsOptions): Promise<DueJobs> {
+export async function openDueJobs({ app, config, urls, secrets, log, url }: DueJobsOptions): Promise<DueJobs> {
   const settings = { ...config.pool, ...config.limits, request: 2, system: 4, auth: 1 };
   const pools = createPools(urls, settings, log);
-  const runtime = createRuntime(app, pools, config, secrets, log);
+  const runtime = createRuntime(app, pools, config, secrets, log, { url });
   const services: TaskServices = { app, runtime, sessionOf: sessionsOfUsers(pools.system, app.auth) };
   const { crons } = app.api["~svc"];
   // A new one each time, because a test may have changed the times in the database.

@@ -41,6 +41,8 @@ export interface WorkerOptions {
   /** Newest first, the same as in API processes. */
   secrets: readonly string[];
   log: Logger;
+  /** The service in the same process: `context.baseUrl` without AUTHLIB_URL. (Default: by the configured port) */
+  url?: string;
   /** Jobs at a time. (Default: 4) */
   concurrency?: number;
   /** Kinds of jobs that this worker takes. (Default: all) */
@@ -74,7 +76,7 @@ export function startWorker(options: WorkerOptions): Worker {
   const pools = createPools(options.urls, settings, log);
   const direct = options.urls.queue ?? options.urls.system;
   const queue = createQueuePool(direct, settings, log);
-  const runtime = createRuntime(app, pools, config, options.secrets, log);
+  const runtime = createRuntime(app, pools, config, options.secrets, log, { url: options.url });
   const history = new JobHistory(queue.pool, config.limits, log);
   const services: TaskServices = { app, runtime, sessionOf: sessionsOfUsers(pools.system, app.auth), history };
 

@@ -8,8 +8,13 @@ select distinct on (k.oid)
        'warning' as severity, 'pg_catalog.pg_constraint'::regclass as catalog, k.oid as object, 0 as part,
        format('%I on %s', k.conname, r.name) as name,
        format('lets %s refer to rows of %s that are hidden from them', role.name, f.name) as problem,
-       format('Add to the condition of %s: exists (select from %s as seen where seen.%I = %s.%I). Its own policies apply there.',
-              p.policy, f.name, g.attname, r.relation, a.attname) as remedy
+       case when f.oid = r.oid then  -- PostgreSQL refuses a policy that reads its own table
+         format('Let the condition of %s call a function with security definer and set search_path = '''' that checks whether the '
+                'caller may refer to %s.%I. A policy must not read its own table.', p.policy, r.relation, a.attname)
+       else
+         format('Add to the condition of %s: exists (select from %s as seen where seen.%I = %s.%I). Its own policies apply there.',
+                p.policy, f.name, g.attname, r.relation, a.attname)
+       end as remedy
   from pg_catalog.pg_constraint k
   join svc_private.relations r on r.oid = k.conrelid
   join svc_private.relations f on f.oid = k.confrelid and f.has_rls and f.schema <> 'auth'
@@ -27,10 +32,11 @@ select distinct on (k.oid)
       where c.relid = r.oid and (c.oid = p.oid or not c.permissive and c.command in (p.command, 'all'))
         and coalesce(c.check_text, c.using_text) ~
             ('(^|[^[:alnum:]_"])' || regexp_replace(quote_ident(a.attname), '([$^.|?*+(){}\[\]\\])', '\\\1', 'g') || '($|[^[:alnum:]_"])'))
-   and not exists (
-     select from svc_private.policy_texts s
-      where s.relid = f.oid and s.permissive and s.command in ('select', 'all') and s.using_text = 'true'
-        and (s.for_everybody or role.name = any (s.roles)))
+   and not (
+     -- Everybody sees every row: a policy that is always true, and no restrictive one beside it, as recipes for teams have.
+     select coalesce(bool_or(s.permissive and s.using_text = 'true'), false) and bool_and(s.permissive)
+       from svc_private.policy_texts s
+      where s.relid = f.oid and s.command in ('select', 'all') and (s.for_everybody or role.name = any (s.roles)))
  order by k.oid, role.name, p.policy;
 
 comment on view svc_private.lint_reference_past_policy is

@@ -23,6 +23,7 @@ declare
   each record;
   part record;
   index_name text;
+  is_in_force boolean;
   present regclass[];
   tables regclass[] := '{}';
 begin
@@ -41,6 +42,25 @@ begin
       select from pg_catalog.pg_attribute a
        where a.attrelid = each.id and a.attname = any (each.identity) and not a.attnotnull
     ) then
+      -- A key of the table over these columns is enough, such as one of owner and team: an index beside it slows down writes.
+      select c.relname, i.indisreplident into index_name, is_in_force
+        from pg_catalog.pg_index i
+        join pg_catalog.pg_class c on c.oid = i.indexrelid
+        join pg_catalog.pg_constraint k on k.conindid = c.oid and k.conrelid = each.id
+       where i.indrelid = each.id and i.indisunique and i.indimmediate
+         and svc_private.index_columns(c.oid) @> each.identity and svc_private.index_columns(c.oid) <@ each.identity
+       order by i.indisreplident desc, c.relname
+       limit 1;
+      if found then
+        if not is_in_force then
+          select i.indexrelid::regclass as id into part from pg_catalog.pg_index i
+           where i.indrelid = each.id and i.indisreplident and i.indexrelid::regclass::text ~ '_identity"?$'
+             and not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid);
+          execute format('alter table %s replica identity using index %I', each.id, index_name);
+          if part.id is not null then execute format('drop index %s', part.id); end if; -- ours of before
+        end if;
+        continue;
+      end if;
       select i.indexrelid::regclass::text into index_name from pg_catalog.pg_index i
        where i.indrelid = each.id and i.indisreplident and svc_private.index_columns(i.indexrelid) @> each.identity
          and svc_private.index_columns(i.indexrelid) <@ each.identity;

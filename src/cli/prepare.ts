@@ -10,6 +10,7 @@ import { codegen } from "../codegen/codegen.ts";
 import { generateMigration } from "../migrate/generate/schema-generate.ts";
 import { migrate } from "../migrate/migrate.ts";
 import { MigrationError } from "../migrate/migration-error.ts";
+import { migrationStatus } from "../migrate/migration-status.ts";
 import { describeVanished, findVanished } from "../migrate/vanished.ts";
 import { cwdArgument, isDeveloping, platformRoot, readConfig, say, withDatabase } from "./command.ts";
 import { describe, findings, newFindings } from "./db/lint.ts";
@@ -36,7 +37,10 @@ export const prepareCommand = defineCommand({
       const vanished = await findVanished(target);
       if (vanished.length > 0) say(describeVanished(vanished));
       // What the linter finds is printed at once, because a new table is easy to change.
-      const look = async () => (generated.length > 0 ? findings(cluster.urls.admin) : []);
+      const isNew = (await migrationStatus(target)).some(
+        ({ path, state }) => state === "pending" && isLinted.test(path),
+      );
+      const look = async () => (isNew ? findings(cluster.urls.admin) : []);
       const before = await look();
       const applied = await during("Applying the files of migrations/ and sql/", () => migrate(target)).catch((error) =>
         takeBack(config.cwd, generated, error),
@@ -53,6 +57,9 @@ export const prepareCommand = defineCommand({
     });
   },
 });
+
+/** Files of the application that may bring findings: all but generated functions. */
+const isLinted = /^application\/(migrations|sql\/(?!crud\/))/;
 
 /**
  * Deletes a migration that was just generated and cannot be applied: left standing, it would have to be edited by hand,

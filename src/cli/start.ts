@@ -134,7 +134,7 @@ async function serve(options: Options): Promise<void> {
     };
     service = await startService({ ...shared, allowDrift: allowDrift || isOlder, jobMetrics, ...shows });
     // On a private cluster no other process runs the jobs.
-    if (jobMetrics) worker = await startOwnWorker({ ...shared, metrics: jobMetrics });
+    if (jobMetrics) worker = await startOwnWorker({ ...shared, url: service.url, metrics: jobMetrics });
     if (!isDeveloping) returnMemory();
     const stop = nextSignal(); // before "Ready" is printed, since a stop may follow at once
     if (!sharesPort) say(`\n  Ready: ${config.auth.url ?? service.url}\n`);

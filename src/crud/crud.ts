@@ -148,7 +148,9 @@ function findId(table: string, columns: ColumnDescription[]): ColumnDescription 
   const id = columns.find((column) => column.property === "id");
   if (!id) {
     throw new DefinitionError(`createCrud: table "${table}" must have an id column.`, {
-      hint: 'Add one, such as id: serial("id").primaryKey() or id: uuid("id").primaryKey().defaultRandom().',
+      hint:
+        'Add one, such as id: serial("id").primaryKey() or id: uuid("id").primaryKey().defaultRandom(). A join table needs ' +
+        "no createCrud: name it in include of another, as { name, through }.",
     });
   }
   if (!idKinds.has(id.kind) || id.isArray) {

@@ -9,6 +9,7 @@ import { isPlain } from "../kit/input-checks.ts";
 import { isNear } from "../kit/nearest.ts";
 import { writableColumns } from "./crud-definition.ts";
 import { filterOperators } from "./crud-filters.ts";
+import { sortableColumns } from "./crud-resource.ts";
 
 /** Texts that were already logged. */
 const logged = new WeakMap<Logger, Set<string>>();
@@ -51,7 +52,10 @@ interface Ignored {
 function sayIgnored(crud: CrudDefinition, operation: string, input: unknown): Ignored[] {
   switch (operation.slice(operation.lastIndexOf(".") + 1)) {
     case "list":
-      return sayFilters(crud, operation, Object(input).filters);
+      return [
+        ...sayFilters(crud, operation, Object(input).filters),
+        ...sayOrder(crud, operation, Object(input).orderBy),
+      ];
     case "create":
       return sayKeys(crud, operation, input, []);
     case "update": {
@@ -95,6 +99,15 @@ function sayFilters(crud: CrudDefinition, operation: string, filters: unknown): 
     })),
     ...conditions.flatMap(([name, condition]) => sayCondition(crud, operation, name, condition)).slice(0, maxNamed),
   ];
+}
+
+function sayOrder(crud: CrudDefinition, operation: string, name: unknown): Ignored[] {
+  const known = sortableColumns(crud).map(({ property }) => property);
+  if (typeof name !== "string" || known.includes(name)) return [];
+  const say = (shown: string | undefined) =>
+    `"${operation}" ignores ${shown === undefined ? "an orderBy" : `orderBy ${quoted(shown)}`}. ` +
+    `${nearOf(name, known)}It takes ${known.join(", ")}.`;
+  return [{ name, say }];
 }
 
 /** A condition whose form no column accepts. SQL also ignores values of another type, which nothing tells. */

@@ -15,6 +15,7 @@ import {
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { CrudDefinition, CrudRelation, IncludeOption, JoinTable, RelationSource } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { didYouMean } from "../kit/nearest.ts";
 import { byForeignKeys, type Link, throughTable } from "./foreign-keys.ts";
 
 /** @throws DefinitionError for a name that leads nowhere, to several tables, or to a table without a resource */
@@ -45,7 +46,7 @@ function relation(
   const { source } = crud;
   const link =
     typeof option === "string"
-      ? (declared(source, name, fail) ?? byForeignKeys(source, name, fail))
+      ? (declared(source, name, fail) ?? byForeignKeys(source, name, failNaming(source, name, fail)))
       : throughTable(source, option, fail);
   const target = resources.find((one) => one.source.table === link.table && reads(one, link.many));
   return {
@@ -55,6 +56,20 @@ function relation(
     foreign: link.foreign,
     through: link.through && joinTable(link.through, resources, fail),
   };
+}
+
+/** Suggests the relations that the schema declares for the table. */
+function failNaming({ table, schema }: RelationSource, name: string, fail: (problem: string, hint: string) => never) {
+  return (problem: string, hint: string): never => {
+    const names = schema ? relationsOf(table, schema) : [];
+    return fail(problem, names.length > 0 ? `${didYouMean(name, names)} ${hint}` : hint);
+  };
+}
+
+function relationsOf(table: PgTable, schema: Record<string, unknown>): string[] {
+  const { tables } = extractTablesRelationalConfig(schema, createTableRelationsHelpers);
+  const key = Object.keys(schema).find((one) => schema[one] === table);
+  return Object.keys((key !== undefined && tables[key]?.relations) || {});
 }
 
 /** The operations that a relation stands for: a caller who may not list rows may not include them either. */

@@ -73,12 +73,16 @@ export const noFile = (): undefined => undefined;
 const nothing = JSON.stringify({ json: null, meta: [[3]] });
 
 /**
- * Encodes a handler's result as the body of the answer. @throws TypeError for a result that contains a file, or itself
+ * Encodes a handler's result as the body of the answer.
+ *
+ * @throws TypeError for a result that contains a file, or itself, and for a function
  */
 export function encodeResult(result: unknown): string {
   const { json, meta } = toParts("A procedure's result", result, "Return its bytes from a route instead.");
   // A handler returned nothing: JSON cannot represent that, and the body would lack its result.
   if (json === undefined) return nothing;
+  if (typeof json === "function")
+    throw new TypeError("A procedure's result is a function. Call it, and return what it gives.");
   return JSON.stringify(meta.length > 0 ? { json, meta } : { json });
 }
 

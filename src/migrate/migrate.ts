@@ -9,6 +9,7 @@ import type pg from "pg";
 import { installQueue } from "../jobs/queue.ts";
 import { withClient } from "../postgres/with-client.ts";
 import { applyRoles } from "./apply-roles.ts";
+import { type AppliedFile, checkFunctions } from "./check-functions.ts";
 import {
   checksum,
   type Ledger,
@@ -94,6 +95,7 @@ class Migration {
   readonly #options: MigrateOptions;
   readonly #limitWaiting: () => Promise<unknown>;
   readonly #applied: string[] = [];
+  readonly #files: AppliedFile[] = [];
 
   constructor(client: pg.Client, options: MigrateOptions, limitWaiting: () => Promise<unknown>) {
     this.#client = client;
@@ -106,6 +108,7 @@ class Migration {
     for (const { scope, folder } of scopes(this.#options)) {
       if (!wanted.includes(scope)) continue;
       await this.#applyScope(scope, folder);
+      if (scope === "application") await checkFunctions(this.#client, this.#files);
       if (this.#options.platformMigrations === undefined) await this.#secure(scope);
     }
     return this.#applied;
@@ -228,7 +231,7 @@ class Migration {
     const path = `${scope}/${kind}/${file.path}`;
     try {
       await this.#client.query("set local search_path = public, extensions");
-      // A function may be created before another one that it calls.
+      // A function may be created before another one that it calls: `checkFunctions` looks at them afterwards.
       await this.#client.query("set local check_function_bodies = off");
       if (as === "owner") await this.#client.query("set local role svc_owner");
       if (kind === "sql" && isPolicy(file)) {
@@ -241,6 +244,7 @@ class Migration {
       throw migrationFailed(path, file.text, error);
     }
     this.#applied.push(path);
+    if (scope === "application" && kind === "sql") this.#files.push({ path, text: file.text });
     this.#options.report?.(`applied ${path}`);
   }
 }

@@ -18,6 +18,7 @@ import { createStorage } from "../storage/storage.ts";
 
 /**
  * @param secrets newest first; they sign read grants, and all processes must have the same
+ * @param url where the service listens: with port 0 only a started one knows
  */
 export function createRuntime(
   app: LoadedApp,
@@ -25,10 +26,7 @@ export function createRuntime(
   config: EffectiveConfig,
   secrets: readonly string[],
   log: Logger,
-  {
-    baseUrl = config.auth.url ?? `http://localhost:${config.port}`,
-    auth,
-  }: Partial<Pick<Runtime, "baseUrl" | "auth">> = {},
+  { url = `http://localhost:${config.port}`, auth }: { url?: string | undefined; auth?: Runtime["auth"] } = {},
 ): Runtime {
   const { procedures } = app.api["~svc"];
   const named = (kind: ProcedureKind) =>
@@ -39,7 +37,7 @@ export function createRuntime(
   return {
     log,
     root: config.cwd,
-    baseUrl,
+    baseUrl: config.auth.url ?? url,
     ...(auth && { auth }),
     storage: createStorage({ config, secrets, pool: pools.system, log }),
     ai: createAiServices(config.ai, pools.system),

@@ -98,7 +98,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const requests = new RequestLimits({ ...config.limits, trustProxy: config.trustProxy, handed });
     const authenticate = requests.countingUsers(auth.authenticate);
     const runtime = createRuntime(app, pools, config, options.secrets, log, {
-      baseUrl: origins.own,
+      url,
       auth: auth.forHandlers,
     });
     const bodies = openBodies(config, requests, log);

@@ -35,6 +35,12 @@ test("svc prepare says what the linter has against the migration that it wrote, 
     "
   `);
   expect((await app.svcApart(["prepare"])).output).not.toContain("warning");
+  // Of a file of sql/, and of a migration that `svc migrate generate` wrote, too.
+  await app.write({
+    "sql/count_notes.sql": `create or replace function public.count_notes() returns bigint language sql security definer
+      set search_path = '' as $$ select count(*) from public.notes $$; grant execute on function public.count_notes to svc_anonymous;`,
+  });
+  expect((await app.svcApart(["prepare"])).output).toContain("rule: definer_function_exposed_to_anyone");
 
   await app.write({ "backend/schema.ts": teams(', { write: "nobody" }') });
   const repaired = await app.svcApart(["prepare"]);

@@ -156,6 +156,16 @@ test("what the resource does not allow is told with each answer and once in the 
   }
 });
 
+test("an order by a name that is no column is told while developing, with the columns", async () => {
+  const ann = await developing.signUp("ann");
+  const notice = async (orderBy: string) =>
+    (await developing.post("/api/query", { name: "articles.list", args: { orderBy } }, ann)).body.notice;
+  expect(await notice("titel")).toMatch(
+    /^"articles.list" ignores orderBy "titel". Did you mean "title"\? It takes id, /,
+  );
+  expect(await notice("title")).toBeUndefined();
+});
+
 test("a condition in a wrong form is told while developing, with what to write", async () => {
   const ann = await developing.signUp("ann");
   const list = async (filters: object) => (await developing.query(ann, "articles.list", { filters })).body;

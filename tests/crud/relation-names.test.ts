@@ -37,6 +37,7 @@ test.for<[keyof typeof schema & string, unknown, string, string]>([
   ["books", "kept", 'names "kept"', 'Complete relations() of "books"'],
   ["books", { name: "authors", through: bookAuthors }, 'the join table "book_authors" declares no policy', "openRls"],
   ["books", "nothing", 'names "nothing"', ""],
+  ["books", "ketp", "neither a relation nor a table", 'Did you mean "kept"? Name a relation'],
 ])("createCrud of %s with include %j", ([name, option, problem, hint]) => {
   const procedures = {
     [name]: createCrud(schema[name] as typeof books, { include: [option as "books"] }),

@@ -11,7 +11,8 @@ const mistakes: Mistake[] = [
     "createCrud without an id",
     () => createCrud(pgTable("t", { key: integer("id") }, open)),
     'createCrud: table "t" must have an id column.',
-    'Add one, such as id: serial("id").primaryKey() or id: uuid("id").primaryKey().defaultRandom().',
+    'Add one, such as id: serial("id").primaryKey() or id: uuid("id").primaryKey().defaultRandom(). A join table needs ' +
+      "no createCrud: name it in include of another, as { name, through }.",
   ],
   [
     "createCrud without a policy",

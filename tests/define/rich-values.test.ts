@@ -22,6 +22,11 @@ test("a file is refused, and the words say what to do with it", () => {
   );
 });
 
+test("a function is refused: JSON drops it, and no client could read the answer", () => {
+  expect(() => encodeResult(() => 1)).toThrow("A procedure's result is a function.");
+  expect(encodeResult({ kept: 1, dropped: () => 1 })).toBe('{"json":{"kept":1}}');
+});
+
 test("what a run keeps comes back as it was, up to 1 MiB", () => {
   const value = { at: new Date(0), many: 10n ** 30n, kinds: new Set(["a", undefined]) };
   expect(decodeValue(JSON.parse(encodeValue("It", value)))).toStrictEqual(value);

@@ -127,6 +127,16 @@ export const plantedTables: Planted[] = [
     plant: table("parent bigint references lab.t (id)", `create index on lab.t (parent); ${grantAll} ${ownPolicy}`),
     undo: dropTable,
   },
+  {
+    // What `searchable` with a restrictive policy declares, as in the recipe for teams.
+    rule: "reference_past_policy",
+    plant: `create table lab.a (id bigint primary key, team bigint); alter table lab.a enable row level security;
+      grant select on lab.a to svc_authenticated;
+      create policy shared on lab.a for select to svc_authenticated using (true);
+      create policy only_team on lab.a as restrictive for select to svc_authenticated using (team = 1);
+      ${table("parent bigint references lab.a (id)", `create index on lab.t (parent); ${grantAll} ${ownPolicy}`)}`,
+    undo: "drop table lab.t, lab.a",
+  },
   { rule: "reg_type_column", plant: table("f regproc"), undo: dropTable },
   { rule: "request_role_owns", plant: table(plain, "alter table lab.t owner to svc_authenticated;"), undo: dropTable },
   { rule: "rls_disabled", plant: "create table lab.t (id bigint primary key)", undo: dropTable },

@@ -55,6 +55,17 @@ describe("a planted violation is found, and is gone with it", () => {
     }
   });
 
+  test("the remedy of a reference within a table reads no table in its own policy", async () => {
+    await db.sql(`create table lab.s (id bigint primary key, owner text, parent bigint references lab.s (id));
+      alter table lab.s enable row level security; grant select, insert on lab.s to svc_authenticated;
+      create policy own on lab.s for all to svc_authenticated using (owner = svc.current_user_id())`);
+    const [finding] = await db.sql<Finding>(
+      "select * from svc_private.lint_reference_past_policy where name like '%lab.s'",
+    );
+    await db.sql("drop table lab.s");
+    expect(finding?.remedy).toContain("Let the condition of own call a function with security definer");
+  });
+
   test("and nothing of it stays", async () => {
     expect(found).toHaveLength(planted.length);
     expect(await lint()).toEqual(before);

@@ -70,6 +70,16 @@ test("only the named fields are searched", async () => {
   ]);
 });
 
+test("a filter by null leaves out rows with a value: so an application hides rows that it removed softly", async () => {
+  const ids = await addPages(db, [
+    { userId: ann.id, title: "A pelican" },
+    { userId: ann.id, title: "A removed pelican", rank: 1 },
+  ]);
+  expect((await titles("pelican")).toSorted()).toEqual(["A pelican", "A removed pelican"]);
+  expect(await titles("pelican", { filters: { rank: null } })).toEqual(["A pelican"]);
+  await db.sql("delete from pages where id = any ($1)", [ids]);
+});
+
 test("limit and offset part the same order", async () => {
   const all = await titles("boat");
   expect(all).toHaveLength(3);

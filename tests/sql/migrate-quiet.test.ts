@@ -154,6 +154,36 @@ describe("publish_tables", () => {
     ).toEqual([{ name: "followed_identity" }, { name: "followed_pkey" }]);
   });
 
+  test("takes a key over the identity's columns instead of an index beside it, also in place of one from before", async () => {
+    await db.sql("create table public.keyed (owner text not null, team text not null)");
+    const wanted = [{ table: "public.keyed", identity: ["team", "owner"] }];
+    await publish(client, wanted);
+    await db.sql("alter table public.keyed add primary key (owner, team)");
+    for (const _ of ["switches", "keeps it"]) {
+      await publish(client, wanted);
+      expect(await identity("public.keyed")).toEqual([{ kind: "i", columns: ["owner", "team"] }]);
+      expect(
+        await db.sql("select indexrelid::regclass::text as name from pg_index where indrelid = 'keyed'::regclass"),
+      ).toEqual([{ name: "keyed_pkey" }]);
+    }
+    await db.sql(
+      "insert into public.keyed values ('ann', 'blue'); update public.keyed set team = 'red'; drop table public.keyed",
+    );
+  });
+
+  test("makes an index beside a key that is checked at the end of a transaction: it cannot identify rows", async () => {
+    await db.sql(
+      "create table public.later (owner text not null, team text not null, unique (owner, team) deferrable)",
+    );
+    await publish(client, [{ table: "public.later", identity: ["team", "owner"] }]);
+    expect(
+      await db.sql(
+        "select indexrelid::regclass::text as name from pg_index where indrelid = 'later'::regclass and indisreplident",
+      ),
+    ).toEqual([{ name: "later_identity" }]);
+    await db.sql("drop table public.later");
+  });
+
   test("takes a partitioned table under its own name, with the identity on its partitions", async () => {
     const wanted = [
       { table: "public.parted", identity: ["id", "owner"] },

@@ -1,9 +1,11 @@
 // If this file fails, an application without an optional package is not told which one to install, or how.
+import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type FeatureName, features, missingPackages } from "../../src/kit/optional-packages.ts";
+import { root } from "../support/global-setup.ts";
 
 let app: string;
 const core = () => join(app, "node_modules/@svc/core");
@@ -49,4 +51,26 @@ test("svc's own come from where the application has @svc/core's archive from", a
 
 test.each(Object.keys(features) as FeatureName[])("the repository has what %s needs", (name) => {
   expect(missingPackages(name)).toBeNull();
+});
+
+/** Each as `grafast@1`: the version is a beginning of the tested one. */
+const versions: Record<string, string> = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).peerDependencies;
+const isTested = (word: string) => {
+  const at = word.lastIndexOf("@");
+  const tested = versions[word.slice(0, at)]?.replace("^", "");
+  return tested !== undefined && `${tested}.`.startsWith(`${word.slice(at + 1)}.`);
+};
+const named = Object.keys(versions).filter((name) => !name.startsWith("@svc/"));
+const namesOptional = (word: string) => named.some((name) => word === name || word.startsWith(`${name}@`));
+
+test("the docs name a tested version: npm on an older Node takes an old package otherwise, and refuses it", () => {
+  const pages = ["how-to", "reference"].flatMap((folder) =>
+    readdirSync(join(root, "docs", folder)).map((name) => readFileSync(join(root, "docs", folder, name), "utf8")),
+  );
+  const commands = pages.flatMap((text) => text.match(/npm install [^`]+/g) ?? []);
+  const table = readFileSync(join(root, "docs/reference/configuration.md"), "utf8").split("## Optional packages")[1];
+  const words = [...commands, ...(table?.match(/`[^`]+`/g) ?? [])].flatMap((text) => text.split(/[\s`]+/));
+  const found = words.filter(namesOptional);
+  expect(new Set(named.filter((name) => !found.some((word) => word.startsWith(`${name}@`))))).toEqual(new Set());
+  expect(found.filter((word) => !isTested(word))).toEqual([]);
 });

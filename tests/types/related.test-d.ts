@@ -1,6 +1,6 @@
 /** Types of related rows: from the arguments of a call to its result, through the generated api.ts. */
 import { expectTypeOf, test } from "vitest";
-import { skip, useQuery, useSuspenseQuery } from "../../client/react/src/index.ts";
+import { queryOptions, skip, useInfiniteQuery, useQuery, useSuspenseQuery } from "../../client/react/src/index.ts";
 import { createSvcClient } from "../../client/sdk/src/index.ts";
 import { api } from "./blog/api.ts";
 
@@ -120,4 +120,29 @@ test("so have the hooks", () => {
   useQuery(api.authors.get, skip);
   // @ts-expect-error no such relation
   useQuery(api.blog_posts.list, { include: { writer: true } });
+});
+
+test("an infinite list and a prefetched query have them too", async () => {
+  const { data } = useInfiniteQuery(api.blog_posts.list, {
+    select: ["slug"],
+    include: { author: { select: ["handle"] }, _count: { comments: true } },
+    filters: { author: { handle: "ann" } },
+    limit: 5,
+  });
+  expectTypeOf(data?.pages[0]?.data[0]).toEqualTypeOf<
+    { slug: string; author: { handle: string } | null; _count: { comments: number } } | undefined
+  >();
+  expectTypeOf(data?.pages[0]?.nextCursor).toEqualTypeOf<string | null | undefined>();
+  const { data: whole } = useInfiniteQuery(api.blog_posts.list, { limit: 5 });
+  expectTypeOf(whole?.pages[0]?.data[0]?.title).toEqualTypeOf<string | undefined>();
+  useInfiniteQuery(api.blog_posts.list, skip);
+  // @ts-expect-error -- the hook sets the cursor
+  useInfiniteQuery(api.blog_posts.list, { include: { author: true }, cursor: null });
+  // @ts-expect-error -- no such relation
+  useInfiniteQuery(api.blog_posts.list, { include: { writer: true } });
+  // @ts-expect-error -- one row has no pages
+  useInfiniteQuery(api.blog_posts.get, { id: 1, include: { author: true } });
+
+  const options = queryOptions(client, api.blog_posts.get, { id: 1, select: ["title"], include: { author: true } });
+  expectTypeOf(await options.queryFn()).toEqualTypeOf<{ title: string; author: Author | null } | null>();
 });

@@ -1,7 +1,22 @@
 /** `queryOptions`: a query for TanStack Query's own functions, such as `prefetchQuery` in the loader of a router. */
-import type { InputOf, OutputOf, Query } from "@svc/client";
+import type {
+  IncludeOf,
+  OutputOf,
+  Query,
+  Resource,
+  ResourceInput,
+  ResourceOutput,
+  ResourceQuery,
+  SelectOf,
+} from "@svc/client";
 import type { AnyClient } from "./client-context.ts";
 import { queryKey, type SvcQueryKey } from "./query-key.ts";
+import type { Arguments, Whole } from "./use-query.ts";
+
+interface Options<Output> {
+  queryKey: SvcQueryKey;
+  queryFn: () => Promise<Output>;
+}
 
 /**
  * The key under which `useQuery` keeps the result for the user who is signed in now, and how it is fetched.
@@ -12,10 +27,22 @@ import { queryKey, type SvcQueryKey } from "./query-key.ts";
 export function queryOptions<Q extends Query>(
   client: AnyClient,
   operation: Q,
-  ...[args]: undefined extends InputOf<Q> ? [args?: InputOf<Q>] : [args: InputOf<Q>]
-): { queryKey: SvcQueryKey; queryFn: () => Promise<OutputOf<Q>> } {
+  ...rest: Arguments<Q, Whole<Q>, never>
+): Options<OutputOf<Q>>;
+export function queryOptions<
+  R extends Resource,
+  Input,
+  Output,
+  const I extends IncludeOf<R> = Record<never, never>,
+  const S extends SelectOf<R> = SelectOf<R>,
+>(
+  client: AnyClient,
+  operation: ResourceQuery<R, Input, Output>,
+  args: ResourceInput<R, Input, I, S>,
+): Options<ResourceOutput<R, Output, I, S>>;
+export function queryOptions(client: AnyClient, operation: Query, args?: unknown): Options<unknown> {
   return {
     queryKey: queryKey(client.auth?.getState().user?.id ?? null, operation, args),
-    queryFn: () => client["~svc"].refetch(operation, args) as Promise<OutputOf<Q>>,
+    queryFn: () => client["~svc"].refetch(operation, args),
   };
 }

@@ -3,7 +3,16 @@
  * fetched again, one after the other, since each begins where the one before ends.
  * Next hop: `query-key.ts`.
  */
-import type { InputOf, OutputOf, Query } from "@svc/client";
+import type {
+  IncludeOf,
+  OutputOf,
+  Query,
+  Resource,
+  ResourceInput,
+  ResourceOutput,
+  ResourceQuery,
+  SelectOf,
+} from "@svc/client";
 import {
   type InfiniteData,
   type QueryClient,
@@ -16,15 +25,18 @@ import { useEffect } from "react";
 import { type AnyClient, useSvcClient } from "./client-context.ts";
 import { infiniteQueryKey } from "./query-key.ts";
 import { useAuthState } from "./use-auth.ts";
-import { skip, type UseQueryOptions } from "./use-query.ts";
+import { skip, type UseQueryOptions, type Whole } from "./use-query.ts";
+
+interface Page {
+  nextCursor?: string | null | undefined;
+}
 
 /** A query that takes a cursor and answers with the next one. */
-export type PagedQuery = Query<
-  { cursor?: string | null | undefined } | undefined,
-  { nextCursor?: string | null | undefined }
->;
+export type PagedQuery = Query<{ cursor?: string | null | undefined } | undefined, Page>;
 
-type PagedArguments<Q extends PagedQuery> = Omit<NonNullable<InputOf<Q>>, "cursor" | "page">;
+type WithoutCursor<Input> = Omit<NonNullable<Input>, "cursor" | "page">;
+type InfiniteOptions = Pick<UseQueryOptions<never>, "staleTime" | "refetchInterval">;
+type InfiniteResult<Output> = UseInfiniteQueryResult<InfiniteData<Output, string | null>>;
 
 /** First pages under way, by client: a watched result that comes meanwhile is theirs. */
 const asked = new WeakMap<AnyClient, Set<string>>();
@@ -39,9 +51,21 @@ const asked = new WeakMap<AnyClient, Set<string>>();
  */
 export function useInfiniteQuery<Q extends PagedQuery>(
   operation: Q,
-  args?: PagedArguments<Q> | typeof skip,
-  options?: Pick<UseQueryOptions<never>, "staleTime" | "refetchInterval">,
-): UseInfiniteQueryResult<InfiniteData<OutputOf<Q>, string | null>> {
+  args?: WithoutCursor<Whole<Q>> | typeof skip,
+  options?: InfiniteOptions,
+): InfiniteResult<OutputOf<Q>>;
+export function useInfiniteQuery<
+  R extends Resource,
+  Input,
+  Output extends Page,
+  const I extends IncludeOf<R> = Record<never, never>,
+  const S extends SelectOf<R> = SelectOf<R>,
+>(
+  operation: ResourceQuery<R, Input, Output>,
+  args: ResourceInput<R, WithoutCursor<Input>, I, S> | typeof skip,
+  options?: InfiniteOptions,
+): InfiniteResult<ResourceOutput<R, Output, I, S>>;
+export function useInfiniteQuery(operation: PagedQuery, args?: unknown, options?: InfiniteOptions): unknown {
   const client = useSvcClient();
   const queries = useQueryClient();
   const user = useAuthState().user?.id ?? null;

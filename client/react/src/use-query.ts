@@ -42,11 +42,11 @@ export interface UseQueryOptions<Output> {
 type SuspenseOptions = Pick<UseQueryOptions<unknown>, "staleTime" | "refetchInterval">;
 
 /** The arguments of a query that gives whole rows. With `select` or `include` the other signature applies. */
-type Whole<Q extends Query> = Q extends ResourceQuery
+export type Whole<Q extends Query> = Q extends ResourceQuery
   ? InputOf<Q> & ({ select?: undefined; include?: undefined } | undefined)
   : InputOf<Q>;
 
-type Arguments<Q extends Query, Input, Options> =
+export type Arguments<Q extends Query, Input, Options> =
   undefined extends InputOf<Q> ? [args?: Input, options?: Options] : [args: Input, options?: Options];
 
 /**

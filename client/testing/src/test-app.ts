@@ -92,7 +92,7 @@ export async function createTestApp<Api extends Operations>(options: TestAppOpti
     const parts = { app, config, urls, secrets: [secret], log };
     const service = await startService(parts);
     closing.push(() => service.stop());
-    const jobs = await openDueJobs(parts);
+    const jobs = await openDueJobs({ ...parts, url: service.url });
     closing.push(() => jobs.close());
 
     const { url } = service;

@@ -1,0 +1,41 @@
+// If this file fails, invitations as in docs/how-to/invitations.md let people join who were not invited.
+import { expect, test } from "vitest";
+import { documented } from "./documented.ts";
+
+const { db, person, call, lint } = documented("docs/how-to/invitations.md");
+
+test("the owner of a verified address joins once; others, and strangers of the team, do not", async () => {
+  const [ann, bob, eve] = await Promise.all(["ann", "bob", "eve"].map(person));
+  await db.sql("insert into memberships (team_id, user_id) values (7, $1)", [ann.user.id]);
+  const invite = async ({ token }: { token: string }, email: string) =>
+    (await call("mutation", token, "invitations.create", { teamId: 7, email })).status;
+  // By the session token: verifying the address ends the JWT.
+  const accept = async ({ sessionToken }: { sessionToken: string }, id: string) => {
+    const { status, body } = await call("mutation", sessionToken, "invitations.accept", { id });
+    return status === 200 ? body.json : status;
+  };
+  expect(await invite(eve, "eve@example.com")).toBe(403);
+  expect(await invite(ann, "Bob@Example.com")).toBe(200);
+  expect(await invite(ann, "bob@example.com")).toBe(409);
+  const [{ id }] = (await db.sql<{ id: string }>("select id from invitations")) as [{ id: string }];
+
+  await db.sql(`update auth."user" set email_verified = true where id = $1`, [eve.user.id]);
+  expect([await accept(eve, id), await accept(bob, id)]).toEqual([404, 404]);
+  await db.sql(`update auth."user" set email_verified = true where id = $1`, [bob.user.id]);
+  expect([await accept(bob, id), await accept(bob, id)]).toEqual([{ teamId: 7 }, 404]);
+  expect(
+    await db.sql("select user_id from memberships where team_id = 7 order by user_id = $1", [bob.user.id]),
+  ).toEqual([{ user_id: ann.user.id }, { user_id: bob.user.id }]);
+});
+
+test("a team sends 50 invitations a day", async () => {
+  const cleo = await person("cleo");
+  await db.sql("insert into memberships (team_id, user_id) values (8, $1)", [cleo.user.id]);
+  await db.sql("insert into invitations (team_id, email) select 8, n || '@example.com' from generate_series(1, 50) n");
+  const answer = await call("mutation", cleo.token, "invitations.create", { teamId: 8, email: "dan@example.com" });
+  expect([answer.status, answer.body.code]).toEqual([429, "RATE_LIMITED"]);
+});
+
+test("the linter has nothing against it", async () => {
+  expect(await lint()).toEqual([]);
+});
