@@ -22,6 +22,7 @@ export const long = [
   "postgres/cluster",
   "postgres/postmaster-death",
   "postgres/replicas",
+  "postgres/silence",
   "realtime/convergence",
   "realtime/live-convergence",
   "storage/upload-faults",

@@ -11,6 +11,7 @@ import { traceQueries } from "../telemetry/queries.ts";
 import { limitShares } from "./acquire.ts";
 import { keepAfterRefusals } from "./refusals.ts";
 import { allowSharing } from "./shared-reads.ts";
+import { breakIfSilent, keepAlive, silenceAllowed } from "./silence.ts";
 
 export interface PoolUrls {
   request: string;
@@ -94,8 +95,11 @@ export function createPool(
     connectionTimeoutMillis: settings.waitMs,
     idleTimeoutMillis: 60_000,
     application_name: `svc ${name}`,
-    keepAlive: true,
-    ...(prepare && { onConnect: prepare }),
+    ...keepAlive,
+    async onConnect(client) {
+      breakIfSilent(client, silenceAllowed(settings));
+      await prepare?.(client);
+    },
     // Sends a transaction's first statements in one round trip. `pg` supports it, its types do not yet.
     ...({ pipeline: name === "request" } as object),
   });

@@ -1,5 +1,6 @@
 /** One connection of its own, for commands. Calls use pools: `pools.ts`. */
 import pg from "pg";
+import { keepAlive } from "./silence.ts";
 
 /**
  * Connects while `work` runs. A transaction that is still open at the end is rolled back.
@@ -13,7 +14,13 @@ export async function withClient<Result>(
   work: (client: pg.Client) => Promise<Result>,
   settings: pg.ClientConfig = {},
 ): Promise<Result> {
-  const client = new pg.Client({ connectionString, application_name: name, ...settings });
+  const client = new pg.Client({
+    connectionString,
+    application_name: name,
+    connectionTimeoutMillis: 10_000,
+    ...keepAlive,
+    ...settings,
+  });
   client.on("error", () => {}); // the interrupted query reports it
   try {
     await client.connect();
