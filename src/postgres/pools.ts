@@ -9,6 +9,7 @@ import type { Logger } from "pino";
 import { serializeQueries } from "../kit/in-turn.ts";
 import { traceQueries } from "../telemetry/queries.ts";
 import { limitShares } from "./acquire.ts";
+import { closeAfterRefusedWrite } from "./read-only.ts";
 import { keepAfterRefusals } from "./refusals.ts";
 import { allowSharing } from "./shared-reads.ts";
 import { breakIfSilent, keepAlive, silenceAllowed } from "./silence.ts";
@@ -110,6 +111,7 @@ export function createPool(
   pool.on("error", (error) => log.warn({ pool: name, reason: error.message }, "idle database connection lost"));
   pool.on("connect", (client) => {
     open.add(client);
+    closeAfterRefusedWrite(pool, client);
     if (name !== "request") serializeQueries(client);
     // Without a listener, an error between two statements of a transaction would end the process. The first error is
     // the reason; "connection terminated" only follows from it.
