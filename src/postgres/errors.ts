@@ -47,7 +47,7 @@ export const sqlStates: Record<string, Mapping> = {
   "40001": { code: "CONFLICT" },
   "40P01": { code: "CONFLICT" },
   "42501": { code: "FORBIDDEN" },
-  "53100": busy, // the disk is full: a matter of the operator's, and over when there is room again
+  "53100": { code: "UNAVAILABLE", message: "There is no room for this at the moment." },
   "53200": busy,
   "53300": busy,
   "55P03": { code: "CONFLICT" },
