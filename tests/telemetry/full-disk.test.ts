@@ -21,7 +21,7 @@ const program = `
   }, 5);
 `;
 
-test.skipIf(!existsSync(full))("a process whose log cannot be written goes on, and ends by itself", async () => {
+test.skipIf(!existsSync(full))("a process whose log cannot be written continues, and ends by itself", async () => {
   const output = openSync(full, "w");
   const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
     stdio: ["ignore", output, "pipe"],
