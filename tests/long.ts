@@ -21,6 +21,7 @@ export const long = [
   "chaos/*",
   "postgres/cluster",
   "postgres/postmaster-death",
+  "postgres/silence",
   "realtime/convergence",
   "realtime/live-convergence",
   "storage/upload-faults",

@@ -86,6 +86,17 @@ function claimTogether(pool: pg.Pool): pg.Pool {
   };
   // The library connects with a callback to listen, and with a promise for statements.
   const listen = pool.connect.bind(pool);
-  const connect = (call?: Parameters<typeof listen>[0]) => (call ? listen(call) : Promise.resolve(lend()));
+  const connect = (call?: Parameters<typeof listen>[0]) => {
+    if (!call) return Promise.resolve(lend());
+    return listen((error, client, release) => {
+      let isReleased = false;
+      // The library releases it twice if it breaks while the worker stops.
+      const once: typeof release = (destroy) => {
+        if (!isReleased) release(destroy);
+        isReleased = true;
+      };
+      call(error, client, once);
+    });
+  };
   return Object.create(pool, { connect: { value: connect } });
 }

@@ -167,6 +167,17 @@ export function startWorker(options: WorkerOptions): Worker {
     const endSoon = (reason: unknown) => setTimeout(() => end(reason), endsWithin).unref();
     events.on("worker:fatalError", ({ error }) => endSoon(error));
     events.on("pool:gracefulShutdown", ({ message }) => endSoon(message));
+    // The library asks once for the numbers of its kinds of jobs, and would repeat the error of that question for ever.
+    let isAsking = true;
+    const asked = () => {
+      isAsking = false;
+    };
+    events.on("worker:getJob:empty", asked).on("job:start", asked);
+    events.on("worker:getJob:error", ({ error }) => {
+      if (!isAsking) return;
+      asked();
+      setImmediate(() => Promise.resolve(pool.gracefulShutdown(String(error))).catch(end)); // when all have heard it
+    });
     return { pool, rescue, hold };
   }
 
@@ -217,7 +228,9 @@ const beforeFirstJob = (wait: () => Promise<void>) => ({
 });
 
 async function giveBack(url: string, worker: string, log: Logger): Promise<void> {
-  const client = new pg.Client({ connectionString: url, application_name: "svc worker" });
+  const patience = { connectionTimeoutMillis: endsWithin, query_timeout: endsWithin };
+  const client = new pg.Client({ connectionString: url, application_name: "svc worker", ...patience });
+  client.on("error", () => {}); // the query itself fails
   try {
     await client.connect();
     const { rows } = await client.query("select svc_private.return_jobs($1) as returned", [worker]);

@@ -5,10 +5,13 @@
  */
 import pg from "pg";
 import type { Logger } from "pino";
+import { keepAlive } from "../src/postgres/silence.ts";
 
 /** In milliseconds: the first wait before reconnecting; doubled each time. */
 const firstRetryAfter = 200;
 const longestRetryAfter = 2_000;
+/** In milliseconds: a slower server counts as lost. */
+const answersWithin = 10_000;
 
 export interface WorkerLockOptions {
   /** Connection string of the system's login; not through a pooler in transaction mode, which would share the lock. */
@@ -28,7 +31,13 @@ export function holdWorkerLock({ url, worker, log, onHeld, onLost }: WorkerLockO
   let retryAfter = firstRetryAfter;
 
   const connect = async () => {
-    const next = new pg.Client({ connectionString: url, application_name: `svc ${worker}`, keepAlive: true });
+    const next = new pg.Client({
+      connectionString: url,
+      application_name: `svc ${worker}`,
+      connectionTimeoutMillis: answersWithin,
+      query_timeout: answersWithin,
+      ...keepAlive,
+    });
     let isLost = false;
     const reconnect = (reason: unknown) => {
       if (isLost || closed) return;
@@ -47,7 +56,7 @@ export function holdWorkerLock({ url, worker, log, onHeld, onLost }: WorkerLockO
     client = next;
     try {
       await next.connect();
-      // A host without power closes no connection; keepalives detect it within 20 seconds.
+      // A host without power closes no connection; keepalives of both sides detect it within 20 seconds.
       await next.query("set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3");
       await next.query("select svc_private.hold_worker($1)", [worker]);
       if (retryAfter > firstRetryAfter) log.info("this worker is marked as alive again");

@@ -7,7 +7,8 @@ import type { PostgresPool, PostgresPoolClient } from "kysely";
 import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
 import { acquire } from "../postgres/acquire.ts";
-import { isConnectionLoss, leavesDoubt, outcomeUnknown } from "../postgres/errors.ts";
+import { isConnectionLoss, leavesDoubt, outcomeUnknown, sqlState, takesNoWrites } from "../postgres/errors.ts";
+import { readOnlyState } from "../postgres/read-only.ts";
 
 export const libraryPool = (pool: pg.Pool): PostgresPool => ({
   async connect() {
@@ -20,6 +21,7 @@ export const libraryPool = (pool: pg.Pool): PostgresPool => ({
         try {
           return await client.query(sql, parameters);
         } catch (cause) {
+          if (sqlState(cause) === readOnlyState) throw takesNoWrites(cause);
           isLost = isConnectionLoss(cause);
           if (!isLost) throw cause;
           if (sql === "commit" && leavesDoubt(cause)) throw outcomeUnknown(cause);

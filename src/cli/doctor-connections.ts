@@ -77,6 +77,18 @@ export async function examineServer(pool: pg.Pool): Promise<Finding[]> {
   return [{ kind: "advice", text }];
 }
 
+/** Whether the server takes changes: a name may lead to a standby, and hosts close a database whose disk is full. */
+export async function examineWrites(pool: pg.Pool): Promise<Finding[]> {
+  const { rows } = await pool.query<{ standby: boolean; closed: boolean }>(
+    "select pg_is_in_recovery() as standby, current_setting('default_transaction_read_only')::boolean as closed",
+  );
+  const text = rows[0]?.standby
+    ? "DATABASE_SYSTEM_URL leads to a standby, which takes no changes: calls that write get 503.\n  Name the primary."
+    : "default_transaction_read_only is on, so the server takes no changes: calls that write get 503.\n" +
+      "  Hosts set it when the disk is full: make room, then switch it off.";
+  return rows[0]?.standby || rows[0]?.closed ? [{ kind: "wrong", text }] : [];
+}
+
 /** Whether each of DATABASE_REPLICA_URLS is a standby that can answer queries. */
 export async function examineReplicas(urls: readonly string[]): Promise<Finding[]> {
   return (await Promise.all(urls.map((url, index) => examineReplica(url, index + 1)))).flat();

@@ -12,7 +12,14 @@ import { createPools } from "../postgres/pools.ts";
 import { createLog } from "../telemetry/log.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { examineConnections, examineReplicas, examineServer, examineWays, type Finding } from "./doctor-connections.ts";
+import {
+  examineConnections,
+  examineReplicas,
+  examineServer,
+  examineWays,
+  examineWrites,
+  type Finding,
+} from "./doctor-connections.ts";
 import { forgetful } from "./doctor-durability.ts";
 import { examineReplication, replicationState } from "./doctor-replication.ts";
 import { explain } from "./explain.ts";
@@ -75,6 +82,7 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
       await report.check(null, () => examineQueue(pools.system, report));
       await report.check(null, async () => report.add(examineReplication(await replicationState(pools.system))));
       await report.check(null, async () => {
+        report.add(await examineWrites(pools.system));
         if (config.database) {
           report.add(await examineWays(cluster.urls));
           report.add(await examineServer(pools.system));

@@ -116,7 +116,9 @@ export async function callStatement(
       // PostgreSQL has rolled back, role and identity included. Only a broken connection is closed.
       const again = isTransient(error) || (isConnectionLoss(error) && reads);
       if (again && attempt < maxRetries) continue;
-      throw !reads && leavesDoubt(error) ? outcomeUnknown(error) : explained(databaseError(error, identity), reads);
+      throw !reads && leavesDoubt(error)
+        ? outcomeUnknown(error)
+        : explained(databaseError(error, identity, reads ? "read" : "write"), reads);
     }
   }
 }

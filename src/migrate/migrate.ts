@@ -104,6 +104,7 @@ class Migration {
   }
 
   async run(wanted: readonly Scope[]): Promise<string[]> {
+    await this.#refuseReadOnly();
     if (this.#options.refuseNewer) await this.#refuseNewer();
     for (const { scope, folder } of scopes(this.#options)) {
       if (!wanted.includes(scope)) continue;
@@ -112,6 +113,14 @@ class Migration {
       if (this.#options.platformMigrations === undefined) await this.#secure(scope);
     }
     return this.#applied;
+  }
+
+  async #refuseReadOnly(): Promise<void> {
+    const { rows } = await this.#client.query("select current_setting('transaction_read_only')::boolean as it");
+    if (!rows[0].it) return;
+    throw new MigrationError("The server takes no changes: it is a standby, or default_transaction_read_only is on.", {
+      hint: "Name the primary in DATABASE_ADMIN_URL; or switch the setting off, after making room if the disk was full.",
+    });
   }
 
   /** Security settings that must hold after every scope. */

@@ -9,6 +9,7 @@ import type pg from "pg";
 import type { RequestDatabase, Schema, SystemDatabase } from "../contract/database.ts";
 import { misuseError } from "../kit/misuse-error.ts";
 import { checkTables, gatedPool } from "./anonymous-gate.ts";
+import { unlimited } from "./silence.ts";
 import type { RequestTransaction } from "./transaction.ts";
 
 /** Creates request databases; the shared setup is computed once. */
@@ -74,5 +75,5 @@ const rawSql =
 
 /** Drizzle as `svc_system`. */
 export function systemDatabase(pool: pg.Pool, schema: Schema): SystemDatabase {
-  return drizzle({ client: gatedPool(pool), schema }) as unknown as SystemDatabase;
+  return drizzle({ client: gatedPool(unlimited(pool)), schema }) as unknown as SystemDatabase;
 }

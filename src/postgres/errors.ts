@@ -7,7 +7,9 @@
 import pg from "pg";
 import { type ErrorCode, errorCodes } from "../kit/error-codes.ts";
 import { SvcError } from "../kit/svc-error.ts";
+import type { Access } from "./access.ts";
 import { type Identity, isAnonymous } from "./identity.ts";
+import { readOnlyState } from "./read-only.ts";
 
 interface Mapping {
   code: ErrorCode;
@@ -45,7 +47,7 @@ export const sqlStates: Record<string, Mapping> = {
   "40001": { code: "CONFLICT" },
   "40P01": { code: "CONFLICT" },
   "42501": { code: "FORBIDDEN" },
-  "53100": busy, // the disk is full: a matter of the operator's, and over when there is room again
+  "53100": { code: "UNAVAILABLE", message: "There is no room for this at the moment." },
   "53200": busy,
   "53300": busy,
   "55P03": { code: "CONFLICT" },
@@ -84,10 +86,12 @@ const classes: Record<string, Mapping> = { "08": busy, "22": badValue };
  * Converts a driver error to one that the caller may see.
  *
  * @param identity who ran the statement: a refusal means UNAUTHORIZED for an anonymous caller, and FORBIDDEN for a user
+ * @param access   of its transaction: in one that may write, only the server can have refused a write. (Default: read)
  */
-export function databaseError(error: unknown, identity: Identity): SvcError {
+export function databaseError(error: unknown, identity: Identity, access: Access = "read"): SvcError {
   if (error instanceof SvcError) return error;
   const state = sqlState(error);
+  if (state === readOnlyState && access === "write") return takesNoWrites(error);
   if (state === undefined) {
     return isConnectionLoss(error)
       ? new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause: error })
@@ -120,6 +124,10 @@ export function noteStatement(error: unknown, text: string): object {
 }
 
 export const statementOf = (error: object): string | undefined => statements.get(error);
+
+/** The answer if the server is a standby, or its operator has closed it to writes. */
+export const takesNoWrites = (cause: unknown) =>
+  new SvcError("UNAVAILABLE", "The database takes no changes at the moment.", { retryAfter: 5, cause });
 
 /** The answer if a connection was lost during a write and its outcome is unknown. */
 export const outcomeUnknown = (cause: unknown) =>

@@ -9,8 +9,10 @@ import type { Logger } from "pino";
 import { serializeQueries } from "../kit/in-turn.ts";
 import { traceQueries } from "../telemetry/queries.ts";
 import { limitShares } from "./acquire.ts";
+import { closeAfterRefusedWrite } from "./read-only.ts";
 import { keepAfterRefusals } from "./refusals.ts";
 import { allowSharing } from "./shared-reads.ts";
+import { breakIfSilent, keepAlive, silenceAllowed } from "./silence.ts";
 
 export interface PoolUrls {
   request: string;
@@ -94,8 +96,11 @@ export function createPool(
     connectionTimeoutMillis: settings.waitMs,
     idleTimeoutMillis: 60_000,
     application_name: `svc ${name}`,
-    keepAlive: true,
-    ...(prepare && { onConnect: prepare }),
+    ...keepAlive,
+    async onConnect(client) {
+      breakIfSilent(client, silenceAllowed(settings));
+      await prepare?.(client);
+    },
     // Sends a transaction's first statements in one round trip. `pg` supports it, its types do not yet.
     ...({ pipeline: name === "request" } as object),
   });
@@ -106,6 +111,7 @@ export function createPool(
   pool.on("error", (error) => log.warn({ pool: name, reason: error.message }, "idle database connection lost"));
   pool.on("connect", (client) => {
     open.add(client);
+    closeAfterRefusedWrite(pool, client);
     if (name !== "request") serializeQueries(client);
     // Without a listener, an error between two statements of a transaction would end the process. The first error is
     // the reason; "connection terminated" only follows from it.

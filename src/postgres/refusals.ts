@@ -17,8 +17,13 @@ interface Inner {
   getTransactionStatus(): string | null;
 }
 
-/** Replaces `pool.query`. Calls with a callback or a cursor are left alone. */
+/** Replaces `pool.query`. */
 export function keepAfterRefusals(pool: pg.Pool): void {
+  pool.query = queryKeeping(pool);
+}
+
+/** The replacement. Calls with a callback or a cursor are left alone. */
+export function queryKeeping(pool: pg.Pool): pg.Pool["query"] {
   const query = pool.query.bind(pool) as unknown as Query;
   const keeping: Query = async (...values) => {
     const client = await pool.connect();
@@ -38,7 +43,7 @@ export function keepAfterRefusals(pool: pg.Pool): void {
       typeof values.at(-1) === "function" || typeof (values[0] as { submit?: unknown } | null)?.submit === "function";
     return isOther ? query(...values) : keeping(...values);
   };
-  pool.query = send as unknown as typeof pool.query;
+  return send as unknown as pg.Pool["query"];
 }
 
 /** Text with several statements can fail inside a transaction that it began: such a connection cannot be reused. */

@@ -24,7 +24,7 @@ export async function runStatement<Row extends pg.QueryResultRow>(pool: pg.Pool,
       // After a failover the pool may hold a dead connection. The retry takes another one.
       const lost = isConnectionLoss(error);
       release(lost);
-      if (!lost || !statement.repeatable || attempt > 0) throw databaseError(error, systemIdentity);
+      if (!lost || !statement.repeatable || attempt > 0) throw databaseError(error, systemIdentity, "write");
     }
   }
 }

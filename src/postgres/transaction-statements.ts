@@ -3,10 +3,11 @@ import type pg from "pg";
 import type { Access, TransactionLimits } from "./access.ts";
 import type { Identity } from "./identity.ts";
 
-// Named, so that each connection prepares them once.
+// Named, so that each connection prepares them once. A transaction that writes does not say `read write`: an operator may
+// have closed the database to writes (default_transaction_read_only), as hosts do whose disk is full.
 const begin = {
   read: { name: "svc_begin_read", text: "begin isolation level repeatable read read only" },
-  write: { name: "svc_begin_write", text: "begin isolation level read committed read write" },
+  write: { name: "svc_begin_write", text: "begin isolation level read committed" },
 };
 const become =
   "set_config('statement_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true), " +

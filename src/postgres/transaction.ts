@@ -93,7 +93,7 @@ export class RequestTransaction {
   /** Restarts on the other server, if that may help. */
   #move(opened: Promise<Lease>, error: unknown): boolean {
     const fallback = this.#fallback;
-    if (!fallback?.helps(databaseError(this.#failure ?? error, this.#identity))) return false;
+    if (!fallback?.helps(databaseError(this.#failure ?? error, this.#identity, this.#access))) return false;
     opened.then((lease) => leave(lease, "rollback")).catch(() => {});
     this.#fallback = undefined;
     this.#failure = undefined;
@@ -208,7 +208,7 @@ export class RequestTransaction {
     if (!lease) return void (await placed);
     if (this.#failure) {
       await leave(lease, "rollback").catch(() => {});
-      throw databaseError(this.#failure, this.#identity);
+      throw databaseError(this.#failure, this.#identity, this.#access);
     }
     if (this.#access === "read") {
       // A reader has its result already: answer while the connection finishes.
@@ -216,13 +216,13 @@ export class RequestTransaction {
     }
     const end = () => leave(lease, "commit");
     const command = await commitWrites(lease.client, this.#pool, this.#mark, end, placed).catch((error) => {
-      throw error instanceof SvcError ? error : databaseError(this.#failure ?? error, this.#identity);
+      throw error instanceof SvcError ? error : databaseError(this.#failure ?? error, this.#identity, this.#access);
     });
     // PostgreSQL answers COMMIT with ROLLBACK, without an error, if the transaction had already failed: by a statement
     // that the handler had not awaited.
     if (command === "COMMIT") return;
     throw this.#failure
-      ? databaseError(this.#failure, this.#identity)
+      ? databaseError(this.#failure, this.#identity, this.#access)
       : new SvcError("CONFLICT", "The changes could not be saved.");
   }
 
@@ -251,7 +251,7 @@ export class RequestTransaction {
   explain(error: unknown): unknown {
     if (!(error instanceof Error)) return error;
     const own = [error, error.cause].find((one) => this.#failures.has(Object(one)));
-    return own === undefined ? error : databaseError(this.#failure ?? own, this.#identity);
+    return own === undefined ? error : databaseError(this.#failure ?? own, this.#identity, this.#access);
   }
 
   #note(error: unknown): void {

@@ -1,5 +1,6 @@
 /** One connection of its own, for commands. Calls use pools: `pools.ts`. */
 import pg from "pg";
+import { keepAlive } from "./silence.ts";
 
 /** Settings that statements of commands rely on, whatever the defaults of the server or the database are. */
 const plain = [
@@ -26,7 +27,13 @@ export async function withClient<Result>(
   work: (client: pg.Client) => Promise<Result>,
   settings: pg.ClientConfig = {},
 ): Promise<Result> {
-  const client = new pg.Client({ connectionString, application_name: name, ...settings });
+  const client = new pg.Client({
+    connectionString,
+    application_name: name,
+    connectionTimeoutMillis: 10_000,
+    ...keepAlive,
+    ...settings,
+  });
   client.on("error", () => {}); // the interrupted query reports it
   try {
     await client.connect();

@@ -9,6 +9,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "pino";
+import { keepAlive } from "../postgres/silence.ts";
 import { type FrameSink, newPlugin, year2000 } from "./change-decoder.ts";
 
 export interface ReaderOptions {
@@ -91,7 +92,7 @@ class Reading {
     const options = {
       connectionString: url,
       replication: "database",
-      keepAlive: true,
+      ...keepAlive,
       connectionTimeoutMillis: 10_000,
       application_name: "svc realtime",
       // Values are logged as text. These settings fix its form, independent of the server's settings.
@@ -152,7 +153,7 @@ class Reading {
 
   #receive(chunk: Buffer): void {
     this.#silence = 0;
-    if (chunk[0] === keepAlive) {
+    if (chunk[0] === stillThere) {
       this.#moveTo(chunk.readBigUInt64BE(1));
       if (chunk[17] === 1) this.#acknowledge();
     } else if (chunk[0] === data) {
@@ -180,7 +181,7 @@ class Reading {
 }
 
 const data = 0x77;
-const keepAlive = 0x6b;
+const stillThere = 0x6b;
 
 /** The part of the driver's connection that is missing in its types. */
 interface Connection {

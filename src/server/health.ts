@@ -1,4 +1,5 @@
 /** `/healthz`: the process runs. `/readyz`: it can serve. `/metrics`: its metrics. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { type RequestHandler, Router } from "express";
 import type pg from "pg";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
@@ -53,17 +54,25 @@ export function healthEndpoints(readiness: Readiness, metrics: Metrics, access: 
   return router;
 }
 
+/** In milliseconds: a database that answers later is unreachable. Balancers wait this long for a probe, or a little longer. */
+const defaultPatience = 2_000;
+
 /**
  * Concurrent probes share one database query: probes are not rate limited, and many could exhaust the requests'
- * connections.
+ * connections. While a query has no answer, as from a host that has vanished, no other one is sent.
+ *
+ * @param patience in milliseconds. (Default: 2,000)
  */
-export function createPing(pool: pg.Pool): () => Promise<boolean> {
+export function createPing(pool: pg.Pool, patience = defaultPatience): () => Promise<boolean> {
   let asking: Promise<boolean> | undefined;
+  let deadline = 0;
   return () => {
+    if (!asking) deadline = performance.now() + patience;
     asking ??= ping(pool).finally(() => {
       asking = undefined;
     });
-    return asking;
+    const late = sleep(Math.max(0, deadline - performance.now()), false, { ref: false });
+    return Promise.race([asking, late]);
   };
 }
 

@@ -36,9 +36,30 @@ export function createLog(level: string, destination?: DestinationStream, traced
       },
       serializers: { err: describeError },
     },
-    // Buffered: a write per request would cost more than the request. Flushed once a second and at exit.
-    destination ?? pino.destination({ dest: 1, sync: false, minLength: 8192, periodicFlush: 1000 }),
+    destination ?? standardOutput(),
   );
+}
+
+/** In bytes: lines beyond this are dropped while nobody takes them. */
+const mostWaiting = 4 * 1024 * 1024;
+
+/**
+ * Buffered: a write per request would cost more than the request. Flushed once a second and at exit. A disk that is full
+ * must end neither the process nor its calls: the lines wait, and are written when there is room.
+ */
+function standardOutput(): DestinationStream {
+  const buffering = { sync: false, minLength: 8192, maxLength: mostWaiting, periodicFlush: 1000 };
+  const stream = pino.destination({ dest: 1, ...buffering });
+  let isFull = false;
+  stream.on("write", () => {
+    isFull = false;
+  });
+  stream.on("error", () => {
+    isFull = true;
+  });
+  // The process would wait for room before it ends.
+  stream.once("error", () => process.on("beforeExit", () => isFull && stream.destroy()));
+  return stream;
 }
 
 /**

@@ -71,6 +71,16 @@ describe("claims", () => {
     ]);
   });
 
+  test("are not disturbed when the library returns its listening connection twice", async () => {
+    const { promise, resolve } = Promise.withResolvers<() => void>();
+    queue.forLibrary.connect((_error, _client, release) => resolve(release));
+    const release = await promise;
+    release();
+    expect(release).not.toThrow();
+    const id = await add();
+    expect(await claim()).toMatchObject([{ id }]);
+  });
+
   test("that fail say so to all who asked, and the next one is answered", async () => {
     const id = await add();
     const failing = Array.from({ length: 3 }, () => claim("worker", ["worker", ["no number"]]));

@@ -1,0 +1,64 @@
+/**
+ * Breaks connections whose server has vanished. A host that loses its power or its network closes no connection, and the
+ * kernel sends a statement again for a quarter of an hour before it reports an error. PostgreSQL ends a statement at its
+ * limit; a connection that has no answer for longer leads nowhere.
+ * Called by `pools.ts`.
+ */
+import type { Socket } from "node:net";
+import type pg from "pg";
+import { queryKeeping } from "./refusals.ts";
+
+/**
+ * In milliseconds: after this time without a packet the kernel asks whether the host is still there, ten times a second
+ * apart. Its default is two hours. This finds vanished hosts on connections that wait for nothing, such as those that
+ * listen.
+ */
+export const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
+
+/** In milliseconds, beyond the server's own limit. */
+const margin = 5_000;
+
+/** How long an answer may take, in milliseconds; 0 for ever, if the limit is switched off. */
+export const silenceAllowed = ({ statementTimeoutMs }: { statementTimeoutMs: number }): number =>
+  statementTimeoutMs && statementTimeoutMs + margin;
+
+/** Members of a client that the types of `pg` do not have. */
+interface Inner {
+  connection: { stream: Socket };
+  /** Whether the server has answered all that was sent. */
+  readyForQuery: boolean;
+}
+
+const streamOf = (client: pg.ClientBase) => (client as unknown as Inner).connection.stream;
+
+/** Breaks a connection that has no answer for too long. Called once for each. */
+export function breakIfSilent(client: pg.ClientBase, milliseconds: number): void {
+  const stream = streamOf(client);
+  stream.setTimeout(milliseconds);
+  stream.on("timeout", () => {
+    if (!(client as unknown as Inner).readyForQuery) stream.destroy(silent(stream.timeout));
+  });
+}
+
+/** With the code of the kernel's own error. */
+const silent = (milliseconds = 0) =>
+  Object.assign(new Error(`PostgreSQL has not answered for ${milliseconds / 1000} s`), { code: "ETIMEDOUT" });
+
+/** The pool for statements without a limit, such as those of `unsafeDb`. */
+export function unlimited(pool: pg.Pool): pg.Pool {
+  const connect = async () => {
+    const client = await pool.connect();
+    const { release } = client;
+    const stream = streamOf(client);
+    const { timeout = 0 } = stream;
+    stream.setTimeout(0);
+    client.release = (destroy) => {
+      stream.setTimeout(timeout);
+      release(destroy);
+    };
+    return client;
+  };
+  const patient: pg.Pool = Object.create(pool, { connect: { value: connect } });
+  patient.query = queryKeeping(patient);
+  return patient;
+}

@@ -1,0 +1,51 @@
+// If this file fails, a worker that starts while the server has no connection left never takes a job, and does not say so.
+import type { Socket } from "node:net";
+import { expect, test } from "vitest";
+import { procedure } from "../fixture/backend/index.ts";
+import { type Database, database } from "../support/database.ts";
+import { apiWith, service } from "../support/service.ts";
+import { TcpProxy } from "../support/tcp-proxy.ts";
+import { until, workers } from "../support/worker.ts";
+
+/** Refuses one of its connections. */
+class RefusingProxy extends TcpProxy {
+  connections = 0;
+  readonly #refused: number;
+
+  constructor(target: string, refused: number) {
+    super(target);
+    this.#refused = refused;
+  }
+
+  protected forward(client: Socket): void {
+    if (++this.connections === this.#refused) return void client.destroy();
+    const upstream = this.connect();
+    client.pipe(upstream).pipe(client);
+    client.on("close", () => upstream.destroy());
+    upstream.on("close", () => client.destroy());
+  }
+}
+
+let ran = 0;
+const count = procedure.internal.name("claims.count").handler(async () => {
+  ran++;
+});
+const later = procedure.mutation
+  .name("claims.later")
+  .handler(({ context }) => context.scheduler.runAfter(0, "claims.count"));
+const api = apiWith({ procedures: { count, later } });
+const db = database();
+const running = service(db, api);
+
+test("a worker whose first question to the queue fails asks again, and takes jobs", async () => {
+  // The first listens, the second holds the worker's lock.
+  const proxy = await new RefusingProxy(db.url("system"), 3).listen();
+  const start = workers({ urls: { ...db.urls, queue: proxy.url } } as unknown as Database, api);
+  const worker = await start();
+  const ann = await running.signUp("ann");
+  expect((await running.mutate(ann, "claims.later")).status).toBe(200);
+  await until(() => ran > 0);
+  expect(proxy.connections).toBeGreaterThan(3);
+  await worker.stop();
+  await proxy.stop();
+});
