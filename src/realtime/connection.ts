@@ -144,6 +144,8 @@ export class Connection implements Subscriber {
       this.#subscribe({}, () => this.#redeem(frame.token));
     } else if (frame?.type === "unsubscribe") {
       this.#unsubscribe(String(frame.query ?? frame.subscriptionKey));
+    } else if (frame?.type === "ping") {
+      this.#tell({ type: "pong" });
     } else {
       throw new SvcError("BAD_REQUEST", "A frame is JSON with a type.", {
         hint: 'Send {"type":"subscribe","query":"tasks.list"} or {"type":"unsubscribe","query":"tasks.list"}.',

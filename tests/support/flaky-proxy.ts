@@ -15,6 +15,8 @@ export type Fault =
   | { kind: "delay"; ms: number };
 
 export class FlakyProxy extends TcpProxy {
+  /** Passes nothing on and closes nothing, as a network that is lost. */
+  isMute = false;
   /** Called for each connection. */
   fault: () => Fault = () => ({ kind: "none" });
 
@@ -38,9 +40,9 @@ export class FlakyProxy extends TcpProxy {
     const wait = fault.kind === "delay" ? fault.ms : 0;
     let left = fault.kind === "cut" ? fault.after : Number.POSITIVE_INFINITY;
 
-    client.on("data", (data) => later(wait, () => upstream.write(withoutKeepAlive(data))));
+    client.on("data", (data) => this.isMute || later(wait, () => upstream.write(withoutKeepAlive(data))));
     upstream.on("data", (data) => {
-      if (fault.kind === "swallow") return;
+      if (fault.kind === "swallow" || this.isMute) return;
       later(wait, () => {
         client.write(data.subarray(0, left));
         left -= data.length;

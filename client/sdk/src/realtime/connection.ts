@@ -8,6 +8,7 @@ import type { Credentials } from "../auth/strategy.ts";
 import { SvcError } from "../error.ts";
 import { withDeadline } from "../patience.ts";
 import { request, type Transport } from "../request.ts";
+import { type Patience, watchLiveness } from "./liveness.ts";
 
 /** `live`: changes arrive. `degraded`: they may not, and queries are asked again now and then. */
 export type RealtimeStatus = "idle" | "connecting" | "live" | "degraded";
@@ -32,6 +33,8 @@ export interface ConnectionOptions {
   transport: Transport;
   auth: AuthClient | undefined;
   WebSocket: typeof globalThis.WebSocket | undefined;
+  /** (Default: half a minute) */
+  patience?: Patience;
 }
 
 interface Frame {
@@ -200,14 +203,27 @@ export class Connection {
 
   #connect(socket: WebSocket, era: number): void {
     this.#socket = socket;
+    const ask = () => socket.readyState === 1 && socket.send('{"type":"ping"}');
+    const lost = () => {
+      socket.onclose = null; // comes late, for nobody answers
+      socket.close();
+      this.#retry(era);
+    };
+    const liveness = watchLiveness(ask, lost, this.#options.patience);
     socket.onopen = () => {
       if (era !== this.#era) return;
+      liveness.heard();
       for (const key of this.#listeners.keys()) this.#subscribe(key);
     };
     socket.onmessage = ({ data }) => {
-      if (era === this.#era) this.#receive(JSON.parse(String(data)) as Frame);
+      if (era !== this.#era) return;
+      liveness.heard();
+      this.#receive(JSON.parse(String(data)) as Frame);
     };
-    socket.onclose = () => this.#retry(era);
+    socket.onclose = () => {
+      liveness.stop();
+      this.#retry(era);
+    };
     socket.onerror = () => {}; // a close follows
   }
 
