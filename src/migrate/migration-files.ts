@@ -1,5 +1,6 @@
 /** Reads the folders that the migrator applies: every `*.sql` below one, sorted by path. */
-import { readdir, readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { basename, join, relative, sep } from "node:path";
 import { DefinitionError } from "../kit/definition-error.ts";
 
@@ -22,12 +23,11 @@ export async function readFolder(folder: string): Promise<MigrationFile[]> {
     .filter((entry) => entry.isFile() && entry.name.endsWith(".sql") && !entry.name.endsWith(".dump.sql"))
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
-  return Promise.all(
-    paths.map(async (path) => ({
-      path: relative(folder, path).split(sep).join("/"),
-      text: await readFile(path, "utf8"),
-    })),
-  );
+  // One after the other: all at once would exceed a small limit of open files.
+  return paths.map((path) => ({
+    path: relative(folder, path).split(sep).join("/"),
+    text: readFileSync(path, "utf8"),
+  }));
 }
 
 /** The number at the start of a migration's name; undefined without one. */
