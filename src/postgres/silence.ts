@@ -58,7 +58,6 @@ export function unlimited(pool: pg.Pool): pg.Pool {
     };
     return client;
   };
-  const patient: pg.Pool = Object.create(pool, { connect: { value: connect } });
-  patient.query = queryKeeping(patient);
-  return patient;
+  const patient: pg.Pool = Object.create(pool);
+  return Object.assign(patient, { connect, query: queryKeeping(patient) });
 }
