@@ -46,7 +46,7 @@ const sizes = { maxDepth: 12, maxFields: 400, maxAliases: 30, maxCost: 5000 };
 const graphql = { enabled: true, introspection: false, ruru: false, ...sizes, statementTimeoutMs: 60_000 };
 const options = { trustProxy: 1, pool: { request: 6, waitMs: 30_000 }, limits: patient };
 const svc = service(db, api, { ...options, graphql } as object);
-const hasty = service(db, api, { pool: { request: 2, waitMs: 300 }, limits: { generatedTimeoutMs: 200 } } as object);
+const hasty = service(db, api, { pool: { request: 2, waitMs: 1_500 }, limits: { generatedTimeoutMs: 200 } } as object);
 
 /** Statements that hold a connection and wait for the lock. */
 async function holding(): Promise<number> {
