@@ -10,8 +10,8 @@ import { codegen } from "../codegen/codegen.ts";
 import { generateMigration } from "../migrate/generate/schema-generate.ts";
 import { migrate } from "../migrate/migrate.ts";
 import { MigrationError } from "../migrate/migration-error.ts";
-import { migrationStatus } from "../migrate/migration-status.ts";
-import { describeVanished, findVanished } from "../migrate/vanished.ts";
+import { type FileStatus, migrationStatus } from "../migrate/migration-status.ts";
+import { describeVanished, vanishedOf } from "../migrate/vanished.ts";
 import { cwdArgument, isDeveloping, platformRoot, readConfig, say, withDatabase } from "./command.ts";
 import { describe, findings, newFindings } from "./db/lint.ts";
 import { defineCommand } from "./define.ts";
@@ -34,12 +34,13 @@ export const prepareCommand = defineCommand({
     for (const file of generated) report(`wrote ${file}`);
     await withDatabase(config, {}, async (cluster) => {
       const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
-      const vanished = await findVanished(target);
+      const files = await migrationStatus(target);
+      const inState = (wanted: FileStatus["state"]) =>
+        files.filter(({ state }) => state === wanted).map(({ path }) => path);
+      const vanished = vanishedOf(inState("missing"));
       if (vanished.length > 0) say(describeVanished(vanished));
       // What the linter finds is printed at once, because a new table is easy to change.
-      const isNew = (await migrationStatus(target)).some(
-        ({ path, state }) => state === "pending" && isLinted.test(path),
-      );
+      const isNew = inState("pending").some((path) => isLinted.test(path));
       const look = async () => (isNew ? findings(cluster.urls.admin) : []);
       const before = await look();
       const applied = await during("Applying the files of migrations/ and sql/", () => migrate(target)).catch((error) =>

@@ -1,7 +1,8 @@
 /**
  * Breaks connections whose server has vanished. A host that loses its power or its network closes no connection, and the
  * kernel sends a statement again for a quarter of an hour before it reports an error. PostgreSQL ends a statement at its
- * limit; a connection that has no answer for longer leads nowhere.
+ * limit; a connection that has no answer for longer leads nowhere. The system pool has no such limit: the platform's own
+ * statements there are short, and `unlimited` is for those of applications.
  * Called by `pools.ts`.
  */
 import type { Socket } from "node:net";

@@ -1,4 +1,4 @@
-// If this file fails, a page goes on showing old data, and says that it is live, when its network has vanished.
+// If this file fails, a page whose network has vanished shows old data and says that it is live.
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { Connection } from "../../client/sdk/src/realtime/connection.ts";
 import { database } from "../support/database.ts";

@@ -33,7 +33,7 @@ export interface ConnectionOptions {
   transport: Transport;
   auth: AuthClient | undefined;
   WebSocket: typeof globalThis.WebSocket | undefined;
-  /** (Default: half a minute) */
+  /** With a service that says nothing. (Default: 25 s, then 10 s for its answer) */
   patience?: Patience;
 }
 
@@ -212,7 +212,6 @@ export class Connection {
     const liveness = watchLiveness(ask, lost, this.#options.patience);
     socket.onopen = () => {
       if (era !== this.#era) return;
-      liveness.heard();
       for (const key of this.#listeners.keys()) this.#subscribe(key);
     };
     socket.onmessage = ({ data }) => {

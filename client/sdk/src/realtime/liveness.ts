@@ -19,17 +19,17 @@ export interface Liveness {
   stop(): void;
 }
 
+/** Begins at once: a network can vanish while the socket opens. */
 export function watchLiveness(ask: () => void, lost: () => void, { quietMs, answerMs } = usual): Liveness {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const stop = () => clearTimeout(timer);
-  return {
-    heard() {
-      stop();
-      timer = setTimeout(() => {
-        ask();
-        timer = setTimeout(lost, answerMs);
-      }, quietMs);
-    },
-    stop,
+  const heard = () => {
+    stop();
+    timer = setTimeout(() => {
+      ask();
+      timer = setTimeout(lost, answerMs);
+    }, quietMs);
   };
+  heard();
+  return { heard, stop };
 }
