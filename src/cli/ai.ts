@@ -23,7 +23,7 @@ interface UsageRow {
 }
 
 const usage = defineCommand({
-  meta: { name: "usage", description: "Usage and cost by day, user and model." },
+  description: "Usage and cost by day, user and model.",
   args: {
     ...cwdArgument,
     days: { type: "string", description: "How many days (UTC), including today. (Default: 7)", default: "7" },
@@ -44,8 +44,7 @@ const usage = defineCommand({
   },
 });
 
-export const aiCommand = defineCommand({
-  meta: { name: "ai", description: "Show the cost of AI calls and paid conversions." },
+export const command = defineCommand({
   subCommands: { usage },
 });
 

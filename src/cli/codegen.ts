@@ -6,8 +6,7 @@ import { cwdArgument, readConfig } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { conclude, during } from "./output.ts";
 
-export const codegenCommand = defineCommand({
-  meta: { name: "codegen", description: "Generate files from the definitions." },
+export const command = defineCommand({
   args: cwdArgument,
   run: async ({ args }) => {
     const config = await readConfig(args.cwd);

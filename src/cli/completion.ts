@@ -75,7 +75,7 @@ ${all
 
 const command = (svc: Definition, name: string, write: (all: readonly Completed[]) => string) =>
   defineCommand({
-    meta: { name, description: `Print the completion script for ${name}.` },
+    description: `Print the completion script for ${name}.`,
     run: async () => {
       const script = write(await commands(svc));
       print({ shell: name, script }, () => script);
@@ -85,6 +85,6 @@ const command = (svc: Definition, name: string, write: (all: readonly Completed[
 /** @param svc the root command; importing it here would be a circle */
 export const makeCompletion = (svc: Definition) =>
   defineCommand({
-    meta: { name: "completion", description: "Complete svc's commands and options in your shell." },
+    description: "Complete svc's commands and options in your shell.",
     subCommands: { bash: command(svc, "bash", bash), zsh: command(svc, "zsh", zsh), fish: command(svc, "fish", fish) },
   });

@@ -11,8 +11,7 @@ import { say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { during, print, printError } from "./output.ts";
 
-export const convertCommand = defineCommand({
-  meta: { name: "convert", description: "Print a document (PDF, HWP, DOCX, XLSX, HTML, CSV, text) as Markdown." },
+export const command = defineCommand({
   args: {
     file: { type: "positional", description: "The document.", required: true },
     json: { type: "boolean", description: "Print the whole result as JSON. (Default: Markdown alone)" },

@@ -22,7 +22,7 @@ interface Registered {
 }
 
 const list = defineCommand({
-  meta: { name: "list", description: "List the application's crons, with their schedules and last runs." },
+  description: "List the application's crons, with their schedules and last runs.",
   args: cwdArgument,
   run: ({ args }) =>
     withSystem(args.cwd, async (pool, config) => {
@@ -57,7 +57,7 @@ const nameArgument = {
 } as const;
 
 const runNow = defineCommand({
-  meta: { name: "run", description: "Enqueue a cron's procedure now, as the system. Its schedule does not change." },
+  description: "Enqueue a cron's procedure now, as the system. Its schedule does not change.",
   args: nameArgument,
   run: ({ args }) =>
     withSystem(args.cwd, async (pool, config) => {
@@ -68,19 +68,18 @@ const runNow = defineCommand({
 });
 
 const pause = defineCommand({
-  meta: { name: "pause", description: "Let a cron's times pass without a run, until svc crons resume." },
+  description: "Let a cron's times pass without a run, until svc crons resume.",
   args: nameArgument,
   run: ({ args }) => setPaused(args.cwd, args.name, true),
 });
 
 const resume = defineCommand({
-  meta: { name: "resume", description: "Run a paused cron again, from its next time on." },
+  description: "Run a paused cron again, from its next time on.",
   args: nameArgument,
   run: ({ args }) => setPaused(args.cwd, args.name, false),
 });
 
-export const cronsCommand = defineCommand({
-  meta: { name: "crons", description: "Look at crons; run one now, pause or resume it." },
+export const command = defineCommand({
   subCommands: { list, run: runNow, pause, resume },
 });
 

@@ -36,7 +36,7 @@ const common = {
 } as const;
 
 const exportCommand = defineCommand({
-  meta: { name: "export", description: "Write every row that a user may see to a file." },
+  description: "Write every row that a user may see to a file.",
   args: {
     ...common,
     output: { type: "string", description: "The file. (Default: standard output, as CSV)" },
@@ -83,13 +83,12 @@ const importArguments = {
 } as const;
 
 const importCommand = defineCommand({
-  meta: { name: "import", description: "Write the rows of a file as a user. Rows that are refused are listed." },
+  description: "Write the rows of a file as a user. Rows that are refused are listed.",
   args: importArguments,
   run: ({ args }) => withUser(args, (user) => importFile(user, args)),
 });
 
-export const dataCommand = defineCommand({
-  meta: { name: "data", description: "Export and import rows." },
+export const command = defineCommand({
   subCommands: { export: exportCommand, import: importCommand },
 });
 

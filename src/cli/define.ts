@@ -42,14 +42,18 @@ type ValueOf<A> = A extends { type: "boolean" }
 /** Every command has --json; the parser adds it. */
 export type Values<A> = { -readonly [Key in keyof A]: ValueOf<A[Key]> } & { json: boolean };
 
-type Loaded = Definition | (() => Promise<Definition>);
+/** A command whose file is read when it is named, or when its own --help is asked for. */
+interface InFile extends Described {
+  file: () => Promise<{ command: Definition }>;
+}
 
 export interface Definition {
-  meta: { name: string; description: string };
+  /** For --help. `commands.ts` has that of a command in a file of its own. */
+  description?: string;
   args?: Arguments;
   // biome-ignore lint/suspicious/noExplicitAny: `defineCommand` checks it against the declared arguments
   run?: (context: { args: any }) => unknown;
-  subCommands?: Readonly<Record<string, Loaded>>;
+  subCommands?: Readonly<Record<string, Definition | InFile>>;
   /** Headings of --help with the subcommands below them. */
   headings?: Readonly<Record<string, readonly string[]>>;
   /** The subcommand that runs when none is named. */

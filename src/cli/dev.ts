@@ -18,8 +18,7 @@ import { describeTaken, nextFree } from "./taken-port.ts";
 import { checkTypesBeside } from "./types.ts";
 import { watchApplication } from "./watch.ts";
 
-export const dev = defineCommand({
-  meta: { name: "dev", description: "Serve, and reload after every change." },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     with: {

@@ -26,8 +26,7 @@ import { explain } from "./explain.ts";
 import { during, print } from "./output.ts";
 import { about, paint } from "./table.ts";
 
-export const doctorCommand = defineCommand({
-  meta: { name: "doctor", description: "Check the setup for problems." },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     verbose: { type: "boolean", description: "Also print the configuration in effect and the checks that passed." },

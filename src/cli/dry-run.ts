@@ -14,8 +14,7 @@ import { print } from "./output.ts";
 import { readSecrets } from "./read-secrets.ts";
 import { printable } from "./table.ts";
 
-export const dryRunCommand = defineCommand({
-  meta: { name: "dry-run", description: "Run a query or mutation as a user, show what it would do, and roll it back." },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     name: { type: "positional", description: "The procedure's name, such as tasks.create.", required: true },

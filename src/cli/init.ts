@@ -30,8 +30,7 @@ const templates: Readonly<Record<string, Template>> = {
   },
 };
 
-export const initCommand = defineCommand({
-  meta: { name: "init", description: "Make a new application from the starter." },
+export const command = defineCommand({
   args: {
     folder: {
       type: "positional",

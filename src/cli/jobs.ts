@@ -48,7 +48,7 @@ const states = Object.keys(colours);
 const idArgument = { id: { type: "positional", description: "The job's id.", required: true } } as const;
 
 const list = defineCommand({
-  meta: { name: "list", description: "List the jobs in the queue, newest first." },
+  description: "List the jobs in the queue, newest first.",
   args: {
     ...cwdArgument,
     state: { type: "string", description: `Only one of: ${states.join(", ")}. (Default: all)` },
@@ -67,7 +67,7 @@ const list = defineCommand({
 });
 
 const show = defineCommand({
-  meta: { name: "show", description: "Show one job in full." },
+  description: "Show one job in full.",
   args: { ...cwdArgument, ...idArgument },
   run: ({ args }) =>
     withSystem(args.cwd, async (pool) => {
@@ -78,19 +78,19 @@ const show = defineCommand({
 });
 
 const retry = defineCommand({
-  meta: { name: "retry", description: "Run a job now, and give it all its attempts again." },
+  description: "Run a job now, and give it all its attempts again.",
   args: { ...cwdArgument, ...idArgument },
   run: ({ args }) => change(args.cwd, args.id, "act_retry_job", "due"),
 });
 
 const cancel = defineCommand({
-  meta: { name: "cancel", description: "Remove a job that is not running from the queue." },
+  description: "Remove a job that is not running from the queue.",
   args: { ...cwdArgument, ...idArgument },
   run: ({ args }) => change(args.cwd, args.id, "act_cancel_job", "cancelled"),
 });
 
 const tail = defineCommand({
-  meta: { name: "tail", description: "Follow the queue: a line for each job whose state changes." },
+  description: "Follow the queue: a line for each job whose state changes.",
   args: cwdArgument,
   run: ({ args }) =>
     withSystem(args.cwd, (pool) =>
@@ -102,7 +102,7 @@ const tail = defineCommand({
 });
 
 const history = defineCommand({
-  meta: { name: "history", description: "List jobs that finished lately, newest first." },
+  description: "List jobs that finished lately, newest first.",
   args: {
     ...cwdArgument,
     name: { type: "string", description: "Only of this internal procedure or kind. (Default: all)" },
@@ -131,8 +131,7 @@ const history = defineCommand({
   },
 });
 
-export const jobsCommand = defineCommand({
-  meta: { name: "jobs", description: "Look at the queue and at finished jobs; retry or cancel jobs." },
+export const command = defineCommand({
   subCommands: { list, show, history, retry, cancel, tail },
 });
 

@@ -16,8 +16,7 @@ import { stopSignal } from "./signal.ts";
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 
-export const logsCommand = defineCommand({
-  meta: { name: "logs", description: "Show the log from standard input or a file, filtered by the options." },
+export const command = defineCommand({
   args: {
     file: { type: "positional", description: "A file of JSON lines. (Default: standard input)", required: false },
     follow: {

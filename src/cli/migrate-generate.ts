@@ -12,8 +12,7 @@ import { cwdArgument, platformRoot, readConfig, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { conclude } from "./output.ts";
 
-export const migrateGenerate = defineCommand({
-  meta: { name: "generate", description: "Write the next migration from the schema." },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     name: { type: "string", description: "Words for the file's name. (Default: what was changed)" },

@@ -8,8 +8,7 @@ import { cwdArgument, platformRoot, readConfig, withDatabase } from "./command.t
 import { defineCommand } from "./define.ts";
 import { conclude, during } from "./output.ts";
 
-export const migrateReset = defineCommand({
-  meta: { name: "reset", description: "Development: drop everything in the database and migrate again." },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     yes: { type: "boolean", description: "Do not ask." },

@@ -9,8 +9,7 @@ import { defineCommand } from "./define.ts";
 import { output, print } from "./output.ts";
 import { paint, table, time } from "./table.ts";
 
-export const migrateStatus = defineCommand({
-  meta: { name: "status", description: "List what is applied, pending or edited. Exit code 1 unless all is applied." },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     verbose: { type: "boolean", description: "List the platform's applied files, too." },

@@ -24,8 +24,7 @@ const applyArguments = {
   },
 } as const;
 
-const apply = defineCommand({
-  meta: { name: "apply", description: "Apply new files of migrations/ and sql/, as `svc migrate` alone does." },
+export const command = defineCommand({
   args: applyArguments,
   run: async ({ args }) => {
     const config = await readConfig(args.cwd);
@@ -48,17 +47,4 @@ const apply = defineCommand({
       conclude({ applied }, ...(isChanged ? said : ["Nothing to do."]));
     });
   },
-});
-
-const subCommands = {
-  apply,
-  generate: () => import("./migrate-generate.ts").then((file) => file.migrateGenerate),
-  status: () => import("./migrate-status.ts").then((file) => file.migrateStatus),
-  reset: () => import("./migrate-reset.ts").then((file) => file.migrateReset),
-};
-
-export const migrateCommand = defineCommand({
-  meta: { name: "migrate", description: "Apply new files of migrations/ and sql/." },
-  subCommands,
-  default: "apply",
 });

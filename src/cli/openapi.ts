@@ -7,8 +7,7 @@ import { cwdArgument, readConfig } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { conclude, during } from "./output.ts";
 
-export const openapiCommand = defineCommand({
-  meta: { name: "openapi", description: "Write the OpenAPI 3.1 document of the application." },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     out: { type: "string", description: "A file to write it to. (Default: standard output)" },

@@ -12,20 +12,19 @@ import { output } from "./output.ts";
 const json = { type: "boolean", description: "The result as JSON, for programs." } as const;
 
 /**
- * A command with those of its subcommands that the words may name; the modules of the others are not loaded. Without
- * such a word it has all of them, for --help.
+ * A command with its subcommands. The files of those that the words do not name are not read: for --help of the whole,
+ * their names and descriptions are enough.
  *
- * @param words the command line. (Default: all subcommands are made)
+ * @param words the command line. (Default: every file is read)
  */
 export async function makeCommand(
   definition: Definition,
-  words: readonly string[] = [],
-  command = new Command(definition.meta.name),
+  words?: readonly string[],
+  command = new Command("svc").description(definition.description ?? ""),
   path: readonly string[] = [command.name()],
 ): Promise<Command> {
   const name = path.join(" ");
   command
-    .description(definition.meta.description)
     .helpOption("-h, --help", "Print this.")
     .helpCommand(false)
     .exitOverride()
@@ -52,13 +51,13 @@ export async function makeCommand(
   }
   // It may stand before the subcommand: `svc --cwd folder migrate`.
   command.addOption(new Option("--cwd <folder>").hideHelp());
-  const named = Object.keys(subCommands).some((child) => words.includes(child));
-  for (const [child, loaded] of Object.entries(subCommands)) {
+  for (const [child, listed] of Object.entries(subCommands)) {
     const made = command.command(child, { isDefault: child === definition.default });
+    made.description(listed.description ?? "");
     const [heading] = Object.entries(definition.headings ?? {}).find(([, names]) => names.includes(child)) ?? [];
     if (heading) made.helpGroup(`${heading}:`);
-    if (named && !words.includes(child) && child !== definition.default) continue;
-    await makeCommand(typeof loaded === "function" ? await loaded() : loaded, words, made, [...path, child]);
+    if (words && !words.includes(child) && child !== definition.default) continue;
+    await makeCommand("file" in listed ? (await listed.file()).command : listed, words, made, [...path, child]);
     if (child === definition.default) refuseWords(made, command);
   }
   return command;

@@ -12,8 +12,7 @@ import { withSystem } from "./inspect.ts";
 import { print } from "./output.ts";
 import { paint } from "./table.ts";
 
-export const policiesCommand = defineCommand({
-  meta: { name: "policies", description: "Who may do what to which rows." },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     table: { type: "positional", description: "Only this table. (Default: the application's)", required: false },

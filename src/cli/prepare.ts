@@ -17,8 +17,7 @@ import { describe, findings, newFindings } from "./db/lint.ts";
 import { defineCommand } from "./define.ts";
 import { conclude, during } from "./output.ts";
 
-export const prepareCommand = defineCommand({
-  meta: { name: "prepare", description: "Generate, and bring the database up to date." },
+export const command = defineCommand({
   args: cwdArgument,
   run: async ({ args: { cwd } }) => {
     const config = await readConfig(cwd);

@@ -36,8 +36,7 @@ interface Declared {
   always: string | null;
 }
 
-export const searchCommand = defineCommand({
-  meta: { name: "search", description: "Find rows by keyword, and explain a ranking term by term." },
+export const command = defineCommand({
   args: {
     table: { type: "positional", description: "A searchable table, by its name in the database.", required: true },
     query: { type: "positional", description: "What to look for.", required: true },

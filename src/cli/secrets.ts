@@ -12,10 +12,7 @@ import { readSecrets } from "./read-secrets.ts";
 import { table } from "./table.ts";
 
 const status = defineCommand({
-  meta: {
-    name: "status",
-    description: "How many stored values each secret encrypts. Exit code 1 while an older one is needed.",
-  },
+  description: "How many stored values each secret encrypts. Exit code 1 while an older one is needed.",
   args: cwdArgument,
   run: ({ args }) =>
     withSystem(args.cwd, async (pool, config) => {
@@ -31,10 +28,7 @@ const status = defineCommand({
 });
 
 const reseal = defineCommand({
-  meta: {
-    name: "reseal",
-    description: "Encrypt values of older secrets again under the first. The service may keep running.",
-  },
+  description: "Encrypt values of older secrets again under the first. The service may keep running.",
   args: cwdArgument,
   run: ({ args }) =>
     withSystem(args.cwd, async (pool, config) => {
@@ -44,8 +38,7 @@ const reseal = defineCommand({
     }),
 });
 
-export const secretsCommand = defineCommand({
-  meta: { name: "secrets", description: "Rotate the secrets in AUTHLIB_SECRET." },
+export const command = defineCommand({
   subCommands: { status, reseal },
 });
 

@@ -44,8 +44,7 @@ const startArguments = {
   ...logArgument,
 } as const;
 
-export const start = defineCommand({
-  meta: { name: "start", description: "Serve the application." },
+export const command = defineCommand({
   args: startArguments,
   run: ({ args }) => (args.processes === undefined ? serve(args) : serveTogether(args, args.processes)),
 });

@@ -29,7 +29,7 @@ interface StoredRow {
 }
 
 const ls = defineCommand({
-  meta: { name: "ls", description: "List stored files, newest first." },
+  description: "List stored files, newest first.",
   args: {
     ...cwdArgument,
     user: { type: "string", description: "Only what this user, named by id, owns. (Default: everybody's)" },
@@ -46,7 +46,7 @@ const ls = defineCommand({
 });
 
 const show = defineCommand({
-  meta: { name: "show", description: "Show one stored file in full." },
+  description: "Show one stored file in full.",
   args: {
     ...cwdArgument,
     id: { type: "positional", description: "The storage id.", required: true },
@@ -65,10 +65,7 @@ const show = defineCommand({
 });
 
 const verify = defineCommand({
-  meta: {
-    name: "verify",
-    description: "Read all bytes and compare them with their rows. Exit code 1 on a difference.",
-  },
+  description: "Read all bytes and compare them with their rows. Exit code 1 on a difference.",
   args: cwdArgument,
   run: ({ args }) =>
     withSystem(args.cwd, async (pool, config) => {
@@ -90,7 +87,7 @@ const verify = defineCommand({
 });
 
 const gc = defineCommand({
-  meta: { name: "gc", description: "Remove bytes that belong to no stored file; a job does the same once a day." },
+  description: "Remove bytes that belong to no stored file; a job does the same once a day.",
   args: {
     ...cwdArgument,
     hours: {
@@ -111,8 +108,7 @@ const gc = defineCommand({
   },
 });
 
-export const storageCommand = defineCommand({
-  meta: { name: "storage", description: "Look at stored files; verify their bytes; remove unused bytes." },
+export const command = defineCommand({
   subCommands: { ls, show, verify, gc },
 });
 

@@ -18,8 +18,7 @@ import { nextSignal } from "./signal.ts";
 
 const usualPort = 4001;
 
-export const studioCommand = defineCommand({
-  meta: { name: "studio", description: "Open a page to look at the data, the policies and the queue." },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     port: { type: "string", description: `TCP port; 0 takes any free one. (Default: ${usualPort})` },

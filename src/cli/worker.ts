@@ -20,8 +20,7 @@ import { readSecrets } from "./read-secrets.ts";
 import { nextSignal } from "./signal.ts";
 import { serveWorkerMetrics } from "./worker-metrics.ts";
 
-export const workerCommand = defineCommand({
-  meta: { name: "worker", description: "Run jobs, crons and workflows." },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     concurrency: { type: "string", description: "Jobs at a time. (Default: 4)", default: "4" },

@@ -46,7 +46,7 @@ const statuses = Object.keys(colours);
 const idArgument = { id: { type: "positional", description: "The run's id.", required: true } } as const;
 
 const list = defineCommand({
-  meta: { name: "list", description: "Runs of workflows, newest first." },
+  description: "Runs of workflows, newest first.",
   args: {
     ...cwdArgument,
     status: { type: "string", description: `Only one of: ${statuses.join(", ")}. (Default: all)` },
@@ -64,7 +64,7 @@ const list = defineCommand({
 });
 
 const show = defineCommand({
-  meta: { name: "show", description: "Show one run with its steps." },
+  description: "Show one run with its steps.",
   args: { ...cwdArgument, ...idArgument },
   run: ({ args }) =>
     withSystem(args.cwd, async (pool) => {
@@ -75,7 +75,7 @@ const show = defineCommand({
 });
 
 const retry = defineCommand({
-  meta: { name: "retry", description: "Retry a run that failed or was cancelled." },
+  description: "Retry a run that failed or was cancelled.",
   args: {
     ...cwdArgument,
     ...idArgument,
@@ -89,20 +89,19 @@ const retry = defineCommand({
 });
 
 const cancel = defineCommand({
-  meta: { name: "cancel", description: "End a run." },
+  description: "End a run.",
   args: { ...cwdArgument, ...idArgument },
   run: ({ args }) => change(args.cwd, args.id, "select svc_private.act_cancel_workflow($1) as it", [], "cancelled"),
 });
 
 const tail = defineCommand({
-  meta: { name: "tail", description: "Follow the runs: a line for each whose status changes." },
+  description: "Follow the runs: a line for each whose status changes.",
   args: cwdArgument,
   run: ({ args }) =>
     withSystem(args.cwd, (pool) => follow(async () => (await read(pool, null, null, mostFollowed)).map(followed))),
 });
 
-export const workflowsCommand = defineCommand({
-  meta: { name: "workflows", description: "Look at runs of workflows; retry or cancel them." },
+export const command = defineCommand({
   subCommands: { list, show, retry, cancel, tail },
 });
 

@@ -7,7 +7,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { twoFactor } from "better-auth/plugins";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { openapiCommand } from "../../src/cli/openapi.ts";
+import { command as openapi } from "../../src/cli/openapi.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { defineApi, defineAuth, v } from "../../src/index.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
@@ -172,7 +172,7 @@ test("svc openapi writes the same, without a database", async () => {
   const folder = await mkdtemp(join(tmpdir(), "svc-openapi-"));
   const out = join(folder, "openapi.json");
   vi.stubEnv("DATABASE_URL", "postgres://nobody:x@127.0.0.1:1/none");
-  await openapiCommand.run?.({ args: { cwd: join(root, "tests/fixture"), out } });
+  await openapi.run?.({ args: { cwd: join(root, "tests/fixture"), out } });
   vi.unstubAllEnvs();
   const written = JSON.parse(await readFile(out, "utf8"));
   await rm(folder, { recursive: true });

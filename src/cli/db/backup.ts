@@ -11,11 +11,7 @@ import { conclude } from "../output.ts";
 import { stopSignal } from "../signal.ts";
 import { version } from "../version.ts";
 
-export const dbBackup = defineCommand({
-  meta: {
-    name: "backup",
-    description: "Write the database and the stored files of one snapshot into a folder. The service may keep running.",
-  },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     folder: {

@@ -11,12 +11,7 @@ import { defineCommand } from "../define.ts";
 import { during, print } from "../output.ts";
 import { paint } from "../table.ts";
 
-export const dbDrift = defineCommand({
-  meta: {
-    name: "drift",
-    description:
-      "Compare the database with what migrations/ and sql/ describe. Changes nothing; exit code 1 when they differ.",
-  },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     json: {

@@ -17,8 +17,7 @@ import { asArgument, identify } from "./identify.ts";
 import { describePlan, type Plan } from "./plan.ts";
 import { findInPlans, type PlanFinding } from "./plan-findings.ts";
 
-export const dbExplain = defineCommand({
-  meta: { name: "explain", description: "Show the plan of a statement for a user, with its problems." },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     statement: {

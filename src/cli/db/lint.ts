@@ -24,11 +24,7 @@ const colours = { error: 31, warning: 33, info: 36 } as const;
 type Severity = keyof typeof colours;
 const severities = Object.keys(colours) as Severity[];
 
-export const dbLint = defineCommand({
-  meta: {
-    name: "lint",
-    description: "Find security and performance problems in the schema. Exit code 1 when there is an error.",
-  },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     level: {

@@ -14,8 +14,7 @@ import { table, time } from "../table.ts";
 
 type Row = Record<string, unknown>;
 
-export const dbSlow = defineCommand({
-  meta: { name: "slow", description: "List statements by total time. Needs pg_stat_statements." },
+export const slow = defineCommand({
   args: { ...cwdArgument, ...limitArgument },
   run: ({ args }) => {
     const limit = wholeNumber("limit", args.limit);
@@ -27,11 +26,7 @@ export const dbSlow = defineCommand({
   },
 });
 
-export const dbLocks = defineCommand({
-  meta: {
-    name: "locks",
-    description: "Show sessions that wait for locks, who blocks them, and transactions that stay open.",
-  },
+export const locks = defineCommand({
   args: cwdArgument,
   run: ({ args }) =>
     withSystem(args.cwd, async (pool) => {
@@ -60,8 +55,7 @@ function chain(rows: Row[]): string {
   return `${head}${waiting.join("")}  To end the first: select pg_terminate_backend(${first.head});\n`;
 }
 
-export const dbStats = defineCommand({
-  meta: { name: "stats", description: "Show sizes, dead rows, indexes, replication slots and reads from memory." },
+export const stats = defineCommand({
   args: { ...cwdArgument, ...limitArgument },
   run: ({ args }) => {
     const limit = wholeNumber("limit", args.limit);

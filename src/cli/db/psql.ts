@@ -9,8 +9,7 @@ import { cwdArgument, readConfig, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { asArgument, identify } from "./identify.ts";
 
-export const dbPsql = defineCommand({
-  meta: { name: "psql", description: "Open psql with the rights of a user. Arguments after -- are passed to psql." },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     ...asArgument,

@@ -10,11 +10,7 @@ import { cwdArgument, platformRoot, readConfig, say, withDatabase } from "../com
 import { defineCommand } from "../define.ts";
 import { conclude, during } from "../output.ts";
 
-export const dbRestore = defineCommand({
-  meta: {
-    name: "restore",
-    description: "Restore the application's database and storage from a backup. Refuses a database that is not empty.",
-  },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     folder: { type: "positional", description: "The backup's folder.", required: true },

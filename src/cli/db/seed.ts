@@ -13,8 +13,7 @@ import { conclude, during } from "../output.ts";
 import { refusePending } from "../pending.ts";
 import { readSecrets } from "../read-secrets.ts";
 
-export const dbSeed = defineCommand({
-  meta: { name: "seed", description: "Insert the rows and users of seed.ts, for development." },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     file: { type: "string", description: "What to run. (Default: seed.ts in the backend's folder)" },

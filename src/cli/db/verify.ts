@@ -8,11 +8,7 @@ import { cwdArgument, platformRoot, readConfig, say, withDatabase } from "../com
 import { defineCommand } from "../define.ts";
 import { conclude, during, print } from "../output.ts";
 
-export const dbVerify = defineCommand({
-  meta: {
-    name: "verify",
-    description: "Compare a backup with its manifest. Exit code 1 when anything is missing or damaged.",
-  },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     folder: { type: "positional", description: "The backup's folder.", required: true },

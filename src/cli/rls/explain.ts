@@ -15,8 +15,7 @@ import { print } from "../output.ts";
 import { listAccess } from "../policies.ts";
 import { paint } from "../table.ts";
 
-export const rlsExplain = defineCommand({
-  meta: { name: "explain", description: "Which policies admit or hide a table's rows for a user, and why." },
+export const command = defineCommand({
   args: {
     ...cwdArgument,
     table: { type: "positional", description: "Its name as in SQL.", required: true },
