@@ -4,8 +4,8 @@
  * Next hop: `values.ts` follows a name to its value.
  */
 import { readFileSync } from "node:fs";
-import { stripTypeScriptTypes } from "node:module";
 import { type AnyNode, type Comment, parse } from "acorn";
+import { withoutTypes } from "./without-types.ts";
 
 export type Node = AnyNode;
 type Typed<T extends Node["type"]> = Extract<Node, { type: T }>;
@@ -43,7 +43,7 @@ export interface Declaration {
 export function readSource(path: string): Source {
   const text = readFileSync(path, "utf8");
   const file: Source = { path, text, comments: [], calls: [], assignments: [], ast: undefined as never };
-  file.ast = parse(/\.m?ts$/.test(path) ? withoutTypes(text) : text, {
+  file.ast = parse(/\.m?ts$/.test(path) ? withoutTypes(path, text) : text, {
     ecmaVersion: "latest",
     sourceType: "module",
     allowHashBang: true,
@@ -55,17 +55,6 @@ export function readSource(path: string): Source {
     for (const child of children(node)) parents.set(child, node);
   });
   return file;
-}
-
-/** Suppresses Node's warning that the function is experimental. */
-function withoutTypes(text: string): string {
-  const { emitWarning } = process;
-  process.emitWarning = () => {};
-  try {
-    return stripTypeScriptTypes(text, { mode: "strip" });
-  } finally {
-    process.emitWarning = emitWarning;
-  }
 }
 
 const parents = new WeakMap<Node, Node>();
