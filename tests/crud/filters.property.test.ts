@@ -128,7 +128,7 @@ const tree = (depth: number): fc.Arbitrary<unknown> => {
 
 describe("random filters", () => {
   const batch = 100;
-  const runs = Math.ceil(Number(process.env.FUZZ_RUNS ?? 2000) / batch);
+  const runs = Math.ceil(Number(process.env.FUZZ_RUNS ?? 800) / batch);
   const seed = Number(process.env.FUZZ_SEED ?? 20260101);
 
   test("find the rows of the reference, and none of them fails", { timeout: 3_600_000 }, async () => {
@@ -146,7 +146,7 @@ describe("random filters", () => {
 });
 
 test("the prepared statement of a filter's shape finds the same rows", { timeout: 3_600_000 }, async () => {
-  const runs = Number(process.env.FUZZ_RUNS ?? 1000);
+  const runs = Number(process.env.FUZZ_RUNS ?? 400);
   let shaped = 0;
   await fc.assert(
     fc.asyncProperty(usualTree, async (tree) => {

@@ -8,7 +8,7 @@ import { world } from "./world.ts";
 
 const made = world();
 const doors = allDoors(made);
-const situations = Number(process.env.FUZZ_RUNS ?? 0) > 0 ? 1_000 : 50;
+const situations = Number(process.env.FUZZ_RUNS ?? 0) > 0 ? 1_000 : 20;
 
 const policy = fc.record({
   tables: fc.subarray([...everything], { minLength: 1 }),

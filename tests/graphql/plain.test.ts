@@ -13,7 +13,7 @@ const base = { enabled: true, introspection: true, ruru: false, maxDepth: 12, ma
 const planning = service(db, undefined, { graphql: { ...base, maxCost: 5000, statementTimeoutMs: 4999 } });
 const ask = asker(app);
 const askPlanning = asker(planning);
-const numRuns = process.env.FUZZ_RUNS ? 5000 : 50;
+const numRuns = process.env.FUZZ_RUNS ? 5000 : 20;
 
 const tables = {
   notes: { row: "note", fields: "id userId title done priority createdAt updatedAt", nullable: "" },

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type FormEvent, MultipartReader } from "../../src/http/multipart.ts";
 import { fc } from "../support/properties.ts";
 
-const runs = Number(process.env.FUZZ_RUNS ?? 200);
+const runs = Number(process.env.FUZZ_RUNS ?? 80);
 
 interface Part {
   name: string;

@@ -10,7 +10,7 @@ import { api, relatedSql } from "./application.ts";
 import { schemaChecks } from "./checks.ts";
 import { type FuzzAnswer, type FuzzRequest, requestsOf, sendRaw, type Who } from "./requests.ts";
 
-const total = process.env.FUZZ_RUNS ? 20_000 : 300;
+const total = process.env.FUZZ_RUNS ? 20_000 : 150;
 const perRound = 100;
 const atOnce = 10;
 const seed = Number(process.env.FUZZ_SEED ?? 20260101);

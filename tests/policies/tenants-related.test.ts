@@ -10,7 +10,7 @@ import type { Column, Options, Policy, Relation, Row, Table } from "../crud/rela
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
 
-const runs = Math.min(Number(process.env.FUZZ_RUNS ?? 300), 10_000);
+const runs = Math.min(Number(process.env.FUZZ_RUNS ?? 150), 10_000);
 const seed = Number(process.env.FUZZ_SEED ?? 20260101);
 const tenants = 6;
 

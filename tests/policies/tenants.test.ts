@@ -13,7 +13,7 @@ import { expected, type Walk } from "./tenants-expected.ts";
 import { owners, type Row, rowsOf, teamsOf } from "./tenants-model.ts";
 import { addTenants, callers, pick, random, seed, storeRows, two } from "./tenants-world.ts";
 
-const runs = Math.min(Number(process.env.FUZZ_RUNS ?? 1000), 20_000);
+const runs = Math.min(Number(process.env.FUZZ_RUNS ?? 300), 20_000);
 
 const createCrud = createCrudFactory(procedure);
 /** Rows of one user, with a code that is unique among those of all. */

@@ -9,7 +9,7 @@ import { corporaFolder, judged } from "./corpora.ts";
 
 const db = database();
 type Parts = { text: string; match: boolean }[];
-const samples = Number(process.env.FUZZ_RUNS ?? 0) > 0 ? 20_000 : 300;
+const samples = Number(process.env.FUZZ_RUNS ?? 0) > 0 ? 20_000 : 100;
 
 /** Snippets of texts for queries, in one statement. */
 async function snippets(asked: { content: string; query: string; prefix?: boolean }[]): Promise<Parts[]> {

@@ -85,7 +85,7 @@ const asApi = (text: string | null, type: string) =>
 
 const viewer = fc.integer({ min: 0, max: 3 }).map((index) => index - 1);
 const table = fc.constantFrom(...Object.keys(lists));
-const draws = { numRuns: Number(process.env.FUZZ_RUNS ?? 120) };
+const draws = { numRuns: Number(process.env.FUZZ_RUNS ?? 40) };
 
 describe("as a user, and as somebody without an account", () => {
   test("any table, page by page, has the rows and values of /api/query, and so has SQL", {
