@@ -48,7 +48,7 @@ function order(ids: number[], orderBy: string, orderDir: string): number[] | nul
 
 describe("a walk by cursor", () => {
   test("meets every row once, page for page as svc.find_rows() does", { timeout: 3_600_000 }, async () => {
-    const runs = Number(process.env.FUZZ_RUNS ?? 300);
+    const runs = Number(process.env.FUZZ_RUNS ?? 200);
     let shaped = 0;
     let later = 0;
     await fc.assert(
@@ -80,7 +80,7 @@ describe("a walk by cursor", () => {
       { numRuns: runs, seed: Number(process.env.FUZZ_SEED ?? 20260101) },
     );
     expect(shaped).toBeGreaterThan(runs / 2);
-    expect(later).toBeGreaterThan(runs / 4);
+    expect(later).toBeGreaterThan(runs / 5);
   });
 });
 
@@ -112,7 +112,7 @@ describe("a cursor", () => {
       whole: fc.integer({ min: 0, max: 9 }),
     });
     let shaped = 0;
-    const runs = Number(process.env.FUZZ_RUNS ?? 300);
+    const runs = Number(process.env.FUZZ_RUNS ?? 200);
     const direction = fc.constantFrom("asc", "desc");
     const property = fc.constantFrom(...sortable.map((column) => column.property));
     await fc.assert(
