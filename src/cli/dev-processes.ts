@@ -33,7 +33,8 @@ export class Spare {
   }
 
   #spawn(): ChildProcess {
-    return spawn(process.execPath, process.argv.slice(1, 2), {
+    // By default V8's young generation grows while modules load, and is copied each time: a sixth of a start.
+    return spawn(process.execPath, ["--max-semi-space-size=8", ...process.argv.slice(1, 2)], {
       stdio: ["inherit", "inherit", "inherit", "ipc"],
       env: this.#environment,
     });

@@ -1,4 +1,4 @@
-/** `svc migrate`: applies the files to the database. Its subcommands write, list and undo migrations, one file each. */
+/** `svc migrate` and `svc migrate apply`: apply the files to the database. Next hop: `src/migrate/migrate.ts`. */
 import { migrate } from "../migrate/migrate.ts";
 import { cwdArgument, platformRoot, readConfig, say, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
