@@ -195,6 +195,25 @@ test("an answer that failed, all tries of it, is asked for again: no other event
   expect(client.realtime.getStatus()).toBe("live");
 });
 
+test.each([
+  ["watcher that is stopped", "stop"],
+  ["client that is closed", "close"],
+] as const)("a %s asks no more, though the service cannot be reached", async (_, end) => {
+  vi.useFakeTimers();
+  try {
+    const fetch = vi.fn<typeof globalThis.fetch>(() => Promise.reject(new TypeError("refused")));
+    const client = createSvcClient({ api, baseUrl: running.url, fetch, WebSocket: undefined as never });
+    const ends = { stop: client.watch(api.notes.list, {}, () => {}), close: () => client.close() };
+    ends[end]();
+    // Answers that were under way have failed, and nothing waits to ask again.
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(vi.getTimerCount()).toBe(0);
+    expect(fetch).toHaveBeenCalled();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 describe("who watches", () => {
   test("with a JWT that has run out gets a fresh one before the socket", async () => {
     const { auth, client } = await signedUp();

@@ -53,6 +53,7 @@ export class WatchedQueries {
   }
 
   close(): void {
+    for (const query of [...this.#queries.values()]) query.end();
     this.#options.connection.close();
     this.#stopFollowing?.();
   }

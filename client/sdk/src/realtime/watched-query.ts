@@ -164,13 +164,14 @@ export class WatchedQuery {
   }
 
   #schedule(): void {
-    if (this.#timer !== undefined) return;
+    if (this.#ended || this.#timer !== undefined) return;
     const isBusy = this.#follows && Date.now() - this.#answered <= 2 * this.#wait;
     this.#wait = isBusy ? Math.min(2 * this.#wait, longestDebounce) : debounce;
     this.#timer = setTimeout(() => this.#ask(), this.#wait);
   }
 
   #tryAgain(): void {
+    if (this.#ended) return;
     const longest = Math.min(firstRetry * 2 ** this.#failures++, longestRetry);
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => this.#ask(), Math.random() * longest);
@@ -190,12 +191,14 @@ export class WatchedQuery {
 
   /** A page that replaces one component by another wants it again in a moment. */
   #endUnlessWatched(): void {
-    setTimeout(() => this.#watchers.size === 0 && this.#end(), lingering);
+    setTimeout(() => this.#watchers.size === 0 && this.end(), lingering);
   }
 
-  #end(): void {
+  /** Nothing is asked any more, and nobody hears of an answer that is still on its way. */
+  end(): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#watchers.clear();
     const { connection, key, unused } = this.#options;
     clearTimeout(this.#timer);
     clearTimeout(this.#retry);
