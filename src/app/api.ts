@@ -73,7 +73,7 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
     "the built-in rag.ingest": ingestWorkflow,
     [`the built-in ${importName}`]: importWorkflow(crud.filter(({ transfer }) => transfer.import)),
   });
-  registerBuiltIn(procedures, bags.workflows !== undefined);
+  registerBuiltIn(procedures, workflowProcedures(workflows), bags.workflows !== undefined);
   const routes = collectRoutes(bags.httpRoutes ?? {});
   const grounding = checkOptions("The grounding of defineApi", groundingOptions, bags.grounding ?? {});
   return { "~svc": { procedures, routes, crud, crons, paths, workflows, grounding } };
@@ -102,8 +102,12 @@ export function withCrons(api: Api, bag: Readonly<Record<string, unknown>>, plac
 /**
  * @param strict true: an application's procedure with a built-in name is an error; false: it replaces the built-in one
  */
-function registerBuiltIn(procedures: Map<string, ProcedureDefinition>, strict: boolean): void {
-  for (const { "~svc": own } of Object.values<Procedure>(workflowProcedures)) {
+function registerBuiltIn(
+  procedures: Map<string, ProcedureDefinition>,
+  builtIn: Readonly<Record<string, Procedure>>,
+  strict: boolean,
+): void {
+  for (const { "~svc": own } of Object.values(builtIn)) {
     if (procedures.has(own.procedure.name)) {
       if (!strict) continue;
       throw new DefinitionError(`A procedure is named "${own.procedure.name}", which is built in.`, {

@@ -78,6 +78,16 @@ interface WorkflowRetries {
   maxDelay?: Duration;
 }
 
+/** What the user of a run may do with it through `api.workflows`. */
+export interface WorkflowClients {
+  /** The events that may be sent. (Default: none) */
+  signal?: readonly string[];
+  /** (Default: false) */
+  cancel?: boolean;
+  /** Whether a failed or cancelled run may be started again, also from an earlier step. (Default: false) */
+  retry?: boolean;
+}
+
 export interface WorkflowOptions<A extends WorkflowArgs, R> {
   /** A map of validators, v.object, or any Standard Schema. (Default: no arguments) */
   args?: A;
@@ -93,6 +103,11 @@ export interface WorkflowOptions<A extends WorkflowArgs, R> {
   maxDuration?: Duration;
   /** How many runs of this name may run at once. Waiting and sleeping runs do not count. (Default: any number) */
   concurrency?: number;
+  /**
+   * What clients may do with their own runs besides reading them. Handlers decide for themselves whether to call
+   * `ctx.workflows`. (Default: nothing)
+   */
+  clients?: WorkflowClients;
 }
 
 /** The definition of a workflow, for the runtime. Times in milliseconds. */
@@ -104,6 +119,7 @@ export interface WorkflowDefinition {
   retries: { limit: number; delay: number; maxDelay: number };
   maxDuration: number | null;
   concurrency: number | null;
+  clients: { signal: readonly string[]; cancel: boolean; retry: boolean };
 }
 
 /** A workflow, to be registered under `workflows` of `defineApi`. */
@@ -116,6 +132,12 @@ const retriesSchema = z.strictObject({
   delay: converted<Duration, number>(milliseconds).prefault("1 second"),
   maxDelay: converted<Duration, number>(milliseconds).prefault("5 minutes"),
 } satisfies ShapeOf<WorkflowRetries>);
+
+const clientsSchema = z.strictObject({
+  signal: z.array(z.string()).default([]),
+  cancel: z.boolean().default(false),
+  retry: z.boolean().default(false),
+} satisfies ShapeOf<WorkflowClients>);
 
 const orNull = (value: number | undefined) => value ?? null;
 
@@ -130,6 +152,7 @@ const optionsSchema = z.strictObject({
     .prefault({}),
   maxDuration: converted<Duration, number>(milliseconds).optional().transform(orNull),
   concurrency: integer(1).optional().transform(orNull),
+  clients: clientsSchema.prefault({}),
 } satisfies ShapeOf<WorkflowOptions<WorkflowArgs, unknown>>);
 
 /**

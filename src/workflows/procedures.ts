@@ -1,50 +1,81 @@
 /**
  * The built-in procedures `workflows.*` with which clients read and steer their runs. They exist if an application
  * registers workflows. Starting a run is left to the application's own mutations.
+ *
+ * A run belongs to the user who started it, but the one who decides may be somebody else: a payment service, a colleague,
+ * an approver. So clients steer a run only as its definition allows.
  * Next hop: `src/workflows/context.ts`.
  */
+import type { Context } from "../contract/context.ts";
 import { createSvcProcedureBuilders, type Procedure } from "../contract/procedure.ts";
+import type { WorkflowDefinition, Workflows } from "../contract/workflow.ts";
 import { workflowStatuses } from "../contract/workflow-runs.ts";
 import { oneOf } from "../kit/options.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { v } from "../kit/v.ts";
 
 const { query, mutation } = createSvcProcedureBuilders();
 const id = v.string();
 
 /** Keyed by the last part of their names, as the generated `api.ts` groups them. */
-export const workflowProcedures = {
-  list: query
-    .name("workflows.list")
-    .input(
-      v.optional(
-        v.object({
-          status: v.optional(oneOf(workflowStatuses)),
-          name: v.optional(v.string()),
-          limit: v.optional(v.number()),
-          cursor: v.optional(v.string()),
-        }),
-      ),
-    )
-    .handler(({ context, input }) => context.workflows.list(input)),
-  get: query
-    .name("workflows.get")
-    .input(v.object({ id }))
-    .handler(({ context, input }) => context.workflows.get(input.id)),
-  signal: mutation
-    .name("workflows.signal")
-    .input(v.object({ id, event: v.string(), payload: v.any() }))
-    .handler(({ context, input }) => context.workflows.signal(input.id, input.event, input.payload)),
-  cancel: mutation
-    .name("workflows.cancel")
-    .input(v.object({ id }))
-    .handler(({ context, input }) => context.workflows.cancel(input.id)),
-  retry: mutation
-    .name("workflows.retry")
-    .input(v.object({ id, fromStep: v.optional(v.string()) }))
-    .handler(({ context, input }) =>
-      context.workflows.retry(input.id, input.fromStep === undefined ? {} : { fromStep: input.fromStep }),
-    ),
-} satisfies Record<string, Procedure>;
+export const workflowProcedures = (workflows: Workflows) =>
+  ({
+    list: query
+      .name("workflows.list")
+      .input(
+        v.optional(
+          v.object({
+            status: v.optional(oneOf(workflowStatuses)),
+            name: v.optional(v.string()),
+            limit: v.optional(v.number()),
+            cursor: v.optional(v.string()),
+          }),
+        ),
+      )
+      .handler(({ context, input }) => context.workflows.list(input)),
+    get: query
+      .name("workflows.get")
+      .input(v.object({ id }))
+      .handler(({ context, input }) => context.workflows.get(input.id)),
+    signal: mutation
+      .name("workflows.signal")
+      .input(v.object({ id, event: v.string(), payload: v.any() }))
+      .handler(async ({ context, input }) => {
+        const { clients } = await definitionOf(workflows, context, input.id);
+        if (!clients.signal.includes(input.event)) throw refused(`signal: [${JSON.stringify(input.event)}]`);
+        await context.workflows.signal(input.id, input.event, input.payload);
+      }),
+    cancel: mutation
+      .name("workflows.cancel")
+      .input(v.object({ id }))
+      .handler(async ({ context, input }) => {
+        const { clients } = await definitionOf(workflows, context, input.id);
+        if (!clients.cancel) throw refused("cancel: true");
+        await context.workflows.cancel(input.id);
+      }),
+    retry: mutation
+      .name("workflows.retry")
+      .input(v.object({ id, fromStep: v.optional(v.string()) }))
+      .handler(async ({ context, input }) => {
+        const { clients } = await definitionOf(workflows, context, input.id);
+        if (!clients.retry) throw refused("retry: true");
+        await context.workflows.retry(input.id, input.fromStep === undefined ? {} : { fromStep: input.fromStep });
+      }),
+  }) satisfies Record<string, Procedure>;
 
 /** For the generated `api.ts`. */
-export type WorkflowProcedures = typeof workflowProcedures;
+export type WorkflowProcedures = ReturnType<typeof workflowProcedures>;
+
+/** The definition of a run of the caller; the newest one of its name where its own version is not registered. */
+async function definitionOf(workflows: Workflows, context: Context, id: string): Promise<WorkflowDefinition> {
+  const { name, version } = await context.workflows.get(id);
+  const versions = workflows.get(name);
+  const definition = versions?.find((one) => one.version === version) ?? versions?.[0];
+  if (!definition) throw new SvcError("FORBIDDEN", "This workflow is not registered any more.");
+  return definition;
+}
+
+const refused = (option: string) =>
+  new SvcError("FORBIDDEN", "Clients may not do this with the run.", {
+    hint: `Authors: call ctx.workflows in a procedure that checks the caller, or allow it: workflow(…, { clients: { ${option} } }).`,
+  });

@@ -16,6 +16,7 @@ import { workers } from "../support/worker.ts";
 
 const procedure = createSvcProcedureBuilders();
 const greet = workflow("greet", {
+  clients: { signal: ["read"] },
   args: v.object({ name: v.string() }),
   handler: async (wf, { name }) => {
     const greeting = await wf.step("write", () => `Hello, ${name}`);

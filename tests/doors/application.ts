@@ -118,6 +118,21 @@ const convert = mutation
   .input(v.object({ ids: v.array(v.string()) }))
   .handler(({ context, input }) => context.workflows.start(conversion, input));
 
+/** As clients do, for runs of every name: the definition of a workflow says what clients may do. */
+const steered = v.object({ id: v.string() });
+const signal = mutation
+  .name("doors.signal")
+  .input(steered)
+  .handler(({ context, input }) => context.workflows.signal(input.id, "go"));
+const cancel = mutation
+  .name("doors.cancel")
+  .input(steered)
+  .handler(({ context, input }) => context.workflows.cancel(input.id));
+const retry = mutation
+  .name("doors.retry")
+  .input(steered)
+  .handler(({ context, input }) => context.workflows.retry(input.id));
+
 /** The tests only use rows of its runs; a worker runs only in conversions.test.ts, which ignores them. */
 const work = workflow("doors.work", { handler: async () => null });
 
@@ -126,6 +141,9 @@ export const api = apiWith({
     searches,
     documents,
     files: fileProcedures,
+    signal,
+    cancel,
+    retry,
     pages,
     labelled,
     linked,

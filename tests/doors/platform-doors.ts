@@ -121,18 +121,18 @@ export function workflowWrites({ running, sql }: World): WritingDoor[] {
   const table = "svc.workflow_runs";
   const mine = { table, may: `${runs} where user_id = svc.current_user_id()` };
   const call =
-    (name: string, args: object = {}) =>
+    (name: string) =>
     async ({ user }: Caller, id: string) =>
-      isGiven(await running.mutate(user, `workflows.${name}`, { ...args, id }));
+      isGiven(await running.mutate(user, `doors.${name}`, { id }));
   const direct = (text: string) => async (caller: Caller, id: string) => {
     const [row] = await sql.asLogin<{ it: string }>(caller, `select ${text} as it`, [id]);
     return row?.it === "accepted";
   };
   return [
-    { name: "workflows.signal", functions: ["signal_workflow"], ...mine, write: call("signal", { event: "go" }) },
-    { name: "workflows.cancel", functions: ["cancel_workflow"], ...mine, write: call("cancel") },
+    { name: "ctx.workflows.signal", functions: ["signal_workflow"], ...mine, write: call("signal") },
+    { name: "ctx.workflows.cancel", functions: ["cancel_workflow"], ...mine, write: call("cancel") },
     // The runs are already cancelled then.
-    { name: "workflows.retry", functions: ["retry_workflow"], ...mine, write: call("retry") },
+    { name: "ctx.workflows.retry", functions: ["retry_workflow"], ...mine, write: call("retry") },
     {
       name: "svc.signal_workflow()",
       functions: ["signal_workflow"],

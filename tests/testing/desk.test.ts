@@ -134,3 +134,11 @@ test("seeds run, and a second app knows nothing of the first", async () => {
   ]);
   expect(left).toHaveLength(1);
 });
+
+test("nobody approves an expense of their own by an event", async () => {
+  const ann = await app.asUser();
+  const { runId } = await ann.mutate(api.expenses.file, { purpose: "A yacht", cents: 9_000_000 });
+  const decision = { id: runId, event: "decision", payload: { approved: true, by: "a colleague" } };
+  await expect(ann.mutate(api.workflows.signal, decision)).rejects.toMatchObject({ code: "FORBIDDEN" });
+  await ann.mutate(api.workflows.signal, { id: runId, event: "kill", payload: null });
+});

@@ -11,6 +11,7 @@ const calls: string[] = [];
 let failures = 0;
 
 const approve = workflow("test.approve", {
+  clients: { signal: ["approval"], cancel: true },
   args: { amount: v.number(), timeout: v.optional(v.string()) },
   handler: async (wf, args) => {
     const at = await wf.step("record", async () => {
@@ -41,6 +42,7 @@ const flaky = workflow("test.flaky", {
   },
 });
 const hopeless = workflow("test.hopeless", {
+  clients: { retry: true },
   handler: async (wf) => {
     await wf.step("before", () => calls.push("before"));
     await wf.step("refused", () => {
@@ -55,6 +57,7 @@ const writes = workflow("test.writes", {
       await wf.db.insert(notes).values({ title: "by a run", userId: user });
     }),
 });
+const waiting = workflow("test.waiting", { args: v.any(), handler: (wf) => wf.waitForEvent("paid") });
 const slow = workflow("test.slow", { maxDuration: 50, handler: (wf) => wf.waitForEvent("never") });
 
 const start = procedure.mutation
@@ -68,8 +71,14 @@ const start = procedure.mutation
     return run;
   });
 
+const pay = procedure.mutation
+  .name("runs.pay")
+  .input(v.object({ id: v.string() }))
+  .handler(({ context, input }) => context.workflows.signal(input.id, "paid"));
+
 const db = database();
-const api = apiWith({ procedures: { start }, workflows: { approve, flaky, hopeless, writes, slow } });
+const workflows = { approve, flaky, hopeless, writes, slow, waiting };
+const api = apiWith({ procedures: { start, pay }, workflows });
 const startWorker = workers(db, api);
 const app = service(db, api);
 let ann: User;
@@ -191,6 +200,23 @@ describe("starting", () => {
     const { status, body } = await app.mutate(ann, "runs.start", { name: "test.approve", args: { amount: "5" } });
     expect([status, body.code, body.issues[0].path]).toEqual([400, "VALIDATION_FAILED", ["amount"]]);
   });
+});
+
+test("a client steers its own run only as the definition allows", async () => {
+  const start = async (name: string) =>
+    (await app.mutate(ann, "runs.start", { name, args: { amount: 1 } })).body.json.id as string;
+  const [approval, waiting] = [await start("test.approve"), await start("test.waiting")];
+  const answers = [
+    await app.mutate(ann, "workflows.signal", { id: approval, event: "another" }),
+    await app.mutate(ann, "workflows.signal", { id: waiting, event: "paid" }),
+    await app.mutate(ann, "workflows.cancel", { id: waiting }),
+    await app.mutate(ann, "workflows.retry", { id: waiting }),
+  ];
+  expect(answers.map(({ body }) => body.code)).toEqual(Array(4).fill("FORBIDDEN"));
+  expect(answers[1]?.body.hint).toContain('clients: { signal: ["paid"] }');
+  // The application's own procedure decides for itself.
+  expect((await app.mutate(ann, "runs.pay", { id: waiting })).status).toBe(200);
+  await until(async () => (await app.query(ann, "workflows.get", { id: waiting })).body.json.status === "completed");
 });
 
 test("a run of another user answers as one that does not exist", async () => {

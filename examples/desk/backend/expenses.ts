@@ -21,6 +21,8 @@ interface Decision {
 
 /** Acts as the user who filed the expense; a colleague's decision arrives as an event. */
 export const approve = workflow("expenses.approve", {
+  // From the page of the user who filed it. A decision comes from a colleague, so it is not here.
+  clients: { signal: ["kill"] },
   args: { id: v.number(), cents: v.number() },
   handler: async (wf, { id, cents }) => {
     if (cents <= small) return settle(wf, id, "approved", "the rule for small sums");
