@@ -1,6 +1,6 @@
 /**
  * The one map from PostgreSQL's error codes to ours. Messages are our own: PostgreSQL's contain names of constraints
- * and values of rows, which are only logged.
+ * and values of rows, which are only logged. Messages of AP… come from the application, which wrote them for its callers.
  * `src/kit/error-codes.ts` has the HTTP status of each code.
  * Source: https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
@@ -15,12 +15,17 @@ interface Mapping {
   code: ErrorCode;
   message?: string;
   hint?: string;
+  /** Whether message and hint are those of the error. */
+  spoken?: true;
 }
 
 const badValue: Mapping = { code: "BAD_REQUEST", message: "A value does not fit its type or column." };
 const busy: Mapping = { code: "UNAVAILABLE" };
 
-/** By SQLSTATE. Our own functions in `sql/` raise SV…. */
+/**
+ * By SQLSTATE. Our own functions in `sql/` raise SV…, those of applications AP…: a worker takes SV409 for a sign that
+ * another one has its job.
+ */
 export const sqlStates: Record<string, Mapping> = {
   "22001": { code: "BAD_REQUEST", message: "A text is longer than its column allows." },
   "22003": { code: "BAD_REQUEST", message: "A number is out of range." },
@@ -55,6 +60,12 @@ export const sqlStates: Record<string, Mapping> = {
   "57P01": busy,
   "57P02": busy,
   "57P03": busy,
+  AP400: { code: "BAD_REQUEST", spoken: true },
+  AP401: { code: "UNAUTHORIZED", spoken: true },
+  AP403: { code: "FORBIDDEN", spoken: true },
+  AP404: { code: "NOT_FOUND", spoken: true },
+  AP409: { code: "CONFLICT", spoken: true },
+  AP429: { code: "RATE_LIMITED", spoken: true },
   SV400: {
     code: "BAD_REQUEST",
     message: "This cursor does not belong to this list.",
@@ -97,10 +108,11 @@ export function databaseError(error: unknown, identity: Identity, access: Access
       ? new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause: error })
       : new SvcError("INTERNAL", undefined, { cause: error });
   }
-  const { code, message, hint }: Mapping =
+  const mapping: Mapping =
     state === "42501" && isAnonymous(identity)
       ? { code: "UNAUTHORIZED" }
       : (sqlStates[state] ?? classes[state.slice(0, 2)] ?? { code: "INTERNAL" });
+  const { code, message, hint } = mapping.spoken ? { ...mapping, ...spoken(error, state) } : mapping;
   const invalid = state === "22023" ? pathIn(error, "invalid") : undefined;
   if (invalid) {
     const issues = [{ path: invalid, message: fromDatabase(error)?.message ?? "" }];
@@ -113,6 +125,12 @@ export function databaseError(error: unknown, identity: Identity, access: Access
     ...(code === "UNAVAILABLE" && { retryAfter: 1 }),
     cause: error,
   });
+}
+
+/** What the application says. A `raise` without a message has the code for one. */
+function spoken(error: unknown, state: string): Pick<Mapping, "message" | "hint"> {
+  const { message, hint } = fromDatabase(error) ?? {};
+  return { ...(message !== state && message && { message }), ...(hint && { hint }) };
 }
 
 const statements = new WeakMap<object, string>();

@@ -68,6 +68,15 @@ describe("createMany", () => {
     await db.sql("drop trigger note on books");
   });
 
+  test("says in a trigger's own words which row it refuses", async () => {
+    await db.sql(`create function refuse_book() returns trigger language plpgsql as
+        $$ begin raise exception 'Not %.', new.slug using errcode = 'AP403'; end $$;
+      create trigger refuse before insert on books for each row when (new.slug = 'bad') execute function refuse_book()`);
+    const { status, body } = await createMany(ann, [book("good"), book("bad")]);
+    expect([status, body.error, body.issues]).toEqual([403, "Not bad.", [{ path: ["rows", 1], message: "Not bad." }]]);
+    await db.sql("drop trigger refuse on books");
+  });
+
   test("takes every kind of column", async () => {
     const row = { name: "a", place: "10.0.0.1", bought: "2026-01-02", price: "1.50", isFull: true };
     const { data } = await done(ann, [row, { name: "b" }], "shelves");

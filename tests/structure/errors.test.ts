@@ -21,10 +21,10 @@ const rows = (text: string, first: RegExp) =>
     )
     .filter(([name = ""]) => first.test(name));
 
-/** Our own SQLSTATEs that a SQL text raises. */
+/** SQLSTATEs of our own and of applications that a SQL text raises. */
 function raised(sql: string): string[] {
   const code = sql.replace(/--.*$/gm, "");
-  return [...code.matchAll(/(?:errcode\s*(?:=|:=)\s*|sqlstate\s+)'(SV\w*)'/gi)].map(([, state = ""]) => state);
+  return [...code.matchAll(/(?:errcode\s*(?:=|:=)\s*|sqlstate\s+)'((?:SV|AP)\w*)'/gi)].map(([, state = ""]) => state);
 }
 
 const files = ["sql", "migrations", "examples", "tests/fixture"].flatMap((folder) =>
@@ -60,8 +60,8 @@ describe("SQLSTATEs of our own", () => {
     expect(unknown).toEqual([]);
   });
   test("are five characters, as PostgreSQL wants them, and end in the status they become", () => {
-    for (const [state, { code }] of Object.entries(sqlStates).filter(([state]) => state.startsWith("SV"))) {
-      expect(state).toBe(`SV${errorCodes[code].status}`);
+    for (const [state, { code }] of Object.entries(sqlStates).filter(([state]) => /^(SV|AP)/.test(state))) {
+      expect(state.slice(2)).toBe(String(errorCodes[code].status));
     }
   });
   test.for([

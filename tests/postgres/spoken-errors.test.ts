@@ -1,0 +1,60 @@
+// If this file fails, callers do not hear why a function of the application refused, or hear what is only for the log.
+
+import { sql } from "drizzle-orm";
+import { beforeAll, expect, test } from "vitest";
+import { createSvcProcedureBuilders, v } from "../../src/index.ts";
+import { database } from "../support/database.ts";
+import { apiWith, service, type User } from "../support/service.ts";
+
+const refuse = createSvcProcedureBuilders()
+  .mutation.name("spoken.refuse")
+  .allowAnonymous()
+  .input(v.object({ state: v.string() }))
+  .handler(({ context, input }) => context.db.select({ one: sql`1` }).from(sql`public.refuse(${input.state}) as it`));
+
+const db = database();
+const app = service(db, apiWith({ procedures: { refuse } }));
+let ann: User;
+beforeAll(async () => {
+  ann = await app.signUp("ann");
+  await db.sql(`create function public.refuse(state text) returns void language plpgsql set search_path = '' as $$
+    begin
+      if state = 'bare' then raise exception using errcode = 'AP409'; end if;
+      raise exception 'Only % are left.', 2 using errcode = state, hint = 'Take fewer.';
+    end $$`);
+  await db.sql("grant execute on function public.refuse to svc_authenticated, svc_anonymous");
+  await db.sql(`create function public.refuse_note() returns trigger language plpgsql set search_path = '' as $$
+    begin raise exception 'No note of that name.' using errcode = 'AP403'; end $$`);
+  await db.sql(`create trigger refuse_note before insert on public.notes for each row when (new.title = 'refused')
+    execute function public.refuse_note()`);
+});
+
+test.for([
+  ["AP400", 400, "BAD_REQUEST"],
+  ["AP401", 401, "UNAUTHORIZED"],
+  ["AP403", 403, "FORBIDDEN"],
+  ["AP404", 404, "NOT_FOUND"],
+  ["AP409", 409, "CONFLICT"],
+  ["AP429", 429, "RATE_LIMITED"],
+] as const)("%s is answered with %i %s and the words of the function", async ([state, status, code]) => {
+  const { requestId: _, ...body } = (await app.mutate(ann, "spoken.refuse", { state })).body;
+  expect(body).toEqual({ error: "Only 2 are left.", code, hint: "Take fewer." });
+  expect((await app.mutate(ann, "spoken.refuse", { state })).status).toBe(status);
+});
+
+test("without words it has those of its code", async () => {
+  const { body } = await app.mutate(ann, "spoken.refuse", { state: "bare" });
+  expect([body.code, body.error]).toEqual(["CONFLICT", "Someone else changed this at the same time. Try again."]);
+});
+
+test.for(["SV409", "SV404", "23505", "42501", "22023", "AP999", "P0001"])(
+  "words of %s are only in the log",
+  async (state) => {
+    expect(JSON.stringify((await app.mutate(ann, "spoken.refuse", { state })).body)).not.toContain("left");
+  },
+);
+
+test("a trigger refuses in generated operations", async () => {
+  const one = await app.mutate(ann, "notes.create", { title: "refused" });
+  expect([one.status, one.body.error]).toEqual([403, "No note of that name."]);
+});
