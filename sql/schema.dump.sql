@@ -1469,6 +1469,17 @@ column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
 comment: TRUNCATE, REFERENCES or TRIGGER for the request roles.
 
+-- view svc_private.lint_unchecked_update: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text collate "C"
+column problem: text collate "C"
+column remedy: text collate "C"
+grant delete, insert, select, update to svc_system
+comment: Columns that policies look up when a row is inserted, and that updates change without a check.
+
 -- view svc_private.lint_unindexed_foreign_key: owner svc_owner
 column severity: text
 column catalog: regclass

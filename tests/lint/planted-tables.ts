@@ -163,6 +163,18 @@ export const plantedTables: Planted[] = [
   },
   { rule: "timestamp_without_time_zone", plant: table("at timestamp"), undo: dropTable },
   { rule: "truncate_granted", plant: table(plain, "grant truncate on lab.t to svc_authenticated;"), undo: dropTable },
+  ...[
+    "exists (select from lab.b where b.id = t.bought)",
+    "bought in (select id from lab.b)",
+    "bought = any (array(select id from lab.b))",
+    "lab.may_buy(bought)",
+  ].map((condition) => ({
+    rule: "unchecked_update",
+    plant: `create table lab.b (id bigint primary key);
+      create function lab.may_buy(bigint) returns boolean language sql stable as 'select true';
+      ${table("bought bigint", `${grantAll} ${ownPolicy} create policy bought on lab.t as restrictive for insert to svc_authenticated with check (${condition});`)}`,
+    undo: "drop table lab.t, lab.b; drop function lab.may_buy",
+  })),
   {
     rule: "unindexed_foreign_key",
     plant:
