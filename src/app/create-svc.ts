@@ -1,7 +1,8 @@
-/** `createSvc`: all three builders of an application in one call. */
+/** `createSvc`: all builders of an application in one call. */
 import type { Schema } from "../contract/database.ts";
 import { createSvcHttpRouteBuilders, type HttpRouteBuilders } from "../contract/http-route.ts";
 import { createSvcProcedureBuilders, type ProcedureBuilders } from "../contract/procedure.ts";
+import { type WorkflowBuilder, workflow } from "../contract/workflow.ts";
 import { createCrudFactory } from "../crud/crud.ts";
 
 export interface Svc<S extends Schema> {
@@ -11,15 +12,22 @@ export interface Svc<S extends Schema> {
   httpRoute: HttpRouteBuilders<S>;
   /** As `createCrudFactory` makes it. */
   createCrud: ReturnType<typeof createCrudFactory<S>>;
+  /** `workflow`, with the schema's types in `wf.db`: functions that take `db: Db` also take it. */
+  workflow: WorkflowBuilder<S>;
 }
 
 /**
  * Creates the application's builders, typed by its schema. Call it once, in `runtime.ts`.
  *
  * @example
- * export const { procedure, httpRoute, createCrud } = createSvc({ schema });
+ * export const { procedure, httpRoute, createCrud, workflow } = createSvc({ schema });
  */
 export function createSvc<S extends Schema>({ schema }: { schema: S }): Svc<S> {
   const procedure = createSvcProcedureBuilders<S>();
-  return { procedure, httpRoute: createSvcHttpRouteBuilders<S>(), createCrud: createCrudFactory(procedure, schema) };
+  return {
+    procedure,
+    httpRoute: createSvcHttpRouteBuilders<S>(),
+    createCrud: createCrudFactory(procedure, schema),
+    workflow: workflow as WorkflowBuilder<S>,
+  };
 }

@@ -88,10 +88,10 @@ export interface WorkflowClients {
   retry?: boolean;
 }
 
-export interface WorkflowOptions<A extends WorkflowArgs, R> {
+export interface WorkflowOptions<A extends WorkflowArgs, R, S extends Schema = Schema> {
   /** A map of validators, v.object, or any Standard Schema. (Default: no arguments) */
   args?: A;
-  handler: (wf: WorkflowContext, args: StandardSchemaV1.InferOutput<SchemaOf<A>>) => R | Promise<R>;
+  handler: (wf: WorkflowContext<S>, args: StandardSchemaV1.InferOutput<SchemaOf<A>>) => R | Promise<R>;
   /**
    * The handler's version. When its steps change, raise it, and keep the old version registered until its runs have
    * ended. New runs use the highest. (Default: 1)
@@ -180,6 +180,12 @@ export function workflow<A extends WorkflowArgs, R>(
   }
   return { "~svc": { workflow: { name, ...checkOptions(`The workflow "${name}"`, optionsSchema, options) } } };
 }
+
+/** `workflow` with the types of a schema in `wf.db`. */
+export type WorkflowBuilder<S extends Schema> = <A extends WorkflowArgs, R>(
+  name: string,
+  options: WorkflowOptions<A, R, S>,
+) => Workflow<StandardSchemaV1.InferInput<SchemaOf<A>>, R>;
 
 /** The versions of each workflow, newest first, by name. */
 export type Workflows = ReadonlyMap<string, readonly WorkflowDefinition[]>;

@@ -1,6 +1,15 @@
 /** If these fail, a cron accepts procedures that clients may call, or calls can be scheduled that could never run. */
 import { describe, expectTypeOf, it } from "vitest";
-import { type Context, createSvcProcedureBuilders, cron, defineApi } from "../../src/index.ts";
+import {
+  type Context,
+  createSvc,
+  createSvcProcedureBuilders,
+  cron,
+  defineApi,
+  type RequestDatabase,
+  v,
+} from "../../src/index.ts";
+import * as schema from "../fixture/backend/schema.ts";
 
 const procedure = createSvcProcedureBuilders();
 
@@ -37,5 +46,21 @@ describe("context.scheduler", () => {
     expectTypeOf<Context["scheduler"]["runAfter"]>().returns.resolves.toBeString();
     expectTypeOf<Context["scheduler"]["runAt"]>().parameter(0).toEqualTypeOf<Date | number | string>();
     expectTypeOf<Context["scheduler"]["cancel"]>().returns.resolves.toBeBoolean();
+  });
+});
+
+describe("a workflow of createSvc", () => {
+  it("takes functions that handlers share, for wf.db has the schema's types", () => {
+    const { workflow, procedure } = createSvc({ schema });
+    const count = (db: RequestDatabase<typeof schema>) => db.$count(schema.notes);
+    const counted = workflow("a.count", {
+      args: { at: v.number() },
+      handler: (wf) => wf.step("n", () => count(wf.db)),
+    });
+    procedure.mutation.handler(({ context }) => {
+      count(context.db);
+      return context.workflows.start(counted, { at: 1 });
+    });
+    defineApi({ workflows: { counted } });
   });
 });
