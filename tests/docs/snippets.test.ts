@@ -30,6 +30,7 @@ const applications = [
     "leave-svc",
     "presence",
     "query-your-data",
+    "shop",
     "staff-and-customers",
     "small-teams",
     "teams",
