@@ -1513,6 +1513,17 @@ column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
 comment: Tables that a crash empties.
 
+-- view svc_private.lint_unowned_file_shared: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text collate "C"
+column problem: text collate "C"
+column remedy: text collate "C"
+grant delete, insert, select, update to svc_system
+comment: Policies with which users name files of others in rows that show these files.
+
 -- view svc_private.lint_unpublishable_table: owner svc_owner
 column severity: text
 column catalog: regclass

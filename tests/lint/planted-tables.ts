@@ -193,6 +193,18 @@ export const plantedTables: Planted[] = [
     plant: "create unlogged table lab.t (id bigint primary key); alter table lab.t enable row level security",
     undo: dropTable,
   },
+  ...[
+    "exists (select from lab.t where t.file = storage_objects.id)",
+    "id in (select file from lab.t)",
+    "id = any (array(select t.file from lab.t))",
+  ].map((condition) => ({
+    rule: "unowned_file_shared",
+    plant: table(
+      "file uuid",
+      `${grantAll} ${ownPolicy} create policy app_shared on svc.storage_objects for select to svc_authenticated using (${condition});`,
+    ),
+    undo: `drop policy app_shared on svc.storage_objects; ${dropTable}`,
+  })),
   {
     rule: "unpublishable_table",
     plant:

@@ -66,6 +66,25 @@ describe("a planted violation is found, and is gone with it", () => {
     expect(finding?.remedy).toContain("Let the condition of own call a function with security definer");
   });
 
+  test.for([
+    [
+      "with check (file is null or svc.owns_object(file))",
+      "exists (select from lab.t where t.file = storage_objects.id)",
+    ],
+    ["with check (owner = 'a')", "exists (select from lab.t where t.other = storage_objects.id)"], // not writable
+    ["with check (owner = 'a')", "exists (select from lab.t where t.id = 1 and t.owner = storage_objects.name)"],
+  ])("rows written %s may show files if %s", async ([check, shows]) => {
+    const findings = () => db.sql("select * from svc_private.lint_unowned_file_shared");
+    const before = await findings();
+    await db.sql(`create table lab.t (id bigint primary key, owner text, file uuid, other uuid);
+      alter table lab.t enable row level security; grant insert (id, owner, file) on lab.t to svc_authenticated;
+      create policy p on lab.t for insert to svc_authenticated ${check};
+      create policy app_shared on svc.storage_objects for select to svc_authenticated using (${shows})`);
+    const found = await findings();
+    await db.sql("drop policy app_shared on svc.storage_objects; drop table lab.t");
+    expect(found).toEqual(before);
+  });
+
   // Each of them checks the column for updates too, changes it nowhere, or expects only its first value.
   test.for([
     ["using (owner = 'a') with check (lab.may_buy(bought))", "with check (lab.may_buy(bought))", "id, note, bought"],

@@ -1,0 +1,31 @@
+-- A policy app_… on svc.storage_objects shows a file to everybody who sees a row that names it, and callers write that row.
+-- Whoever knows the id of somebody else's private file puts it into a row of their own, and reads it. The condition for
+-- writing the row must call svc.owns_object() with the column, as the recipe for teams does.
+
+create or replace view svc_private.lint_unowned_file_shared as
+select distinct on (w.oid, a.attnum)
+       'warning' as severity, 'pg_catalog.pg_policy'::regclass as catalog, w.oid as object, 0 as part, w.name,
+       format('lets %s name files of others in %I, which %s then shows', role.name, a.attname, p.name) as problem,
+       format('Add to the condition of %s: (%I is null or svc.owns_object(%I)).', w.policy, a.attname, a.attname) as remedy
+  from svc_private.policy_texts p
+  join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_policy'::regclass and d.objid = p.oid
+   and d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid <> p.relid
+  join pg_catalog.pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
+  join svc_private.policy_texts w on w.relid = d.refobjid and w.permissive
+ cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
+ cross join lateral regexp_replace(quote_ident(a.attname), '([$^.|?*+(){}\[\]\\])', '\\\1', 'g') as named
+ where p.relation_name = 'svc.storage_objects' and p.permissive and p.policy like 'app\_%'
+   and p.using_text ~ format('\.%1$s = storage_objects\.id\M|\mstorage_objects\.id = [[:alnum:]_"]+\.%1$s\M|\mid (= ANY \(ARRAY\(|IN \() *SELECT (DISTINCT )?([[:alnum:]_"]+\.)?%1$s\M', named)
+   and (w.for_everybody or role.name = any (w.roles))
+   and case w.command when 'insert' then has_column_privilege(role.name, w.relid, a.attnum, 'insert')
+                      when 'update' then has_column_privilege(role.name, w.relid, a.attnum, 'update')
+                      when 'all' then has_column_privilege(role.name, w.relid, a.attnum, 'insert, update') end
+   and not exists (
+     select from svc_private.policy_texts c
+      where c.relid = w.relid and (c.oid = w.oid or not c.permissive and c.command in (w.command, 'all')
+                                   and (c.for_everybody or role.name = any (c.roles)))
+        and coalesce(c.check_text, c.using_text) ~ format('\msvc\.owns_object\(([[:alnum:]_"]+\.)?%s\)', named))
+ order by w.oid, a.attnum, role.name;
+
+comment on view svc_private.lint_unowned_file_shared is
+  'Policies with which users name files of others in rows that show these files.';
