@@ -1,6 +1,6 @@
 -- A policy app_… on svc.storage_objects shows a file to everybody who sees a row that names it, and callers write that row.
--- Whoever knows the id of somebody else's private file puts it into a row of their own, and reads it. The condition for
--- writing the row must call svc.owns_object() with the column, as the recipe for teams does.
+-- A caller who knows the id of somebody else's private file puts it into a row of their own, and reads it. The condition
+-- for writing the row must call svc.owns_object() with the column, as the recipe for teams does.
 
 create or replace view svc_private.lint_unowned_file_shared as
 select distinct on (w.oid, a.attnum)
