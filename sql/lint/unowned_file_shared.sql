@@ -1,12 +1,15 @@
 -- A policy app_… on svc.storage_objects shows a file to everybody who sees a row that names it, and callers write that row.
 -- A caller who knows the id of somebody else's private file puts it into a row of their own, and reads it. The condition
--- for writing the row must call svc.owns_object() with the column, as the recipe for teams does.
+-- for writing the row must call svc.owns_object() with the column, as the recipe for teams does. Where colleagues of the
+-- file's owner change other columns of the row, a trigger checks it when the column changes; say so in a comment.
 
 create or replace view svc_private.lint_unowned_file_shared as
 select distinct on (w.oid, a.attnum)
        'warning' as severity, 'pg_catalog.pg_policy'::regclass as catalog, w.oid as object, 0 as part, w.name,
        format('lets %s name files of others in %I, which %s then shows', role.name, a.attname, p.name) as problem,
-       format('Add to the condition of %s: (%I is null or svc.owns_object(%I)).', w.policy, a.attname, a.attname) as remedy
+       format('Add to the condition of %s: (%I is null or svc.owns_object(%I)).%s', w.policy, a.attname, a.attname,
+              case when w.command = 'update' then ' Or check it in a trigger when the column changes, and say so in a comment.' end
+             ) as remedy
   from svc_private.policy_texts p
   join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_policy'::regclass and d.objid = p.oid
    and d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid <> p.relid
