@@ -93,11 +93,17 @@ test("a guest's cart is the user's after the sign-up, and belongs to its key alo
     ]);
   expect([await inCart(guest, key), await inCart(guest)]).toEqual([[[one, 2]], []]);
 
+  await guest.mutate(api.cart.put, { key, productId: other, quantity: 1 });
+  await guest.mutate(api.cart.put, { key, productId: other, quantity: 0 });
+  expect(await inCart(guest, key)).toEqual([[one, 2]]);
+
   await guest.auth.signUp("guest@example.com", "correct horse", "Guest");
   await guest.mutate(api.cart.put, { key, productId: other, quantity: 1 });
   await guest.mutate(api.cart.put, { key, productId: one, quantity: 1 });
   await guest.mutate(api.cart.take, { key });
   await guest.mutate(api.cart.take, { key });
+  const third = await addProduct(9);
+  for (const quantity of [5, 0]) await guest.mutate(api.cart.put, { key, productId: third, quantity });
   expect((await inCart(guest)).sort()).toEqual(
     [
       [one, 2],
