@@ -57,4 +57,14 @@ test.for(["SV409", "SV404", "23505", "42501", "22023", "AP999", "P0001"])(
 test("a trigger refuses in generated operations", async () => {
   const one = await app.mutate(ann, "notes.create", { title: "refused" });
   expect([one.status, one.body.error]).toEqual([403, "No note of that name."]);
+  const query = 'mutation { createNote(input: { title: "refused" }) { id } }';
+  const answer = await app.fetch("/api/graphql", {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${ann.token}` },
+    body: JSON.stringify({ query }),
+  });
+  const { errors } = answer.body as { errors: { message: string; extensions: { code: string } }[] };
+  expect(errors.map(({ message, extensions }) => [message, extensions.code])).toEqual([
+    ["No note of that name.", "FORBIDDEN"],
+  ]);
 });
