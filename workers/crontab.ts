@@ -1,6 +1,6 @@
 /**
  * Crons: every worker checks once a second which cron times have come, and tries to claim them. Only one worker gets
- * each time.
+ * each time. PostgreSQL's clock decides: a worker whose own clock is ahead would run a cron early, for all workers.
  * Next hop: `sql/jobs/claim_cron.sql`; what it enqueues is run by `tasks/procedure.ts`.
  */
 import type pg from "pg";
@@ -15,7 +15,7 @@ export interface CrontabOptions {
   /** The system's. */
   pool: pg.Pool;
   log: Logger;
-  /** (Default: the process's clock) */
+  /** (Default: PostgreSQL's clock) */
   now?: () => Date;
 }
 
@@ -38,23 +38,27 @@ interface Slot {
 /** @param options with `now` nothing happens until `look` is called */
 export function startCrontab({ crons, pool, log, now }: CrontabOptions): Crontab {
   const states = new Map<string, State>();
-  const clock = now ?? (() => new Date());
   let looking: Promise<void> | undefined;
 
-  const register = async ({ name, schedule }: CronDefinition): Promise<State> => {
+  const ask = async (): Promise<Date> => {
+    const { rows } = await pool.query<{ now: Date }>("select clock_timestamp() as now");
+    return (rows as [{ now: Date }])[0].now;
+  };
+
+  const register = async ({ name, schedule }: CronDefinition, at: Date): Promise<State> => {
     const { rows } = await pool.query<Slot>("select anchor, last_slot from svc_private.register_cron($1, $2, $3)", [
       name,
       schedule.text,
-      clock(),
+      at,
     ]);
     const [row] = rows as [Slot];
     return { anchor: row.anchor, lastSlot: row.last_slot };
   };
 
-  const claim = async (cron: CronDefinition): Promise<void> => {
-    const state = states.get(cron.name) ?? (await register(cron));
+  const claim = async (cron: CronDefinition, at: Date): Promise<void> => {
+    const state = states.get(cron.name) ?? (await register(cron, at));
     states.set(cron.name, state);
-    const slot = cron.schedule.latest(clock(), state.anchor);
+    const slot = cron.schedule.latest(at, state.anchor);
     if (!slot || slot <= state.lastSlot) return;
     const { rows } = await pool.query<{ job: string | null; last_slot: Date }>(
       "select job, last_slot from svc_private.claim_cron($1, $2, $3, $4)",
@@ -67,18 +71,32 @@ export function startCrontab({ crons, pool, log, now }: CrontabOptions): Crontab
   };
 
   const look = async () => {
+    const at = now?.() ?? (await ask());
     for (const cron of crons) {
-      await claim(cron).catch((error) =>
+      await claim(cron, at).catch((error) =>
         log.warn({ cron: cron.name, reason: String(error) }, "cron could not be claimed; trying again"),
       );
     }
   };
 
+  /** Without the database there is no time to claim; the log says so once. */
+  let isLost = false;
+  const lookAgain = () =>
+    look().then(
+      () => {
+        isLost = false;
+      },
+      (error) => {
+        if (!isLost) log.warn({ reason: String(error) }, "no cron could be claimed; trying again each second");
+        isLost = true;
+      },
+    );
+
   const timer =
     now || crons.length === 0
       ? undefined
       : setInterval(() => {
-          looking ??= look().finally(() => {
+          looking ??= lookAgain().finally(() => {
             looking = undefined;
           });
         }, lookEvery);

@@ -1,7 +1,7 @@
 // If this file fails, a nightly cron runs twice or not at all, or an hour off after the change of clocks.
 
 import type pg from "pg";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { defineApi } from "../../src/app/api.ts";
 import { cron } from "../../src/contract/cron.ts";
 import { DefinitionError } from "../../src/kit/definition-error.ts";
@@ -113,6 +113,34 @@ describe("ten workers under one clock", () => {
     const interval = () => new Workers(cron.name("steady").interval({ hours: 1 }));
     await interval().from("2026-01-01T10:00Z", "2026-01-01T10:30Z", minute);
     expect(await interval().from("2026-01-01T10:40Z", "2026-01-01T11:10Z", minute)).toEqual(["2026-01-01T11:00"]);
+  });
+});
+
+describe("a worker whose clock is wrong", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+  const daily = cron.name("daily").daily({ hour: 0, timezone: "UTC" }).handler(tick)["~svc"].cron;
+  const worker = () => startCrontab({ crons: [daily], pool, log: createLog("silent") });
+
+  test.for([
+    ["ahead", 25 * hour],
+    ["behind", -25 * hour],
+  ] as const)("%s runs a cron at PostgreSQL's time, and no other", async ([, wrong]) => {
+    const tab = worker();
+    await tab.look();
+    await tab.close();
+    await db.sql("update svc_private.crons set last_slot = last_slot - interval '2 days'");
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + wrong });
+    const wrongTab = worker();
+    await wrongTab.look();
+    await wrongTab.close();
+    expect(await jobs(db)).toHaveLength(1);
+    const times = await db.sql(
+      `select last_slot <= clock_timestamp() and last_slot > clock_timestamp() - interval '1 day' as "isLatest"
+         from svc_private.crons`,
+    );
+    expect(times).toEqual([{ isLatest: true }]);
   });
 });
 
