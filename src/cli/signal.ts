@@ -7,7 +7,23 @@ export function nextSignal(): Promise<NodeJS.Signals> {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", outliveTerminal);
   return new Promise((resolve) => {
     for (const signal of stopSignals) process.on(signal, () => resolve(signal));
+    if (process.env.npm_lifecycle_event) onParentEnd(() => resolve("SIGTERM"));
   });
+}
+
+const parent = process.ppid;
+
+/**
+ * npm sends SIGTERM to the shell of its script (`npm run dev`, `npx svc dev`), and many shells end without passing it on:
+ * this process learns of the stop only by the end of its parent. Without npm a parent may end earlier, as with `nohup`.
+ * Source: https://github.com/npm/cli/issues/6684
+ */
+function onParentEnd(end: () => void): void {
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    end();
+  }, 500).unref();
 }
 
 export function stopSignal(reason?: Error): AbortSignal {

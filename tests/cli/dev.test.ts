@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { watchApplication } from "../../src/cli/watch.ts";
 import { applicationFolder, copiedApplication, ready } from "../support/application-folder.ts";
-import type { Command } from "../support/cli.ts";
+import { byNpm, type Command } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { isRunning } from "../support/is-running.ts";
 
@@ -115,6 +115,16 @@ test("dev notices a new .env and its end, starts no compiler with --no-types, an
   await rm(join(app.folder, ".env"));
   expect(await ready(command, 3)).toMatch(/^http:\/\/localhost:/);
   await endsWithAll(command, "SIGTERM");
+});
+
+test("dev ends with what is beside it when npm's shell has ended on SIGTERM", async () => {
+  const command = byNpm(db, app.folder, ["dev", "--no-types", ...withSleep]);
+  await ready(command);
+  const svcItself = Number(/svc=(\d+)/.exec(command.output())?.[1]);
+  onTestFinished(() => void (isRunning(svcItself) && process.kill(svcItself, "SIGTERM")));
+  command.child.kill("SIGTERM");
+  // Its output closes when the last process below it has ended; otherwise this test does not end.
+  expect((await command.ended).text).toContain("svc=");
 });
 
 test("folders are watched, also those that come later or are replaced, without a file's watch being lost", async () => {

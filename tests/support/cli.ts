@@ -102,6 +102,15 @@ const fast = ["--import", join(root, "src/cli/fast-imports.ts")];
 export const inTerminal = (db: Database, cwd: string, args: readonly string[], env: NodeJS.ProcessEnv): Command =>
   launch(db, "script", ["-qec", [process.execPath, ...program, ...args, "--cwd", cwd].join(" "), "/dev/null"], env);
 
+/**
+ * `svc` as npm runs it: below a shell, which passes no signal on. The shell is the child; the output has the id of svc's
+ * process: "svc=123". For arguments without single quotes.
+ */
+export function byNpm(db: Database, cwd: string, args: readonly string[]): Command {
+  const words = [process.execPath, ...program, ...within(cwd, args)].map((word) => `'${word}'`).join(" ");
+  return launch(db, "sh", ["-c", `${words} & echo svc=$!; wait`], { npm_lifecycle_event: "dev" });
+}
+
 const program = ["--import", join(root, "tests/support/warnings.ts"), join(root, "src/cli/svc.ts")];
 
 function launch(db: Database, file: string, args: readonly string[], env: NodeJS.ProcessEnv): Command {
