@@ -2,6 +2,7 @@
 export { type DueJobs, type Failure, openDueJobs } from "../workers/run-due.ts";
 export { loadApp } from "./app/load-app.ts";
 export { platformRoot } from "./cli/platform.ts";
+export { describeUnawaited } from "./cli/show-failure.ts";
 export { openCluster } from "./cluster/open-cluster.ts";
 export type { Cluster, DatabaseUrls } from "./cluster/types.ts";
 export type { EffectiveConfig } from "./config/config.ts";

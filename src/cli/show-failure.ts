@@ -1,6 +1,6 @@
 /**
- * Prints what the author of a failed handler needs while developing: the place in the code, and PostgreSQL's message,
- * statement and hint. It may contain values of rows, so it is for `svc dev` only.
+ * Tells the author of a failed handler the place in the code, and PostgreSQL's message, statement and hint. It may
+ * contain values of rows, so it is for `svc dev` and @svc/testing only.
  */
 import pg from "pg";
 import { statementOf } from "../postgres/errors.ts";
@@ -10,15 +10,26 @@ import { printable } from "./table.ts";
 
 /** Prints it, and returns it. @param cwd the application's folder */
 export function showFailure(thrown: unknown, cwd: string): string {
+  const text = describeFailure(thrown, cwd);
+  say(`\n${printable(text)}`);
+  return text;
+}
+
+/** Of a promise that nobody awaited: undefined if it is not of a statement. @param cwd the application's folder */
+export function describeUnawaited(reason: unknown, cwd: string): string | undefined {
+  if (![...causesOf(reason)].some((error) => statementOf(error) !== undefined)) return undefined;
+  return `A statement of ctx.db failed, and nobody awaited it: an await or a return is missing.\n${describeFailure(reason, cwd)}`;
+}
+
+function describeFailure(thrown: unknown, cwd: string): string {
   const errors = [...causesOf(thrown)];
   const place = errors.map(({ stack }) => placeIn(stack ?? "", cwd)).find((one) => one !== null);
   const database = errors.find((error) => error instanceof pg.DatabaseError);
-  const text = [
+  const told = errors.find((error) => statementOf(error) !== undefined) ?? errors[0];
+  return [
     ...(place ? [place] : []),
-    ...(database ? describe(database) : [errors[0] ? `${errors[0].name}: ${errors[0].message}` : String(thrown)]),
+    ...(database ? describe(database) : [told ? `${told.name}: ${told.message}` : String(thrown)]),
   ].join("\n");
-  say(`\n${printable(text)}`);
-  return text;
 }
 
 /** The error and its causes; at most ten, since they may be circular. */

@@ -54,10 +54,11 @@ export class RequestTransaction {
    */
   async query(config: pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
     if (this.#ended) {
-      throw new Error(
+      const late = new Error(
         "ctx.db was used after its call had ended: await every statement before the handler returns; " +
           "in the body of a stream, read with ctx.read((db) => …).",
       );
+      throw noteStatement(late, config.text);
     }
     try {
       return await this.#send(config, values);

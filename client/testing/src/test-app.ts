@@ -25,6 +25,7 @@ import { openServer } from "./server.ts";
 import { cloneDatabase } from "./template.ts";
 import { passTime } from "./time.ts";
 import type { NewTestUser, TestApp, TestUser } from "./types.ts";
+import { explainUnawaited } from "./unawaited.ts";
 
 export interface TestAppOptions<Api extends Operations> {
   /** The generated references, for typed calls. */
@@ -90,6 +91,8 @@ export async function createTestApp<Api extends Operations>(options: TestAppOpti
     closing.push(() => pool.end());
     const log = createLog(options.log ?? "error", process.stderr);
     const parts = { app, config, urls, secrets: [secret], log };
+    const end = explainUnawaited(cwd);
+    closing.push(async () => end());
     const service = await startService(parts);
     closing.push(() => service.stop());
     const jobs = await openDueJobs({ ...parts, url: service.url });
