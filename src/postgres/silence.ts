@@ -2,7 +2,9 @@
  * Breaks connections whose server has vanished. A host that loses its power or its network closes no connection, and the
  * kernel sends a statement again for a quarter of an hour before it reports an error. PostgreSQL ends a statement at its
  * limit; a connection that has no answer for longer leads nowhere. The system pool has no such limit: the platform's own
- * statements there are short, and `unlimited` is for those of applications.
+ * statements there are short, and `unlimited` is for those of applications. A statement there ends with the kernel's
+ * limits: 20 s after the host has vanished by `keepAlive`, which does not ask while a sent statement is not acknowledged.
+ * A statement that was sent to a vanished host ends after Linux's retransmissions, about a quarter of an hour.
  * Called by `pools.ts`.
  */
 import type { Socket } from "node:net";
@@ -45,7 +47,7 @@ export function breakIfSilent(client: pg.ClientBase, milliseconds: number): void
 const silent = (milliseconds = 0) =>
   Object.assign(new Error(`PostgreSQL has not answered for ${milliseconds / 1000} s`), { code: "ETIMEDOUT" });
 
-/** The pool for statements without a limit, such as those of `unsafeDb`. */
+/** The pool for statements that may take any time, such as those of `unsafeDb`. */
 export function unlimited(pool: pg.Pool): pg.Pool {
   const connect = async () => {
     const client = await pool.connect();
