@@ -16,6 +16,8 @@ type Nullable<V> = V | null;
 
 /** A date may also be ISO 8601 text, and a bigint decimal text. */
 type Accepted<V> = V extends Date ? Date | string : V extends bigint ? bigint | number | string : V;
+/** The same for the columns that a caller writes. */
+export type AcceptedRow<R> = { [K in keyof R]: Accepted<R[K]> } & {};
 
 /** Numbers and dates, also those that Drizzle returns as strings. */
 type IsOrdered<Column> = Column extends { _: { dataType: "number" | "bigint" | "date" } }

@@ -6,7 +6,7 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import type { Context } from "../contract/context.ts";
 import type { CrudMethod, IncludeOption, RealtimeScope, RowContext } from "../contract/crud.ts";
 import type { Procedure, ProcedureKind } from "../contract/procedure.ts";
-import type { ConditionsOf, FiltersOf } from "./crud-filters.ts";
+import type { AcceptedRow, ConditionsOf, FiltersOf } from "./crud-filters.ts";
 
 /** Columns that callers cannot write. */
 type Managed = "id" | "userId" | "createdAt" | "updatedAt";
@@ -75,12 +75,12 @@ type Filterable<T extends PgTable, O> = O extends { allowedFilters: readonly (in
     : NoAllowedFilters;
 
 type RowOf<T extends PgTable, O> = Flat<Pick<CrudRow<T>, Visible<T, O> & keyof CrudRow<T>>>;
-type CreateOf<T extends PgTable, O> = Flat<Pick<CrudCreate<T>, Visible<T, O> & keyof CrudCreate<T>>>;
+type CreateOf<T extends PgTable, O> = AcceptedRow<Pick<CrudCreate<T>, Visible<T, O> & keyof CrudCreate<T>>>;
 
 /** `ifUnmodifiedSince` is for tables with `updatedAt`: the update fails with 409 when the row has changed since. */
 type UpdateOf<T extends PgTable, O> = Flat<
   { id: CrudId<T> } & Partial<CreateOf<T, O>> &
-    (CrudRow<T> extends { updatedAt: infer At } ? { ifUnmodifiedSince?: At } : object)
+    (CrudRow<T> extends { updatedAt: infer At } ? { ifUnmodifiedSince?: At | string } : object)
 >;
 
 /** The columns by which `get` finds a row besides `id`. */

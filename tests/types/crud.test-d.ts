@@ -38,11 +38,35 @@ describe("generated CRUD", () => {
       title?: string;
       done?: boolean;
       priority?: number;
-      ifUnmodifiedSince?: Date;
+      ifUnmodifiedSince?: Date | string;
     }>();
     expectTypeOf<TypesOf<typeof notes.create>["output"]>().toEqualTypeOf<Note>();
     expectTypeOf<Create>().not.toHaveProperty("userId");
     expectTypeOf<Create>().not.toHaveProperty("createdAt");
+  });
+
+  it("takes a date or time as ISO 8601 text and a bigint as decimal text, too, and gives hooks the table's types", () => {
+    const articles = createCrud(schema.articles, {
+      upsertBy: ["title"],
+      many: true,
+      hooks: {
+        beforeCreate: (data) => {
+          expectTypeOf(data.publishedAt).toEqualTypeOf<Date | null | undefined>();
+          return data;
+        },
+      },
+    });
+    type Time = Date | string | null | undefined;
+    expectTypeOf<TypesOf<typeof articles.create>["input"]["publishedAt"]>().toEqualTypeOf<Time>();
+    expectTypeOf<TypesOf<typeof articles.update>["input"]["publishedAt"]>().toEqualTypeOf<Time>();
+    expectTypeOf<TypesOf<typeof articles.upsert>["input"]["row"]["publishedAt"]>().toEqualTypeOf<Time>();
+    type Many = TypesOf<typeof articles.createMany>["input"]["rows"][number];
+    expectTypeOf<Many["publishedAt"]>().toEqualTypeOf<Time>();
+    expectTypeOf<TypesOf<typeof articles.updateMany>["input"]["set"]["publishedAt"]>().toEqualTypeOf<Time>();
+    expectTypeOf<TypesOf<typeof articles.create>["input"]["rank"]>().toEqualTypeOf<
+      bigint | number | string | null | undefined
+    >();
+    expectTypeOf<TypesOf<typeof articles.create>["output"]["publishedAt"]>().toEqualTypeOf<Date | null>();
   });
 
   it("has the operations that its options add, and no others", () => {
