@@ -23,13 +23,13 @@ as $$
 declare
   each record;
   part record;
+  chosen record;
   index_name text;
-  is_in_force boolean;
   present regclass[];
   tables regclass[] := '{}';
 begin
   for each in
-    select c.oid::regclass as id, c.relname, c.relkind = 'p' as is_partitioned,
+    select c.oid::regclass as id, c.relname, c.relnamespace::regnamespace as namespace, c.relkind = 'p' as is_partitioned,
            w -> 'identity' = '"full"' as is_full,
            array(select jsonb_array_elements_text(case jsonb_typeof(w -> 'identity') when 'array' then w -> 'identity' end))
              as identity
@@ -43,47 +43,38 @@ begin
       select from pg_catalog.pg_attribute a
        where a.attrelid = each.id and a.attname = any (each.identity) and not a.attnotnull
     ) then
-      -- A key of the table over these columns is enough, such as one of owner and team: an index beside it slows down writes.
-      select c.relname, i.indisreplident into index_name, is_in_force
+      -- A key of the table over these columns, such as one of owner and team: an index beside it slows down writes. Else
+      -- the index in force, else a new one.
+      select c.relname, i.indisreplident as is_in_force into chosen
         from pg_catalog.pg_index i
         join pg_catalog.pg_class c on c.oid = i.indexrelid
-        join pg_catalog.pg_constraint k on k.conindid = c.oid and k.conrelid = each.id
-       where i.indrelid = each.id and i.indisunique and i.indimmediate
+        left join pg_catalog.pg_constraint k on k.conindid = c.oid and k.conrelid = each.id
+       where i.indrelid = each.id and (k.oid is not null or i.indisreplident)
          and svc_private.index_columns(c.oid) @> each.identity and svc_private.index_columns(c.oid) <@ each.identity
-       order by i.indisreplident desc, c.relname
+       order by k.oid is null, i.indisreplident desc, c.relname
        limit 1;
-      if found then
-        if not is_in_force then
-          select i.indexrelid::regclass as id into part from pg_catalog.pg_index i
-           where i.indrelid = each.id and i.indisreplident and i.indexrelid::regclass::text ~ '_identity"?$'
-             and not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid);
-          execute format('alter table %s replica identity using index %I', each.id, index_name);
-          if part.id is not null then execute format('drop index %s', part.id); end if; -- ours of before
-        end if;
+      continue when chosen.is_in_force;
+      if chosen.relname is not null then
+        select i.indexrelid::regclass as id into part from pg_catalog.pg_index i
+         where i.indrelid = each.id and i.indisreplident and i.indexrelid::regclass::text ~ '_identity"?$'
+           and not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid);
+        execute format('alter table %s replica identity using index %I', each.id, chosen.relname);
+        if part.id is not null then execute format('drop index %s', part.id); end if; -- ours of before
         continue;
       end if;
-      select i.indexrelid::regclass::text into index_name from pg_catalog.pg_index i
-       where i.indrelid = each.id and i.indisreplident and svc_private.index_columns(i.indexrelid) @> each.identity
-         and svc_private.index_columns(i.indexrelid) <@ each.identity;
-      if index_name is null then
-        index_name := left(each.relname, 50) || '_identity';
-        -- Of the columns of before, or another table's whose long name begins like this one's.
-        if exists (
-          select from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
-           where i.indrelid = each.id and c.relname = index_name
-        ) then
-          execute format('drop index %I.%I', (select c.relnamespace::regnamespace from pg_catalog.pg_class c where c.oid = each.id),
-            index_name);
-        elsif exists (
-          select from pg_catalog.pg_class c join pg_catalog.pg_class own using (relnamespace)
-           where own.oid = each.id and c.relname = index_name
-        ) then
-          index_name := left(each.relname, 41) || '_' || left(md5(each.relname), 8) || '_identity';
-        end if;
-        execute format('create unique index %I on %s (%s)', index_name, each.id,
-          (select string_agg(quote_ident(c), ', ') from unnest(each.identity) c));
-        execute format('alter table %s replica identity using index %I', each.id, index_name);
+      index_name := left(each.relname, 50) || '_identity';
+      if exists (
+        select from pg_catalog.pg_class c left join pg_catalog.pg_index i on i.indexrelid = c.oid
+         where c.relnamespace = each.namespace and c.relname = index_name and i.indrelid is distinct from each.id
+      ) then -- of another table, whose long name begins like this one's
+        index_name := left(each.relname, 41) || '_' || left(md5(each.relname), 8) || '_identity';
       end if;
+      if to_regclass(format('%s.%I', each.namespace, index_name)) is not null then -- over the columns of before
+        execute format('drop index %s.%I', each.namespace, index_name);
+      end if;
+      execute format('create unique index %I on %s (%s)', index_name, each.id,
+        (select string_agg(quote_ident(c), ', ') from unnest(each.identity) c));
+      execute format('alter table %s replica identity using index %I', each.id, index_name);
     else
       for part in
         select c.oid::regclass as id from pg_catalog.pg_class c

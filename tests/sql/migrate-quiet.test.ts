@@ -171,6 +171,25 @@ describe("publish_tables", () => {
     );
   });
 
+  test("gives tables whose long names begin alike an index each, also when the columns change", async () => {
+    const tables = ["a", "b"].map((end) => `public.${"long_".repeat(11)}${end}`);
+    for (const table of tables) {
+      await db.sql(`create table ${table} (id integer primary key, owner text not null, team text not null)`);
+    }
+    for (const columns of [
+      ["id", "owner"],
+      ["id", "team"],
+      ["id", "owner", "team"],
+    ]) {
+      await publish(
+        client,
+        tables.map((table) => ({ table, identity: columns })),
+      );
+      for (const table of tables) expect(await identity(table)).toEqual([{ kind: "i", columns }]);
+    }
+    for (const table of tables) await db.sql(`drop table ${table}`);
+  });
+
   test("makes an index beside a key that is checked at the end of a transaction: it cannot identify rows", async () => {
     await db.sql(
       "create table public.later (owner text not null, team text not null, unique (owner, team) deferrable)",
