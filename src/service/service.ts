@@ -89,8 +89,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   };
   try {
     if (!options.allowDrift) await refuseDrift(pools.system, app.api["~svc"].crud);
-    // The port comes first: without AUTHLIB_URL the service's own origin depends on it.
-    const url = await listen(http, config.port, config.host ?? undefined);
+    // The port comes first: without AUTHLIB_URL the service's own origin depends on it. But one of several processes gets
+    // connections as soon as it listens, although another could serve them.
+    const listensLast = sharesPort && config.port !== 0;
+    const begin = () => listen(http, config.port, config.host ?? undefined);
+    const url = listensLast ? `http://localhost:${config.port}` : await begin();
     const origins = createOriginPolicy({ ...config, configured: config.auth.url, listening: url });
     const handed = new SignedClientAddress(config.auth.bridgeSecrets, log);
     const checkHost = createHostCheck({ ...config, origins: origins.all });
@@ -111,6 +114,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await auth.listens();
     http.server.on("upgrade", opened.upgrade);
     http.answerBy(application);
+    if (listensLast) await begin();
 
     const { request, system, auth: authentication } = config.pool;
     // Plus two direct connections: the reader of the log, and the listener for ended sessions.
