@@ -16,7 +16,7 @@ import { unsupported } from "../text/refusals.ts";
 import { convertHosted, type HostedEndpoint } from "./hosted.ts";
 import { hasOcr, recognise } from "./ocr.ts";
 import { type HostedProvider, isHosted, type Refusal, type RouteInput, route } from "./routing.ts";
-import { type Child, EngineFailure, runSandboxed, type SandboxLimits } from "./sandbox.ts";
+import { type Child, EngineFailure, EngineKilled, runSandboxed, type SandboxLimits } from "./sandbox.ts";
 import { sniff } from "./sniff.ts";
 import type { EngineResult, Task } from "./types.ts";
 
@@ -213,9 +213,14 @@ class Conversion {
     return recognise(this.#bytes, known, this.#platform.limits);
   }
 
-  #run(task: Task, bytes: Buffer): Promise<EngineResult> {
+  async #run(task: Task, bytes: Buffer): Promise<EngineResult> {
     const { limits, children } = this.#platform;
-    return runSandboxed(task, bytes, limits, children?.take());
+    const run = () => runSandboxed(task, bytes, limits, children?.take());
+    return run().catch((error) => {
+      // Once more: otherwise another provider, which may cost money, would take a document that this one can read.
+      if (error instanceof EngineKilled) return run();
+      throw error;
+    });
   }
 
   #finish({ pages, warnings, poor, doubt: _, ...rest }: EngineResult, creditsCharged: number): ConvertedDocument {

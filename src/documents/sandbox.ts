@@ -24,6 +24,13 @@ export interface SandboxLimits {
 /** An engine's failure. The next provider may succeed. */
 export class EngineFailure extends Error {}
 
+/** Something else killed its process, such as the kernel without memory. That says little about the document. */
+export class EngineKilled extends EngineFailure {
+  constructor() {
+    super("Its process was killed, as when the machine has no memory left.");
+  }
+}
+
 /** A process that waits for its task. */
 export type Child = ChildProcessWithoutNullStreams;
 
@@ -68,9 +75,9 @@ export async function runSandboxed(
   running: Child = startChild(limits),
 ): Promise<EngineResult> {
   const { timeMs = 30_000, memoryBytes = defaultMemory, signal } = limits;
-  let reason = "It broke off.";
+  let reason: string | undefined;
   const stop = (why: string) => {
-    reason = why;
+    reason ??= why;
     running.kill("SIGKILL");
   };
   const abort = () => stop("It was ended.");
@@ -96,10 +103,12 @@ export async function runSandboxed(
       // A process that ended early stops reading; its exit explains why.
       running.stdin.on("error", () => {});
       running.on("error", reject);
-      running.on("close", (code) => {
+      running.on("close", (code, killedBy) => {
         if (signal?.aborted) return reject(signal.reason);
+        if (killedBy === "SIGKILL" && reason === undefined) return reject(new EngineKilled());
         // A process that has written its last bytes may end well before it can be killed.
-        if (code !== 0 || size > largestAnswer) return reject(new EngineFailure(reason, { cause: log }));
+        if (code !== 0 || size > largestAnswer)
+          return reject(new EngineFailure(reason ?? "It broke off.", { cause: log }));
         const { result, error } = parsed(Buffer.concat(answer));
         if (result) return resolve(result);
         reject(

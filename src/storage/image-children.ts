@@ -79,6 +79,12 @@ class Child {
   }
 }
 
+function refuseKilled(): never {
+  throw new ImageTooCostly(
+    "The process that made this image was killed twice, as when the machine has no memory left.",
+  );
+}
+
 export class ImageChildren {
   readonly #idle: Child[] = [];
   readonly #limits: Required<ImageLimits>;
@@ -90,15 +96,26 @@ export class ImageChildren {
     this.#limits = { processorMs, timeMs, memoryBytes };
   }
 
-  /** @throws UnreadableImage for an image that cannot be made; ImageTooCostly when it took too much time or memory */
+  /**
+   * When something else kills its process, such as the kernel without memory, the image is made once more.
+   *
+   * @throws UnreadableImage for an image that cannot be made; ImageTooCostly when it took too much time or memory
+   */
   async transform(source: Source, options: TransformOptions, webp: boolean): Promise<Image> {
+    return (await this.#try(source, options, webp)) ?? (await this.#try(source, options, webp)) ?? refuseKilled();
+  }
+
+  /** @returns null when something else killed its process */
+  async #try(source: Source, options: TransformOptions, webp: boolean): Promise<Image | null> {
     const order: Order = { options, webp, ...(typeof source === "string" && { path: source }) };
     const bytes = typeof source === "string" ? undefined : source;
     const child = this.#take();
     const stopWatching = this.#watch(child);
     const answered = await child.ask(order, bytes);
     const tooMuch = stopWatching();
-    if (!answered) throw tooMuch ? new ImageTooCostly(tooMuch) : new UnreadableImage("This image cannot be read.");
+    if (!answered && tooMuch) throw new ImageTooCostly(tooMuch);
+    if (!answered && child.process.signalCode === "SIGKILL") return null;
+    if (!answered) throw new UnreadableImage("This image cannot be read.");
     await this.#keep(child);
     const [{ type, refusal }, made] = answered;
     if (type === undefined) throw new UnreadableImage(refusal ?? "This image cannot be read.");

@@ -65,6 +65,33 @@ test("a conversion that is called off ends its process, and says why", async () 
   expect(late.signalCode).toBe("SIGKILL");
 });
 
+describe("a process that something else kills, such as the kernel without memory,", () => {
+  const killing = (count: number) => {
+    const started: Child[] = [];
+    const take = () => {
+      const child = startChild();
+      if (started.push(child) <= count) child.kill("SIGKILL");
+      return child;
+    };
+    return { started, take };
+  };
+
+  test("is started once more", async () => {
+    const children = killing(1);
+    const { markdown, providerTrace } = await convertDocument(Buffer.from("text"), {}, { children });
+    expect(markdown).toBe("text");
+    expect(providerTrace).toMatchObject([{ provider: "local_text", outcome: "used" }]);
+    expect(children.started).toHaveLength(2);
+  });
+
+  test("is reported as killed, not as a document that cannot be read", async () => {
+    const children = killing(2);
+    const why = "local_text: Its process was killed, as when the machine has no memory left.";
+    await expect(convertDocument(Buffer.from("text"), {}, { children })).rejects.toThrow(why);
+    expect(children.started).toHaveLength(2);
+  });
+});
+
 test("one process is kept ready for the next document, and every document has its own", async () => {
   const spare = new PrewarmedProcess();
   try {

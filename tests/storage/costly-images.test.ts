@@ -3,6 +3,7 @@
  * with a file that takes a decoder long. The images are noise, which is the hardest to encode. The tests count killed
  * processes and processor time, not clock time.
  */
+import { readFileSync } from "node:fs";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { encodingOf } from "../../src/storage/encoding.ts";
@@ -11,6 +12,7 @@ import { formats, type TransformOptions } from "../../src/storage/transform-opti
 import { database } from "../support/database.ts";
 import { bytesFolder, fileProcedures, stored } from "../support/files.ts";
 import { apiWith, service, type User } from "../support/service.ts";
+import { until } from "../support/worker.ts";
 
 const dir = bytesFolder();
 const svc = service(database(), apiWith({ procedures: fileProcedures }), { storage: { driver: "disk", dir } });
@@ -19,6 +21,10 @@ let noise: Buffer;
 let small: Buffer;
 
 const patient = 300_000; // for a machine that does much else
+
+/** Linux has them. */
+const ownChildren = () =>
+  readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
 
 const noisy = (side: number) =>
   sharp({
@@ -105,6 +111,30 @@ describe("a picture that takes too much", () => {
       }
     },
   );
+
+  // A healthy picture was answered with 400 for as long as proxies keep such an answer.
+  test("memory of the machine, so that the kernel kills its process, is made once more", {
+    timeout: patient,
+  }, async () => {
+    const children = new ImageChildren();
+    const killed = ownChildren();
+    const killNext = () =>
+      until(() => {
+        const pid = ownChildren().find((one) => !killed.includes(one));
+        if (pid === undefined) return false;
+        killed.push(pid);
+        return process.kill(pid, "SIGKILL");
+      });
+    const made = children.transform(noise, worst, false);
+    await killNext();
+    expect((await made).type).toBe("image/avif");
+    expect([children.started, children.killed]).toEqual([2, 0]);
+    const refused = expect(children.transform(noise, worst, false)).rejects.toBeInstanceOf(ImageTooCostly);
+    await killNext();
+    await killNext();
+    await refused;
+    children.close();
+  });
 
   test("leaves no process behind, and one process makes many pictures", async () => {
     const children = new ImageChildren();
