@@ -37,12 +37,9 @@ export async function openExternal(url: string, env: NodeJS.ProcessEnv, logins: 
   const urlOf = (pool: keyof DatabaseUrls) => (names[pool] === "DATABASE_URL" ? url : (env[names[pool]] as string));
   const all = Object.keys(names) as (keyof DatabaseUrls)[];
   const urls = Object.fromEntries(all.map((pool) => [pool, urlOf(pool)])) as unknown as DatabaseUrls;
-  const facts = new Map<string, ServerFacts>();
   // The first migration, or a restore, creates the other logins.
   const pools: (keyof DatabaseUrls)[] = logins === "admin" ? ["admin"] : all;
-  for (const pool of pools) {
-    if (!facts.has(names[pool])) facts.set(names[pool], await ask(urls[pool], names[pool]));
-  }
+  const facts = await askEach(new Map(pools.map((pool) => [names[pool], urls[pool]])));
   const of = (pool: keyof DatabaseUrls) => facts.get(names[pool]) as ServerFacts;
   checkServer(of("admin"), names.admin);
   if (logins !== "serving") checkAdmin(of("admin"), names.admin);
@@ -117,6 +114,17 @@ const refusals: Record<string, string> = {
     "put PgBouncer in between. pg_stat_activity shows who uses them.",
   "57P03": "The server starts, stops or recovers: try again shortly.",
 };
+
+/** At once: a new connection takes several round trips, and the server may be far. @param urls by variable */
+async function askEach(urls: ReadonlyMap<string, string>): Promise<Map<string, ServerFacts>> {
+  const asked = await Promise.allSettled([...urls].map(async ([name, url]) => [name, await ask(url, name)] as const));
+  return new Map(
+    asked.map((outcome) => {
+      if (outcome.status === "rejected") throw outcome.reason;
+      return outcome.value;
+    }),
+  );
+}
 
 async function ask(url: string, name: string): Promise<ServerFacts> {
   let client: Client;
