@@ -11,6 +11,7 @@ export function nextSignal(): Promise<NodeJS.Signals> {
   });
 }
 
+/** Read while svc starts: after the parent's end it is another process. */
 const parent = process.ppid;
 
 /**
