@@ -7368,7 +7368,9 @@ CREATE OR REPLACE FUNCTION svc_private.keep_finished_jobs(jobs jsonb, most integ
 AS $function$
   with added as (
     insert into svc.job_history (job, kind, name, outcome, attempts, run_at, started_at, finished_at)
-    select j.job, j.kind, left(j.name, 128), j.outcome, j.attempts, j.run_at, j.started_at,
+    select j.job, j.kind, left(j.name, 128),
+           case when exists (select from graphile_worker._private_jobs q where q.id = j.job) then j.outcome else 'done' end,
+           j.attempts, j.run_at, j.started_at,
            j.started_at + j.ms * interval '1 millisecond'
       from jsonb_to_recordset(keep_finished_jobs.jobs) as j (
         job bigint, kind text, name text, outcome text, attempts integer, run_at timestamptz, started_at timestamptz,

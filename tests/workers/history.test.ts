@@ -37,6 +37,7 @@ const finished = () =>
             started_at <= finished_at as ended
        from svc.job_history order by entry`,
   );
+const told = { kind: "procedure", name: "history.fails", attempts: 10, ms: 1 };
 const clear = () => db.sql("truncate svc.job_history, graphile_worker._private_jobs");
 
 test("a done job and a dead one are kept, without what they were given; a failed attempt is not", async () => {
@@ -57,6 +58,20 @@ test("a done job and a dead one are kept, without what they were given; a failed
   await work();
   expect((await finished())[1]).toEqual({ ...done, job: id, name: "history.fails", outcome: "dead", attempts: 10 });
   expect(JSON.stringify(await db.sql("select * from svc.job_history"))).not.toMatch(/of ann|out of paper|request-7/);
+});
+
+test("a job whose last attempt was committed is done, although its worker lost the connection and could not know", async () => {
+  await clear();
+  const [left, gone] = await db.sql<{ id: string }>(
+    "select svc_private.add_procedure_job('{}', 'history.fails', null, now() + interval '1 day', null) as id from generate_series(1, 2)",
+  );
+  await db.sql("delete from graphile_worker._private_jobs where id = $1", [gone?.id]);
+  const now = new Date();
+  const asked = [left, gone].map((one) => ({ job: one?.id, outcome: "dead", ...told, run_at: now, started_at: now }));
+  await db.pool("system", 1).query("select svc_private.keep_finished_jobs($1, 10)", [JSON.stringify(asked)]);
+  const outcomes = Object.fromEntries((await finished()).map(({ job, outcome }) => [job, outcome]));
+  expect(outcomes).toEqual({ [left?.id ?? ""]: "dead", [gone?.id ?? ""]: "done" });
+  await clear();
 });
 
 test("many jobs are written together, at most once a second", async () => {
