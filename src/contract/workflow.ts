@@ -78,7 +78,7 @@ interface WorkflowRetries {
   maxDelay?: Duration;
 }
 
-/** What the user of a run may do with it through `api.workflows`. */
+/** What the user of a run may do with it through `api.workflows`; what is left out is refused. */
 export interface WorkflowClients {
   /** The events that may be sent. (Default: none) */
   signal?: readonly string[];
@@ -104,8 +104,8 @@ export interface WorkflowOptions<A extends WorkflowArgs, R, S extends Schema = S
   /** How many runs of this name may run at once. Waiting and sleeping runs do not count. (Default: any number) */
   concurrency?: number;
   /**
-   * What clients may do with their own runs besides reading them. Handlers decide for themselves whether to call
-   * `ctx.workflows`. (Default: nothing)
+   * Restricts what clients may do with their own runs besides reading them. Handlers decide for themselves whether to
+   * call `ctx.workflows`. (Default: everything)
    */
   clients?: WorkflowClients;
 }
@@ -119,7 +119,8 @@ export interface WorkflowDefinition {
   retries: { limit: number; delay: number; maxDelay: number };
   maxDuration: number | null;
   concurrency: number | null;
-  clients: { signal: readonly string[]; cancel: boolean; retry: boolean };
+  /** Null where clients are not restricted. */
+  clients: { signal: readonly string[]; cancel: boolean; retry: boolean } | null;
 }
 
 /** A workflow, to be registered under `workflows` of `defineApi`. */
@@ -139,7 +140,7 @@ const clientsSchema = z.strictObject({
   retry: z.boolean().default(false),
 } satisfies ShapeOf<WorkflowClients>);
 
-const orNull = (value: number | undefined) => value ?? null;
+const orNull = <T>(value: T | undefined) => value ?? null;
 
 const optionsSchema = z.strictObject({
   args: converted((args: WorkflowArgs): StandardSchemaV1 => toSchema(args)).prefault({}),
@@ -152,7 +153,7 @@ const optionsSchema = z.strictObject({
     .prefault({}),
   maxDuration: converted<Duration, number>(milliseconds).optional().transform(orNull),
   concurrency: integer(1).optional().transform(orNull),
-  clients: clientsSchema.prefault({}),
+  clients: clientsSchema.optional().transform(orNull),
 } satisfies ShapeOf<WorkflowOptions<WorkflowArgs, unknown>>);
 
 /**

@@ -24,7 +24,6 @@ export const ingestWorkflow = workflow("rag.ingest", {
   args: { document: v.any(), file: v.any() },
   // For all users together, because conversions take memory and processor time.
   concurrency: 2,
-  clients: { cancel: true, retry: true },
   handler: async (wf, args): Promise<IngestFileResult> => {
     const { document, file } = args as IngestFileArgs;
     const { markdown, pages, warnings } = await wf.services.document.convert(file);

@@ -31,7 +31,6 @@ export const importWorkflow = (resources: readonly CrudDefinition[]): Workflow =
     args: v.any(),
     // For all users together: each keeps a connection of the requests' pool busy.
     concurrency: 2,
-    clients: { cancel: true, retry: true },
     handler: async (wf, given): Promise<ImportResult> => {
       const args = given as ImportArgs;
       const crud = resources.find(({ prefix }) => prefix === args.resource);

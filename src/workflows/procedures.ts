@@ -2,13 +2,13 @@
  * The built-in procedures `workflows.*` with which clients read and steer their runs. They exist if an application
  * registers workflows. Starting a run is left to the application's own mutations.
  *
- * A run belongs to the user who started it, but the one who decides may be somebody else: a payment service, a colleague,
- * an approver. So clients steer a run only as its definition allows.
+ * A run belongs to the user who started it, but the one who decides may be somebody else: a payment service, a colleague.
+ * So the definition of a workflow may restrict what clients do with their runs.
  * Next hop: `src/workflows/context.ts`.
  */
 import type { Context } from "../contract/context.ts";
 import { createSvcProcedureBuilders, type Procedure } from "../contract/procedure.ts";
-import type { WorkflowDefinition, Workflows } from "../contract/workflow.ts";
+import type { Workflows } from "../contract/workflow.ts";
 import { workflowStatuses } from "../contract/workflow-runs.ts";
 import { oneOf } from "../kit/options.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -41,24 +41,24 @@ export const workflowProcedures = (workflows: Workflows) =>
       .name("workflows.signal")
       .input(v.object({ id, event: v.string(), payload: v.any() }))
       .handler(async ({ context, input }) => {
-        const { clients } = await definitionOf(workflows, context, input.id);
-        if (!clients.signal.includes(input.event)) throw refused(`signal: [${JSON.stringify(input.event)}]`);
+        const clients = await restrictionsOf(workflows, context, input.id);
+        if (clients && !clients.signal.includes(input.event)) throw refused(`signal: [${JSON.stringify(input.event)}]`);
         await context.workflows.signal(input.id, input.event, input.payload);
       }),
     cancel: mutation
       .name("workflows.cancel")
       .input(v.object({ id }))
       .handler(async ({ context, input }) => {
-        const { clients } = await definitionOf(workflows, context, input.id);
-        if (!clients.cancel) throw refused("cancel: true");
+        const clients = await restrictionsOf(workflows, context, input.id);
+        if (clients && !clients.cancel) throw refused("cancel: true");
         await context.workflows.cancel(input.id);
       }),
     retry: mutation
       .name("workflows.retry")
       .input(v.object({ id, fromStep: v.optional(v.string()) }))
       .handler(async ({ context, input }) => {
-        const { clients } = await definitionOf(workflows, context, input.id);
-        if (!clients.retry) throw refused("retry: true");
+        const clients = await restrictionsOf(workflows, context, input.id);
+        if (clients && !clients.retry) throw refused("retry: true");
         await context.workflows.retry(input.id, input.fromStep === undefined ? {} : { fromStep: input.fromStep });
       }),
   }) satisfies Record<string, Procedure>;
@@ -66,13 +66,15 @@ export const workflowProcedures = (workflows: Workflows) =>
 /** For the generated `api.ts`. */
 export type WorkflowProcedures = ReturnType<typeof workflowProcedures>;
 
-/** The definition of a run of the caller; the newest one of its name where its own version is not registered. */
-async function definitionOf(workflows: Workflows, context: Context, id: string): Promise<WorkflowDefinition> {
+/** Of a workflow that another version of the application has, nothing but the end is known to be harmless. */
+const unknown = { signal: [], cancel: true, retry: false };
+
+/** Those of a run of the caller; of the newest version of its name where its own is not registered. */
+async function restrictionsOf(workflows: Workflows, context: Context, id: string) {
   const { name, version } = await context.workflows.get(id);
   const versions = workflows.get(name);
   const definition = versions?.find((one) => one.version === version) ?? versions?.[0];
-  if (!definition) throw new SvcError("FORBIDDEN", "This workflow is not registered any more.");
-  return definition;
+  return definition ? definition.clients : unknown;
 }
 
 const refused = (option: string) =>

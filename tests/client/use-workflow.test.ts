@@ -16,7 +16,6 @@ import { workers } from "../support/worker.ts";
 
 const procedure = createSvcProcedureBuilders();
 const greet = workflow("greet", {
-  clients: { signal: ["read"] },
   args: v.object({ name: v.string() }),
   handler: async (wf, { name }) => {
     const greeting = await wf.step("write", () => `Hello, ${name}`);

@@ -118,7 +118,7 @@ const convert = mutation
   .input(v.object({ ids: v.array(v.string()) }))
   .handler(({ context, input }) => context.workflows.start(conversion, input));
 
-/** As clients do, for runs of every name: the definition of a workflow says what clients may do. */
+/** As `api.workflows` does, which refuses most of it for runs of a workflow that is not registered. */
 const steered = v.object({ id: v.string() });
 const signal = mutation
   .name("doors.signal")

@@ -15,7 +15,6 @@ const done: string[] = [];
 let isBroken = true;
 
 const single = workflow("limits.single", {
-  clients: { cancel: true },
   concurrency: 2,
   handler: (wf) =>
     wf.step("hold", async () => {
@@ -27,7 +26,6 @@ const single = workflow("limits.single", {
     }),
 });
 const three = workflow("limits.three", {
-  clients: { retry: true },
   retries: 0,
   handler: async (wf) => {
     for (const name of ["first", "second", "third"]) {

@@ -13,9 +13,7 @@ let way: "first" | "renamed" | "shorter" | "kind" | "branches" = "first";
 const done = new Map<string, number>();
 const count = (name: string) => done.set(name, (done.get(name) ?? 0) + 1);
 
-const clients = { signal: ["go"], cancel: true, retry: true };
 const changing = workflow("replay.changing", {
-  clients,
   handler: async (wf) => {
     if (way === "kind") await wf.sleep(0);
     else if (way === "branches") await wf.parallel([() => wf.step("one", () => 1)]);
@@ -25,7 +23,6 @@ const changing = workflow("replay.changing", {
 });
 /** Twenty steps, ten of them in parallel, a sleep after each: every checkpoint is followed by a replay from the start. */
 const crashing = workflow("replay.crashing", {
-  clients,
   handler: async (wf) => {
     for (let index = 0; index < 10; index++) {
       await wf.step(`step ${index}`, () => count(`step ${index}`));
@@ -40,7 +37,6 @@ const crashing = workflow("replay.crashing", {
   },
 });
 const racing = workflow("replay.racing", {
-  clients,
   args: { timeout: v.number() },
   handler: async (wf, { timeout }) => ((await wf.waitForEvent("go", timeout)) === null ? "time" : "event"),
 });
@@ -48,7 +44,6 @@ let isHeld = false;
 const gate = Promise.withResolvers<void>();
 const caught: unknown[] = [];
 const catching = workflow("replay.catching", {
-  clients,
   handler: async (wf) => {
     const held = wf.step("held", () => {
       isHeld = true;
@@ -72,12 +67,11 @@ const mistakes: Record<string, (wf: WorkflowContext) => unknown> = {
   }),
 };
 const mistaken = workflow("replay.mistaken", {
-  clients,
   args: { kind: v.string() },
   retries: { limit: 3, delay: "1 hour" },
   handler: (wf, { kind }) => mistakes[kind]?.(wf),
 });
-const versioned = workflow("replay.versioned", { clients, version: 2, handler: () => 2 });
+const versioned = workflow("replay.versioned", { version: 2, handler: () => 2 });
 
 const start = procedure.mutation
   .name("replay.start")

@@ -3,7 +3,6 @@ import { cron, defineApi, v, workflow } from "@svc/core";
 import * as t from "./tasks.ts";
 
 export const approve = workflow("expense.approve", {
-  clients: { signal: ["approval"] }, // what the user of a run may do by api.workflows
   args: { amount: v.number() }, // map of validators, v.object(…) or any Standard Schema
   handler: async (wf, args) => {
     const id = await wf.step("record", async () => crypto.randomUUID()); // wf.db here commits with the checkpoint
