@@ -5,11 +5,12 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { collectDefaultMetrics, Registry } from "prom-client";
+import { Registry } from "prom-client";
 import type { CheckHost } from "../http/allowed-hosts.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { JobMetrics } from "../telemetry/job-metrics.ts";
 import { type MetricsAccess, refuseReader } from "../telemetry/metrics-access.ts";
+import { addRuntimeMetrics } from "../telemetry/runtime-metrics.ts";
 
 /**
  * @param port 0 takes any free one
@@ -25,7 +26,7 @@ export async function serveWorkerMetrics(
   checkHost: CheckHost | null = null,
 ): Promise<{ url: string; close(): void }> {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  addRuntimeMetrics(registry);
   jobs.addTo(registry);
   const server = createServer(async (request, response) => {
     try {

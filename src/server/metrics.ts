@@ -6,13 +6,14 @@
  */
 import type { ServerResponse } from "node:http";
 import type pg from "pg";
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { addStandbyMetrics } from "../postgres/metrics.ts";
 import type { Replicas } from "../postgres/replicas.ts";
 import type { RealtimeState } from "../realtime/create-realtime.ts";
 import { addRealtimeMetrics } from "../realtime/metrics.ts";
 import type { JobMetrics } from "../telemetry/job-metrics.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { addRuntimeMetrics } from "../telemetry/runtime-metrics.ts";
 import { addDatabaseMetrics } from "./metrics-database.ts";
 import { shareMetrics } from "./shared-metrics.ts";
 
@@ -32,7 +33,7 @@ export function createMetrics(
 ): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  addRuntimeMetrics(registry);
 
   const duration = new Histogram({
     name: "svc_http_request_duration_seconds",

@@ -1,0 +1,19 @@
+/** Metrics of the Node process: memory, processor time, the event loop and garbage collection. */
+import { collectDefaultMetrics, Registry } from "prom-client";
+
+let measured: Registry | undefined;
+
+/**
+ * Adds them to a registry. They are measured once for all services and workers of a process: nothing ends the timers and
+ * observers that prom-client starts, a hundred calls a second.
+ */
+export function addRuntimeMetrics(registry: Registry): void {
+  if (!measured) {
+    measured = new Registry();
+    collectDefaultMetrics({ register: measured });
+  }
+  for (const { name } of measured.getMetricsAsArray()) {
+    const metric = measured.getSingleMetric(name);
+    if (metric) registry.registerMetric(metric);
+  }
+}
