@@ -79,7 +79,7 @@ interface WorkflowRetries {
 }
 
 /** What the user of a run may do with it through `api.workflows`; what is left out is refused. */
-export interface WorkflowClients {
+interface WorkflowClients {
   /** The events that may be sent. (Default: none) */
   signal?: readonly string[];
   /** (Default: false) */
