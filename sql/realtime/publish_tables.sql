@@ -7,8 +7,8 @@
 -- An updated or deleted row is logged with its old replica identity. The primary key alone would not say who owned the
 -- row, so an owner's table gets an index over key and owner as its replica identity, unless a key of the table has just
 -- these columns. An update beside a value of 100 kB then logs some hundred bytes; with REPLICA IDENTITY FULL it would also
--- log the value. FULL is used where a column of
--- the index may be null, and where lists have scopes ("full"), which any column may decide.
+-- log the value. FULL is used where a column of the index may be null, and where lists have scopes ("full"), which any
+-- column may decide.
 --
 -- Nothing is locked where nothing differs: an identity is compared by its columns, and the publication by its tables. A
 -- partitioned table is published under its own name. Its partitions, which hold the rows, get its identity. They use

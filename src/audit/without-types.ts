@@ -1,6 +1,6 @@
 /**
  * The text of a TypeScript file with blanks in place of its types. Node's compiler takes 20 MB of memory and 0.15 s for
- * it, so the text is kept beside the compiled modules until the file changes: an idle process needs the compiler no more.
+ * it, so the text is kept beside the compiled modules until the file changes: an idle process need not have the compiler.
  * https://nodejs.org/api/module.html#modulegetcompilecachedir
  */
 import { createHash, randomUUID } from "node:crypto";

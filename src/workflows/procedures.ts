@@ -66,15 +66,15 @@ export const workflowProcedures = (workflows: Workflows) =>
 /** For the generated `api.ts`. */
 export type WorkflowProcedures = ReturnType<typeof workflowProcedures>;
 
-/** Of a workflow that another version of the application has, nothing but the end is known to be harmless. */
-const unknown = { signal: [], cancel: true, retry: false };
+/** For a workflow that only another version of the application has: its restrictions are not known here. */
+const unregistered = { signal: [], cancel: true, retry: false };
 
 /** Those of a run of the caller; of the newest version of its name where its own is not registered. */
 async function restrictionsOf(workflows: Workflows, context: Context, id: string) {
   const { name, version } = await context.workflows.get(id);
   const versions = workflows.get(name);
   const definition = versions?.find((one) => one.version === version) ?? versions?.[0];
-  return definition ? definition.clients : unknown;
+  return definition ? definition.clients : unregistered;
 }
 
 const refused = (option: string) =>
