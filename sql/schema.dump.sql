@@ -7725,6 +7725,18 @@ $function$
 execute: svc_system
 comment: Those of the ids that no unfinished upload has.
 
+-- function svc_private.name_pattern(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.name_pattern(name text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select regexp_replace(quote_ident(name), '([$^.|?*+(){}\[\]\\])', '\\\1', 'g')
+$function$
+execute: svc_system
+comment: Regular expression of a quoted identifier.
+
 -- function svc_private.nearest_index(regclass,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.nearest_index(relation regclass, embedding text)
  RETURNS text

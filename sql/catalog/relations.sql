@@ -44,7 +44,7 @@ select distinct p.relid, p.relation_name, p.is_platform, a.attnum, a.attname as 
   from svc_private.policy_texts p
   join pg_catalog.pg_attribute a on a.attrelid = p.relid and a.attnum > 0 and not a.attisdropped
  where concat(p.using_text, ' ', p.check_text) ~
-       ('(^|[^.[:alnum:]_"])' || regexp_replace(quote_ident(a.attname), '([$^.|?*+(){}\[\]\\])', '\\\1', 'g')
+       ('(^|[^.[:alnum:]_"])' || svc_private.name_pattern(a.attname)
         || '(\)::text)? = \(*( SELECT )?svc\.current_user_id\(\)'); -- of a varchar, or as a uuid, with a cast
 
 comment on view svc_private.identity_columns is 'Columns that policies compare with svc.current_user_id().';

@@ -31,7 +31,7 @@ select distinct on (k.oid)
      select from svc_private.policy_texts c
       where c.relid = r.oid and (c.oid = p.oid or not c.permissive and c.command in (p.command, 'all'))
         and coalesce(c.check_text, c.using_text) ~
-            ('(^|[^[:alnum:]_"])' || regexp_replace(quote_ident(a.attname), '([$^.|?*+(){}\[\]\\])', '\\\1', 'g') || '($|[^[:alnum:]_"])'))
+            ('(^|[^[:alnum:]_"])' || svc_private.name_pattern(a.attname) || '($|[^[:alnum:]_"])'))
    and not (
      -- Everybody sees every row: a policy that is always true, and no restrictive one beside it, as recipes for teams have.
      select coalesce(bool_or(s.permissive and s.using_text = 'true'), false) and bool_and(s.permissive)

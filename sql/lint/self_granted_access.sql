@@ -16,8 +16,8 @@ select distinct on (w.oid)
   join pg_catalog.pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
   join svc_private.policy_texts w on w.relid = d.refobjid and w.permissive
  cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
- cross join lateral regexp_replace(quote_ident(a.attname), '([$^.|?*+(){}\[\]\\])', '\\\1', 'g') as team
- cross join lateral regexp_replace(quote_ident(t.relation), '([$^.|?*+(){}\[\]\\])', '\\\1', 'g') as rows_of
+ cross join lateral svc_private.name_pattern(a.attname) as team
+ cross join lateral svc_private.name_pattern(t.relation) as rows_of
  where (w.for_everybody or role.name = any (w.roles))
    and case w.command when 'insert' then has_column_privilege(role.name, w.relid, a.attnum, 'insert')
                       when 'update' then has_column_privilege(role.name, w.relid, a.attnum, 'update')

@@ -14,8 +14,8 @@ select distinct on (u.oid, a.attnum)
   join pg_catalog.pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
  cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
  cross join lateral (
-   select regexp_replace(quote_ident(a.attname), '([$^.|?*+(){}\[\]\\])', '\\\1', 'g') as it,
-          regexp_replace(quote_ident(r.relation), '([$^.|?*+(){}\[\]\\])', '\\\1', 'g') as relation) as quoted
+   select svc_private.name_pattern(a.attname) as it,
+          svc_private.name_pattern(r.relation) as relation) as quoted
  cross join lateral (
    -- As pg_get_expr() writes a column inside a sub-select, compared with one, and inside the call of a function.
    select format('(^|[^.[:alnum:]_"])(%2$s\.%1$s($|[^[:alnum:]_"])|%1$s\)?(::text)? (= ANY \(ARRAY\( SELECT|IN \( SELECT)|[[:alnum:]_"]+\.[[:alnum:]_"]+\(([^()]*[^.[:alnum:]_"])?%1$s[^[:alnum:]_"])',

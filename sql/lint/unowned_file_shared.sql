@@ -16,7 +16,7 @@ select distinct on (w.oid, a.attnum)
   join pg_catalog.pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
   join svc_private.policy_texts w on w.relid = d.refobjid and w.permissive
  cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
- cross join lateral regexp_replace(quote_ident(a.attname), '([$^.|?*+(){}\[\]\\])', '\\\1', 'g') as named
+ cross join lateral svc_private.name_pattern(a.attname) as named
  where p.relation_name = 'svc.storage_objects' and p.permissive and p.policy like 'app\_%'
    and p.using_text ~ format('\.%1$s = storage_objects\.id\M|\mstorage_objects\.id = [[:alnum:]_"]+\.%1$s\M|\mid (= ANY \(ARRAY\(|IN \() *SELECT (DISTINCT )?([[:alnum:]_"]+\.)?%1$s\M', named)
    and (w.for_everybody or role.name = any (w.roles))
