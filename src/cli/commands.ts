@@ -7,6 +7,10 @@ import { type Definition, defineCommand } from "./define.ts";
 const db = defineCommand({
   description: "Look after the database.",
   subCommands: {
+    pull: {
+      description: "Begin with an existing database: write its tables as the schema and the first migration.",
+      file: () => import("./db/pull.ts"),
+    },
     drift: {
       description:
         "Compare the database with what migrations/ and sql/ describe. Changes nothing; exit code 1 when they differ.",

@@ -64,6 +64,7 @@ export const examples: ByCommand<readonly (readonly [line: string, purpose: stri
   "migrate generate": [["svc migrate generate --rename tasks.title:tasks.heading", "A column was renamed."]],
   "migrate status": [["svc migrate status", "The files not applied to this database."]],
   "migrate reset": [["svc migrate reset --yes", "Skips the question."]],
+  "db pull": [['svc db pull "$OLD_URL" --schema public --schema sales', "The tables of two schemas."]],
   "db drift": [["svc db drift --json", "For a monitoring program."]],
   "db backup": [["svc db backup /backups/monday", "While the service runs."]],
   "db restore": [
@@ -129,6 +130,7 @@ const pages: ByCommand<string> = {
   secrets: "how-to/rotate-secrets.md",
   ai: "reference/ai.md",
   studio: "how-to/studio.md",
+  "db pull": "how-to/existing-database.md",
   "db backup": "how-to/back-up.md",
   "db restore": "how-to/back-up.md",
   "db verify": "how-to/back-up.md",

@@ -77,6 +77,7 @@ const runs: [name: string, words: () => string[], result: unknown][] = [
     () => ["select * from notes", "--as", "system"],
     expect.objectContaining({ plans: expect.any(Array) }),
   ],
+  ["db pull", () => [db.url("admin")], { error: expect.stringContaining("schema.ts already") }],
   ["db backup", () => [inside("backup")], expect.objectContaining({ folder: expect.any(String) })],
   ["db verify", () => [inside("backup")], expect.objectContaining({ problems: [] })],
   ["db restore", () => [inside("backup")], { error: expect.stringContaining("not empty") }],

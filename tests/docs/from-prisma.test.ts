@@ -38,6 +38,7 @@ CREATE TABLE "Post" ("id" TEXT NOT NULL, "title" TEXT NOT NULL, "published" BOOL
 -- CreateIndex
 CREATE UNIQUE INDEX "User_email_key" ON "User"("email");
 -- AddForeignKey
+CREATE TABLE "_prisma_migrations" (id varchar(36) PRIMARY KEY, checksum varchar(64) NOT NULL, finished_at timestamptz);
 ALTER TABLE "Post" ADD CONSTRAINT "Post_authorId_fkey" FOREIGN KEY ("authorId") REFERENCES "User"("id")
   ON DELETE RESTRICT ON UPDATE CASCADE;
 `;
@@ -51,19 +52,17 @@ test("tables, rows and users move, and policies decide afterwards", async () => 
   await old.sql(`insert into "Post" values ('p1', 'Of Ann', true, now(), 'c1'), ('p2', 'Of Bob', false, now(), 'c2')`);
 
   const shown = (await snippets()).filter(({ place, file }) => place.startsWith(`${page}:`) && file);
-  const [before, after, index] = shown as [Snippet, Snippet, Snippet];
-  expect(shown.map(({ file }) => file)).toEqual(["backend/schema.ts", "backend/schema.ts", "backend/index.ts"]);
-  await write("prisma/migrations/20260101_init/migration.sql", prisma);
-  await write("backend/schema.ts", before.text);
-
-  const [adopt, create, copy, users, secure] = await commandsOf(page);
+  const [after, index] = shown as [Snippet, Snippet];
+  expect(shown.map(({ file }) => file)).toEqual(["backend/schema.ts", "backend/index.ts"]);
+  await mkdir(folder, { recursive: true });
+  const [create, copy, users, secure] = await commandsOf(page);
   const env = {
     PRISMA_URL: old.url("admin"),
     DATABASE_URL: db.url("request"),
     DATABASE_ADMIN_URL: db.url("admin"),
     PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}`,
   };
-  for (const run of [adopt, create, copy, users]) await run?.(folder, env);
+  for (const run of [create, copy, users]) await run?.(folder, env);
   await write("backend/schema.ts", after.text);
   await write("backend/index.ts", index.text);
   await secure?.(folder, env);
@@ -86,7 +85,8 @@ test("tables, rows and users move, and policies decide afterwards", async () => 
     expect([await change("p1"), await change("p2")]).toEqual([200, 404]);
     const made = await post("/api/mutation", { name: "posts.create", args: { title: "New" } }, ann.token);
     expect(made.body.json).toMatchObject({ title: "New", userId: "c1" });
-    expect(await db.sql(`select to_regclass('public."User"') as gone`)).toEqual([{ gone: null }]);
+    const gone = `select to_regclass('public."User"') as users, to_regclass('_prisma_migrations') as list`;
+    expect(await db.sql(gone)).toEqual([{ users: null, list: null }]);
   } finally {
     await service.stop();
   }

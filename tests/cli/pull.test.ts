@@ -1,0 +1,74 @@
+// If this file fails, `svc db pull` writes a migration that the database of an application cannot take, or overwrites files.
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { applicationFolder } from "../support/application-folder.ts";
+import { noDatabase, svcHere } from "../support/cli.ts";
+import { database } from "../support/database.ts";
+
+const db = database("platform");
+const old = database("template0");
+let folder: string;
+const svc = (...words: string[]) => svcHere(db, folder, words, words[1] === "pull" ? noDatabase : {});
+const read = (file: string) => readFile(join(folder, file), "utf8");
+
+beforeEach(async () => {
+  const index = 'import { defineApi } from "@svc/core";\nexport default defineApi({ procedures: {} });\n';
+  folder = await applicationFolder({ "backend/index.ts": index });
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** Policies and a foreign key that name what svc's database lacks; statements that look like settings of a session. */
+const schema = `
+  create schema users;
+  create table users.people (id uuid primary key);
+  create role pull_reader_${process.pid};
+  create table notes (id serial primary key, owner uuid constraint notes_owner references users.people, body text);
+  alter sequence notes_id_seq increment by 5;
+  alter table notes enable row level security;
+  create policy own on notes to pull_reader_${process.pid} using (owner is not null);
+  comment on policy own on notes is 'Whose it is.';
+  comment on table notes is 'SET search_path = none;';
+  create function touch() returns trigger language plpgsql as $$
+begin
+--
+SET LOCAL work_mem = '4MB';
+  return new;
+end $$;
+  create trigger touch before update on notes for each row execute function touch();`;
+
+test("policies, and foreign keys to schemas that were not asked for, stay behind; the rest can be applied", async () => {
+  await old.sql(schema);
+  const pulled = await svc("db", "pull", old.url("admin"));
+  await old.sql(`drop policy own on notes; drop role pull_reader_${process.pid}`);
+  expect(pulled.code, pulled.text).toBe(0);
+  expect(pulled.text).toContain("wrote backend/schema.ts\nwrote migrations/0001_existing.sql\n");
+  expect(pulled.text).toContain("Not read: the tables of users.");
+  expect(pulled.text).toContain("1 policies were left out");
+
+  const migration = await read("migrations/0001_existing.sql");
+  expect(migration).not.toMatch(/policy|ROW LEVEL|notes_owner|\\\w*restrict|^SET (?!LOCAL)/im);
+  expect(migration).toContain("begin\n--\nSET LOCAL work_mem = '4MB';\n  return new;");
+  expect(await read("backend/schema.ts")).toContain('id: integer("id").generatedByDefaultAsIdentity({ increment: 5 })');
+
+  const applied = await svc("migrate");
+  expect(applied.code, applied.text).toBe(0);
+  await db.sql("insert into notes (body) values ('a'), ('b')");
+  expect(await db.sql("select id from notes order by id")).toEqual([{ id: 1 }, { id: 6 }]);
+  expect((await svc("migrate", "generate")).text).toContain("Nothing to generate.");
+});
+
+test("it writes nothing where there is a schema, and no tables where there are none", async () => {
+  const empty = await svc("db", "pull", old.url("admin"), "--schema", "nowhere");
+  expect([empty.code, empty.text]).toEqual([1, expect.stringContaining("There are no tables in nowhere.")]);
+  await expect(read("backend/schema.ts")).rejects.toThrow("ENOENT");
+
+  await writeFile(join(folder, "backend/schema.ts"), "export {};\n");
+  const refused = await svc("db", "pull", old.url("admin"));
+  expect([refused.code, refused.text]).toEqual([1, expect.stringContaining("There is a backend/schema.ts already.")]);
+  expect(await read("backend/schema.ts")).toBe("export {};\n");
+
+  const wrong = await svc("db", "pull", "postgres://nobody:secret-word@127.0.0.1:1/none");
+  expect(wrong.code).toBe(1);
+  expect(wrong.text).not.toContain("secret-word");
+});
