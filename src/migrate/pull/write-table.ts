@@ -1,5 +1,4 @@
 /** What stands behind the columns of a table: keys, checks and indexes. */
-
 import { derivedName } from "../../postgres/schema-names.ts";
 import type { PulledForeignKey, PulledIndex, PulledTable } from "./catalog.ts";
 import type { Module } from "./write-columns.ts";
@@ -97,14 +96,13 @@ export const hasUsualName = ({ name, primaryKey }: PulledTable) => primaryKey?.n
 
 /** Without brackets around all of it. */
 function bare(expression: string): string {
-  if (!expression.startsWith("(")) return expression;
+  const shape = expression.replace(/'(?:[^']|'')*'|"[^"]*"/g, (text) => "_".repeat(text.length));
+  if (!shape.startsWith("(")) return expression;
   let depth = 0;
-  for (const [place, letter] of [
-    ...expression.replace(/'(?:[^']|'')*'|"[^"]*"/g, (text) => "_".repeat(text.length)),
-  ].entries()) {
-    if (letter === "(") depth++;
-    if (letter === ")") depth--;
-    if (depth === 0) return place === expression.length - 1 ? expression.slice(1, -1) : expression;
+  for (let place = 0; place < shape.length; place++) {
+    if (shape[place] === "(") depth++;
+    if (shape[place] === ")") depth--;
+    if (depth === 0) return place === shape.length - 1 ? expression.slice(1, -1) : expression;
   }
   return expression;
 }
