@@ -15,7 +15,10 @@ export type CrudOperation = CrudMethod | "upsert" | "createMany" | "updateMany" 
 export interface CrudDefinition {
   prefix: string;
   schema: string;
+  /** The table, or the view. */
   table: string;
+  /** A view has no policies and no entries in the log: those of its tables count. */
+  isView: boolean;
   id: ColumnDescription;
   /** Every column of the table. */
   columns: ColumnDescription[];

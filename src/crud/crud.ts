@@ -4,7 +4,7 @@
  * functions, `src/crud/statement.ts` calls them.
  */
 import { getTableColumns, getTableName } from "drizzle-orm";
-import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+import { getTableConfig, type PgTable, type PgView } from "drizzle-orm/pg-core";
 import {
   type ColumnDescription,
   type CrudDefinition,
@@ -26,7 +26,8 @@ import { shapeOf } from "./crud-list.ts";
 import { checkCrudOptions, describeTransfer, operationsOf } from "./crud-options.ts";
 import { describeRealtime } from "./crud-realtime.ts";
 import { argumentTypes, functionName } from "./crud-text.ts";
-import type { CrudOptions, CrudProcedures } from "./crud-types.ts";
+import type { CrudOptions } from "./crud-types.ts";
+import { optionsOfView, type ProceduresOf, sourceOf, type TableOf } from "./crud-views.ts";
 import { closedRelation } from "./related-arguments.ts";
 import { ownerColumn } from "./rls.ts";
 
@@ -57,17 +58,20 @@ export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilder
    * get
    * create
    * update
-   * remove` for a table with an `id` and declared policies; with `upsertBy` also `upsert`, with `many` `createMany`,
+   * remove` for a table with an `id` and declared policies, the first two for a view with `security_invoker`; with `upsertBy` also `upsert`, with `many` `createMany`,
    * `updateMany` and `removeMany`.
    *
    * @throws DefinitionError when the table has no usable `id` or no policy, or an option is invalid
    */
-  return function createCrud<T extends PgTable, const O extends CrudOptions<T> = object>(
-    table: T,
-    options?: O & CrudOptions<T>,
-  ): CrudProcedures<T, O> {
-    const given = (options ?? {}) as CrudOptions;
-    const crud = describeCrud(table, given, schema);
+  return function createCrud<T extends PgTable | PgView, const O extends CrudOptions<TableOf<T>> = object>(
+    source: T,
+    options?: O & CrudOptions<TableOf<T>>,
+  ): ProceduresOf<T, O> {
+    const { table, view } = sourceOf(source);
+    const given = view
+      ? optionsOfView(getTableName(table), (options ?? {}) as CrudOptions)
+      : ((options ?? {}) as CrudOptions);
+    const crud = describeCrud(table, view, given, schema);
     const place = definedAt(given.allowAnonymous ?? false, `createCrud(${crud.prefix})`, createCrud);
     const procedures: Record<string, Procedure> = Object.fromEntries(
       crud.methods.map((operation) => {
@@ -76,17 +80,23 @@ export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilder
       }),
     );
     if (crud.transfer.import) procedures.import = importProcedure(crud);
-    return procedures as unknown as CrudProcedures<T, O>;
+    return procedures as unknown as ProceduresOf<T, O>;
   };
 }
 
-function describeCrud(table: PgTable, options: CrudOptions, application: Schema | undefined): CrudDefinition {
+/** @param view not null when the table stands for one, and has no policies of its own */
+function describeCrud(
+  table: PgTable,
+  view: { schema: string } | null,
+  options: CrudOptions,
+  application: Schema | undefined,
+): CrudDefinition {
   const name = getTableName(table);
-  const { schema = "public", policies } = getTableConfig(table);
+  const { schema = view?.schema ?? "public", policies } = getTableConfig(table);
   const columns = describeColumns(table);
   const id = findId(name, columns);
   if ((options.methods ?? crudOperations).includes("create")) checkNewId(name, id, table);
-  if (policies.length === 0) {
+  if (policies.length === 0 && !view) {
     throw new DefinitionError(`createCrud: table "${name}" declares no policy, so it would deny everybody.`, {
       hint:
         "Return one of these from the table's third argument: ownerRls(t.userId) for rows of a user, " +
@@ -106,6 +116,7 @@ function describeCrud(table: PgTable, options: CrudOptions, application: Schema 
     prefix,
     schema,
     table: name,
+    isView: view !== null,
     id,
     columns,
     visible,

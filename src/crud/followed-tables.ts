@@ -37,7 +37,7 @@ export function followedTables(api: Api, schema: Readonly<Record<string, unknown
   const { crud: resources, procedures } = api["~svc"];
   const found = new Map<string, FollowedTable>();
   for (const { schema: space, table: name, realtime, owner, id, source } of resources.filter(
-    ({ realtime }) => realtime,
+    ({ realtime, isView }) => realtime && !isView,
   )) {
     const team = teamScope(getTableConfig(source.table).policies);
     const table = { schema: space, name, owner: owner?.name ?? null, team };

@@ -146,11 +146,12 @@ export class FollowedReads {
   /**
    * Of a generated operation: its table, whose changes it hears of under topics of the resource (subscription-topics.ts); or
    * all, where the author wants no events of it, or where a grant decides what is heard. A list of teams' rows follows its
-   * table like any query, for topics of the resource do not know teams.
+   * table like any query, for topics of the resource do not know teams; so do reads of a view.
    */
   #toldOtherwise({ name, statement, crud }: ProcedureDefinition): string | "all" | null {
     if (!statement) return null;
     if (!crud?.realtime) return "all";
+    if (crud.isView) return null;
     const operation = name.slice(name.lastIndexOf(".") + 1);
     const isList = operation === "list";
     if ((isList || operation === "aggregate") && (!crud.realtime.list || crud.realtime.scoped)) return "all";

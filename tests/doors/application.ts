@@ -1,7 +1,7 @@
 /** An application with a procedure for each member of the context that reads or changes rows. */
 import { createCrudFactory } from "@svc/core";
 import { sql } from "drizzle-orm";
-import { pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { integer, PgDialect, pgTable, pgView, text, uuid } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { crudFile } from "../../src/crud/crud-sql.ts";
 import { createAi, ownerRls, type SvcError, v, workflow } from "../../src/index.ts";
@@ -66,6 +66,23 @@ const linked = createCrudFactory(procedure)(links, {
   maxLimit: 100,
   defaultLimit: 100,
   aggregate: { measures: ["count"] },
+});
+
+/** One row for each page that the caller sees, with how many of the same corpus. */
+const corpora = pgView("corpora", {
+  id: uuid("id").primaryKey(),
+  userId: text("user_id"),
+  corpus: text("corpus"),
+  visibility: text("visibility"),
+  among: integer("among"),
+}).with({ securityInvoker: true });
+const ofPages = sql`select id, user_id, corpus, visibility, count(*) over (partition by corpus)::integer as among from pages`;
+const viewed = createCrudFactory(procedure)(corpora.as(ofPages), {
+  prefix: "viewed",
+  allowAnonymous: true,
+  allowedFilters: ["userId", "corpus", "visibility"],
+  maxLimit: 100,
+  defaultLimit: 100,
 });
 
 const rows = query
@@ -147,6 +164,7 @@ export const api = apiWith({
     pages,
     labelled,
     linked,
+    viewed,
     rows,
     requireOwned,
     transcription,
@@ -160,7 +178,9 @@ export const api = apiWith({
 /** SQL that the fixture's migration lacks. A new row is even. */
 export const pagesSql = `
   alter table pages add column label text not null unique default gen_random_uuid()::text, alter column rank set default 0;
+  create view corpora with (security_invoker) as ${new PgDialect().sqlToQuery(ofPages).sql};
+  grant select on corpora to svc_anonymous, svc_authenticated;
   ${api["~svc"].crud
-    .filter(({ prefix }) => ["pages", "labelled", "linked"].includes(prefix))
+    .filter(({ prefix }) => ["pages", "labelled", "linked", "viewed"].includes(prefix))
     .map(crudFile)
     .join("\n")}`;

@@ -94,6 +94,24 @@ export function pageDoors({ running, sql }: World): Door[] {
       },
     },
     {
+      name: "viewed.list, of a view",
+      rows,
+      read: async ({ user }, $) => {
+        const answer = await running.query(user, "viewed.list", { filters: filters($) });
+        return isGiven(answer) ? ids(answer.body.json.data) : [];
+      },
+    },
+    {
+      name: "viewed.list, what its view counts",
+      rows: "select id || ' among ' || count(*) over (partition by corpus) as id from pages",
+      read: async ({ user }) => {
+        const answer = await running.query(user, "viewed.list");
+        return isGiven(answer)
+          ? answer.body.json.data.map(({ id, among }: Row & { among: number }) => `${id} among ${among}`)
+          : [];
+      },
+    },
+    {
       name: "labelled.get, by another key",
       functions: ["find_row"],
       rows: all,

@@ -1,4 +1,6 @@
 /** If these fail, generated CRUD has other types than its table's columns and its options declare. */
+import { sql } from "drizzle-orm";
+import { integer, numeric, pgView } from "drizzle-orm/pg-core";
 import { describe, expectTypeOf, it } from "vitest";
 import type { CrudList, CrudListArguments, CrudOptions } from "../../src/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
@@ -159,5 +161,22 @@ describe("generated CRUD", () => {
     createCrud(schema.notes, { max: 5 });
     // @ts-expect-error a name is no table
     createCrud("notes");
+  });
+
+  it("of a view reads only, with the columns that the view declares", () => {
+    const spending = pgView("spending", { id: integer("id").primaryKey(), total: numeric("total") })
+      .with({ securityInvoker: true })
+      .as(sql`select 1`);
+    const crud = createCrud(spending, { allowedFilters: ["total"] });
+    expectTypeOf<keyof typeof crud>().toEqualTypeOf<"list" | "get">();
+    expectTypeOf<TypesOf<typeof crud.get>>().toEqualTypeOf<{
+      name: "spending.get";
+      kind: "query";
+      input: { id: number };
+      output: { id: number; total: string | null } | null;
+    }>();
+    // @ts-expect-error: it has no such column
+    createCrud(spending, { allowedFilters: ["title"] });
+    createCrud(spending, { prefix: "one", methods: ["get"] }).get;
   });
 });
