@@ -7428,12 +7428,15 @@ comment: Findings of the views svc_private.lint_*, without those that a comment 
 
 -- function svc_private.list_access(regclass): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_access(one_table regclass DEFAULT NULL::regclass)
- RETURNS TABLE(relation oid, name text, is_platform boolean, has_rls boolean, role text, command text, granted text, policies jsonb)
+ RETURNS TABLE(relation oid, name text, is_platform boolean, has_rls boolean, role text, command text, granted text, policies jsonb, kind text, beneath text[])
  LANGUAGE sql
  STABLE
  SET search_path TO ''
 AS $function$
-  select r.oid, r.name, r.is_platform, r.has_rls, role.name, asked.command,
+  select r.oid, r.name, r.is_platform,
+         case when r.kind in ('r', 'p') then r.has_rls
+              else (select coalesce(bool_and(b.as_caller), true) from svc_private.tables_beneath(r.oid) b) end,
+         role.name, asked.command,
          case when has_table_privilege(role.name, r.oid, asked.command) then 'all'
               when asked.command <> 'delete' and has_any_column_privilege(role.name, r.oid, asked.command) then (
                 select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
@@ -7448,15 +7451,19 @@ AS $function$
                     'says', pg_catalog.obj_description(p.oid, 'pg_policy')) order by p.policy)
              from svc_private.policy_texts p
             where p.relid = r.oid and p.command in ('all', asked.command)
-              and (p.for_everybody or role.name = any (p.roles))), '[]')
+              and (p.for_everybody or role.name = any (p.roles))), '[]'),
+         case when r.kind in ('r', 'p') then 'table' else 'view' end,
+         case when r.kind in ('v', 'm') then (
+           select array_agg(b.name order by b.name) from svc_private.tables_beneath(r.oid) b) end
     from svc_private.relations r
    cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
    cross join unnest('{select,insert,update,delete}'::text[]) as asked (command)
-   where r.kind in ('r', 'p') and (one_table is null or r.oid = one_table)
+   where (r.kind in ('r', 'p') or r.kind in ('v', 'm') and asked.command = 'select')
+     and (one_table is null or r.oid = one_table)
    order by r.name, role.name, array_position('{select,insert,update,delete}', asked.command)
 $function$
 execute: svc_system
-comment: For each table, request role and command: "all", the columns that are granted, or null; and the policies that apply.
+comment: For each table or view, request role and command: "all", the columns that are granted, or null; and the policies that apply, or the tables beneath.
 
 -- function svc_private.list_crons(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_crons()
@@ -10310,6 +10317,38 @@ AS $function$
 $function$
 execute: svc_system
 comment: Removes finished jobs that are older than this from the history. Definer: svc_system only reads svc.job_history.
+
+-- function svc_private.tables_beneath(regclass): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.tables_beneath(view regclass)
+ RETURNS TABLE(name text, as_caller boolean)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  with recursive below (oid, kind, as_caller) as (
+    select view::oid, 'v'::"char", true
+    union
+    select c.oid, c.relkind,
+           b.as_caller and coalesce((
+             select o.value::boolean from pg_catalog.pg_options_to_table(reader.reloptions) as o (name, value)
+              where o.name = 'security_invoker'), false)
+      from below b
+      join pg_catalog.pg_class reader on reader.oid = b.oid
+      join pg_catalog.pg_rewrite w on w.ev_class = b.oid
+      join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_rewrite'::regclass and d.objid = w.oid
+       and d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid <> b.oid
+      join pg_catalog.pg_class c on c.oid = d.refobjid
+     where b.kind in ('v', 'm')
+  )
+  select format('%I.%I', n.nspname, c.relname), bool_and(b.as_caller)
+    from below b
+    join pg_catalog.pg_class c on c.oid = b.oid
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+   where b.kind in ('r', 'p', 'f')
+   group by 1
+$function$
+execute: svc_system
+comment: Tables that a view reads, and whether with the rights of its caller: the view, and each view between, has security_invoker.
 
 -- function svc_private.try_to_store(svc.storage_uploads,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.try_to_store(upload svc.storage_uploads, size bigint)

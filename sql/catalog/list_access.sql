@@ -1,18 +1,25 @@
 -- Which role may do what to which rows: for each table, request role and command the grant, and the policies that
 -- apply. A command needs both. Called by `svc policies` and `svc rls explain`.
 --
+-- A view has no policies. With security_invoker its reader needs those of the tables beneath it; has_rls is true then.
+--
 -- For the new row of an insert or an update the condition is WITH CHECK, or USING where there is none.
 
 create or replace function svc_private.list_access(one_table regclass default null)
 returns table (
   relation oid, name text, is_platform boolean, has_rls boolean, role text, command text, granted text,
-  policies jsonb  -- [{name, permissive, using, check, says}]
+  policies jsonb,  -- [{name, permissive, using, check, says}]
+  kind text,       -- table, view
+  beneath text[]   -- of a view: the tables that it reads, also through other views
 )
 language sql
 stable
 set search_path = ''
 as $$
-  select r.oid, r.name, r.is_platform, r.has_rls, role.name, asked.command,
+  select r.oid, r.name, r.is_platform,
+         case when r.kind in ('r', 'p') then r.has_rls
+              else (select coalesce(bool_and(b.as_caller), true) from svc_private.tables_beneath(r.oid) b) end,
+         role.name, asked.command,
          case when has_table_privilege(role.name, r.oid, asked.command) then 'all'
               when asked.command <> 'delete' and has_any_column_privilege(role.name, r.oid, asked.command) then (
                 select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
@@ -27,13 +34,18 @@ as $$
                     'says', pg_catalog.obj_description(p.oid, 'pg_policy')) order by p.policy)
              from svc_private.policy_texts p
             where p.relid = r.oid and p.command in ('all', asked.command)
-              and (p.for_everybody or role.name = any (p.roles))), '[]')
+              and (p.for_everybody or role.name = any (p.roles))), '[]'),
+         case when r.kind in ('r', 'p') then 'table' else 'view' end,
+         case when r.kind in ('v', 'm') then (
+           select array_agg(b.name order by b.name) from svc_private.tables_beneath(r.oid) b) end
     from svc_private.relations r
    cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
    cross join unnest('{select,insert,update,delete}'::text[]) as asked (command)
-   where r.kind in ('r', 'p') and (one_table is null or r.oid = one_table)
+   where (r.kind in ('r', 'p') or r.kind in ('v', 'm') and asked.command = 'select')
+     and (one_table is null or r.oid = one_table)
    order by r.name, role.name, array_position('{select,insert,update,delete}', asked.command)
 $$;
 
 comment on function svc_private.list_access(regclass) is
-  'For each table, request role and command: "all", the columns that are granted, or null; and the policies that apply.';
+  'For each table or view, request role and command: "all", the columns that are granted, or null; and the policies that '
+  'apply, or the tables beneath.';

@@ -1,5 +1,5 @@
 /**
- * `svc policies`: access rules of tables, in words and in SQL, read from the database.
+ * `svc policies`: access rules of tables and views, in words and in SQL, read from the database.
  * Next hop: `sql/catalog/list_access.sql`; `src/postgres/functions.ts` for functions.
  */
 import type pg from "pg";
@@ -15,7 +15,11 @@ import { paint } from "./table.ts";
 export const command = defineCommand({
   args: {
     ...cwdArgument,
-    table: { type: "positional", description: "Only this table. (Default: the application's)", required: false },
+    table: {
+      type: "positional",
+      description: "Only this table or view. (Default: the application's)",
+      required: false,
+    },
     all: { type: "boolean", description: "The platform's tables, or functions, too.", default: false },
     functions: {
       type: "boolean",
@@ -51,12 +55,19 @@ export async function listAccess(pool: pg.Pool, table: string | null): Promise<A
   const oid = found.rows[0].oid;
   const { rows } = await pool.query<Access>("select * from svc_private.list_access($1)", [oid]);
   if (table === null || (oid !== null && rows.length > 0)) return rows;
-  throw new DefinitionError(`There is no table ${table}.`, { hint: "Name it as in SQL: tasks, or schema.tasks." });
+  throw new DefinitionError(`There is no table or view ${table}.`, {
+    hint: "Name it as in SQL: tasks, or schema.tasks.",
+  });
 }
 
 function describe(name: string, rows: readonly Access[]): string {
-  const rls = rows[0]?.has_rls ? "" : paint("  row-level security is off: a grant is for all rows", 31);
-  return `${paint(name, 1)}${rls}\n${rows.map(sentence).join("")}`;
+  const { kind, has_rls } = rows[0] as Access;
+  const problem =
+    kind === "table"
+      ? "row-level security is off: a grant is for all rows"
+      : "it lacks security_invoker, or a view beneath it does: policies do not count";
+  const said = `${kind === "view" ? "  view" : ""}${has_rls ? "" : paint(`  ${problem}`, 31)}`;
+  return `${paint(name, 1)}${said}\n${rows.map(sentence).join("")}`;
 }
 
 function sentence(rule: Access): string {

@@ -1,5 +1,5 @@
 /**
- * The access rules of a table, read from the database, and in words. For `svc policies`, `svc rls explain` and Studio.
+ * The access rules of a table or view, read from the database, and in words. For `svc policies`, `svc rls explain` and Studio.
  * Next hop: `sql/catalog/list_access.sql`; `row-access.ts` evaluates them for one row.
  */
 
@@ -7,12 +7,16 @@ export interface Access {
   relation: string;
   name: string;
   is_platform: boolean;
+  /** Of a view: whether all of it is read with the rights of its caller. */
   has_rls: boolean;
   role: "svc_anonymous" | "svc_authenticated";
   command: "select" | "insert" | "update" | "delete";
   /** "all", a list of columns, or null without a grant. */
   granted: string | null;
   policies: Policy[];
+  kind: "table" | "view";
+  /** The tables that a view reads. */
+  beneath: string[] | null;
 }
 
 export interface Policy {
@@ -33,10 +37,18 @@ export interface Words {
 
 const callers = { svc_anonymous: "Without an account", svc_authenticated: "Signed-in users" } as const;
 
-export function wordsOf({ role, command, granted, policies }: Access): Words {
+export function wordsOf({ role, command, granted, policies, kind, beneath, has_rls }: Access): Words {
   const permissive = policies.filter((policy) => policy.permissive);
   const alone = (sentence: string): Words => ({ sentence, conditions: [] });
   if (granted === null) return alone(`${callers[role]} may not ${command}.`);
+  if (kind === "view") {
+    const tables = beneath?.join(", ") ?? "no table";
+    return alone(
+      has_rls
+        ? `${callers[role]} may select what the policies of ${tables} show.`
+        : `${callers[role]} may select all that its owner sees of ${tables}.`,
+    );
+  }
   if (permissive.length === 0) return alone(`${callers[role]} may ${command}, but no policy admits a row.`);
   const columns = granted === "all" ? "" : ` (${granted})`;
   const restrictive = policies.filter((policy) => !policy.permissive);

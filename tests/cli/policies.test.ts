@@ -33,6 +33,33 @@ test("svc policies says who may do what to which rows", async () => {
   expect((await run("policies", "--all")).out).toMatch(/^svc\.storage_objects$/m);
 });
 
+test("svc policies says which tables decide about a view, and rls explain counts its rows", async () => {
+  await db.sql(`
+    create view titles with (security_invoker) as select title from notes;
+    create view "Shared" with (security_invoker) as select t.title, g.message from titles t cross join guestbook g;
+    create view leaking as select * from notes;
+    create view through with (security_invoker) as select * from leaking;
+    grant select on titles, "Shared", leaking, through to svc_authenticated;
+    grant select on titles to svc_system`);
+  const said = async (view: string) => (await run("policies", view)).out;
+  expect(await said("titles")).toBe(
+    "public.titles  view\n  Without an account may not select.\n" +
+      "  Signed-in users may select what the policies of public.notes show.\n",
+  );
+  expect(await said('"Shared"')).toContain("what the policies of public.guestbook, public.notes show.");
+  for (const view of ["leaking", "through"]) {
+    expect(await said(view)).toMatch(
+      /lacks security_invoker.*\n.*\n {2}Signed-in users may select all that its owner sees/,
+    );
+  }
+  expect((await run("rls", "explain", "titles", "--as", "ann@x.test")).out).toBe(
+    "public.titles: user ann sees 1 of 2 rows.\n",
+  );
+  const row = await run("rls", "explain", "titles", "--as", "ann@x.test", "--row", id);
+  expect([row.code, row.text]).toEqual([1, expect.stringContaining("tables beneath it: public.notes.")]);
+  await db.sql('drop view through, leaking, "Shared", titles');
+});
+
 test("svc policies --functions says what requests may execute, as whom, and why", async () => {
   await db.sql(`create function public.quiet() returns int language sql security definer set search_path = '' as 'select 1';
     revoke execute on function public.quiet() from public; grant execute on function public.quiet() to svc_authenticated`);
@@ -85,7 +112,7 @@ describe("svc rls explain", () => {
   });
 
   test.for([
-    [["nowhere"], /There is no table nowhere/],
+    [["nowhere"], /There is no table or view nowhere/],
     [["notes", "--as", "carl"], /There is no user carl/],
     [["notes", "--row", "00000000"], /has no row 00000000 at all/],
   ] as const)("%j says what is wrong", async ([args, says]) => {

@@ -85,13 +85,18 @@ async function countRows(system: pg.Pool, asCaller: AsCaller, { name, granted }:
   return { seen: granted === null ? null : Number((await asCaller(text, [])).count), rows };
 }
 
-const describeCounts = ({ name }: Access, { seen, rows }: Counts, who: string) =>
+const describeCounts = ({ name, kind }: Access, { seen, rows }: Counts, who: string) =>
   seen === null
     ? `${who} has no grant to select from ${name}, which has ${rows} rows.\n`
-    : `${name}: ${who} sees ${seen} of ${rows} rows. Pass --row ID to see why.\n`;
+    : `${name}: ${who} sees ${seen} of ${rows} rows.${kind === "table" ? " Pass --row ID to see why." : ""}\n`;
 
 /** The row as JSON. @throws DefinitionError when it does not exist, or the table has a composite key */
-async function readRow(pool: pg.Pool, { name, relation }: Access, id: string): Promise<string> {
+async function readRow(pool: pg.Pool, { name, relation, beneath }: Access, id: string): Promise<string> {
+  if (beneath) {
+    throw new DefinitionError(`${name} is a view: it has no policies of its own.`, {
+      hint: `Ask about the tables beneath it: ${beneath.join(", ")}.`,
+    });
+  }
   const key = await pool.query(
     `select quote_ident(a.attname) as column from pg_index i
        join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey)
