@@ -22,7 +22,7 @@ function overview(rules: readonly Rule[], all: boolean): Child {
     rules.filter(({ is_platform }) => all || !is_platform),
     ({ name }) => name,
   );
-  const head = ["Table", ...Object.values(roles).flatMap((who) => commands.map((what) => `${who}: ${what}`))];
+  const head = ["Table or view", ...Object.values(roles).flatMap((who) => commands.map((what) => `${who}: ${what}`))];
   const rows = [...tables].map(([name, its]) => [
     h("a", { href: fresh({ panel: "policies", table: name }) }, name),
     ...Object.keys(roles).flatMap((role) =>
@@ -49,6 +49,7 @@ function overview(rules: readonly Rule[], all: boolean): Child {
 function mark(rule: Rule | undefined): Child {
   if (!rule || rule.granted === null) return h("span", { class: "quiet" }, "no grant");
   if (!rule.has_rls) return h("b", { class: "no" }, "all rows");
+  if (rule.kind === "view") return h("b", { class: "yes" }, "as its tables");
   const permissive = rule.policies.filter((policy) => policy.permissive);
   if (permissive.length === 0) return h("span", { class: "quiet" }, "no row");
   const isOpen = permissive.some(({ using, check }) => (rule.command === "insert" ? check : using) === "true");
@@ -59,8 +60,16 @@ function one(rules: readonly Rule[]): Child {
   const [first] = rules;
   if (!first) return h("p", {}, "There is no such table.");
   return [
-    h("p", {}, h("a", { href: fresh({ panel: "data", table: first.name }) }, "Look at its rows")),
-    !first.has_rls && h("p", { class: "problem" }, "Row-level security is off: a grant is for all rows."),
+    first.kind === "table" &&
+      h("p", {}, h("a", { href: fresh({ panel: "data", table: first.name }) }, "Look at its rows")),
+    !first.has_rls &&
+      h(
+        "p",
+        { class: "problem" },
+        first.kind === "table"
+          ? "Row-level security is off: a grant is for all rows."
+          : "This view, or one beneath it, lacks security_invoker: policies do not count.",
+      ),
     ...rules.map((rule) =>
       h(
         "section",

@@ -38,6 +38,7 @@ export interface Rule {
   command: "select" | "insert" | "update" | "delete";
   granted: string | null;
   policies: { name: string; permissive: boolean; using: string | null; check: string | null; says: string | null }[];
+  kind: "table" | "view";
   words: { sentence: string; conditions: { link: string; text: string; policy: string; says: string | null }[] };
 }
 
