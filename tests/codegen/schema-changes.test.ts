@@ -1,6 +1,6 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { organization, twoFactor, username } from "better-auth/plugins";
-import { boolean, integer, pgTable, serial, text } from "drizzle-orm/pg-core";
+import { boolean, integer, pgTable, serial, text, vector } from "drizzle-orm/pg-core";
 import { describe, expect, test } from "vitest";
 import type { AuthDefinition } from "../../src/contract/auth.ts";
 import { type Change, evolution, expectSame, migrationsOf } from "./evolution.ts";
@@ -59,6 +59,18 @@ const changes: Record<string, Change> = {
     seed: seedNote,
     rows: { query: "select rank from notes", are: [{ rank: 7 }] },
     says: [/-- Rewrites public.notes.rank from text to integer/],
+  },
+  "vectors get another length": {
+    from: { schema: { notes: owned({ embedding: vector("embedding", { dimensions: 2 }) }) } },
+    to: { schema: { notes: owned({ embedding: vector("embedding", { dimensions: 3 }) }) } },
+    seed: "insert into notes (user_id, title, embedding) values ('ann', 'kept', '[1,2]')",
+    rows: { query: "select title, embedding from notes", are: [{ title: "kept", embedding: null }] },
+    says: [/-- Loses the vectors in public.notes.embedding, because vector\(3\) holds none of vector\(2\)/],
+  },
+  "vectors that must not be null get another length": {
+    from: { schema: { notes: owned({ embedding: vector("embedding", { dimensions: 2 }).notNull() }) } },
+    to: { schema: { notes: owned({ embedding: vector("embedding", { dimensions: 3 }).notNull() }) } },
+    says: [/-- Fails when public.notes has rows, because vector\(3\) holds no vector of vector\(2\)/],
   },
   "an integer becomes serial": {
     from: { schema: { notes: owned({ number: integer("number") }) } },

@@ -37,7 +37,11 @@ export function alterColumn(table: string, column: string, from: ColumnState, to
   // The old default may not convert, even if the values do.
   const dropped = from.default !== null && (retyped || to.default === null);
   if (dropped) statements.push(`${alter} drop default;`);
-  if (retyped) statements.push(`${retypeComment(table, column, from, to)}\n${alter} ${retype(column, to.type)};`);
+  if (retyped && isOtherLength(from.type, to.type)) {
+    statements.push(`${lengthComment(table, column, from, to)}\n${alter} type ${to.type} using null;`);
+  } else if (retyped) {
+    statements.push(`${retypeComment(table, column, from, to)}\n${alter} ${retype(column, to.type)};`);
+  }
   if (to.default !== null && (retyped || from.default !== to.default)) {
     statements.push(`${alter} set default ${to.default};`);
   }
@@ -52,6 +56,17 @@ const retype = (column: string, type: string) => `type ${type} using ${quote(col
 
 const retypeComment = (table: string, column: string, from: ColumnState, to: ColumnState) =>
   `-- Rewrites ${table}.${quote(column)} from ${from.type} to ${to.type}: values that the new type cannot hold are lost, or make it fail.`;
+
+/** Whether both are vectors, of different lengths. pgvector converts no vector to another length. */
+function isOtherLength(from: string, to: string): boolean {
+  const vector = /^(vector|halfvec|sparsevec)\(\d+\)$/;
+  return vector.test(from) && vector.test(to) && /\d+/.exec(from)?.[0] !== /\d+/.exec(to)?.[0];
+}
+
+const lengthComment = (table: string, column: string, from: ColumnState, to: ColumnState) =>
+  from.notNull
+    ? `-- Fails when ${table} has rows, because ${to.type} holds no vector of ${from.type}: let ${quote(column)} be null.`
+    : `-- Loses the vectors in ${table}.${quote(column)}, because ${to.type} holds none of ${from.type}. Embed the texts again.`;
 
 /** Removes differing columns from the comparison, and returns the statements that change them. */
 export function takeColumns(from: Snapshot, to: Snapshot): { statements: string[]; retyped: ColumnRef[] } {
