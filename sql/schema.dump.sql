@@ -994,7 +994,7 @@ column attnum: smallint
 column column_name: name
 column not_null: boolean
 grant delete, insert, select, update to svc_system
-comment: Columns that policies compare with svc.current_user_id().
+comment: Columns that policies compare with svc.current_user_id() to find rows.
 
 -- view svc_private.lint_always_true_policy: owner svc_owner
 column severity: text

@@ -36,15 +36,16 @@ select p.oid, r.oid as relid, r.schema, r.name as relation_name, r.is_platform, 
 
 comment on view svc_private.policy_texts is 'Policies of the platform and the application, with expressions and roles as text.';
 
--- Columns that a policy compares with the current user: mostly the owner's column. PostgreSQL records on which columns
--- a policy depends, but not how; only the expression's text contains the comparison.
+-- Columns that a policy compares with the current user to find rows: mostly the owner's column. What only the check of
+-- an insert compares is not among them: no row is looked for, and a row without an owner is refused. PostgreSQL records
+-- on which columns a policy depends, but not how; only the expression's text contains the comparison.
 
 create or replace view svc_private.identity_columns as
 select distinct p.relid, p.relation_name, p.is_platform, a.attnum, a.attname as column_name, a.attnotnull as not_null
   from svc_private.policy_texts p
   join pg_catalog.pg_attribute a on a.attrelid = p.relid and a.attnum > 0 and not a.attisdropped
- where concat(p.using_text, ' ', p.check_text) ~
+ where p.using_text ~
        ('(^|[^.[:alnum:]_"])' || svc_private.name_pattern(a.attname)
         || '(\)::text)? = \(*( SELECT )?svc\.current_user_id\(\)'); -- of a varchar, or as a uuid, with a cast
 
-comment on view svc_private.identity_columns is 'Columns that policies compare with svc.current_user_id().';
+comment on view svc_private.identity_columns is 'Columns that policies compare with svc.current_user_id() to find rows.';

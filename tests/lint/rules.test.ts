@@ -105,6 +105,21 @@ describe("a planted violation is found, and is gone with it", () => {
     expect(found).toEqual(before);
   });
 
+  // An insert looks for no row. Its policy refuses a row without an owner, so none disappears.
+  test.for(["unindexed_policy_column", "dropped_owner_row"])(
+    "%s is silent about a column that only inserts check",
+    async (rule) => {
+      const findings = () => db.sql(`select * from svc_private.lint_${rule}`);
+      const before = await findings();
+      await db.sql(`create table lab.t (id bigint primary key, author text);
+      alter table lab.t enable row level security;
+      create policy p on lab.t for insert to svc_authenticated with check (author = (select svc.current_user_id()))`);
+      const found = await findings();
+      await db.sql("drop table lab.t");
+      expect(found).toEqual(before);
+    },
+  );
+
   test("and nothing of it stays", async () => {
     expect(found).toHaveLength(planted.length);
     expect(await lint()).toEqual(before);
