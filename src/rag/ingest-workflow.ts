@@ -27,14 +27,10 @@ export const ingestWorkflow = workflow("rag.ingest", {
   handler: async (wf, args): Promise<IngestFileResult> => {
     const { document, file } = args as IngestFileArgs;
     const { markdown, pages, warnings } = await wf.services.document.convert(file);
-    const body =
-      pages.length > 0 ? { pages: pages.map((page) => readable(page.markdown)) } : { markdown: readable(markdown) };
+    const body = pages.length > 0 ? { pages: pages.map((page) => page.markdown) } : { markdown };
     const result = await wf.step("rag.ingest", () =>
       wf.rag.ingest({ ...document, ...body, storageId: file.storageId }),
     );
     return { ...result, warnings };
   },
 });
-
-/** PostgreSQL cannot store NUL. */
-const readable = (text: string) => text.replaceAll("\0", "");

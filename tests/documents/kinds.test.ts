@@ -69,6 +69,16 @@ describe("text", () => {
   });
 });
 
+// A workflow of the application stores it with `wf.rag.ingest` or in a table, and PostgreSQL refuses NUL.
+test("NUL is left out, and headings are still found where they are", async () => {
+  const bytes = Buffer.from(
+    "\0Intro\0duction\n\n# Fees\n\nA boat pays 12 euros per night in every harbour of the lake.\n",
+  );
+  const { markdown, text, sections } = await convertDocument(bytes, { filename: "fees.md" });
+  expect([markdown.slice(0, 12), text.includes("\0")]).toEqual(["Introduction", false]);
+  expect(markdown.slice(sections[0]?.offset)).toMatch(/^# Fees/);
+});
+
 /** Syllables by their parts: five bits each for initial, vowel and final. */
 function johab(text: string): Buffer {
   const vowels = [3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 18, 19, 20, 21, 22, 23, 26, 27, 28, 29];

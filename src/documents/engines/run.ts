@@ -46,13 +46,16 @@ export async function runEngine(task: Task, bytes: Buffer): Promise<EngineResult
   const markdown = task.kind === "docx" ? resolveMarks(marked) : marked;
   return {
     // Here and not in the process that answers requests, because long texts take time.
-    ...outlined(neutralise(markdown)),
-    pages: pages.map(neutralise),
+    ...outlined(harmless(markdown)),
+    pages: pages.map(harmless),
     warnings: [...warnings, ...told(leftOut(source, task.kind, markdown)).filter((one) => !warnings.includes(one))],
     poor: poor ?? poorText(markdown),
     doubt,
   };
 }
+
+/** Without NUL too, which PDF files and texts of other systems hold, and PostgreSQL cannot store. */
+const harmless = (markdown: string) => neutralise(markdown).replaceAll("\0", "");
 
 const prepared = async (bytes: Buffer) => (await import("./docx-source.ts")).prepareDocx(bytes);
 
