@@ -10,6 +10,7 @@ import { checkCallOptions, integer, number, type ShapeOf } from "../kit/options.
 import { SvcError } from "../kit/svc-error.ts";
 import type { StoredFile } from "../storage/read-file.ts";
 import { type AiCall, currentAiCall } from "./call.ts";
+import { imageTypeOf } from "./image-type.ts";
 import { paid, signalFor, tokensOf, tokensOfMessages, totalled } from "./paid.ts";
 import { type Provider, providerFailed } from "./provider.ts";
 import { type Speech, speech } from "./speech.ts";
@@ -42,7 +43,6 @@ export interface Ai {
     /**
      * Reads the text in an image: bytes with their media type, or a stored file that the caller may read. `markdown` is
      * set if the model writes it; its HTML becomes text, and only harmless links stay.
-     * model writes it, with HTML as text and harmless links alone.
      */
     extractText(options: ImageSource & CallOptions): Promise<{ text: string; markdown?: string } & Billing>;
   };
@@ -127,8 +127,7 @@ export function createAi(): Ai {
         const model = given ?? call.services.config.visionModel;
         const extract = able(call, model, "extractText");
         const { bytes, type: mediaType } = await imageOf(call, source);
-        if (!/^image\/[a-z0-9.+-]+$/i.test(String(mediaType)))
-          throw invalidInput('mediaType, that of the stored file too, must be one such as "image/png".');
+        if (!/^image\/[a-z0-9.+-]+$/i.test(String(mediaType))) throw notAnImage(source.storageId !== undefined);
         const estimate = { inputTokens: 2000, outputTokens: 4096 };
         return paid(call, { operation: "vision.extractText", model, estimate }, async (reservation) => {
           const { text, usage } = await extract(model, bytes, mediaType, signalFor(call, signal));
@@ -176,7 +175,11 @@ const numbers = z.object({
 
 async function imageOf(call: AiCall, { storageId, image, mediaType }: ImageSource): Promise<StoredFile> {
   if (storageId === undefined) return { bytes: await bytesOf(image), type: mediaType };
-  if (image === undefined) return call.readFile(storageId);
+  if (image === undefined) {
+    const { bytes, type } = await call.readFile(storageId);
+    // A browser takes the type of a file from its extension.
+    return { bytes, type: imageTypeOf(bytes) ?? type };
+  }
   throw invalidInput("Give image with mediaType, or storageId.");
 }
 
@@ -186,5 +189,12 @@ async function bytesOf(image: unknown): Promise<Uint8Array> {
   if (image instanceof Blob) return new Uint8Array(await image.arrayBuffer());
   throw invalidInput("image must be a Uint8Array, an ArrayBuffer or a Blob; of a stored file, give storageId instead.");
 }
+
+const notAnImage = (isStored: boolean) =>
+  isStored
+    ? new SvcError("BAD_REQUEST", "The stored file is not an image.", {
+        hint: "Documents are converted: wf.services.document.convert, or ctx.rag.ingestFile.",
+      })
+    : invalidInput('mediaType must be one such as "image/png".');
 
 const invalidInput = (message: string) => new SvcError("BAD_REQUEST", message);

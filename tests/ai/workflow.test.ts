@@ -24,9 +24,10 @@ const look = workflow("test.look", {
 });
 const startLook = createSvcProcedureBuilders()
   .mutation.name("test.startLook")
-  .input(v.object({ type: v.string(), file: v.optional(v.string()) }))
+  .input(v.object({ type: v.string(), file: v.optional(v.string()), latin1: v.optional(v.string()) }))
   .handler(async ({ context, input }) => {
-    const file = input.file ?? (await context.storage.storeBuffer(Buffer.from("a photo"), "photo", input.type));
+    const bytes = Buffer.from(input.latin1 ?? "a photo", "latin1");
+    const file = input.file ?? (await context.storage.storeBuffer(bytes, "photo", input.type));
     return { file, ...(await context.workflows.start(look, { file })) };
   });
 const start = createSvcProcedureBuilders()
@@ -59,7 +60,25 @@ test("a step reads the text of a stored image, of the run's user alone, and of i
   const [, image] = provider.asked.at(-1)?.body.messages[0].content ?? [];
   expect(image.image_url.url).toBe(`data:image/png;base64,${Buffer.from("a photo").toString("base64")}`);
   expect((await ended(bob, { type: "image/png", file })).error.code).toBe("NOT_FOUND");
-  expect((await ended(ann, { type: "text/plain" })).error.code).toBe("BAD_REQUEST");
+  expect((await ended(ann, { type: "text/plain" })).error).toMatchObject({
+    code: "BAD_REQUEST",
+    message: "The stored file is not an image.",
+    hint: expect.stringContaining("document.convert"),
+  });
+});
+
+// A browser takes the type from the extension; a file without a known one has none.
+test.for([
+  ["application/pdf", "\xff\xd8\xff\xe0 a photo", "image/jpeg"],
+  ["application/octet-stream", "\x89PNG\r\n a photo", "image/png"],
+] as const)("a stored image of the wrong type %s is read as what it is", async ([type, latin1, is]) => {
+  const cleo = await svc.signUp(`cleo.${is.slice(6)}`);
+  const { json } = (await svc.mutate(cleo, "test.startLook", { type, latin1 })).body;
+  await expect
+    .poll(async () => (await svc.query(cleo, "workflows.get", { id: json.id })).body.json.status)
+    .toBe("completed");
+  const [, image] = provider.asked.at(-1)?.body.messages[0].content ?? [];
+  expect(image.image_url.url).toBe(`data:${is};base64,${Buffer.from(latin1, "latin1").toString("base64")}`);
 });
 
 test("a step asks a model and stores what it says as the user who started the run", async () => {
