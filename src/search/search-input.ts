@@ -88,6 +88,9 @@ export function checkScope(table: SearchTable, scope: ResolvedScope): ResolvedSc
   if (table.always && scope.visibility !== table.always) {
     throw refusal("scope.visibility", `"${table.always}": all rows of the table are that`);
   }
+  if (!table.visibilities.includes(scope.visibility)) {
+    throw refusal("scope.visibility", `one of ${table.visibilities.join(", ")}: rows of the table have no other`);
+  }
   if (!table.owner && scope.owner !== null)
     throw refusal("scope.ownerUserId", "undefined: rows of the table have no owner");
   return scope;

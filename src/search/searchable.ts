@@ -3,7 +3,7 @@
  * `svc codegen`, which writes it into the application's `sql/search.sql`.
  * Next hop: `src/search/search-sql.ts`, `sql/search/install_search.sql`.
  */
-import { getTableName, is, sql } from "drizzle-orm";
+import { getTableColumns, getTableName, is, sql } from "drizzle-orm";
 import {
   type AnyPgColumn,
   getTableConfig,
@@ -35,7 +35,10 @@ export interface SearchableOptions {
    * value for all rows. (Default: `private`)
    */
   visibility?: AnyPgColumn | Visibility;
-  /** Column with the owner's id, as in `ownerRls`; required unless all rows are shared or public. */
+  /**
+   * Column with the owner's id, as in `ownerRls`; required where rows may be private: unless `visibility` is `shared` or
+   * `public` for all rows, or an enum without `private`.
+   */
   owner?: AnyPgColumn;
   /**
    * Constants of the ranking formula BM25: `k1`, how much further occurrences of a word in a row count, and `b`, how
@@ -62,6 +65,8 @@ export interface SearchTable {
   owner: string | null;
   /** The fixed visibility of all rows; null if a column has it. */
   always: Visibility | null;
+  /** Those that rows may have. */
+  visibilities: Visibility[];
   /** Constants of BM25 that differ from the default. */
   bm25: { k1?: number | undefined; b?: number | undefined } | null;
   /** Dimensions of the vector columns, by name; null for a column that takes any. */
@@ -99,14 +104,22 @@ const optionsSchema = z
     bm25: z.exactOptional(z.strictObject({ k1: number(0, 10).optional(), b: number(0, 1).optional() })),
   } satisfies ShapeOf<SearchableOptions>)
   .transform(({ visibility = "private", ...options }) => ({ visibility, ...options }))
-  .refine(({ owner, visibility }) => owner || visibility === "shared" || visibility === "public", {
+  .refine(({ visibility }) => visibilitiesOf(visibility).length > 0, {
+    path: ["visibility"],
+    error: "has none of the values private, shared and public",
+  })
+  .refine(({ owner, visibility }) => owner || !visibilitiesOf(visibility).includes("private"), {
     path: ["owner"],
     error:
       "is missing, and private rows are found by their owners. " +
-      'Write owner: t.userId; or visibility: "shared" or "public" if that is right for every row',
+      'Write owner: t.userId; or visibility: "shared" or "public" if that is right for every row; or give its column ' +
+      'the values that it has: text("visibility", { enum: ["shared", "public"] })',
   });
 
-type Declaration = Pick<SearchTable, "fields" | "language" | "corpus" | "visibility" | "owner" | "always" | "bm25">;
+type Declaration = Pick<
+  SearchTable,
+  "fields" | "language" | "corpus" | "visibility" | "owner" | "always" | "visibilities" | "bm25"
+>;
 
 /** Keyed by the first policy of each declaration. */
 const declarations = new WeakMap<PgPolicy, Declaration>();
@@ -136,22 +149,32 @@ export function searchable(options: SearchableOptions): PgPolicy[] {
   } = checkOptions("searchable", optionsSchema, options);
   const always = typeof visibility === "string" ? visibility : null;
   const column = typeof visibility === "string" ? undefined : visibility;
-  const policies = policiesOf(column, always, owner);
+  const visibilities = visibilitiesOf(visibility);
+  const policies = policiesOf(column, visibilities, owner);
   const names = { corpus: corpus?.name ?? null, visibility: column?.name ?? null, owner: owner?.name ?? null };
-  const declared = { fields: fields.map(({ name }) => name), language, ...names, always, bm25 };
+  const declared = { fields: fields.map(({ name }) => name), language, ...names, always, visibilities, bm25 };
   declarations.set(policies[0] as PgPolicy, declared);
   return policies;
 }
 
+/** The visibilities that rows may have. A column with an enum names its values. */
+function visibilitiesOf(visibility: AnyPgColumn | Visibility): Visibility[] {
+  if (typeof visibility === "string") return [visibility];
+  // Drizzle hands a column without its values to the third argument of pgTable.
+  const { enumValues } =
+    Object.values(getTableColumns(visibility.table)).find(({ name }) => name === visibility.name) ?? {};
+  const values = enumValues?.length ? enumValues : null;
+  return (["public", "shared", "private"] as const).filter((which) => values === null || values.includes(which));
+}
+
 /** One policy per visibility. */
-function policiesOf(column: AnyPgColumn | undefined, always: Visibility | null, owner?: AnyPgColumn): PgPolicy[] {
+function policiesOf(column: AnyPgColumn | undefined, visibilities: Visibility[], owner?: AnyPgColumn): PgPolicy[] {
   const authenticated = pgRole("svc_authenticated").existing();
   const to = {
     public: [pgRole("svc_anonymous").existing(), authenticated],
     shared: authenticated,
     private: authenticated,
   };
-  const visibilities: Visibility[] = always ? [always] : ["public", "shared", "private"];
   return visibilities.map((which) => {
     const parts = column ? [sql`${column} = ${platformSql(`'${which}'`)}`] : [];
     if (which === "private" && owner) parts.push(isCaller(owner, "searchable"));

@@ -91,7 +91,9 @@ test("everybody finds what the declaration says and no more, by every scope, fil
             ? 401
             : !isMine
               ? 403
-              : fixed.corpus !== corpus || fixed.visibility !== visibility || (table === "bulletins" && ownerUserId)
+              : fixed.corpus !== corpus ||
+                  fixed.visibility !== visibility ||
+                  (/bulletins|notices/.test(table) && ownerUserId)
                 ? 400
                 : 200;
         expect([status, body.error]).toEqual([expected, expected === 200 ? undefined : expect.any(String)]);
@@ -123,7 +125,10 @@ test("the policies alone hold: a table read without a search shows what could be
       ]);
       const mayRead = rows[table].filter((row) => {
         const { visibility } = placeOf(table, row);
-        return visibility === "public" || (user && (visibility === "shared" || row.userId === user.id));
+        return (
+          visibility === "public" ||
+          (user && (visibility === "shared" || (visibility === "private" && row.userId === user.id)))
+        );
       });
       if (user || mayRead.length > 0) {
         const read = await client.query<{ id: number }>(`select id from ${table} order by id`);
@@ -151,6 +156,7 @@ test("the migration holds one policy for each visibility that rows may have", as
   ]);
   expect(policies("manuals")).toEqual(["select_shared"]);
   expect(policies("bulletins")).toEqual(["select_public"]);
+  expect(policies("notices")).toEqual(["select_public", "select_shared"]);
 });
 
 test("constants of BM25 reach the database where they are declared", async () => {
@@ -178,6 +184,11 @@ describe("a declaration is refused", () => {
   test.for([
     ["without an owner, where rows may be private", { fields }, "owner: is missing"],
     ["with a column for visibility and no owner", { fields, visibility: t.body }, "owner: is missing"],
+    [
+      "with values for visibility that are none",
+      { fields, visibility: pgTable("v", { of: text("of", { enum: ["draft", "done"] }) }).of },
+      "visibility: has none of the values",
+    ],
     ["with a misspelt column", { fields, owner: t.userId, corpus: undefined }, "corpus: must be a column of the table"],
     [
       "with a misspelt column for visibility",

@@ -32,7 +32,14 @@ const bulletins = pgTable("bulletins", columns, (t) =>
   searchable({ fields: [t.title], language: "simple", visibility: "public", bm25: { k1: 1.5 } }),
 );
 
-export const tables = { diaries, papers, manuals, bulletins };
+/** Rows are never private, so they need no owner. */
+const notices = pgTable(
+  "notices",
+  { ...columns, visibility: text("visibility", { enum: ["shared", "public"] }).notNull() },
+  (t) => searchable({ fields: [t.title], corpus: t.corpus, visibility: t.visibility }),
+);
+
+export const tables = { diaries, papers, manuals, bulletins, notices };
 
 export interface Row {
   id: number;
@@ -45,6 +52,11 @@ export interface Row {
 
 /** The scope of a row, by its table's declaration. */
 export function placeOf(table: keyof typeof tables, row: Row): Pick<Row, "corpus" | "visibility"> {
-  const always = { diaries: "private", papers: row.visibility, manuals: "shared", bulletins: "public" }[table];
-  return { corpus: table === "papers" || table === "manuals" ? row.corpus : "default", visibility: always };
+  const own = row.visibility;
+  // What the type of notices excludes, and psql wrote nevertheless, is in no scope.
+  const listed = own === "private" ? "none" : own;
+  const visibility = { diaries: "private", papers: own, manuals: "shared", bulletins: "public", notices: listed }[
+    table
+  ];
+  return { corpus: table === "diaries" || table === "bulletins" ? "default" : row.corpus, visibility };
 }
