@@ -12,7 +12,7 @@ import type { StoredFile } from "../storage/read-file.ts";
 import { type AiCall, currentAiCall } from "./call.ts";
 import { imageTypeOf } from "./image-type.ts";
 import { paid, signalFor, tokensOf, tokensOfMessages, totalled } from "./paid.ts";
-import { type Provider, providerFailed } from "./provider.ts";
+import { type Provider, providerFailed, type ReportedUsage, type TokenCount } from "./provider.ts";
 import { type Speech, speech } from "./speech.ts";
 import { streamed } from "./stream.ts";
 
@@ -60,7 +60,8 @@ export function createAi(): Ai {
       checkCallOptions("ai.chat", numbers, { maxTokens, temperature: options.temperature });
       const estimate = { inputTokens: tokensOfMessages(options.system, messages), outputTokens: maxTokens };
       return paid(call, { operation: "chat", model, estimate }, async (reservation) => {
-        const { text, usage } = await chat({ ...options, messages, model, maxTokens, signal: signalFor(call, signal) });
+        const answer = await chat({ ...options, messages, model, maxTokens, signal: signalFor(call, signal) });
+        const { text, usage } = usedBy(answer, estimate);
         return { text, ...totalled(usage), creditsCharged: await reservation.settle(usage), model };
       });
     },
@@ -92,7 +93,7 @@ export function createAi(): Ai {
             `its embedding has ${embedding.length} dimensions, ai.embeddingDimensions says ${wanted}`,
           );
         }
-        await reservation.settle(usage);
+        await reservation.settle(usage ?? estimate);
         return embedding;
       });
     },
@@ -130,7 +131,7 @@ export function createAi(): Ai {
         if (!/^image\/[a-z0-9.+-]+$/i.test(String(mediaType))) throw notAnImage(source.storageId !== undefined);
         const estimate = { inputTokens: 2000, outputTokens: 4096 };
         return paid(call, { operation: "vision.extractText", model, estimate }, async (reservation) => {
-          const { text, usage } = await extract(model, bytes, mediaType, signalFor(call, signal));
+          const { text, usage } = usedBy(await extract(model, bytes, mediaType, signalFor(call, signal)), estimate);
           const creditsCharged = await reservation.settle(usage);
           const markdown = model.startsWith("local-") ? {} : { markdown: await harmless(text) };
           return { text, ...markdown, ...totalled(usage), creditsCharged, model };
@@ -141,6 +142,12 @@ export function createAi(): Ai {
     speech,
   };
 }
+
+/** The usage of an answer: as the provider reports it, or estimated by the texts. */
+const usedBy = ({ text, usage }: { text: string; usage: ReportedUsage }, { inputTokens }: TokenCount) => ({
+  text,
+  usage: usage ?? { inputTokens, outputTokens: tokensOf(text) },
+});
 
 /** Text in an image may attack the browser that shows it. */
 const harmless = async (markdown: string) =>

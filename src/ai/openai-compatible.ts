@@ -10,7 +10,7 @@ import type { EffectiveConfig } from "../config/config.ts";
 import type { Message } from "../contract/ai.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { patientFetch } from "./patient-fetch.ts";
-import { type ChatRequest, type Provider, providerFailed, type TokenCount } from "./provider.ts";
+import { type ChatRequest, type Provider, providerFailed, type ReportedUsage } from "./provider.ts";
 
 // Loaded with the first call, since most processes never make one.
 const library = () => {
@@ -113,7 +113,10 @@ export function openAiCompatible({ baseUrl, apiKey, timeoutMs }: EffectiveConfig
           abortSignal: signal,
           maxRetries: 0,
         });
-        return { embedding, usage: { inputTokens: usage.tokens || 0, outputTokens: 0 } };
+        return {
+          embedding,
+          usage: Number.isFinite(usage.tokens) ? { inputTokens: usage.tokens, outputTokens: 0 } : null,
+        };
       });
     },
 
@@ -195,7 +198,9 @@ function toSdk({ role, content }: Message): ModelMessage {
   return { role, content: parts } as ModelMessage;
 }
 
-const count = (usage: { inputTokens?: number | undefined; outputTokens?: number | undefined }): TokenCount => ({
-  inputTokens: usage.inputTokens ?? 0,
-  outputTokens: usage.outputTokens ?? 0,
-});
+/** Servers that omit the usage cost as much as others. */
+function count(usage: { inputTokens?: number | undefined; outputTokens?: number | undefined }): ReportedUsage {
+  const { inputTokens, outputTokens } = usage;
+  if (inputTokens === undefined && outputTokens === undefined) return null;
+  return { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0 };
+}

@@ -10,6 +10,9 @@ export interface TokenCount {
   outputTokens: number;
 }
 
+/** The tokens of a call; null if the provider does not report them. */
+export type ReportedUsage = TokenCount | null;
+
 export interface ChatRequest {
   model: string;
   system?: string | undefined;
@@ -20,10 +23,10 @@ export interface ChatRequest {
 }
 
 export interface Provider {
-  chat?(request: ChatRequest): Promise<{ text: string; usage: TokenCount }>;
+  chat?(request: ChatRequest): Promise<{ text: string; usage: ReportedUsage }>;
   /** Yields text; `usage` resolves at its end. */
-  stream?(request: ChatRequest): { text: AsyncIterable<string>; usage: Promise<TokenCount> };
-  embed?(model: string, text: string, signal: AbortSignal): Promise<{ embedding: number[]; usage: TokenCount }>;
+  stream?(request: ChatRequest): { text: AsyncIterable<string>; usage: Promise<ReportedUsage> };
+  embed?(model: string, text: string, signal: AbortSignal): Promise<{ embedding: number[]; usage: ReportedUsage }>;
   /** @returns a score for each document, higher is better */
   rerank?(model: string, query: string, documents: string[], signal: AbortSignal): Promise<number[]>;
   extractText?(
@@ -31,7 +34,7 @@ export interface Provider {
     image: Uint8Array,
     mediaType: string,
     signal: AbortSignal,
-  ): Promise<{ text: string; usage: TokenCount }>;
+  ): Promise<{ text: string; usage: ReportedUsage }>;
   synthesize?(
     model: string,
     input: string,

@@ -6,7 +6,7 @@
 import type { AiCall } from "./call.ts";
 import type { CreditRequest } from "./credits.ts";
 import { tokensOf } from "./paid.ts";
-import type { TokenCount } from "./provider.ts";
+import type { ReportedUsage, TokenCount } from "./provider.ts";
 
 type StreamRequest = Omit<CreditRequest, "userId"> & { estimate: TokenCount };
 
@@ -14,7 +14,7 @@ type StreamRequest = Omit<CreditRequest, "userId"> & { estimate: TokenCount };
 export function streamed(
   call: AiCall,
   request: StreamRequest,
-  start: (left: AbortSignal) => { text: AsyncIterable<string>; usage: Promise<TokenCount> },
+  start: (left: AbortSignal) => { text: AsyncIterable<string>; usage: Promise<ReportedUsage> },
 ): AsyncIterableIterator<string> {
   const left = new AbortController();
   const parts = paidParts(call, request, left, start);
@@ -45,6 +45,7 @@ async function* paidParts(
   const reservation = await services.credits.reserve({ userId, ...request });
   let outputTokens = 0;
   let ended = false;
+  const estimated = () => ({ inputTokens: request.estimate.inputTokens, outputTokens });
   try {
     const { text, usage } = start(left.signal);
     for await (const part of text) {
@@ -52,13 +53,12 @@ async function* paidParts(
       yield part;
     }
     ended = true;
-    await reservation.settle(await usage);
+    await reservation.settle((await usage) ?? estimated());
   } finally {
     left.abort(new Error("the stream is over"));
     // An unfinished text is charged by estimate, because the provider reports no usage for it.
     if (!ended) {
-      const used = { inputTokens: request.estimate.inputTokens, outputTokens };
-      await (outputTokens > 0 ? reservation.settle(used) : reservation.release());
+      await (outputTokens > 0 ? reservation.settle(estimated()) : reservation.release());
     }
   }
 }

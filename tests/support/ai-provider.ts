@@ -24,8 +24,8 @@ export class AiProvider {
   reply: ((body: Asked["body"]) => string | Promise<string> | AsyncIterable<string>) | undefined;
   /** Dimensions of its embeddings. */
   dimensions = 384;
-  /** The usage that it reports. */
-  usage: object = usage;
+  /** The usage that it reports, if any. */
+  usage: object | undefined = usage;
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
   get url(): string {
@@ -92,7 +92,7 @@ export class AiProvider {
 
 async function stream(
   response: ServerResponse,
-  usage: object,
+  usage: object | undefined,
   pieces: Iterable<string> | AsyncIterable<string>,
 ): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream" });
