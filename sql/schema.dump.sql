@@ -2422,6 +2422,49 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
 comment: Names of the columns whose values, by column name in the object, do not fit their types.
 
+-- function svc.find_newer_document(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_newer_document(run_id uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  run record;
+  document jsonb;
+begin
+  select r.name, r.user_id, r.created_at, r.args::jsonb #> '{json,document}' as document into run
+    from svc.workflow_runs r where r.id = find_newer_document.run_id;
+  document := run.document;
+  if document ->> 'sourceUri' is null then
+    return null;
+  end if;
+  perform svc_hidden.lock_document(
+    document #>> '{scope,corpus}', document #>> '{scope,visibility}', document ->> 'sourceUri');
+  -- A separate statement, so that it sees rows that were committed while the lock was awaited.
+  return (
+    select jsonb_build_object(
+             'sourceId', s.id,
+             'status', 'superseded',
+             'sections', (select count(*) from svc.rag_sections where source_id = s.id),
+             'chunks', (select count(*) from svc.rag_chunks where source_id = s.id)
+           )
+      from svc.rag_sources s
+     where s.corpus = document #>> '{scope,corpus}' and s.visibility = document #>> '{scope,visibility}'
+       and s.owner_id is not distinct from (select svc.current_user_id()) and s.key = document ->> 'sourceUri'
+       and exists (
+         select from svc.workflow_runs newer
+           join svc.workflow_steps step on step.run_id = newer.id
+          where newer.name = run.name and newer.user_id is not distinct from run.user_id and newer.created_at > run.created_at
+            and step.name = 'rag.ingest' and step.is_done and step.error is null
+            and newer.args::jsonb #>> '{json,document,scope,corpus}' = s.corpus
+            and newer.args::jsonb #>> '{json,document,scope,visibility}' = s.visibility
+            and newer.args::jsonb #>> '{json,document,sourceUri}' = s.key)
+  );
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: The document that a run of rag.ingest is about to store, if a later run of the caller has stored it; null otherwise.
+
 -- function svc.find_object(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_object(object_id uuid)
  RETURNS TABLE(id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text)

@@ -101,8 +101,11 @@ export interface IngestFileInput
 
 export interface IngestResult {
   sourceId: string;
-  /** `unchanged`: the same title and text were already stored. */
-  status: "created" | "replaced" | "unchanged";
+  /**
+   * `unchanged`: the same title and text were already stored. `superseded`, of `ingestFile` alone: a later call with the
+   * same `sourceUri` has stored its file first, and that stays.
+   */
+  status: "created" | "replaced" | "unchanged" | "superseded";
   sections: number;
   chunks: number;
 }

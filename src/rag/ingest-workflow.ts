@@ -3,6 +3,7 @@
  * `ctx.rag.ingestFile` starts it.
  * Next hop: `src/documents/convert-stored.ts` for the first step, `src/rag/context.ts` for the second.
  */
+import { sql } from "drizzle-orm";
 import type { ConvertStoredInput } from "../contract/documents.ts";
 import type { IngestInput, IngestResult } from "../contract/rag.ts";
 import { workflow } from "../contract/workflow.ts";
@@ -28,9 +29,11 @@ export const ingestWorkflow = workflow("rag.ingest", {
     const { document, file } = args as IngestFileArgs;
     const { markdown, pages, warnings } = await wf.services.document.convert(file);
     const body = pages.length > 0 ? { pages: pages.map((page) => page.markdown) } : { markdown };
-    const result = await wf.step("rag.ingest", () =>
-      wf.rag.ingest({ ...document, ...body, storageId: file.storageId }),
-    );
+    const result = await wf.step("rag.ingest", async () => {
+      const newer = sql<IngestResult | null>`svc.find_newer_document(${wf.runId})`;
+      const [found] = await wf.db.select({ newer }).from(sql`(values (1)) as one`);
+      return found?.newer ?? (await wf.rag.ingest({ ...document, ...body, storageId: file.storageId }));
+    });
     return { ...result, warnings };
   },
 });

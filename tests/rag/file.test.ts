@@ -162,6 +162,22 @@ test("a changed file under the same sourceUri replaces what was there", async ()
   ]);
 });
 
+// A large file may be read longer than the next version of it, and a step may be retried after that one is stored.
+test("an earlier upload that ends after a later one of the same sourceUri does not replace it", async () => {
+  const [first, next] = ["The ferry leaves at one.", "The ferry leaves at two."].map((text) => Buffer.from(text));
+  const early = await begin({ storageId: await upload("ferry.txt", first as Buffer), sourceUri: "ferry" });
+  await end(early);
+  const late = await begin({ storageId: await upload("ferry.txt", next as Buffer), sourceUri: "ferry" });
+  const { result } = await end(late);
+  // As if its last step had failed until now.
+  await db.sql("update svc.workflow_runs set status = 'failed' where id = $1", [early]);
+  const retry = { id: early, fromStep: "rag.ingest" };
+  expect((await app.mutate(ann, "workflows.retry", retry)).status).toBe(200);
+  expect((await end(early)).result).toMatchObject({ ...result, status: "superseded" });
+  expect(await cited("The ferry leaves at two.")).toMatchObject({ sourceId: result.sourceId });
+  expect((await db.sql("select text from svc.rag_chunks where source_id = $1", [result.sourceId])).length).toBe(1);
+});
+
 test("a document larger than a checkpoint is ingested whole", async () => {
   const filler = " The log of the harbour says so, and whoever keeps it has never been wrong about a length,".repeat(5);
   const berth = (at: number) => `Berth ${at} is ${at % 90} metres long.${filler} so they say.`;
