@@ -1,7 +1,8 @@
 -- A policy app_… on svc.storage_objects shows a file to everybody who sees a row that names it, and callers write that row.
 -- A caller who knows the id of somebody else's private file puts it into a row of their own, and reads it. The condition
 -- for writing the row must call svc.owns_object() with the column, as the recipe for teams does. Where colleagues of the
--- file's owner change other columns of the row, a trigger checks it when the column changes; say so in a comment.
+-- file's owner change other columns of the row, a trigger checks it when the column changes; say so in a comment. A condition
+-- without OR, NOT and CASE that demands null in the column names no file at all.
 
 create or replace view svc_private.lint_unowned_file_shared as
 select distinct on (w.oid, a.attnum)
@@ -27,7 +28,9 @@ select distinct on (w.oid, a.attnum)
      select from svc_private.policy_texts c
       where c.relid = w.relid and (c.oid = w.oid or not c.permissive and c.command in (w.command, 'all')
                                    and (c.for_everybody or role.name = any (c.roles)))
-        and coalesce(c.check_text, c.using_text) ~ format('\msvc\.owns_object\(([[:alnum:]_"]+\.)?%s\)', named))
+        and (coalesce(c.check_text, c.using_text) ~ format('\msvc\.owns_object\(([[:alnum:]_"]+\.)?%s\)', named)
+             or coalesce(c.check_text, c.using_text) ~ format('\(([[:alnum:]_"]+\.)?%s IS NULL\)', named)
+             and coalesce(c.check_text, c.using_text) !~ '\m(OR|NOT|CASE)\M'))
  order by w.oid, a.attnum, role.name;
 
 comment on view svc_private.lint_unowned_file_shared is

@@ -206,6 +206,16 @@ export const plantedTables: Planted[] = [
     undo: `drop policy app_shared on svc.storage_objects; ${dropTable}`,
   })),
   {
+    rule: "unowned_file_shared",
+    plant: table(
+      "file uuid",
+      `${grantAll} create policy own on lab.t for insert to svc_authenticated with check (file is null or owner <> '');
+       create policy app_shared on svc.storage_objects for select to svc_authenticated
+         using (exists (select from lab.t where t.file = storage_objects.id));`,
+    ),
+    undo: `drop policy app_shared on svc.storage_objects; ${dropTable}`,
+  },
+  {
     rule: "unpublishable_table",
     plant:
       "create table lab.t (id bigint); alter table lab.t enable row level security; create publication lab_publication for table lab.t",

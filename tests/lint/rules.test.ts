@@ -71,6 +71,7 @@ describe("a planted violation is found, and is gone with it", () => {
       "with check (file is null or svc.owns_object(file))",
       "exists (select from lab.t where t.file = storage_objects.id)",
     ],
+    ["with check (owner = 'a' and file is null)", "exists (select from lab.t where t.file = storage_objects.id)"],
     ["with check (owner = 'a')", "exists (select from lab.t where t.other = storage_objects.id)"], // not writable
     ["with check (owner = 'a')", "exists (select from lab.t where t.id = 1 and t.owner = storage_objects.name)"],
   ])("rows written %s may show files if %s", async ([check, shows]) => {
