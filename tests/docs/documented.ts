@@ -7,6 +7,7 @@ import { loadConfig } from "../../src/config/load-config.ts";
 import { migrate } from "../../src/migrate/migrate.ts";
 import { type Service, startService } from "../../src/service/service.ts";
 import { createLog } from "../../src/telemetry/log.ts";
+import { startWorker, type Worker } from "../../workers/runner.ts";
 import { runHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
@@ -19,6 +20,8 @@ export function documented(page: string) {
   // Inside the project, where @svc/core resolves.
   const folder = join(root, ".svc", `${basename(page)}-${process.pid}`);
   let service: Service;
+  let begin: () => Worker;
+  let worker: Worker | undefined;
 
   beforeAll(async () => {
     const shown = (await snippets()).filter(({ place }) => place.startsWith(`${page}:`));
@@ -37,9 +40,12 @@ export function documented(page: string) {
     await migrate({ adminUrl: db.url("admin"), platform: root, application: folder });
     const config = { ...(await loadConfig({ cwd: folder, env: {} })), port: 0 };
     const app = await loadApp(config);
-    service = await startService({ app, config, urls: db.urls, secrets: [secret], log: createLog("silent") });
+    const options = { app, config, urls: db.urls, secrets: [secret] as [string], log: createLog("silent") };
+    service = await startService(options);
+    begin = () => startWorker(options);
   });
   afterAll(async () => {
+    await worker?.stop();
     await service?.stop();
     await rm(folder, { recursive: true, force: true });
   });
@@ -62,6 +68,11 @@ export function documented(page: string) {
     },
     call: (kind: "query" | "mutation", token: string, name: string, args: object = {}) =>
       post(`/api/${kind}`, { name, args }, token),
+    /** Starts a worker, for a page with jobs. */
+    startWorker: async () => {
+      worker = begin();
+      await worker.ready;
+    },
     /** Findings of the linter. */
     lint: async () => {
       const admin = await db.connect("admin");

@@ -28,6 +28,7 @@ const applications = [
     "from-supabase",
     "infinite-lists",
     "invitations",
+    "knowledge-base",
     "leave-svc",
     "presence",
     "query-your-data",
