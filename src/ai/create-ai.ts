@@ -35,6 +35,8 @@ export interface Ai {
   stream(options: ChatOptions): AsyncIterable<string>;
   /** The embedding of a text; its length depends on the model. */
   embed(text: string, options?: CallOptions): Promise<number[]>;
+  /** The embeddings of up to 1,000 texts, in their order: one request to the provider, and one reservation of credits. */
+  embedMany(texts: string[], options?: CallOptions): Promise<number[][]>;
   /** Orders documents by how well they answer a query, best first. @param options `topK` (Default: all of them) */
   rerank(
     options: { query: string; documents: string[]; topK?: number } & CallOptions,
@@ -78,24 +80,16 @@ export function createAi(): Ai {
       );
     },
 
-    async embed(text, { model: given, signal } = {}) {
-      const call = currentAiCall();
-      if (typeof text !== "string" || text.trim() === "")
-        throw invalidInput("ai.embed takes a text that is not empty.");
-      const model = given ?? call.services.config.embeddingModel;
-      const embed = able(call, model, "embed");
-      const estimate = { inputTokens: tokensOf(text), outputTokens: 0 };
-      return paid(call, { operation: "embed", model, estimate }, async (reservation) => {
-        const { embedding, usage } = await embed(model, text, signalFor(call, signal));
-        const { embeddingDimensions: wanted } = call.services.config;
-        if (embedding.length !== wanted || !embedding.every(Number.isFinite)) {
-          throw providerFailed(
-            `its embedding has ${embedding.length} dimensions, ai.embeddingDimensions says ${wanted}`,
-          );
-        }
-        await reservation.settle(usage ?? estimate);
-        return embedding;
-      });
+    async embed(text, options) {
+      if (!isText(text)) throw invalidInput("ai.embed takes a text that is not empty.");
+      const [embedding = []] = await embedTexts([text], options);
+      return embedding;
+    },
+
+    async embedMany(texts, options) {
+      if (!Array.isArray(texts) || texts.length > mostTexts || texts.some((text) => !isText(text)))
+        throw invalidInput(`ai.embedMany takes a list of at most ${mostTexts} texts, none of them empty.`);
+      return texts.length === 0 ? [] : embedTexts(texts, options);
     },
 
     async rerank({ query, documents, topK, model: given, signal }) {
@@ -141,6 +135,30 @@ export function createAi(): Ai {
 
     speech,
   };
+}
+
+/** The most texts of one `ai.embedMany`. Providers accept 2,048 in a request. */
+const mostTexts = 1_000;
+
+const isText = (text: unknown) => typeof text === "string" && text.trim() !== "";
+
+async function embedTexts(texts: string[], { model: given, signal }: CallOptions = {}): Promise<number[][]> {
+  const call = currentAiCall();
+  const model = given ?? call.services.config.embeddingModel;
+  const embed = able(call, model, "embed");
+  const estimate = { inputTokens: texts.reduce((sum, text) => sum + tokensOf(text), 0), outputTokens: 0 };
+  return paid(call, { operation: "embed", model, estimate }, async (reservation) => {
+    const { embeddings, usage } = await embed(model, texts, signalFor(call, signal));
+    if (embeddings.length !== texts.length)
+      throw providerFailed(`it sent ${embeddings.length} embeddings of ${texts.length}`);
+    const { embeddingDimensions: wanted } = call.services.config;
+    const misfit = embeddings.find((one) => one.length !== wanted || !one.every(Number.isFinite));
+    if (misfit) {
+      throw providerFailed(`its embedding has ${misfit.length} dimensions, ai.embeddingDimensions says ${wanted}`);
+    }
+    await reservation.settle(usage ?? estimate);
+    return embeddings;
+  });
 }
 
 /** The usage of an answer: as the provider reports it, or estimated by the texts. */

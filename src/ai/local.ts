@@ -17,8 +17,8 @@ const free = { inputTokens: 0, outputTokens: 0 };
 
 export function localProvider(): Provider {
   return {
-    async embed(_model, text) {
-      return { embedding: hashEmbedding(text), usage: free };
+    async embed(_model, texts) {
+      return { embeddings: texts.map(hashEmbedding), usage: free };
     },
 
     async rerank(_model, query, documents) {

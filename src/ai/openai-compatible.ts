@@ -103,20 +103,18 @@ export function openAiCompatible({ baseUrl, apiKey, timeoutMs }: EffectiveConfig
       return { text: text(), usage };
     },
 
-    async embed(model, value, signal) {
+    async embed(model, values, signal) {
       requireBase();
       return explained(signal, async () => {
-        const { embed } = await library();
-        const { embedding, usage } = await embed({
+        const { embedMany } = await library();
+        const { embeddings, usage } = await embedMany({
           model: (await models()).embeddingModel(model),
-          value,
+          values,
           abortSignal: signal,
           maxRetries: 0,
         });
-        return {
-          embedding,
-          usage: Number.isFinite(usage.tokens) ? { inputTokens: usage.tokens, outputTokens: 0 } : null,
-        };
+        const { tokens } = usage;
+        return { embeddings, usage: Number.isFinite(tokens) ? { inputTokens: tokens, outputTokens: 0 } : null };
       });
     },
 

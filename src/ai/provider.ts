@@ -26,7 +26,12 @@ export interface Provider {
   chat?(request: ChatRequest): Promise<{ text: string; usage: ReportedUsage }>;
   /** Yields text; `usage` resolves at its end. */
   stream?(request: ChatRequest): { text: AsyncIterable<string>; usage: Promise<ReportedUsage> };
-  embed?(model: string, text: string, signal: AbortSignal): Promise<{ embedding: number[]; usage: ReportedUsage }>;
+  /** @returns an embedding for each text, in their order */
+  embed?(
+    model: string,
+    texts: string[],
+    signal: AbortSignal,
+  ): Promise<{ embeddings: number[][]; usage: ReportedUsage }>;
   /** @returns a score for each document, higher is better */
   rerank?(model: string, query: string, documents: string[], signal: AbortSignal): Promise<number[]>;
   extractText?(

@@ -41,6 +41,10 @@ export const procedures = {
     .name("ai.embed")
     .input(ask)
     .handler(({ input }) => ai.embed(input.text, { model: "remote-embed" })),
+  embedMany: procedure.query
+    .name("ai.embedMany")
+    .input(v.object({ texts: v.any() }))
+    .handler(({ input }) => ai.embedMany(input.texts, { model: "remote-embed" })),
   embedHere: procedure.query
     .name("ai.embedHere")
     .input(ask)

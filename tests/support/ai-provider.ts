@@ -24,6 +24,8 @@ export class AiProvider {
   reply: ((body: Asked["body"]) => string | Promise<string> | AsyncIterable<string>) | undefined;
   /** Dimensions of its embeddings. */
   dimensions = 384;
+  /** Whether the first of its embeddings is missing, until the next test. */
+  without = false;
   /** The usage that it reports, if any. */
   usage: object | undefined = usage;
   readonly #server = createServer((request, response) => void this.#answer(request, response));
@@ -67,13 +69,13 @@ export class AiProvider {
       });
     }
     if (path.endsWith("/embeddings")) {
-      const embedding = Array.from({ length: this.dimensions }, (_, at) => at / this.dimensions);
-      return void json({
-        object: "list",
-        model: body.model,
-        usage,
-        data: [{ object: "embedding", index: 0, embedding }],
+      // Of a text that is a number, that number first.
+      const data = [body.input].flat().map((text: string, index: number) => {
+        const embedding = Array.from({ length: this.dimensions }, (_, at) => at / this.dimensions);
+        if (Number.isFinite(Number(text))) embedding[0] = Number(text);
+        return { object: "embedding", index, embedding };
       });
+      return void json({ object: "list", model: body.model, usage, data: this.without ? data.slice(1) : data });
     }
     if (path.endsWith("/rerank")) {
       const results = body.documents.map((document: string, index: number) => ({
@@ -115,6 +117,7 @@ export function aiProvider(): AiProvider {
     provider.fault = undefined;
     provider.reply = undefined;
     provider.dimensions = 384;
+    provider.without = false;
     provider.usage = usage;
   });
   return provider;
