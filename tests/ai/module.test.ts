@@ -113,42 +113,6 @@ describe("stream", () => {
   });
 });
 
-describe("embedMany", () => {
-  test("asks once for all texts, keeps their order, and has one line in the ledger", async () => {
-    const { body } = await svc.query(ann, "ai.embedMany", { texts: ["3", "1", "2"] });
-    expect(body.json.map(([first]: number[]) => first)).toEqual([3, 1, 2]);
-    expect(provider.asked.map(({ body }) => body.input)).toEqual([["3", "1", "2"]]);
-    expect(await ledger(ann)).toMatchObject([{ operation: "embed", state: "settled", input_tokens: 1000 }]);
-  });
-
-  test("of no text asks for nothing", async () => {
-    expect((await svc.query(ann, "ai.embedMany", { texts: [] })).body.json).toEqual([]);
-    expect(provider.asked).toEqual([]);
-  });
-
-  test.each([
-    ["no list", "hello"],
-    ["a list with an empty text", ["hello", " "]],
-    ["more than a thousand texts", Array.from({ length: 1_001 }, () => "a")],
-  ])("of %s is refused", async (_, texts) => {
-    expect((await svc.query(ann, "ai.embedMany", { texts })).status).toBe(400);
-    expect([provider.asked, await ledger(ann)]).toEqual([[], []]);
-  });
-
-  test("fails if an embedding is missing: the others would belong to the wrong texts", async () => {
-    provider.without = true;
-    const { body } = await svc.query(ann, "ai.embedMany", { texts: ["1", "2"] });
-    expect(body).toMatchObject({ code: "PROVIDER_FAILED" });
-    expect(await ledger(ann)).toMatchObject([{ state: "released" }]);
-  });
-
-  test("above the cap of one request asks for nothing", async () => {
-    const texts = Array.from({ length: 100 }, () => "x".repeat(2_000));
-    expect((await svc.query(ann, "ai.embedMany", { texts })).body.code).toBe("CREDIT_LIMIT_EXCEEDED");
-    expect(provider.asked).toEqual([]);
-  });
-});
-
 describe("embed", () => {
   test("gives numbers", async () => {
     const { body } = await svc.query(ann, "ai.embed", { text: "hello" });
