@@ -7564,7 +7564,9 @@ AS $function$
          may.anonymous, may.authenticated, may.login, p.prorettype = 'pg_catalog.trigger'::regtype, p.prosecdef,
          svc_private.role_name(p.proowner), p.provolatile = 'v',
          regexp_replace(said.text, '\s*(Definer:|lint:allow).*', ''),
-         (regexp_match(said.text, 'Definer:\s*(.+?)\s*(lint:allow.*)?$'))[1]
+         coalesce(
+           (regexp_match(said.text, 'Definer:\s*(.+?)\s*(lint:allow.*)?$'))[1],
+           (regexp_match(said.text, 'lint:allow definer_function_exposed_to_\w+:\s*(.+?)\s*(lint:allow.*)?$'))[1])
     from pg_catalog.pg_proc p
     join pg_catalog.pg_namespace n on n.oid = p.pronamespace
    cross join lateral (select coalesce(pg_catalog.obj_description(p.oid, 'pg_proc'), '') as text) as said

@@ -32,7 +32,7 @@ export interface Words {
   /** Who may do what; it continues with the conditions, if there are any. */
   sentence: string;
   /** Permissive policies first. */
-  conditions: { link: "" | "or " | "and "; text: string; policy: string; says: string | null }[];
+  conditions: { link: "" | "or " | "and " | "and in each case "; text: string; policy: string; says: string | null }[];
 }
 
 const callers = { svc_anonymous: "Without an account", svc_authenticated: "Signed-in users" } as const;
@@ -52,10 +52,12 @@ export function wordsOf({ role, command, granted, policies, kind, beneath, has_r
   if (permissive.length === 0) return alone(`${callers[role]} may ${command}, but no policy admits a row.`);
   const columns = granted === "all" ? "" : ` (${granted})`;
   const restrictive = policies.filter((policy) => !policy.permissive);
+  // After several permissive policies a bare "and" would seem to belong to the last of them.
+  const also = permissive.length > 1 ? "and in each case " : "and ";
   return {
     sentence: `${callers[role]} may ${command}${columns} rows where`,
     conditions: [...permissive, ...restrictive].map((policy, index) => ({
-      link: index === 0 ? "" : policy.permissive ? "or " : "and ",
+      link: index === 0 ? "" : policy.permissive ? "or " : also,
       text: condition(policy, command),
       policy: policy.name,
       says: policy.says,

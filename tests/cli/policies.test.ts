@@ -26,7 +26,7 @@ test("svc policies says who may do what to which rows", async () => {
     create policy a_restriction on notes as restrictive for delete to svc_authenticated using (id > 0);
     create policy others on notes for delete to svc_authenticated using (id > 1)`);
   expect((await run("policies", "notes")).out).toMatch(
-    /may delete rows where\n {4}\(*user_id = .*\n {4}or \(*id > 1.*\n {4}and \(*id > 0/,
+    /may delete rows where\n {4}\(*user_id = .*\n {4}or \(*id > 1.*\n {4}and in each case \(*id > 0/,
   );
   await db.sql("drop policy a_restriction on notes; drop policy others on notes");
   expect((await run("policies")).out).not.toMatch(/^auth\.user$/m);
@@ -69,6 +69,11 @@ test("svc policies --functions says what requests may execute, as whom, and why"
     /^public\.quiet\(\)\n {2}signed-in requests, with the rights of \w+; its comment gives no reason/m,
   );
   expect(own).not.toContain("svc.lock");
+  // As the recipes write it.
+  await db.sql(
+    `comment on function public.quiet() is 'One. lint:allow definer_function_exposed_to_users: it says one to all.'`,
+  );
+  expect((await run("policies", "--functions")).out).toMatch(/^public\.quiet\(\)\n.*: it says one to all\.$/m);
   const all = (await run("policies", "--functions", "--all")).out;
   expect(all).toMatch(
     /^svc\.lock\(text\)\n {2}every request, with the rights of svc_owner: advisory locks are closed/m,
