@@ -1,5 +1,6 @@
 // If this file fails, a mistake in a call causes a wrong answer or a 500 instead of an error that names the mistake.
 import { beforeAll, describe, expect, test } from "vitest";
+import { checkPlace } from "../../src/rag/document-input.ts";
 import { database } from "../support/database.ts";
 import { service, type User } from "../support/service.ts";
 import { api } from "./application.ts";
@@ -131,6 +132,12 @@ describe("documents that are refused", () => {
     const before = await db.snapshot("svc.rag_sources");
     expect((await running.mutate(ann, "docs.ingest", { ...document, ...more })).status).toBe(status);
     expect(await db.snapshot("svc.rag_sources")).toEqual(before);
+  });
+
+  // It was "Sign in to do this.", which no job can.
+  test.for(["private", "shared"] as const)("of the system, if they are %s", (visibility) => {
+    const place = { title: "T", scope: { corpus: "notes", visibility } };
+    expect(() => checkPlace(place, { userId: null, system: true })).toThrow("must be public");
   });
 
   test("a query cannot ingest", async () => {
