@@ -116,6 +116,19 @@ export function documentDoors({ running, sql }: World): Door[] {
         return (await sql.query<{ id: string }>(caller, text, [corpus, visibility, owner])).map(({ id }) => id);
       },
     },
+    {
+      ...direct("svc.find_newer_document()", ["find_newer_document"], sources, ""),
+      // Only for the caller's own runs of the caller's own documents.
+      serves: ({ user }, { owner }) => user !== null && owner === user.id,
+      read: async (caller, { corpus, visibility, owner }) => {
+        const ofScope = `select id::text from svc.workflow_runs where user_id = $3
+          and args::jsonb #> '{json,document,scope}' = jsonb_build_object('corpus', $1::text, 'visibility', $2::text)`;
+        const all = await sql.all<{ id: string }>(ofScope, [corpus, visibility, owner]);
+        const text = `select found ->> 'sourceId' as id
+          from unnest($1::uuid[]) as run, svc.find_newer_document(run) as found where found is not null`;
+        return (await sql.query<{ id: string }>(caller, text, [all.map(({ id }) => id)])).map(({ id }) => id);
+      },
+    },
     direct(
       "svc.vector_lengths()",
       ["vector_lengths"],

@@ -106,6 +106,19 @@ async function addDocuments(db: Database, owners: unknown[]): Promise<void> {
      select id, corpus, visibility, owner_id, part, 1, (array['even', 'odd'])[part], '{part}'
        from svc.rag_sources cross join generate_series(1, 2) as part`,
   );
+  // Of each document an early run of rag.ingest, and a late one, which has stored it.
+  await db.sql(
+    `with runs as (
+       insert into svc.workflow_runs (name, version, args, user_id, created_at)
+       select 'rag.ingest', 1, json_build_object('json', json_build_object('document', json_build_object(
+                'sourceUri', key, 'scope', json_build_object('corpus', corpus, 'visibility', visibility)))),
+              owner_id, now() - hours * interval '1 hour'
+         from svc.rag_sources cross join generate_series(1, 2) as hours
+       returning id, user_id, created_at
+     )
+     insert into svc.workflow_steps (run_id, position, kind, name, is_done, user_id)
+     select id, '1', 'step', 'rag.ingest', true, user_id from runs where created_at > now() - interval '90 minutes'`,
+  );
   // Each vector has a different length, so that lengths identify rows as ids do.
   await db.sql(
     `insert into svc.rag_chunks (section_id, source_id, corpus, visibility, owner_id, position, text, sentence_starts,
