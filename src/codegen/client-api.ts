@@ -29,8 +29,9 @@ export function clientApi(api: Api, folder: string, index: string): string {
   const resources = new Resources(crud, typeOf);
   for (const { name, kind } of procedures.values()) {
     if (kind === "internal") continue;
-    const resource = resources.readBy(name);
-    const maker = resource ? "resourceQuery" : kind;
+    const [read, measured] = [resources.readBy(name), resources.measuredBy(name)];
+    const resource = read ?? measured;
+    const maker = read ? "resourceQuery" : measured ? "aggregateQuery" : kind;
     imported.add(maker);
     // The legacy crud bag is not in the backend's type, so its operations are callable but untyped.
     const types = [typeOf(name) ?? builtIn(name) ?? "Untyped", ...(resource ? [resource] : [])];

@@ -29,6 +29,12 @@ export class Resources {
     return crud && reading.some((method) => name === `${crud.prefix}.${method}`) ? this.#names.get(crud) : undefined;
   }
 
+  /** The interface of the resource that an aggregate measures. */
+  measuredBy(name: string): string | undefined {
+    const crud = this.#resources.find(({ prefix, aggregate }) => aggregate && name === `${prefix}.aggregate`);
+    return crud && this.#names.get(crud);
+  }
+
   /** The constant with the columns of a resource, for its operations; undefined where there is none. */
   columnsOf(name: string): string | undefined {
     const crud = this.#of(name);

@@ -6,6 +6,7 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import type { Context } from "../contract/context.ts";
 import type { CrudMethod, IncludeOption, RealtimeScope, RowContext } from "../contract/crud.ts";
 import type { Procedure, ProcedureKind } from "../contract/procedure.ts";
+import type { AggregateArguments, Aggregates } from "./aggregate-types.ts";
 import type { AcceptedRow, ConditionsOf, FiltersOf } from "./crud-filters.ts";
 
 /** Columns that callers cannot write. */
@@ -109,35 +110,6 @@ type ManyOf<M> =
 
 type UpsertKey<O> = O extends { upsertBy: readonly (infer K)[] } ? K : never;
 
-/** A date or timestamp is grouped by a unit of time, such as `createdAt:day`. */
-type GroupOf<T extends PgTable, O> = O extends { aggregate: { groupBy: readonly (infer K extends Property<T>)[] } }
-  ? K extends K
-    ? T["_"]["columns"][K] extends { _: { columnType: `PgTimestamp${string}` | `PgDate${string}` } }
-      ? `${K}:${"hour" | "day" | "week" | "month" | "year"}`
-      : K
-    : never
-  : never;
-type MeasureOf<O> = O extends { aggregate: { measures: readonly (infer M extends string)[] } } ? M : never;
-
-interface AggregateArguments<Group extends string, Measure extends string, Conditions> {
-  groupBy?: readonly Group[];
-  measures: readonly Measure[];
-  filters?: FiltersOf<Conditions>;
-  /** One of `groupBy` or `measures`. (Default: the groups, ascending) */
-  orderBy?: { [K in Group | Measure]?: "asc" | "desc" };
-  /** Clamped to 1 and 1,000. (Default: 100) */
-  limit?: number;
-  /** In which days begin, such as Europe/Berlin. (Default: UTC) */
-  timeZone?: string;
-}
-
-/** Groups with what was asked of them. Wide numbers, dates and times are texts. */
-interface CrudGroups<Group extends string, Measure extends string> {
-  data: ({ [K in Group | Exclude<Measure, "count">]?: string | number | boolean | null } & { count?: number })[];
-  /** Whether the limit has left out groups. */
-  hasMore: boolean;
-}
-
 /** The result is the id of a run: `workflows.get` shows its progress. */
 interface ImportArguments<Key> {
   /** A stored file of the caller. */
@@ -179,8 +151,8 @@ export type CrudProcedures<T extends PgTable, O extends CrudOptions<T> = object>
     aggregate: Crud<
       `${PrefixOf<T, O>}.aggregate`,
       "query",
-      AggregateArguments<GroupOf<T, O>, MeasureOf<O>, Filterable<T, O>>,
-      CrudGroups<GroupOf<T, O>, MeasureOf<O>>
+      AggregateArguments<T, O, Filterable<T, O>>,
+      Aggregates<T, O>
     >;
     updateMany: Crud<
       `${PrefixOf<T, O>}.updateMany`,

@@ -148,7 +148,12 @@ export const procedures = {
     include: [{ name: "posts", through: postTags }],
   }),
   editions: createCrud(editions, { allowAnonymous: true, getBy: [["book", "number"]], include: ["prints"] }),
-  prints: createCrud(prints, { allowAnonymous: true, allowedFilters: ["copies"], include: ["editions"] }),
+  prints: createCrud(prints, {
+    allowAnonymous: true,
+    allowedFilters: ["copies"],
+    include: ["editions"],
+    aggregate: { groupBy: ["book", "number"], measures: ["count", "sum:copies", "max:copies"] },
+  }),
 };
 
 /** The tables, their policies, and the generated functions. */

@@ -1,6 +1,17 @@
 /** If these fail, generated CRUD has other types than its table's columns and its options declare. */
 import { sql } from "drizzle-orm";
-import { integer, numeric, pgView } from "drizzle-orm/pg-core";
+import {
+  bigint,
+  boolean,
+  doublePrecision,
+  integer,
+  numeric,
+  pgTable,
+  pgView,
+  serial,
+  text,
+  timestamp,
+} from "drizzle-orm/pg-core";
 import { describe, expectTypeOf, it } from "vitest";
 import type { CrudList, CrudListArguments, CrudOptions } from "../../src/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
@@ -104,6 +115,43 @@ describe("generated CRUD", () => {
     expectTypeOf(notes).not.toHaveProperty("upsert");
     expectTypeOf(notes).not.toHaveProperty("createMany");
     expectTypeOf(createCrud(schema.notes, { many: false })).not.toHaveProperty("createMany");
+  });
+
+  it("gives groups and measures the types that they have on the wire", () => {
+    const sales = pgTable("sales", {
+      id: serial("id").primaryKey(),
+      status: text("status", { enum: ["open", "paid"] }).notNull(),
+      isGift: boolean("is_gift"),
+      total: bigint("total", { mode: "number" }).notNull(),
+      price: numeric("price", { mode: "number" }),
+      pieces: integer("pieces").notNull(),
+      weight: doublePrecision("weight"),
+      soldAt: timestamp("sold_at").notNull(),
+    });
+    const { aggregate } = createCrud(sales, {
+      aggregate: {
+        groupBy: ["status", "isGift", "total", "soldAt"],
+        measures: ["count", "sum:pieces", "avg:pieces", "max:pieces", "sum:weight", "min:price", "max:soldAt"],
+      },
+    });
+    type Row = Required<TypesOf<typeof aggregate>["output"]["data"][number]>;
+    expectTypeOf<Pick<Row, "status" | "isGift" | "total" | "soldAt:hour" | "soldAt:week">>().toEqualTypeOf<{
+      status: "open" | "paid";
+      isGift: boolean | null;
+      total: string;
+      "soldAt:hour": string;
+      "soldAt:week": string;
+    }>();
+    type Measures = Pick<Row, Extract<keyof Row, "count" | `${"sum" | "avg" | "min" | "max"}:${string}`>>;
+    expectTypeOf<Measures>().toEqualTypeOf<{
+      count: number;
+      "sum:pieces": string | null;
+      "avg:pieces": string | null;
+      "max:pieces": number | null;
+      "sum:weight": number | null;
+      "min:price": string | null;
+      "max:soldAt": string | null;
+    }>();
   });
 
   it("leaves out what the options leave out", () => {

@@ -146,3 +146,48 @@ test("an infinite list and a prefetched query have them too", async () => {
   const options = queryOptions(client, api.blog_posts.get, { id: 1, select: ["title"], include: { author: true } });
   expectTypeOf(await options.queryFn()).toEqualTypeOf<{ title: string; author: Author | null } | null>();
 });
+
+test("groupBy and measures of an aggregate decide what its groups have", async () => {
+  const { data, hasMore } = await client.query(api.prints.aggregate, {
+    groupBy: ["book"],
+    measures: ["count", "max:copies"],
+    filters: { editions: {}, copies: { op: "gt", value: 1 } },
+    orderBy: { count: "desc" },
+  });
+  expectTypeOf(data).toEqualTypeOf<{ book: string | null; count: number; "max:copies": number | null }[]>();
+  expectTypeOf(hasMore).toEqualTypeOf<boolean>();
+  const whole = await client.query(api.prints.aggregate, { measures: ["sum:copies"] });
+  expectTypeOf(whole.data).toEqualTypeOf<{ "sum:copies": string | null }[]>();
+  client.watch(api.prints.aggregate, { measures: ["count"] }, (groups) => {
+    expectTypeOf(groups.data).toEqualTypeOf<{ count: number }[]>();
+  });
+  const options = queryOptions(client, api.prints.aggregate, { measures: ["count"] });
+  expectTypeOf((await options.queryFn()).data).toEqualTypeOf<{ count: number }[]>();
+  expectTypeOf(useSuspenseQuery(api.prints.aggregate, { measures: ["count"] }).data.data).toEqualTypeOf(groups());
+  const { data: found } = useQuery(api.prints.aggregate, { groupBy: ["number"], measures: ["count"] });
+  expectTypeOf(found?.data[0]).toEqualTypeOf<{ number: number | null; count: number } | undefined>();
+  useQuery(api.prints.aggregate, skip);
+});
+const groups = (): { count: number }[] => [];
+
+test("what an aggregate may be asked only at run time may be missing", async () => {
+  const by = (["book", "number"] as const)[Math.floor(Math.random() * 2)] ?? "book";
+  const { data } = await client.query(api.prints.aggregate, { groupBy: [by], measures: ["count"] });
+  expectTypeOf(data).toEqualTypeOf<{ count: number; book?: string | null; number?: number | null }[]>();
+  const measures: ("count" | "max:copies")[] = [];
+  const listed = await client.query(api.prints.aggregate, { measures });
+  expectTypeOf(listed.data).toEqualTypeOf<{ count?: number; "max:copies"?: number | null }[]>();
+});
+
+test("an aggregate that the resource does not offer is refused", () => {
+  // @ts-expect-error not a measure of the option
+  client.query(api.prints.aggregate, { measures: ["count", "min:copies"] });
+  // @ts-expect-error not a group of the option
+  useQuery(api.prints.aggregate, { groupBy: ["copies"], measures: ["count"] });
+  // @ts-expect-error measures are required
+  client.query(api.prints.aggregate, { groupBy: ["book"] });
+  // @ts-expect-error misspelt
+  client.query(api.prints.aggregate, { measures: ["count"], timezone: "Europe/Berlin" });
+  // @ts-expect-error groups have no pages
+  useInfiniteQuery(api.prints.aggregate, { measures: ["count"] });
+});

@@ -1,6 +1,11 @@
 /** `queryOptions`: a query for TanStack Query's own functions, such as `prefetchQuery` in the loader of a router. */
 import type {
+  AggregateInput,
+  AggregateOutput,
+  AggregateQuery,
+  GroupBy,
   IncludeOf,
+  Measures,
   OutputOf,
   Query,
   Resource,
@@ -40,6 +45,17 @@ export function queryOptions<
   operation: ResourceQuery<R, Input, Output>,
   args: ResourceInput<R, Input, I, S>,
 ): Options<ResourceOutput<R, Output, I, S>>;
+export function queryOptions<
+  R extends Resource,
+  Input,
+  Output,
+  const M extends Measures<Input>,
+  const G extends GroupBy<Input> = readonly [],
+>(
+  client: AnyClient,
+  operation: AggregateQuery<R, Input, Output>,
+  args: AggregateInput<R, Input, G, M>,
+): Options<AggregateOutput<Output, G, M>>;
 export function queryOptions(client: AnyClient, operation: Query, args?: unknown): Options<unknown> {
   return {
     queryKey: queryKey(client.auth?.getState().user?.id ?? null, operation, args),

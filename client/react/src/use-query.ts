@@ -4,8 +4,13 @@
  * Next hop: `query-key.ts`.
  */
 import type {
+  AggregateInput,
+  AggregateOutput,
+  AggregateQuery,
+  GroupBy,
   IncludeOf,
   InputOf,
+  Measures,
   OutputOf,
   Query,
   Resource,
@@ -44,7 +49,9 @@ type SuspenseOptions = Pick<UseQueryOptions<unknown>, "staleTime" | "refetchInte
 /** The arguments of a query that gives whole rows. With `select` or `include` the other signature applies. */
 export type Whole<Q extends Query> = Q extends ResourceQuery
   ? InputOf<Q> & ({ select?: undefined; include?: undefined } | undefined)
-  : InputOf<Q>;
+  : Q extends AggregateQuery
+    ? never
+    : InputOf<Q>;
 
 export type Arguments<Q extends Query, Input, Options> =
   undefined extends InputOf<Q> ? [args?: Input, options?: Options] : [args: Input, options?: Options];
@@ -71,6 +78,17 @@ export function useQuery<
   args: ResourceInput<R, Input, I, S> | typeof skip,
   options?: UseQueryOptions<ResourceOutput<R, Output, I, S>>,
 ): UseQueryResult<ResourceOutput<R, Output, I, S>>;
+export function useQuery<
+  R extends Resource,
+  Input,
+  Output,
+  const M extends Measures<Input>,
+  const G extends GroupBy<Input> = readonly [],
+>(
+  operation: AggregateQuery<R, Input, Output>,
+  args: AggregateInput<R, Input, G, M> | typeof skip,
+  options?: UseQueryOptions<AggregateOutput<Output, G, M>>,
+): UseQueryResult<AggregateOutput<Output, G, M>>;
 export function useQuery(operation: Query, args?: unknown, options?: object): unknown {
   const parts = useParts(operation, args === skip ? undefined : args, args !== skip);
   return useTanStackQuery({ ...options, ...parts, enabled: args !== skip } as never);
@@ -92,6 +110,17 @@ export function useSuspenseQuery<
   args: ResourceInput<R, Input, I, S>,
   options?: SuspenseOptions,
 ): UseSuspenseQueryResult<ResourceOutput<R, Output, I, S>>;
+export function useSuspenseQuery<
+  R extends Resource,
+  Input,
+  Output,
+  const M extends Measures<Input>,
+  const G extends GroupBy<Input> = readonly [],
+>(
+  operation: AggregateQuery<R, Input, Output>,
+  args: AggregateInput<R, Input, G, M>,
+  options?: SuspenseOptions,
+): UseSuspenseQueryResult<AggregateOutput<Output, G, M>>;
 export function useSuspenseQuery(operation: Query, args?: unknown, options?: object): unknown {
   return useTanStackSuspenseQuery({ ...options, ...useParts(operation, args, true) } as never);
 }

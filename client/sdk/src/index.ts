@@ -1,13 +1,15 @@
 /** The public surface of @svc/client. What is not exported here is internal. */
+export {
+  type AggregateInput,
+  type AggregateOutput,
+  type AggregateQuery,
+  aggregateQuery,
+  type GroupBy,
+  type Measures,
+} from "./aggregate.ts";
 export { type AuthClient, type AuthClientOptions, createAuthClient } from "./auth/create-auth-client.ts";
 export type { AuthState, User } from "./auth/state.ts";
-export {
-  type CallOptions,
-  createSvcClient,
-  type QueryOptions,
-  type SvcClient,
-  type SvcClientOptions,
-} from "./client.ts";
+export { createSvcClient } from "./client.ts";
 export { type ClientErrorCode, type Issue, SvcError, type SvcErrorCode, type SvcErrorDetails } from "./error.ts";
 export { operationKey } from "./key.ts";
 export {
@@ -35,4 +37,5 @@ export {
   type SelectOf,
 } from "./related.ts";
 export type { Conversions } from "./rows.ts";
+export type { CallOptions, QueryOptions, SvcClient, SvcClientOptions } from "./svc-client.ts";
 export type { UploadOptions, UploadProgress } from "./upload.ts";

@@ -1,5 +1,6 @@
 // Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
 import {
+  aggregateQuery,
   type Conversions,
   type FiltersOf,
   type Many,
@@ -138,6 +139,7 @@ const operations = {
     create: mutation<Procedures["prints"]["create"]>("prints.create"),
     update: mutation<Procedures["prints"]["update"]>("prints.update"),
     remove: mutation<Procedures["prints"]["remove"]>("prints.remove"),
+    aggregate: aggregateQuery<Procedures["prints"]["aggregate"], PrintsResource>("prints.aggregate"),
   },
   workflows: {
     list: query<Workflows["list"]>("workflows.list"),

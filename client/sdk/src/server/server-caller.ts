@@ -4,8 +4,9 @@
  * Next hop: `../client.ts`, which knows the wire.
  */
 import { type AuthClient, fetchOf } from "../auth/create-auth-client.ts";
-import { createSvcClient, type SvcClient } from "../client.ts";
+import { createSvcClient } from "../client.ts";
 import { SvcError } from "../error.ts";
+import type { SvcClient } from "../svc-client.ts";
 import { cookiePairs } from "./cookie-header.ts";
 import { bareOrigin } from "./own-origin.ts";
 import { type BridgeSession, headersOf } from "./read-bridge-session.ts";
