@@ -35,7 +35,7 @@ export function clientApi(api: Api, folder: string, index: string): string {
     imported.add(maker);
     // The legacy crud bag is not in the backend's type, so its operations are callable but untyped.
     const types = [typeOf(name) ?? builtIn(name) ?? "Untyped", ...(resource ? [resource] : [])];
-    const columns = resources.columnsOf(name);
+    const columns = measured ? undefined : resources.columnsOf(name); // groups are plain JSON
     place(
       root,
       name,

@@ -40,5 +40,11 @@ test("dates of related rows are Dates, at every depth", async () => {
   ]);
   const ann = await client.query(api.authors.get, { handle: "ann", include: { posts: { select: ["title"] } } });
   expect(ann).toEqual({ id: 1, handle: "ann", bornAt, posts: [{ title: "The first" }] });
+  const { data: groups } = await client.query(api.authors.aggregate, {
+    groupBy: ["bornAt:day"],
+    measures: ["count", "max:bornAt"],
+    filters: { posts: { some: { slug: "one" } } },
+  });
+  expect(groups).toEqual([{ "bornAt:day": "1990-01-01", count: 1, "max:bornAt": "1990-01-01T00:00:00+00:00" }]);
   client.close();
 });

@@ -121,6 +121,7 @@ export const procedures = {
     columns: { omit: ["email"] },
     allowedFilters: ["handle", "bornAt"],
     getBy: ["handle"],
+    aggregate: { groupBy: ["bornAt"], measures: ["count", "max:bornAt"] },
     include: [
       "posts",
       "edited",

@@ -104,6 +104,7 @@ const operations = {
     create: mutation<Procedures["authors"]["create"]>("authors.create", authorsColumns),
     update: mutation<Procedures["authors"]["update"]>("authors.update", authorsColumns),
     remove: mutation<Procedures["authors"]["remove"]>("authors.remove", authorsColumns),
+    aggregate: aggregateQuery<Procedures["authors"]["aggregate"], AuthorsResource>("authors.aggregate"),
   },
   blog_posts: {
     list: resourceQuery<Procedures["posts"]["list"], BlogPostsResource>("blog_posts.list", blog_postsColumns),
