@@ -57,8 +57,9 @@ export function tokenStrategy({ state, request, endpoints, storage }: TokenParts
     const user = toUser(answer.user);
     era++;
     mayHaveSession = true;
-    if (endpoints.holdsSession) storage.setItem(sessionKey, String(answer.sessionToken));
+    // Other tabs see one write after the other, and read the user when they hear of the session.
     storage.setItem(userKey, JSON.stringify(user));
+    if (endpoints.holdsSession) storage.setItem(sessionKey, String(answer.sessionToken));
     jwt = toJwt(answer.token);
     show(user);
     return user;
