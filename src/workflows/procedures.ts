@@ -22,6 +22,7 @@ export const workflowProcedures = (workflows: Workflows) =>
   ({
     list: query
       .name("workflows.list")
+      .follows() // runs tell their user of each change (subscription-topics.ts)
       .input(
         v.optional(
           v.object({
@@ -35,6 +36,7 @@ export const workflowProcedures = (workflows: Workflows) =>
       .handler(({ context, input }) => context.workflows.list(input)),
     get: query
       .name("workflows.get")
+      .follows()
       .input(v.object({ id }))
       .handler(({ context, input }) => context.workflows.get(input.id)),
     signal: mutation

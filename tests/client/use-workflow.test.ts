@@ -2,7 +2,7 @@
 /** `useWorkflow` in a document, against a real service and worker: a run is followed from its start to its end. */
 import { cleanup, configure, render, screen } from "@testing-library/react";
 import { createElement as h, version } from "react";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { SvcProvider, useWorkflow } from "../../client/react/src/index.ts";
 import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts";
@@ -37,6 +37,7 @@ afterEach(cleanup);
 
 test("follows a run from its start to its end, without asking again by itself", async ({ task }) => {
   await startWorker();
+  const warned = vi.spyOn(console, "warn");
   const auth = createAuthClient(svc.url, { sessionTokenStorage: "memory" });
   await auth.signUp(`${crypto.randomUUID()}@example.com`, "correct horse", "Ann");
   const client = createSvcClient({ api, baseUrl: svc.url, auth, WebSocket: WebSocket as never });
@@ -60,5 +61,6 @@ test("follows a run from its start to its end, without asking again by itself", 
   await screen.findByText(/^waiting write, read/);
   await client.mutate(api.workflows.signal, { id, event: "read", payload: null });
   await screen.findByText("completed write, read Hello, Ann");
+  expect(warned.mock.calls).toEqual([]); // such as a notice that this query misses changes
   expect(version.split(".")[0]).toBe(task.file.projectName === "react-18" ? "18" : "19");
 });
