@@ -28,6 +28,8 @@ const bindings = [
   "tests/client/use-infinite-query.test.ts",
   "tests/client/use-upload.test.ts",
   "tests/client/use-workflow.test.ts",
+  "tests/client/optimistic.test.ts",
+  "tests/client/abandoned-queries.test.ts",
 ];
 /** They need a document before React is loaded. */
 const pages = [...bindings, "tests/docs/readme.test.ts", "tests/docs/infinite-lists.test.ts"];

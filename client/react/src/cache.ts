@@ -1,4 +1,8 @@
-/** Access of an optimistic update to the cached results of the current user, with undo. */
+/**
+ * Optimistic changes. They lie over the results of the service until their mutation has ended: a result that comes
+ * meanwhile gets them too, and a mutation that fails takes back its own changes alone.
+ * Next hop: `use-mutation.ts` makes one `OptimisticChange` for each call.
+ */
 import type { InputOf, OutputOf, Query } from "@svc/client";
 import type { InfiniteData, QueryClient } from "@tanstack/react-query";
 import { hasPages, queryKey } from "./query-key.ts";
@@ -13,14 +17,22 @@ export interface OptimisticCache {
   updateAll<Q extends Query>(operation: Q, change: (data: OutputOf<Q>) => OutputOf<Q>): void;
 }
 
-export class RecordedCache implements OptimisticCache {
+type Key = readonly unknown[];
+/** The data as it is shown with a change; `key` says which result it is. */
+type Change = (key: Key, data: unknown) => unknown;
+
+/** The changes of one call of a mutation. */
+export class OptimisticChange implements OptimisticCache {
   readonly #queries: QueryClient;
   readonly #user: string | null;
-  readonly #before = new Map<string, { key: readonly unknown[]; data: unknown }>();
+  readonly #layers: Layers;
+  readonly #changes: Change[] = [];
 
   constructor(queries: QueryClient, user: string | null) {
     this.#queries = queries;
     this.#user = user;
+    this.#layers = layersOf(queries);
+    this.#layers.add(this);
   }
 
   get<Q extends Query>(operation: Q, args: InputOf<Q>): OutputOf<Q> | undefined {
@@ -28,27 +40,122 @@ export class RecordedCache implements OptimisticCache {
   }
 
   update<Q extends Query>(operation: Q, args: InputOf<Q>, change: (data: OutputOf<Q>) => OutputOf<Q>): void {
-    this.#change(queryKey(this.#user, operation, args), change as never);
+    const wanted = JSON.stringify(queryKey(this.#user, operation, args));
+    this.#change((key, data) => (JSON.stringify(key) === wanted ? change(data as OutputOf<Q>) : data));
   }
 
   updateAll<Q extends Query>(operation: Q, change: (data: OutputOf<Q>) => OutputOf<Q>): void {
-    const kept = this.#queries.getQueriesData({ queryKey: ["svc", this.#user, operation.name] });
-    const changePages = (data: InfiniteData<OutputOf<Q>>) => ({ ...data, pages: data.pages.map(change) });
-    for (const [key] of kept) this.#change(key, (hasPages(key) ? changePages : change) as never);
+    this.#change((key, data) => {
+      if (key[1] !== this.#user || key[2] !== operation.name) return data;
+      if (!hasPages(key)) return change(data as OutputOf<Q>);
+      const { pages, ...rest } = data as InfiniteData<OutputOf<Q>>;
+      return { ...rest, pages: pages.map(change) };
+    });
   }
 
-  /** Restores the previous results. */
-  restore(): void {
-    for (const { key, data } of this.#before.values()) this.#queries.setQueryData(key, data);
+  apply(key: Key, data: unknown): unknown {
+    return this.#changes.reduce((changed, change) => change(key, changed), data);
   }
 
-  #change(key: readonly unknown[], change: (data: unknown) => unknown): void {
-    const data = this.#queries.getQueryData(key);
-    if (data === undefined) return;
-    const name = JSON.stringify(key);
-    if (!this.#before.has(name)) this.#before.set(name, { key, data });
-    // The result of a running query does not have this change, and must not overwrite it.
-    void this.#queries.cancelQueries({ queryKey: key, exact: true });
-    this.#queries.setQueryData(key, change(data));
+  /** The mutation has succeeded: the next results of the service have the changes. */
+  keep(): void {
+    this.#layers.settle(this, true);
   }
+
+  /** The mutation has failed. */
+  takeBack(): void {
+    this.#layers.settle(this, false);
+  }
+
+  #change(change: Change): void {
+    this.#changes.push(change);
+    this.#layers.show();
+  }
+}
+
+/** A cached result: as the service gave it, and as it is shown. */
+interface Covered {
+  base: unknown;
+  shown: unknown;
+}
+
+/** The changes of all mutations under way, in their order, over the results of a cache. */
+class Layers {
+  readonly #queries: QueryClient;
+  readonly #changes = new Set<OptimisticChange>();
+  readonly #covered = new Map<string, Covered>();
+  #stopListening: (() => void) | undefined;
+  #isWriting = false;
+
+  constructor(queries: QueryClient) {
+    this.#queries = queries;
+  }
+
+  add(change: OptimisticChange): void {
+    this.#changes.add(change);
+    // Listeners run before components hear of a result, so they never show it without the changes.
+    this.#stopListening ??= this.#queries.getQueryCache().subscribe((event) => {
+      const { queryKey: key, queryHash, state } = event.query;
+      if (event.type === "removed") this.#covered.delete(queryHash);
+      else if (event.type === "updated" && event.action.type === "success" && isOurs(key) && !this.#isWriting) {
+        const before = this.#covered.get(queryHash);
+        this.#show(key, queryHash, hasPages(key) ? withoutChanges(state.data as Pages, before) : state.data);
+      }
+    });
+  }
+
+  /** Shows the changes in all cached results. */
+  show(): void {
+    for (const { queryKey: key, queryHash, state } of this.#queries.getQueryCache().getAll()) {
+      if (!isOurs(key) || state.data === undefined) continue;
+      const covered = this.#covered.get(queryHash);
+      this.#show(key, queryHash, covered ? covered.base : state.data);
+    }
+  }
+
+  settle(change: OptimisticChange, hasSucceeded: boolean): void {
+    this.#changes.delete(change);
+    if (hasSucceeded) {
+      for (const [hash, covered] of this.#covered) {
+        const key = this.#queries.getQueryCache().get(hash)?.queryKey;
+        if (key) covered.base = change.apply(key, covered.base);
+      }
+    } else this.show();
+    if (this.#changes.size > 0) return;
+    this.#stopListening?.();
+    this.#stopListening = undefined;
+    this.#covered.clear();
+  }
+
+  #show(key: Key, hash: string, base: unknown): void {
+    const shown = [...this.#changes].reduce((data, change) => change.apply(key, data), base);
+    const query = this.#queries.getQueryCache().get(hash);
+    if (!query || (shown === base && query.state.data === base)) return;
+    this.#isWriting = true;
+    try {
+      this.#queries.setQueryData(key, shown, { updatedAt: query.state.dataUpdatedAt });
+    } finally {
+      this.#isWriting = false;
+    }
+    this.#covered.set(hash, { base, shown: query.state.data });
+  }
+}
+
+const isOurs = (key: Key) => key[0] === "svc";
+
+type Pages = InfiniteData<unknown>;
+
+/** Of pages, those that were shown with changes stay in the cache when the next page comes. */
+function withoutChanges(data: Pages, before: Covered | undefined): Pages {
+  if (!before) return data;
+  const [base, shown] = [before.base as Pages, before.shown as Pages];
+  return { ...data, pages: data.pages.map((page, at) => (page === shown.pages[at] ? base.pages[at] : page)) };
+}
+
+const layers = new WeakMap<QueryClient, Layers>();
+
+function layersOf(queries: QueryClient): Layers {
+  const known = layers.get(queries) ?? new Layers(queries);
+  layers.set(queries, known);
+  return known;
 }

@@ -3,6 +3,7 @@ import type {
   AggregateInput,
   AggregateOutput,
   AggregateQuery,
+  ArgumentsOf,
   GroupBy,
   IncludeOf,
   Measures,
@@ -15,8 +16,9 @@ import type {
   SelectOf,
 } from "@svc/client";
 import type { AnyClient } from "./client-context.ts";
+import { fetcher } from "./fetcher.ts";
 import { queryKey, type SvcQueryKey } from "./query-key.ts";
-import type { Arguments, Whole } from "./use-query.ts";
+import type { Arguments } from "./use-query.ts";
 
 interface Options<Output> {
   queryKey: SvcQueryKey;
@@ -29,11 +31,6 @@ interface Options<Output> {
  * @example
  * await queryClient.prefetchQuery(queryOptions(client, api.tasks.list, { limit: 50 }));
  */
-export function queryOptions<Q extends Query>(
-  client: AnyClient,
-  operation: Q,
-  ...rest: Arguments<Q, Whole<Q>, never>
-): Options<OutputOf<Q>>;
 export function queryOptions<
   R extends Resource,
   Input,
@@ -56,9 +53,14 @@ export function queryOptions<
   operation: AggregateQuery<R, Input, Output>,
   args: AggregateInput<R, Input, G, M>,
 ): Options<AggregateOutput<Output, G, M>>;
+export function queryOptions<Q extends Query>(
+  client: AnyClient,
+  operation: Q,
+  ...rest: Arguments<Q, ArgumentsOf<Q>, never>
+): Options<OutputOf<Q>>;
 export function queryOptions(client: AnyClient, operation: Query, args?: unknown): Options<unknown> {
   return {
     queryKey: queryKey(client.auth?.getState().user?.id ?? null, operation, args),
-    queryFn: () => client["~svc"].refetch(operation, args),
+    queryFn: fetcher(client, operation, args),
   };
 }

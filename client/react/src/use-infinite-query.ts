@@ -4,6 +4,7 @@
  * Next hop: `query-key.ts`.
  */
 import type {
+  ArgumentsOf,
   IncludeOf,
   OutputOf,
   Query,
@@ -16,6 +17,7 @@ import type {
 import {
   type InfiniteData,
   type QueryClient,
+  type QueryFunctionContext,
   type QueryKey,
   type UseInfiniteQueryResult,
   useQueryClient,
@@ -23,9 +25,10 @@ import {
 } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { type AnyClient, useSvcClient } from "./client-context.ts";
+import { fetcher } from "./fetcher.ts";
 import { infiniteQueryKey } from "./query-key.ts";
 import { useAuthState } from "./use-auth.ts";
-import { skip, type UseQueryOptions, type Whole } from "./use-query.ts";
+import { skip, type UseQueryOptions } from "./use-query.ts";
 
 interface Page {
   nextCursor?: string | null | undefined;
@@ -49,11 +52,6 @@ const asked = new WeakMap<AnyClient, Set<string>>();
  * const { data, hasNextPage, fetchNextPage } = useInfiniteQuery(api.tasks.list, { limit: 50 });
  * const tasks = data?.pages.flatMap((page) => page.data);
  */
-export function useInfiniteQuery<Q extends PagedQuery>(
-  operation: Q,
-  args?: WithoutCursor<Whole<Q>> | typeof skip,
-  options?: InfiniteOptions,
-): InfiniteResult<OutputOf<Q>>;
 export function useInfiniteQuery<
   R extends Resource,
   Input,
@@ -65,6 +63,11 @@ export function useInfiniteQuery<
   args: ResourceInput<R, WithoutCursor<Input>, I, S> | typeof skip,
   options?: InfiniteOptions,
 ): InfiniteResult<ResourceOutput<R, Output, I, S>>;
+export function useInfiniteQuery<Q extends PagedQuery>(
+  operation: Q,
+  args?: WithoutCursor<ArgumentsOf<Q>> | typeof skip,
+  options?: InfiniteOptions,
+): InfiniteResult<OutputOf<Q>>;
 export function useInfiniteQuery(operation: PagedQuery, args?: unknown, options?: InfiniteOptions): unknown {
   const client = useSvcClient();
   const queries = useQueryClient();
@@ -89,10 +92,10 @@ export function useInfiniteQuery(operation: PagedQuery, args?: unknown, options?
     enabled,
     queryKey: key,
     initialPageParam: null,
-    queryFn: ({ pageParam }: { pageParam: string | null }) =>
-      pageParam === null
-        ? firstPage(client, name, () => client["~svc"].refetch(operation, pageAt(null)))
-        : client.query(operation, pageAt(pageParam) as never),
+    queryFn: (context: QueryFunctionContext<QueryKey, string | null>) =>
+      context.pageParam === null
+        ? firstPage(client, name, () => fetcher(client, operation, pageAt(null))(context))
+        : client.query(operation, pageAt(context.pageParam) as never, { signal: context.signal }),
     getNextPageParam: (last: OutputOf<PagedQuery>) => last.nextCursor ?? null,
   } as never) as never;
 }

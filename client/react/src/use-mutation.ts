@@ -4,7 +4,7 @@
  */
 import type { InputOf, Mutation, OutputOf, Query } from "@svc/client";
 import { type UseMutationResult, useQueryClient, useMutation as useTanStackMutation } from "@tanstack/react-query";
-import { type OptimisticCache, RecordedCache } from "./cache.ts";
+import { type OptimisticCache, OptimisticChange } from "./cache.ts";
 import { useSvcClient } from "./client-context.ts";
 import { resourceOf } from "./query-key.ts";
 import { useAuthState } from "./use-auth.ts";
@@ -31,23 +31,32 @@ export interface UseMutationOptions<M extends Mutation> {
 export function useMutation<M extends Mutation>(
   operation: M,
   options: UseMutationOptions<M> = {},
-): UseMutationResult<OutputOf<M>, Error, InputOf<M>, RecordedCache> {
+): UseMutationResult<OutputOf<M>, Error, InputOf<M>, OptimisticChange | undefined> {
   const client = useSvcClient();
   const queries = useQueryClient();
   const user = useAuthState().user?.id ?? null;
   const { optimistic, invalidates, onSuccess, onError } = options;
 
-  return useTanStackMutation<OutputOf<M>, Error, InputOf<M>, RecordedCache>({
+  return useTanStackMutation<OutputOf<M>, Error, InputOf<M>, OptimisticChange | undefined>({
     mutationFn: (args) => client.mutate(operation, args as never) as Promise<OutputOf<M>>,
     onMutate(args) {
-      const cache = new RecordedCache(queries, user);
-      optimistic?.(cache, args);
-      return cache;
+      if (!optimistic) return undefined;
+      const change = new OptimisticChange(queries, user);
+      try {
+        optimistic(change, args);
+      } catch (error) {
+        change.takeBack();
+        throw error;
+      }
+      return change;
     },
-    onSuccess: (result, args) => onSuccess?.(result, args),
-    onError(error, args, cache) {
-      cache?.restore();
-      onError?.(error, args);
+    onSuccess(result, args, change) {
+      change?.keep();
+      return onSuccess?.(result, args);
+    },
+    onError(error, args, change) {
+      change?.takeBack();
+      return onError?.(error, args);
     },
     onSettled() {
       const resource = resourceOf(operation);

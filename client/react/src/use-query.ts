@@ -7,6 +7,7 @@ import type {
   AggregateInput,
   AggregateOutput,
   AggregateQuery,
+  ArgumentsOf,
   GroupBy,
   IncludeOf,
   InputOf,
@@ -28,6 +29,7 @@ import {
 } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { useSvcClient } from "./client-context.ts";
+import { fetcher } from "./fetcher.ts";
 import { queryKey, type SvcQueryKey } from "./query-key.ts";
 import { useAuthState } from "./use-auth.ts";
 
@@ -46,13 +48,6 @@ export interface UseQueryOptions<Output> {
 
 type SuspenseOptions = Pick<UseQueryOptions<unknown>, "staleTime" | "refetchInterval">;
 
-/** The arguments of a query that gives whole rows. With `select` or `include` the other signature applies. */
-export type Whole<Q extends Query> = Q extends ResourceQuery
-  ? InputOf<Q> & ({ select?: undefined; include?: undefined } | undefined)
-  : Q extends AggregateQuery
-    ? never
-    : InputOf<Q>;
-
 export type Arguments<Q extends Query, Input, Options> =
   undefined extends InputOf<Q> ? [args?: Input, options?: Options] : [args: Input, options?: Options];
 
@@ -63,10 +58,6 @@ export type Arguments<Q extends Query, Input, Options> =
  * @example
  * const { data, error, isPending } = useQuery(api.tasks.get, id === null ? skip : { id });
  */
-export function useQuery<Q extends Query>(
-  operation: Q,
-  ...rest: Arguments<Q, Whole<Q> | typeof skip, UseQueryOptions<OutputOf<Q>>>
-): UseQueryResult<OutputOf<Q>>;
 export function useQuery<
   R extends Resource,
   Input,
@@ -89,16 +80,16 @@ export function useQuery<
   args: AggregateInput<R, Input, G, M> | typeof skip,
   options?: UseQueryOptions<AggregateOutput<Output, G, M>>,
 ): UseQueryResult<AggregateOutput<Output, G, M>>;
+export function useQuery<Q extends Query>(
+  operation: Q,
+  ...rest: Arguments<Q, ArgumentsOf<Q> | typeof skip, UseQueryOptions<OutputOf<Q>>>
+): UseQueryResult<OutputOf<Q>>;
 export function useQuery(operation: Query, args?: unknown, options?: object): unknown {
   const parts = useParts(operation, args === skip ? undefined : args, args !== skip);
   return useTanStackQuery({ ...options, ...parts, enabled: args !== skip } as never);
 }
 
 /** The same for `<Suspense>`: suspends until there is a result, and throws errors to the boundary. */
-export function useSuspenseQuery<Q extends Query>(
-  operation: Q,
-  ...rest: Arguments<Q, Whole<Q>, SuspenseOptions>
-): UseSuspenseQueryResult<OutputOf<Q>>;
 export function useSuspenseQuery<
   R extends Resource,
   Input,
@@ -121,6 +112,10 @@ export function useSuspenseQuery<
   args: AggregateInput<R, Input, G, M>,
   options?: SuspenseOptions,
 ): UseSuspenseQueryResult<AggregateOutput<Output, G, M>>;
+export function useSuspenseQuery<Q extends Query>(
+  operation: Q,
+  ...rest: Arguments<Q, ArgumentsOf<Q>, SuspenseOptions>
+): UseSuspenseQueryResult<OutputOf<Q>>;
 export function useSuspenseQuery(operation: Query, args?: unknown, options?: object): unknown {
   return useTanStackSuspenseQuery({ ...options, ...useParts(operation, args, true) } as never);
 }
@@ -141,6 +136,6 @@ function useParts(operation: Query, args: unknown, enabled: boolean) {
   }, [client, queries, name, enabled]);
   return {
     queryKey: key,
-    queryFn: () => client["~svc"].refetch(operation, args),
+    queryFn: fetcher(client, operation, args),
   } satisfies { queryKey: SvcQueryKey; queryFn: unknown };
 }

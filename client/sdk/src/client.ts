@@ -109,7 +109,7 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
       watched.close();
       auth?.close();
     },
-    "~svc": { refetch: (operation, args) => watched.of(operation, args).refetch() },
+    "~svc": { refetch: (operation, args, asking) => watched.of(operation, args).refetch(asking) },
     fetch(path, init = {}) {
       return withDeadline(timeoutMs, init.signal ?? undefined, async (signal) => {
         const send = async (credentials: Credentials) => {

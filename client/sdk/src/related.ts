@@ -131,8 +131,21 @@ export type ResourceInput<R extends Resource, Input, I, S> = OmitEach<NonNullabl
     include?: I & Known<R, I>;
   };
 
+/** The same of any call. The compiler explains wrong arguments by it, in shorter messages. */
+export type AnyResourceInput<R extends Resource, Input> =
+  | (OmitEach<NonNullable<Input>, "filters"> &
+      ("filters" extends keyof NonNullable<Input> ? { filters?: FiltersThrough<R> } : unknown) & {
+        select?: SelectOf<R>;
+        include?: IncludeOf<R>;
+      })
+  | Extract<Input, undefined>;
+
 /** The result of such a call. */
-export type ResourceOutput<R extends Resource, Output, I, S> = Output extends { data: unknown[] }
+export type ResourceOutput<R extends Resource, Output, I, S> = [SelectOf<R>, keyof I] extends [S, never]
+  ? Output
+  : SelectedOutput<R, Output, I, S>;
+
+type SelectedOutput<R extends Resource, Output, I, S> = Output extends { data: unknown[] }
   ? Flat<Omit<Output, "data"> & { data: RelatedRow<R, I, S>[] }>
   : RelatedRow<R, I, S> | null;
 

@@ -1,8 +1,10 @@
 /** The types of the client that `createSvcClient` makes. */
 import type { AggregateInput, AggregateOutput, AggregateQuery, GroupBy, Measures } from "./aggregate.ts";
 import type { AuthClient } from "./auth/create-auth-client.ts";
+import type { ArgumentsOf } from "./call-arguments.ts";
 import type { InputOf, Mutation, Operation, Operations, OutputOf, Query } from "./operation.ts";
 import type { RealtimeStatus } from "./realtime/connection.ts";
+import type { Asking } from "./realtime/watched-query.ts";
 import type { IncludeOf, Resource, ResourceInput, ResourceOutput, ResourceQuery, SelectOf } from "./related.ts";
 import type { RouteInit } from "./request.ts";
 import type { UploadOptions } from "./upload.ts";
@@ -34,16 +36,9 @@ export interface QueryOptions extends CallOptions {
   retries?: number;
 }
 
-/** The arguments of a call that gives whole rows. With `select` or `include` the other signature applies. */
-type Whole<O extends Operation> = O extends ResourceQuery
-  ? InputOf<O> & ({ select?: undefined; include?: undefined } | undefined)
-  : O extends AggregateQuery
-    ? never
-    : InputOf<O>;
-
 /** Arguments are optional if the operation allows it. */
 type Arguments<O extends Operation, Options> =
-  undefined extends InputOf<O> ? [args?: Whole<O>, options?: Options] : [args: Whole<O>, options?: Options];
+  undefined extends InputOf<O> ? [args?: ArgumentsOf<O>, options?: Options] : [args: ArgumentsOf<O>, options?: Options];
 
 export interface SvcClient<Api extends Operations = Operations> {
   readonly api: Api;
@@ -53,7 +48,6 @@ export interface SvcClient<Api extends Operations = Operations> {
    *
    * @throws SvcError by code; or the signal's reason
    */
-  query<Q extends Query>(operation: Q, ...rest: Arguments<Q, QueryOptions>): Promise<OutputOf<Q>>;
   query<
     R extends Resource,
     Input,
@@ -76,6 +70,8 @@ export interface SvcClient<Api extends Operations = Operations> {
     args: AggregateInput<R, Input, G, M>,
     options?: QueryOptions,
   ): Promise<AggregateOutput<Output, G, M>>;
+  // Last, because the compiler explains wrong arguments by the last signature.
+  query<Q extends Query>(operation: Q, ...rest: Arguments<Q, QueryOptions>): Promise<OutputOf<Q>>;
   /**
    * Calls a mutation. Never sent twice, except after a 401, which ran nothing: with NETWORK_ERROR, TIMEOUT,
    * INVALID_ANSWER or OUTCOME_UNKNOWN it may have been saved. `File` and `Blob` arguments are uploaded.
@@ -107,12 +103,6 @@ export interface SvcClient<Api extends Operations = Operations> {
    * @example
    * const stop = client.watch(api.tasks.list, {}, (page) => render(page.data));
    */
-  watch<Q extends Query>(
-    operation: Q,
-    args: Whole<Q>,
-    onResult: (result: OutputOf<Q>) => void,
-    onError?: (error: unknown) => void,
-  ): () => void;
   watch<
     R extends Resource,
     Input,
@@ -137,12 +127,18 @@ export interface SvcClient<Api extends Operations = Operations> {
     onResult: (result: AggregateOutput<Output, G, M>) => void,
     onError?: (error: unknown) => void,
   ): () => void;
+  watch<Q extends Query>(
+    operation: Q,
+    args: ArgumentsOf<Q>,
+    onResult: (result: OutputOf<Q>) => void,
+    onError?: (error: unknown) => void,
+  ): () => void;
   /** The state of the connection for events, and subscriptions to it. */
   readonly realtime: { getStatus(): RealtimeStatus; subscribe(listener: () => void): () => void };
   /** Ends everything that is watched, and the connection. */
   close(): void;
   /** For the bindings. Runs a query through its existing watchers, so that there is one fetch for all. */
-  readonly "~svc": { refetch(operation: Query, args: unknown): Promise<unknown> };
+  readonly "~svc": { refetch(operation: Query, args: unknown, asking?: Asking): Promise<unknown> };
   /**
    * Fetches one of the application's own routes with the caller's credentials. Resolves for every status.
    *

@@ -44,7 +44,7 @@ export class WatchedQueries {
     const query = new WatchedQuery({
       key,
       connection: this.#options.connection,
-      fetch: () => this.#fetch(operation, args),
+      fetch: (signal) => this.#fetch(operation, args, signal),
       decode: ({ result, data }) => (result === undefined ? data : fromBody(result, operation)),
       unused: () => this.#queries.delete(key),
     });
@@ -58,9 +58,9 @@ export class WatchedQueries {
     this.#stopFollowing?.();
   }
 
-  #fetch(operation: Query, args: unknown): Promise<Seen> {
+  #fetch(operation: Query, args: unknown, aborted: AbortSignal): Promise<Seen> {
     const { timeoutMs, send } = this.#options;
-    return withDeadline(timeoutMs, undefined, (signal) =>
+    return withDeadline(timeoutMs, aborted, (signal) =>
       withRetries(2, signal, async () => {
         const answer = await send(toBody(operation.name, args, true), operation, signal);
         const { snapshot, follows } = Object(answer) as Record<string, unknown>;

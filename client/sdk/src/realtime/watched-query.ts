@@ -19,11 +19,26 @@ export interface Seen {
 export interface WatchedQueryOptions {
   key: string;
   connection: Connection;
-  fetch(): Promise<Seen>;
+  fetch(signal: AbortSignal): Promise<Seen>;
   /** Makes a result of what the service sent by itself. */
   decode(frame: { result?: unknown; data?: unknown }): unknown;
   /** Nobody watches any more. */
   unused(): void;
+}
+
+export interface Asking {
+  /** An answer under way may be too old: it is dropped. */
+  afresh?: boolean;
+  /** Ends the interest in the answer. When nobody is interested any more, the request is aborted. */
+  signal?: AbortSignal;
+}
+
+/** A request under way, with its tries. */
+interface Attempt {
+  request: AbortController;
+  answer: Promise<unknown>;
+  /** Its answer has come, and is being shown: nothing newer can be asked for. */
+  isAnswered: boolean;
 }
 
 export interface Watcher {
@@ -40,6 +55,8 @@ const debounce = 25;
 const longestDebounce = 1_000;
 /** How long it is kept when nobody watches. */
 const lingering = 500;
+/** How long a request goes on when nobody is interested: a component that takes the place of another may be. */
+const abandoned = 50;
 /** How often is asked while changes may not arrive: what is shown is then never five seconds old. */
 const pollEvery = 4_000;
 /** After a fetch that failed for a while: the first wait, doubled each time, and the longest. */
@@ -52,7 +69,9 @@ export class WatchedQuery {
   readonly #stopFollowing: () => void;
   #last: { result: unknown } | undefined;
   #snapshot: Snapshot | null = null;
-  #fetching: Promise<unknown> | undefined;
+  #attempt: Attempt | undefined;
+  /** How many wait for an answer without watching. */
+  #waiting = 0;
   /** Asked of the answer that was under way when something came: whether it has that. */
   #meanwhile: Included[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -65,7 +84,6 @@ export class WatchedQuery {
   #failures = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #ended = false;
-  #era = 0;
 
   constructor(options: WatchedQueryOptions) {
     this.#options = options;
@@ -87,59 +105,113 @@ export class WatchedQuery {
   watch(watcher: Watcher): () => void {
     this.#watchers.add(watcher);
     if (this.#last) watcher.result(this.#last.result);
-    else if (!this.#fetching) this.refetch().catch(() => {});
+    else this.#ask();
     return () => {
       this.#watchers.delete(watcher);
       this.#endUnlessWatched();
+      this.#abandonUnlessWanted();
     };
   }
 
   /** Somebody else is signed in: what the one before saw is forgotten, also what is still on its way. */
   reset(): void {
-    this.#era++;
     this.#last = undefined;
     this.#snapshot = null;
-    this.#fetching = undefined;
-    if (this.#watchers.size > 0) this.refetch().catch(() => {});
+    this.#drop(new SvcError("UNAUTHORIZED", "Somebody else has signed in meanwhile."));
+    // Not at once: a page takes away what only the one before may see, and its queries would be refused.
+    if (this.#watchers.size > 0) this.#schedule();
   }
 
   /** Asks, or waits for the answer that is under way. Watchers hear of it too. */
-  refetch(): Promise<unknown> {
-    if (this.#fetching) return this.#fetching;
-    const fetching = this.#fetch().finally(() => {
-      if (this.#fetching !== fetching) return;
-      this.#fetching = undefined;
-      const missed = this.#meanwhile.splice(0).filter((included) => !this.#has(included));
-      if (missed.length > 0) this.#schedule();
-      this.#endUnlessWatched();
-    });
-    this.#fetching = fetching;
-    return fetching;
+  async refetch({ afresh = false, signal }: Asking = {}): Promise<unknown> {
+    if (afresh && !this.#attempt?.isAnswered) this.#drop(newer);
+    this.#waiting++;
+    let isWaiting = true;
+    const leave = () => {
+      if (isWaiting) this.#waiting--;
+      isWaiting = false;
+      this.#abandonUnlessWanted();
+    };
+    signal?.addEventListener("abort", leave, { once: true });
+    try {
+      for (;;) {
+        try {
+          return await this.#begin().answer;
+        } catch (error) {
+          if (error !== newer) throw error;
+        }
+      }
+    } finally {
+      signal?.removeEventListener("abort", leave);
+      leave();
+    }
   }
 
-  async #fetch(): Promise<unknown> {
+  /** The request under way, or a new one. */
+  #begin(): Attempt {
+    if (this.#attempt) return this.#attempt;
     clearTimeout(this.#timer);
     clearTimeout(this.#retry);
     this.#timer = undefined;
-    const era = this.#era;
-    try {
-      const { result, snapshot, follows } = await this.#options.fetch();
-      if (era !== this.#era) throw new SvcError("UNAUTHORIZED", "Somebody else has signed in meanwhile.");
-      this.#snapshot = snapshot === null ? null : new Snapshot(snapshot);
-      this.#failures = 0;
-      this.#answered = Date.now();
-      this.#follows = follows !== null;
-      if (follows !== null && !this.#ended) this.#options.connection.follow(this.#options.key, follows);
-      this.#show(result);
-      return result;
-    } catch (error) {
-      if (era === this.#era) {
-        for (const watcher of [...this.#watchers]) watcher.error(error);
-        // What it was asked for is still not known, and no event may come to ask again.
-        if (passes(error)) this.#tryAgain();
-      }
-      throw error;
-    }
+    const request = new AbortController();
+    const attempt: Attempt = {
+      request,
+      isAnswered: false,
+      answer: this.#options.fetch(request.signal).then(
+        (seen) => {
+          request.signal.throwIfAborted();
+          attempt.isAnswered = true;
+          return this.#answer(seen);
+        },
+        (error) => {
+          request.signal.throwIfAborted();
+          this.#failed(error);
+          throw error;
+        },
+      ),
+    };
+    this.#attempt = attempt;
+    return attempt;
+  }
+
+  #answer({ result, snapshot, follows }: Seen): unknown {
+    this.#snapshot = snapshot === null ? null : new Snapshot(snapshot);
+    this.#failures = 0;
+    this.#answered = Date.now();
+    this.#follows = follows !== null;
+    if (follows !== null && !this.#ended) this.#options.connection.follow(this.#options.key, follows);
+    this.#show(result);
+    this.#settled();
+    return result;
+  }
+
+  #failed(error: unknown): void {
+    for (const watcher of [...this.#watchers]) watcher.error(error);
+    // What it was asked for is still not known, and no event may come to ask again.
+    if (passes(error)) this.#tryAgain();
+    this.#settled();
+  }
+
+  #settled(): void {
+    this.#attempt = undefined;
+    const missed = this.#meanwhile.splice(0).filter((included) => !this.#has(included));
+    if (missed.length > 0) this.#schedule();
+    this.#endUnlessWatched();
+  }
+
+  /** Aborts the request under way: its answer is nobody's. */
+  #drop(reason: unknown): void {
+    this.#attempt?.request.abort(reason);
+    this.#attempt = undefined;
+  }
+
+  #abandonUnlessWanted(): void {
+    const isWanted = () => this.#watchers.size > 0 || this.#waiting > 0;
+    if (!this.#attempt || isWanted()) return;
+    setTimeout(
+      () => isWanted() || this.#drop(new DOMException("Nobody waits for the answer.", "AbortError")),
+      abandoned,
+    );
   }
 
   #show(result: unknown): void {
@@ -153,12 +225,12 @@ export class WatchedQuery {
   }
 
   #changed(included: Included): void {
-    if (this.#fetching) this.#meanwhile.push(included);
+    if (this.#attempt) this.#meanwhile.push(included);
     else if (!this.#has(included)) this.#schedule();
   }
 
   #updated(frame: { result?: unknown; data?: unknown }, xid: string): void {
-    if (this.#fetching) this.#meanwhile.push((seen) => seen.sees(xid));
+    if (this.#attempt) this.#meanwhile.push((seen) => seen.sees(xid));
     this.#snapshot = null;
     this.#show(this.#options.decode(frame));
   }
@@ -177,21 +249,22 @@ export class WatchedQuery {
     this.#retry = setTimeout(() => this.#ask(), Math.random() * longest);
   }
 
+  /** For the watchers. After a reset there may be none left. */
   #ask(): void {
     this.#timer = undefined;
-    this.refetch().catch(() => {});
+    if (this.#watchers.size > 0 || this.#last) this.#begin().answer.catch(() => {});
   }
 
   #pollWhileDegraded(): void {
     const degraded = this.#options.connection.getStatus() === "degraded";
     if (degraded === (this.#poll !== undefined)) return;
     clearInterval(this.#poll);
-    this.#poll = degraded ? setInterval(() => this.refetch().catch(() => {}), pollEvery) : undefined;
+    this.#poll = degraded ? setInterval(() => this.#ask(), pollEvery) : undefined;
   }
 
   /** A page that replaces one component by another wants it again in a moment. */
   #endUnlessWatched(): void {
-    setTimeout(() => this.#watchers.size === 0 && this.end(), lingering);
+    setTimeout(() => this.#watchers.size === 0 && this.#waiting === 0 && this.end(), lingering);
   }
 
   /** Nothing is asked any more, and nobody hears of an answer that is still on its way. */
@@ -208,6 +281,9 @@ export class WatchedQuery {
     unused();
   }
 }
+
+/** Why a request is aborted: a newer one takes its place. */
+const newer = new DOMException("A newer request takes its place.", "AbortError");
 
 /** Whether asking again later may go better: nothing is wrong with the question. */
 function passes(error: unknown): boolean {
