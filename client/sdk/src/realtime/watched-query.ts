@@ -55,7 +55,7 @@ const debounce = 25;
 const longestDebounce = 1_000;
 /** How long it is kept when nobody watches. */
 const lingering = 500;
-/** How long a request goes on when nobody is interested: a component that takes the place of another may be. */
+/** How long a request continues when nobody is interested: a component that takes the place of another may be. */
 const abandoned = 50;
 /** How often is asked while changes may not arrive: what is shown is then never five seconds old. */
 const pollEvery = 4_000;
