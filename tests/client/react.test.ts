@@ -3,9 +3,9 @@
 
 import { QueryClient } from "@tanstack/react-query";
 import { act, cleanup, configure, render, screen, waitFor } from "@testing-library/react";
-import { createElement as h, Suspense, version } from "react";
+import { createElement as h, Suspense, useState, version } from "react";
 import { renderToString } from "react-dom/server";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   queryOptions,
   SvcProvider,
@@ -90,6 +90,24 @@ describe("useQuery", () => {
     const boundary = () => h(Suspense, { fallback: h("p", null, "waiting") }, h(Count));
     await act(async () => void show(client, boundary));
     await screen.findByText("total: 0");
+  });
+
+  test("with Suspense opens the connection without a warning of React to a component that shows its status", async () => {
+    const { client, signUp } = connect();
+    await signUp();
+    const complained = vi.spyOn(console, "error");
+    function Page() {
+      const [isOpen, open] = useState(false);
+      const list = h(Suspense, { fallback: "waiting" }, isOpen && h(Count));
+      return h("div", null, h(Light), h("button", { type: "button", onClick: () => open(true) }, "open"), list);
+    }
+    const Count = () => h("p", null, `total: ${useSuspenseQuery(api.notes.list).data.total}`);
+    show(client, Page);
+    await act(async () => screen.getByText("open").click());
+    await screen.findByText("total: 0");
+    await screen.findByText("live");
+    expect(complained.mock.calls).toEqual([]);
+    complained.mockRestore();
   });
 
   test("never shows one user what another one saw", async () => {
