@@ -113,9 +113,18 @@ const across = (near: Key, far: Key): Link => {
   };
 };
 
-/** @throws DefinitionError unless the join table has two foreign keys, of which one is known to lead to this table */
-export function throughTable({ table }: RelationSource, option: Exclude<IncludeOption, string>, fail: Fail): Link {
-  const { through, on } = option;
+/**
+ * A join table may have more foreign keys, such as one to the team of its rows: the name of the relation then says which
+ * table is meant.
+ *
+ * @throws DefinitionError unless one foreign key is known to lead to this table, and one to the related table
+ */
+export function throughTable(
+  { table, schema = {} }: RelationSource,
+  option: Exclude<IncludeOption, string>,
+  fail: Fail,
+): Link {
+  const { name, through, on } = option;
   const keys = keysOf(through);
   const column = on === undefined ? undefined : getTableColumns(through)[on]?.name;
   const near = keys.filter(
@@ -128,12 +137,20 @@ export function throughTable({ table }: RelationSource, option: Exclude<IncludeO
       'Name a column of the one that does: { name, through, on: "followedId" }.',
     );
   }
-  const far = keys.filter((key) => key !== first);
+  const others = keys.filter((key) => key !== first);
+  const far = others.length > 1 ? others.filter(({ to }) => schema[name] === to || getTableName(to) === name) : others;
   const [second] = far;
-  if (!second || far.length > 1) {
+  if (others.length === 0) {
     return fail(
-      `but "${getTableName(through)}" does not have exactly one other foreign key.`,
+      `but "${getTableName(through)}" has no other foreign key.`,
       "A join table has two: one to either table. Include its own rows instead.",
+    );
+  }
+  if (!second || far.length > 1) {
+    const names = [...new Set(others.map(({ to }) => `"${getTableName(to)}"`))].join(" or ");
+    return fail(
+      `but "${getTableName(through)}" has several other foreign keys.`,
+      `Name the relation as the table to which the right one leads: ${names}.`,
     );
   }
   return across(first, second);

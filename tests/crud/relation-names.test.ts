@@ -21,8 +21,18 @@ const bookAuthors = pgTable("book_authors", {
   bookId: integer("book_id").references(() => books.id),
   authorId: integer("author_id").references(() => authors.id),
 });
+/** With a foreign key besides the two of a join table, as that of rows of a team. */
+const shelvedAuthors = pgTable(
+  "shelved_authors",
+  {
+    bookId: integer("book_id").references(() => books.id),
+    authorId: integer("author_id").references(() => authors.id),
+    shelfId: integer("shelf_id").references(() => shelves.id),
+  },
+  open,
+);
 const schema = {
-  ...{ shelves, books, authors, bookAuthors },
+  ...{ shelves, books, authors, bookAuthors, shelvedAuthors },
   shelfRelations: relations(shelves, ({ many }) => ({ books: many(books) })),
   bookRelations: relations(books, ({ one }) => ({ kept: one(shelves) })),
 };
@@ -36,6 +46,7 @@ test.for<[keyof typeof schema & string, unknown, string, string]>([
   ["shelves", "books", 'as many rows of "books", but not how they refer to "shelves"', "relations(books, ({ one }) => ({ shelves: one(shelves,"],
   ["books", "kept", 'names "kept"', 'Complete relations() of "books"'],
   ["books", { name: "authors", through: bookAuthors }, 'the join table "book_authors" declares no policy', "openRls"],
+  ["books", { name: "writers", through: shelvedAuthors }, "has several other foreign keys", '"authors" or "shelves"'],
   ["books", "nothing", 'names "nothing"', ""],
   ["books", "ketp", "neither a relation nor a table", 'Did you mean "kept"? Name a relation'],
 ])("createCrud of %s with include %j", ([name, option, problem, hint]) => {
@@ -46,4 +57,11 @@ test.for<[keyof typeof schema & string, unknown, string, string]>([
   const define = () => defineApi({ procedures });
   expect(define).toThrow(problem);
   expect(define).toThrow(expect.objectContaining({ hint: expect.stringContaining(hint) }));
+});
+
+test("the name of a relation says which of several foreign keys of a join table is meant", () => {
+  const books_ = createCrud(books, { include: [{ name: "authors", through: shelvedAuthors }] });
+  const api = defineApi({ procedures: { books: books_, authors: createCrud(authors) } });
+  const [crud] = api["~svc"].crud;
+  expect(crud?.relations.get("authors")).toMatchObject({ many: true, through: { foreign: ["author_id"] } });
 });
