@@ -10,6 +10,7 @@ import {
   useSuspenseQuery,
   useSvcClient,
 } from "../../client/react/src/index.ts";
+import type { Mutation } from "../../client/sdk/src/index.ts";
 import { api } from "../fixture/web/svc/api.ts";
 
 test("a query's data is the operation's result, or not there yet", () => {
@@ -59,6 +60,22 @@ test("a mutation takes the operation's input, and an optimistic change knows the
   rename.mutate({ title: "x" });
   expectTypeOf(rename.data?.title).toEqualTypeOf<string | undefined>();
 });
+
+test("a mutation that takes nothing is called with nothing", () => {
+  const clear = useMutation(untold);
+  clear.mutate();
+  clear.mutate(undefined, { onSuccess: (result) => expectTypeOf(result).toEqualTypeOf<{ removed: number }>() });
+  clear.mutate({ anything: 1 });
+  const list = useMutation(optional);
+  list.mutate();
+  list.mutateAsync({ limit: 1 });
+  // @ts-expect-error not a number
+  list.mutate({ limit: "1" });
+  // @ts-expect-error create needs the title
+  useMutation(api.notes.create).mutate();
+});
+const untold = { name: "notes.clearDone", kind: "mutation" } as Mutation<unknown, { removed: number }>;
+const optional = { name: "notes.some", kind: "mutation" } as Mutation<{ limit: number } | undefined, null>;
 
 test("the state of authentication has no loose ends", () => {
   const { user, token, isAuthenticated } = useAuth();

@@ -1,6 +1,13 @@
 /** Types of related rows: from the arguments of a call to its result, through the generated api.ts. */
 import { expectTypeOf, test } from "vitest";
-import { queryOptions, skip, useInfiniteQuery, useQuery, useSuspenseQuery } from "../../client/react/src/index.ts";
+import {
+  queryOptions,
+  skip,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useSuspenseQuery,
+} from "../../client/react/src/index.ts";
 import { createSvcClient } from "../../client/sdk/src/index.ts";
 import { api } from "./blog/api.ts";
 
@@ -190,4 +197,19 @@ test("an aggregate that the resource does not offer is refused", () => {
   client.query(api.prints.aggregate, { measures: ["count"], timezone: "Europe/Berlin" });
   // @ts-expect-error groups have no pages
   useInfiniteQuery(api.prints.aggregate, { measures: ["count"] });
+});
+
+test("an optimistic change has the types of the call whose result it changes", () => {
+  useMutation(api.blog_posts.update, {
+    optimistic(cache, { title = "" }) {
+      const args = { slug: "one", include: { tags: { select: ["name"] } } } as const;
+      expectTypeOf(cache.get(api.blog_posts.get, args)?.tags).toEqualTypeOf<{ name: string }[] | undefined>();
+      cache.update(api.blog_posts.get, args, (post) => post && { ...post, title, tags: [{ name: "red" }] });
+      cache.update(api.blog_posts.list, { limit: 5 }, (page) => ({ ...page, total: page.total + 1 }));
+      // @ts-expect-error no such relation
+      cache.update(api.blog_posts.list, { include: { writer: true } }, (page) => page);
+      // @ts-expect-error tags have names
+      cache.update(api.blog_posts.get, args, (post) => post && { ...post, tags: [{ name: 1 }] });
+    },
+  });
 });

@@ -3,16 +3,47 @@
  * meanwhile gets them too, and a mutation that fails takes back its own changes alone.
  * Next hop: `use-mutation.ts` makes one `OptimisticChange` for each call.
  */
-import type { InputOf, OutputOf, Query } from "@svc/client";
+import type {
+  ArgumentsOf,
+  IncludeOf,
+  OutputOf,
+  Query,
+  Resource,
+  ResourceInput,
+  ResourceOutput,
+  ResourceQuery,
+  SelectOf,
+} from "@svc/client";
 import type { InfiniteData, QueryClient } from "@tanstack/react-query";
 import { hasPages, queryKey } from "./query-key.ts";
 
 /** The first argument of `optimistic`. */
 export interface OptimisticCache {
   /** The cached result of a query, if any. */
-  get<Q extends Query>(operation: Q, args: InputOf<Q>): OutputOf<Q> | undefined;
+  get<
+    R extends Resource,
+    Input,
+    Output,
+    const I extends IncludeOf<R> = Record<never, never>,
+    const S extends SelectOf<R> = SelectOf<R>,
+  >(
+    operation: ResourceQuery<R, Input, Output>,
+    args: ResourceInput<R, Input, I, S>,
+  ): ResourceOutput<R, Output, I, S> | undefined;
+  get<Q extends Query>(operation: Q, args: ArgumentsOf<Q>): OutputOf<Q> | undefined;
   /** Changes the cached result of a query with these arguments, if any. */
-  update<Q extends Query>(operation: Q, args: InputOf<Q>, change: (data: OutputOf<Q>) => OutputOf<Q>): void;
+  update<
+    R extends Resource,
+    Input,
+    Output,
+    const I extends IncludeOf<R> = Record<never, never>,
+    const S extends SelectOf<R> = SelectOf<R>,
+  >(
+    operation: ResourceQuery<R, Input, Output>,
+    args: ResourceInput<R, Input, I, S>,
+    change: (data: ResourceOutput<R, Output, I, S>) => ResourceOutput<R, Output, I, S>,
+  ): void;
+  update<Q extends Query>(operation: Q, args: ArgumentsOf<Q>, change: (data: OutputOf<Q>) => OutputOf<Q>): void;
   /** Changes all cached results of a query, with any arguments: all pages of a list, for example. */
   updateAll<Q extends Query>(operation: Q, change: (data: OutputOf<Q>) => OutputOf<Q>): void;
 }
@@ -35,13 +66,13 @@ export class OptimisticChange implements OptimisticCache {
     this.#layers.add(this);
   }
 
-  get<Q extends Query>(operation: Q, args: InputOf<Q>): OutputOf<Q> | undefined {
-    return this.#queries.getQueryData(queryKey(this.#user, operation, args));
+  get(operation: Query, args: unknown): never {
+    return this.#queries.getQueryData(queryKey(this.#user, operation, args)) as never;
   }
 
-  update<Q extends Query>(operation: Q, args: InputOf<Q>, change: (data: OutputOf<Q>) => OutputOf<Q>): void {
+  update(operation: Query, args: unknown, change: (data: never) => unknown): void {
     const wanted = JSON.stringify(queryKey(this.#user, operation, args));
-    this.#change((key, data) => (JSON.stringify(key) === wanted ? change(data as OutputOf<Q>) : data));
+    this.#change((key, data) => (JSON.stringify(key) === wanted ? change(data as never) : data));
   }
 
   updateAll<Q extends Query>(operation: Q, change: (data: OutputOf<Q>) => OutputOf<Q>): void {

@@ -18,6 +18,14 @@ export interface UseMutationOptions<M extends Mutation> {
   onError?: (error: Error, args: InputOf<M>) => void;
 }
 
+// biome-ignore lint/suspicious/noConfusingVoidType: an argument may be left out only if its type has void
+type Nothing = void;
+/** As unknown, which swallows the other members of a union. */
+type Anything = NonNullable<unknown> | null | undefined;
+/** `mutate` needs no argument where the mutation takes none. */
+type Variables<M extends Mutation> =
+  unknown extends InputOf<M> ? Anything | Nothing : undefined extends InputOf<M> ? InputOf<M> | Nothing : InputOf<M>;
+
 /**
  * A mutation to be called from event handlers.
  *
@@ -31,19 +39,19 @@ export interface UseMutationOptions<M extends Mutation> {
 export function useMutation<M extends Mutation>(
   operation: M,
   options: UseMutationOptions<M> = {},
-): UseMutationResult<OutputOf<M>, Error, InputOf<M>, OptimisticChange | undefined> {
+): UseMutationResult<OutputOf<M>, Error, Variables<M>, OptimisticChange | undefined> {
   const client = useSvcClient();
   const queries = useQueryClient();
   const user = useAuthState().user?.id ?? null;
   const { optimistic, invalidates, onSuccess, onError } = options;
 
-  return useTanStackMutation<OutputOf<M>, Error, InputOf<M>, OptimisticChange | undefined>({
+  return useTanStackMutation<OutputOf<M>, Error, Variables<M>, OptimisticChange | undefined>({
     mutationFn: (args) => client.mutate(operation, args as never) as Promise<OutputOf<M>>,
     onMutate(args) {
       if (!optimistic) return undefined;
       const change = new OptimisticChange(queries, user);
       try {
-        optimistic(change, args);
+        optimistic(change, args as InputOf<M>);
       } catch (error) {
         change.takeBack();
         throw error;
@@ -52,11 +60,11 @@ export function useMutation<M extends Mutation>(
     },
     onSuccess(result, args, change) {
       change?.keep();
-      return onSuccess?.(result, args);
+      return onSuccess?.(result, args as InputOf<M>);
     },
     onError(error, args, change) {
       change?.takeBack();
-      return onError?.(error, args);
+      return onError?.(error, args as InputOf<M>);
     },
     onSettled() {
       const resource = resourceOf(operation);

@@ -46,7 +46,7 @@ export function TasksPanel({ user }: { user: User }) {
         </h2>
         {open.data && <span className="count">{open.data.total} open</span>}
         {!!open.data?.total && (
-          <ConfirmButton label="Finish all" question="Finish them all?" onConfirm={() => finishAll.mutate(undefined)} />
+          <ConfirmButton label="Finish all" question="Finish them all?" onConfirm={() => finishAll.mutate()} />
         )}
       </div>
       <NewTask add={add} />

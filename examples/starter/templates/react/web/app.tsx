@@ -113,7 +113,7 @@ function Notes() {
           </li>
         ))}
       </ul>
-      <button type="button" onClick={() => clear.mutate(undefined)}>
+      <button type="button" onClick={() => clear.mutate()}>
         Clear what is done
       </button>
       <Problem error={notes.error ?? create.error ?? update.error ?? clear.error} />
