@@ -134,36 +134,6 @@ describe("a page that is reloaded", () => {
   test.for(["cookie", { kind: "cookies" }, {}])("is not promised a strategy that there is not: %j", (strategy) => {
     expect(() => createAuthClient(running.url, { strategy: strategy as { kind: "cookie" } })).toThrow(/kind: "cookie"/);
   });
-
-  test("follows what another tab does", async () => {
-    const listeners: ((event: { key: string | null }) => void)[] = [];
-    vi.stubGlobal("addEventListener", (_type: string, listener: (typeof listeners)[number]) =>
-      listeners.push(listener),
-    );
-    const here = connect(new Counter(), "local");
-    const user = await here.auth.signUp(...person());
-
-    // A browser applies the writes of another tab one by one, each with its event.
-    const write = (key: string, run: () => void) => {
-      run();
-      for (const listener of listeners) listener({ key });
-    };
-    const { setItem, removeItem } = localStorage;
-    vi.spyOn(localStorage, "setItem").mockImplementation((key, value) =>
-      write(key, () => setItem.call(localStorage, key, value)),
-    );
-    vi.spyOn(localStorage, "removeItem").mockImplementation((key) =>
-      write(key, () => removeItem.call(localStorage, key)),
-    );
-
-    const elsewhere = createAuthClient(running.url);
-    await elsewhere.signOut();
-    expect(here.auth.getState().isAuthenticated).toBe(false);
-
-    await elsewhere.signIn(user.email, "correct horse");
-    expect(here.auth.getState().user).toEqual(user);
-    expect(await here.client.query(api.notes.list)).toEqual({ data: [], total: 0 });
-  });
 });
 
 describe("signing out", () => {

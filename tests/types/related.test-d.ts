@@ -8,7 +8,7 @@ import {
   useQuery,
   useSuspenseQuery,
 } from "../../client/react/src/index.ts";
-import { createSvcClient } from "../../client/sdk/src/index.ts";
+import { type ArgumentsOf, createSvcClient, type Query } from "../../client/sdk/src/index.ts";
 import { api } from "./blog/api.ts";
 
 const client = createSvcClient({ api, baseUrl: "" });
@@ -212,4 +212,14 @@ test("an optimistic change has the types of the call whose result it changes", (
       cache.update(api.blog_posts.get, args, (post) => post && { ...post, tags: [{ name: 1 }] });
     },
   });
+});
+
+test("arguments may be those of a variable or missing, and a function may pass them on", async () => {
+  const isShort = Math.random() < 0.5;
+  const { data } = await client.query(api.blog_posts.list, isShort ? { select: ["slug"] } : undefined);
+  expectTypeOf(data).toEqualTypeOf<{ slug: string }[]>();
+  const args: ArgumentsOf<typeof api.blog_posts.list> = { limit: 5, include: { author: true } };
+  useQuery(api.blog_posts.list, args);
+  const useAny = <Q extends Query>(operation: Q, args: ArgumentsOf<Q>) => useSuspenseQuery(operation, args).data;
+  expectTypeOf(useAny(api.prints.list, { limit: 5 }).total).toEqualTypeOf<number>();
 });

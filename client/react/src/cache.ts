@@ -6,6 +6,7 @@
 import type {
   ArgumentsOf,
   IncludeOf,
+  OnlyKnown,
   OutputOf,
   Query,
   Resource,
@@ -27,7 +28,7 @@ export interface OptimisticCache {
     const I extends IncludeOf<R> = Record<never, never>,
     const S extends SelectOf<R> = SelectOf<R>,
   >(
-    operation: ResourceQuery<R, Input, Output>,
+    operation: ResourceQuery<R, Input, Output> & OnlyKnown<R, I>,
     args: ResourceInput<R, Input, I, S>,
   ): ResourceOutput<R, Output, I, S> | undefined;
   get<Q extends Query>(operation: Q, args: ArgumentsOf<Q>): OutputOf<Q> | undefined;
@@ -39,7 +40,7 @@ export interface OptimisticCache {
     const I extends IncludeOf<R> = Record<never, never>,
     const S extends SelectOf<R> = SelectOf<R>,
   >(
-    operation: ResourceQuery<R, Input, Output>,
+    operation: ResourceQuery<R, Input, Output> & OnlyKnown<R, I>,
     args: ResourceInput<R, Input, I, S>,
     change: (data: ResourceOutput<R, Output, I, S>) => ResourceOutput<R, Output, I, S>,
   ): void;

@@ -7,7 +7,9 @@ import type {
   GroupBy,
   IncludeOf,
   Measures,
+  OnlyKnown,
   OutputOf,
+  Plain,
   Query,
   Resource,
   ResourceInput,
@@ -31,6 +33,11 @@ interface Options<Output> {
  * @example
  * await queryClient.prefetchQuery(queryOptions(client, api.tasks.list, { limit: 50 }));
  */
+export function queryOptions<Q extends Query>(
+  client: AnyClient,
+  operation: Q & Plain<Q>,
+  ...rest: Arguments<Q, ArgumentsOf<Q>, never>
+): Options<OutputOf<Q>>;
 export function queryOptions<
   R extends Resource,
   Input,
@@ -39,7 +46,7 @@ export function queryOptions<
   const S extends SelectOf<R> = SelectOf<R>,
 >(
   client: AnyClient,
-  operation: ResourceQuery<R, Input, Output>,
+  operation: ResourceQuery<R, Input, Output> & OnlyKnown<R, I>,
   args: ResourceInput<R, Input, I, S>,
 ): Options<ResourceOutput<R, Output, I, S>>;
 export function queryOptions<

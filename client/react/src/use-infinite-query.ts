@@ -6,7 +6,9 @@
 import type {
   ArgumentsOf,
   IncludeOf,
+  OnlyKnown,
   OutputOf,
+  Plain,
   Query,
   Resource,
   ResourceInput,
@@ -52,6 +54,11 @@ const asked = new WeakMap<AnyClient, Set<string>>();
  * const { data, hasNextPage, fetchNextPage } = useInfiniteQuery(api.tasks.list, { limit: 50 });
  * const tasks = data?.pages.flatMap((page) => page.data);
  */
+export function useInfiniteQuery<Q extends PagedQuery>(
+  operation: Q & Plain<Q>,
+  args?: WithoutCursor<ArgumentsOf<Q>> | typeof skip,
+  options?: InfiniteOptions,
+): InfiniteResult<OutputOf<Q>>;
 export function useInfiniteQuery<
   R extends Resource,
   Input,
@@ -59,7 +66,7 @@ export function useInfiniteQuery<
   const I extends IncludeOf<R> = Record<never, never>,
   const S extends SelectOf<R> = SelectOf<R>,
 >(
-  operation: ResourceQuery<R, Input, Output>,
+  operation: ResourceQuery<R, Input, Output> & OnlyKnown<R, I>,
   args: ResourceInput<R, WithoutCursor<Input>, I, S> | typeof skip,
   options?: InfiniteOptions,
 ): InfiniteResult<ResourceOutput<R, Output, I, S>>;

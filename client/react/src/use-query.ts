@@ -12,7 +12,9 @@ import type {
   IncludeOf,
   InputOf,
   Measures,
+  OnlyKnown,
   OutputOf,
+  Plain,
   Query,
   Resource,
   ResourceInput,
@@ -58,6 +60,10 @@ export type Arguments<Q extends Query, Input, Options> =
  * @example
  * const { data, error, isPending } = useQuery(api.tasks.get, id === null ? skip : { id });
  */
+export function useQuery<Q extends Query>(
+  operation: Q & Plain<Q>,
+  ...rest: Arguments<Q, ArgumentsOf<Q> | typeof skip, UseQueryOptions<OutputOf<Q>>>
+): UseQueryResult<OutputOf<Q>>;
 export function useQuery<
   R extends Resource,
   Input,
@@ -65,7 +71,7 @@ export function useQuery<
   const I extends IncludeOf<R> = Record<never, never>,
   const S extends SelectOf<R> = SelectOf<R>,
 >(
-  operation: ResourceQuery<R, Input, Output>,
+  operation: ResourceQuery<R, Input, Output> & OnlyKnown<R, I>,
   args: ResourceInput<R, Input, I, S> | typeof skip,
   options?: UseQueryOptions<ResourceOutput<R, Output, I, S>>,
 ): UseQueryResult<ResourceOutput<R, Output, I, S>>;
@@ -90,6 +96,10 @@ export function useQuery(operation: Query, args?: unknown, options?: object): un
 }
 
 /** The same for `<Suspense>`: suspends until there is a result, and throws errors to the boundary. */
+export function useSuspenseQuery<Q extends Query>(
+  operation: Q & Plain<Q>,
+  ...rest: Arguments<Q, ArgumentsOf<Q>, SuspenseOptions>
+): UseSuspenseQueryResult<OutputOf<Q>>;
 export function useSuspenseQuery<
   R extends Resource,
   Input,
@@ -97,7 +107,7 @@ export function useSuspenseQuery<
   const I extends IncludeOf<R> = Record<never, never>,
   const S extends SelectOf<R> = SelectOf<R>,
 >(
-  operation: ResourceQuery<R, Input, Output>,
+  operation: ResourceQuery<R, Input, Output> & OnlyKnown<R, I>,
   args: ResourceInput<R, Input, I, S>,
   options?: SuspenseOptions,
 ): UseSuspenseQueryResult<ResourceOutput<R, Output, I, S>>;

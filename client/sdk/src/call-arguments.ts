@@ -15,3 +15,6 @@ export type ArgumentsOf<O extends Operation> =
     : O extends AggregateQuery<infer R, infer Input>
       ? AggregateInput<R, Input, GroupBy<Input>, Measures<Input>>
       : InputOf<O>;
+
+/** never for an operation whose arguments decide the members of its result: it has a signature of its own. */
+export type Plain<O extends Operation> = O extends ResourceQuery | AggregateQuery ? never : unknown;

@@ -9,7 +9,7 @@ export {
 } from "./aggregate.ts";
 export { type AuthClient, type AuthClientOptions, createAuthClient } from "./auth/create-auth-client.ts";
 export type { AuthState, User } from "./auth/state.ts";
-export type { ArgumentsOf } from "./call-arguments.ts";
+export type { ArgumentsOf, Plain } from "./call-arguments.ts";
 export { createSvcClient } from "./client.ts";
 export { type ClientErrorCode, type Issue, SvcError, type SvcErrorCode, type SvcErrorDetails } from "./error.ts";
 export { operationKey } from "./key.ts";
@@ -29,6 +29,7 @@ export {
   type IncludeOf,
   type Many,
   type One,
+  type OnlyKnown,
   type Resource,
   type ResourceInput,
   type ResourceOutput,

@@ -97,7 +97,7 @@ interface Quantified<R extends Resource, D extends Depth> {
   every?: FiltersThrough<R, D>;
 }
 
-/** Refuses members of an include that the constraint lets pass: names that are no relations or arguments. */
+/** An include with never in place of the members that are not known. */
 type Known<R extends Resource, I> = {
   readonly [K in keyof I]: K extends keyof R["relations"]
     ? I[K] extends object
@@ -123,22 +123,21 @@ type KnownArguments<Relation, A> = {
 type OmitEach<T, K extends string> = T extends unknown ? Omit<T, K> : never;
 
 /** The arguments of a list or get that includes `I` and selects `S`. */
-export type ResourceInput<R extends Resource, Input, I, S> = OmitEach<NonNullable<Input>, "filters"> &
-  ("filters" extends keyof NonNullable<Input> ? { filters?: FiltersThrough<R> } : unknown) & {
-    /** Properties of each row. (Default: all that the resource shows) */
-    select?: S;
-    /** Relations by name: `true`, or what is wanted of them. (Default: none) */
-    include?: I & Known<R, I>;
-  };
-
-/** The same of any call. The compiler explains wrong arguments by it, in shorter messages. */
-export type AnyResourceInput<R extends Resource, Input> =
+export type ResourceInput<R extends Resource, Input, I, S> =
   | (OmitEach<NonNullable<Input>, "filters"> &
       ("filters" extends keyof NonNullable<Input> ? { filters?: FiltersThrough<R> } : unknown) & {
-        select?: SelectOf<R>;
-        include?: IncludeOf<R>;
+        /** Properties of each row. (Default: all that the resource shows) */
+        select?: S;
+        /** Relations by name: `true`, or what is wanted of them. (Default: none) */
+        include?: I;
       })
   | Extract<Input, undefined>;
+
+/** never for an include with members that the constraint lets pass: names that are no relations or arguments. */
+export type OnlyKnown<R extends Resource, I> = I extends Known<R, I> ? unknown : never;
+
+/** The same of any call. The compiler explains wrong arguments by it, in shorter messages. */
+export type AnyResourceInput<R extends Resource, Input> = ResourceInput<R, Input, IncludeOf<R>, SelectOf<R>>;
 
 /** The result of such a call. */
 export type ResourceOutput<R extends Resource, Output, I, S> = [SelectOf<R>, keyof I] extends [S, never]

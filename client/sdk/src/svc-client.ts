@@ -1,11 +1,19 @@
 /** The types of the client that `createSvcClient` makes. */
 import type { AggregateInput, AggregateOutput, AggregateQuery, GroupBy, Measures } from "./aggregate.ts";
 import type { AuthClient } from "./auth/create-auth-client.ts";
-import type { ArgumentsOf } from "./call-arguments.ts";
+import type { ArgumentsOf, Plain } from "./call-arguments.ts";
 import type { InputOf, Mutation, Operation, Operations, OutputOf, Query } from "./operation.ts";
 import type { RealtimeStatus } from "./realtime/connection.ts";
 import type { Asking } from "./realtime/watched-query.ts";
-import type { IncludeOf, Resource, ResourceInput, ResourceOutput, ResourceQuery, SelectOf } from "./related.ts";
+import type {
+  IncludeOf,
+  OnlyKnown,
+  Resource,
+  ResourceInput,
+  ResourceOutput,
+  ResourceQuery,
+  SelectOf,
+} from "./related.ts";
 import type { RouteInit } from "./request.ts";
 import type { UploadOptions } from "./upload.ts";
 
@@ -48,6 +56,7 @@ export interface SvcClient<Api extends Operations = Operations> {
    *
    * @throws SvcError by code; or the signal's reason
    */
+  query<Q extends Query>(operation: Q & Plain<Q>, ...rest: Arguments<Q, QueryOptions>): Promise<OutputOf<Q>>;
   query<
     R extends Resource,
     Input,
@@ -55,7 +64,7 @@ export interface SvcClient<Api extends Operations = Operations> {
     const I extends IncludeOf<R> = Record<never, never>,
     const S extends SelectOf<R> = SelectOf<R>,
   >(
-    operation: ResourceQuery<R, Input, Output>,
+    operation: ResourceQuery<R, Input, Output> & OnlyKnown<R, I>,
     args: ResourceInput<R, Input, I, S>,
     options?: QueryOptions,
   ): Promise<ResourceOutput<R, Output, I, S>>;
@@ -70,7 +79,7 @@ export interface SvcClient<Api extends Operations = Operations> {
     args: AggregateInput<R, Input, G, M>,
     options?: QueryOptions,
   ): Promise<AggregateOutput<Output, G, M>>;
-  // Last, because the compiler explains wrong arguments by the last signature.
+  // Once more: editors complete arguments by the first signature, and the compiler explains wrong ones by the last.
   query<Q extends Query>(operation: Q, ...rest: Arguments<Q, QueryOptions>): Promise<OutputOf<Q>>;
   /**
    * Calls a mutation. Never sent twice, except after a 401, which ran nothing: with NETWORK_ERROR, TIMEOUT,
@@ -103,6 +112,12 @@ export interface SvcClient<Api extends Operations = Operations> {
    * @example
    * const stop = client.watch(api.tasks.list, {}, (page) => render(page.data));
    */
+  watch<Q extends Query>(
+    operation: Q & Plain<Q>,
+    args: ArgumentsOf<Q>,
+    onResult: (result: OutputOf<Q>) => void,
+    onError?: (error: unknown) => void,
+  ): () => void;
   watch<
     R extends Resource,
     Input,
@@ -110,7 +125,7 @@ export interface SvcClient<Api extends Operations = Operations> {
     const I extends IncludeOf<R> = Record<never, never>,
     const S extends SelectOf<R> = SelectOf<R>,
   >(
-    operation: ResourceQuery<R, Input, Output>,
+    operation: ResourceQuery<R, Input, Output> & OnlyKnown<R, I>,
     args: ResourceInput<R, Input, I, S>,
     onResult: (result: ResourceOutput<R, Output, I, S>) => void,
     onError?: (error: unknown) => void,
