@@ -1,5 +1,5 @@
 /**
- * Views as sources of `createCrud`, for `list` and `get`: whoever reads a view with `security_invoker` sees what the
+ * Views as sources of `createCrud`, for `list` and `get`: the caller of a view with `security_invoker` sees what the
  * policies of its tables show. Drizzle makes the columns of a view as those of a table, which stands for the view here.
  */
 import { getTableColumns, is } from "drizzle-orm";
