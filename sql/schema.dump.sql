@@ -1535,6 +1535,17 @@ column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
 comment: Published tables without a usable replica identity.
 
+-- view svc_private.lint_unreadable_view: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text collate "C"
+column problem: text
+column remedy: text collate "C"
+grant delete, insert, select, update to svc_system
+comment: Views that a request role may select from, without the right to select from the tables beneath.
+
 -- view svc_private.lint_unused_index: owner svc_owner
 column severity: text
 column catalog: regclass

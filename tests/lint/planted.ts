@@ -126,6 +126,15 @@ const others: Planted[] = [
     undo: "drop extension pg_stat_statements",
   },
   {
+    rule: "unreadable_view",
+    plant: `create table lab.t (id int primary key); alter table lab.t enable row level security;
+      create policy own on lab.t for select to svc_authenticated using (id > 0); grant select on lab.t to svc_authenticated;
+      create view lab.inner with (security_invoker) as select * from lab.t;
+      create view lab.v with (security_invoker) as select * from lab.inner;
+      grant select on lab.inner, lab.v to svc_authenticated; grant select on lab.v to svc_anonymous`,
+    undo: "drop view lab.v, lab.inner; drop table lab.t",
+  },
+  {
     rule: "view_without_security_invoker",
     plant: "create view lab.v as select * from svc.storage_objects; grant select on lab.v to svc_authenticated",
     undo: "drop view lab.v",
