@@ -12,7 +12,21 @@ export function useAuthState(): AuthState {
   return useSyncExternalStore(auth?.subscribe ?? never, auth?.getState ?? (() => nobody), () => nobody);
 }
 
-type Actions = Pick<AuthClient, "signIn" | "signUp" | "signOut" | "signInSocial" | "completeSocialSignIn">;
+const names = [
+  "signIn",
+  "signUp",
+  "signOut",
+  "signInSocial",
+  "completeSocialSignIn",
+  "requestPasswordReset",
+  "resetPassword",
+  "changePassword",
+  "sendVerificationEmail",
+  "signOutEverywhere",
+  "deleteUser",
+] as const;
+
+type Actions = Pick<AuthClient, (typeof names)[number]>;
 
 /**
  * The state of authentication, which updates, with the client's actions.
@@ -28,16 +42,6 @@ export function useAuth(): AuthState & Actions {
 }
 
 function actions(auth: AuthClient | undefined): Actions {
-  if (auth) {
-    const { signIn, signUp, signOut, signInSocial, completeSocialSignIn } = auth;
-    return { signIn, signUp, signOut, signInSocial, completeSocialSignIn };
-  }
   const missing = () => Promise.reject(new Error("This client has no auth. Pass one to createSvcClient({ auth })."));
-  return {
-    signIn: missing,
-    signUp: missing,
-    signOut: missing,
-    signInSocial: missing,
-    completeSocialSignIn: missing,
-  };
+  return Object.fromEntries(names.map((name) => [name, auth?.[name] ?? missing])) as unknown as Actions;
 }

@@ -6,6 +6,7 @@
 import { SvcError } from "../error.ts";
 import { withDeadline } from "../patience.ts";
 import { baseOf, request as send, type Transport } from "../request.ts";
+import { type AccountCalls, accountCalls } from "./account.ts";
 import { cookieStrategy } from "./cookie-strategy.ts";
 import { Flow } from "./flow.ts";
 import { type AuthState, StateStore, type User } from "./state.ts";
@@ -34,7 +35,7 @@ export interface AuthClientOptions {
 }
 
 /** Signs in and out, and returns the signed-in user. */
-export interface AuthClient {
+export interface AuthClient extends AccountCalls {
   /** @throws SvcError INVALID_CREDENTIALS, VALIDATION_FAILED, RATE_LIMITED, NETWORK_ERROR */
   signIn(email: string, password: string): Promise<User>;
   /** @throws SvcError EMAIL_TAKEN, VALIDATION_FAILED, RATE_LIMITED, NETWORK_ERROR */
@@ -110,6 +111,17 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
   // A reloaded page has the cookie but not the user. A failure is harmless, because the server checks every call.
   if (byCookie && typeof document !== "undefined") strategy.restore().catch(() => {});
 
+  const service: Transport = { ...transport, baseUrl: `${base}/api/auth` };
+  const account = accountCalls({
+    strategy,
+    send: (endpoint, body, attach) =>
+      withDeadline(timeoutMs, undefined, async (signal) => {
+        const { headers, ...rest } = (await attach?.(signal)) ?? { credentials: byCookie ? "include" : "omit" };
+        const json = { ...headers, "content-type": "application/json" };
+        return send(service, endpoint, { ...rest, headers: json, body: JSON.stringify(body), signal });
+      }),
+  });
+
   const here = () => globalThis.location as Location | undefined;
   let completing: { key: string; end: Promise<User> } | undefined;
   state.subscribe(() => {
@@ -135,6 +147,7 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
     signUp: strategy.signUp,
     signOut: strategy.signOut,
     restore: strategy.restore,
+    ...account,
     async signInSocial(provider, { callbackURL } = {}) {
       const location = here();
       if (!location) throw new SvcError("BAD_REQUEST", "Social sign-in begins in a browser.");

@@ -138,19 +138,24 @@ export function tokenStrategy({ state, request, endpoints, storage }: TokenParts
       await request(endpoints.signOut, { headers });
     },
     async restore() {
-      if (!mayHaveSession) return null;
-      if (!fresh()) await refresh();
-      if (jwt === null) return null;
-      const begun = era;
-      const answer = await request(endpoints.me, {
-        method: "GET",
-        headers: { authorization: `Bearer ${jwt.token}` },
-      });
-      if (begun !== era) return state.get().user;
-      const user = toUser(as(answer).user);
-      storage.setItem(userKey, JSON.stringify(user));
-      show(user);
-      return user;
+      for (let attempt = 1; mayHaveSession; attempt++) {
+        if (!fresh()) await refresh();
+        if (jwt === null) return null;
+        const begun = era;
+        try {
+          const headers = { authorization: `Bearer ${jwt.token}` };
+          const user = toUser(as(await request(endpoints.me, { method: "GET", headers })).user);
+          if (begun !== era) return state.get().user;
+          storage.setItem(userKey, JSON.stringify(user));
+          show(user);
+          return user;
+        } catch (error) {
+          const isRefused = error instanceof SvcError && error.status === 401;
+          if (!isRefused || attempt > 1) throw error;
+          if (begun === era) jwt = null; // revoked: the session tells whether there is another one
+        }
+      }
+      return null;
     },
     async completeSocialSignIn(code) {
       if (code) return enter(as(await request(endpoints.exchange, { json: { code } })));
