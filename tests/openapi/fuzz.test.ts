@@ -66,9 +66,10 @@ const stacks = /node_modules|\bat .+:\d+:\d+|svc_private|\bSELECT\b.+\bFROM\b|pg
 
 /**
  * Operations with an open input schema, because its library cannot describe it; an event's name and a status are checked
- * after the input.
+ * after the input. An aggregate refuses conditions that a list ignores, other orders than what it asks for, and unknown
+ * time zones.
  */
-const isOpen = /foreign\.valibot|times\.next|workflows\.(signal|list)/;
+const isOpen = /foreign\.valibot|times\.next|workflows\.(signal|list)|\.aggregate$/;
 
 /**
  * Whether the document allows this call. Cursors are texts that only the service creates, and no schema can say how many
