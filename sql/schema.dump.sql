@@ -7488,8 +7488,7 @@ CREATE OR REPLACE FUNCTION svc_private.list_access(one_table regclass DEFAULT NU
  SET search_path TO ''
 AS $function$
   select r.oid, r.name, r.is_platform,
-         case when r.kind in ('r', 'p') then r.has_rls
-              else (select coalesce(bool_and(b.as_caller), true) from svc_private.tables_beneath(r.oid) b) end,
+         case when r.kind in ('r', 'p') then r.has_rls else coalesce(beneath.as_caller, true) end,
          role.name, asked.command,
          case when has_table_privilege(role.name, r.oid, asked.command) then 'all'
               when asked.command <> 'delete' and has_any_column_privilege(role.name, r.oid, asked.command) then (
@@ -7506,10 +7505,12 @@ AS $function$
              from svc_private.policy_texts p
             where p.relid = r.oid and p.command in ('all', asked.command)
               and (p.for_everybody or role.name = any (p.roles))), '[]'),
-         case when r.kind in ('r', 'p') then 'table' else 'view' end,
-         case when r.kind in ('v', 'm') then (
-           select array_agg(b.name order by b.name) from svc_private.tables_beneath(r.oid) b) end
+         case when r.kind in ('r', 'p') then 'table' else 'view' end, beneath.tables
     from svc_private.relations r
+    left join lateral (
+      select array_agg(b.name order by b.name) as tables, bool_and(b.as_caller) as as_caller
+        from svc_private.tables_beneath(r.oid) b
+    ) beneath on r.kind in ('v', 'm')
    cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
    cross join unnest('{select,insert,update,delete}'::text[]) as asked (command)
    where (r.kind in ('r', 'p') or r.kind in ('v', 'm') and asked.command = 'select')

@@ -44,7 +44,7 @@ test("policies, and foreign keys to schemas that were not asked for, stay behind
   expect(pulled.code, pulled.text).toBe(0);
   expect(pulled.text).toContain("wrote backend/schema.ts\nwrote migrations/0001_existing.sql\n");
   expect(pulled.text).toContain("Not read: the tables of users.");
-  expect(pulled.text).toContain("1 policies were left out");
+  expect(pulled.text).toContain("Policies were left out (1)");
 
   const migration = await read("migrations/0001_existing.sql");
   expect(migration).not.toMatch(/policy|ROW LEVEL|notes_owner|\\\w*restrict|^SET (?!LOCAL)/im);

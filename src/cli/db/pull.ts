@@ -98,7 +98,7 @@ function advice({ policies, others }: Catalog): string[] {
   return [
     ...(named.length > 0 ? [`Not read: the tables of ${named.join(", ")}. Add --schema for each that you need.`] : []),
     ...(policies > 0
-      ? [`${policies} policies were left out: they name roles that svc does not use. Write yours in the schema.`]
+      ? [`Policies were left out (${policies}): they name roles that svc does not use. Write yours in the schema.`]
       : []),
     "No caller sees a row until you give its table a policy: @svc/core/docs/how-to/existing-database.md",
   ];

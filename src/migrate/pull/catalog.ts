@@ -75,6 +75,7 @@ export interface PulledTable {
 }
 
 export interface Catalog {
+  /** In the schemas that were asked for, and in svc's schema for them. */
   extensions: { name: string; schema: string }[];
   enums: { schema: string; name: string; values: string[] }[];
   tables: PulledTable[];
@@ -195,7 +196,7 @@ select jsonb_build_object(
   'extensions', coalesce((
      select jsonb_agg(jsonb_build_object('name', x.extname, 'schema', n.nspname) order by x.extname)
        from pg_catalog.pg_extension x join pg_catalog.pg_namespace n on n.oid = x.extnamespace
-      where x.extname <> 'plpgsql'), '[]'),
+      where x.extname <> 'plpgsql' and n.nspname = any ($1 || '{extensions}'::text[])), '[]'),
   'enums', coalesce((
      select jsonb_agg(jsonb_build_object('schema', w.nspname, 'name', t.typname, 'values',
               (select jsonb_agg(e.enumlabel order by e.enumsortorder) from pg_catalog.pg_enum e where e.enumtypid = t.oid))

@@ -23,7 +23,7 @@ export function migrationText(dump: string, catalog: Catalog): string {
     foreignKeys.filter((key) => !here.has(`${key.schema}.${key.table}`)).map((key) => `${name} ${key.name}`),
   );
   const needed = extensions.map(
-    ({ name, schema }) => `create extension if not exists "${name}" with schema "${schema}";`,
+    ({ name, schema }) => `create extension if not exists ${quote(name)} with schema ${quote(schema)};`,
   );
   // Before the first heading stand settings only.
   const [, ...parts] = dump.split(heading);

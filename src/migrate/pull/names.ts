@@ -37,5 +37,11 @@ export const reservedWords =
     " ",
   );
 
+const isPlain = (name: string) => /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name);
+
 /** A name as the key of an object. */
-export const keyOf = (name: string): string => (/^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name) ? name : JSON.stringify(name));
+export const keyOf = (name: string): string => (isPlain(name) ? name : JSON.stringify(name));
+
+/** A member of an object. */
+export const memberOf = (object: string, name: string): string =>
+  isPlain(name) ? `${object}.${name}` : `${object}[${JSON.stringify(name)}]`;

@@ -1,6 +1,7 @@
 /** What stands behind the columns of a table: keys, checks and indexes. */
 import { derivedName } from "../../postgres/schema-names.ts";
 import type { PulledForeignKey, PulledIndex, PulledTable } from "./catalog.ts";
+import { memberOf } from "./names.ts";
 import type { Module } from "./write-columns.ts";
 
 /** A table's constant, and its properties by column. */
@@ -20,7 +21,7 @@ export function writeMembers(
   module: Module,
   find: Find,
 ): { members: string[]; looksAhead: boolean } {
-  const own = (column: string) => property("t", declared.columns.get(column) as string);
+  const own = (column: string) => memberOf("t", declared.columns.get(column) as string);
   const list = (columns: readonly string[]) => columns.map(own).join(", ");
   const named = ({ name, columns }: { name: string; columns: readonly string[] }) =>
     `{ name: ${JSON.stringify(name)}, columns: [${list(columns)}] }`;
@@ -47,9 +48,6 @@ export function writeMembers(
   return { members, looksAhead: targets.some((target) => target && target.place > declared.place) };
 }
 
-const property = (object: string, name: string) =>
-  /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name) ? `${object}.${name}` : `${object}[${JSON.stringify(name)}]`;
-
 function writeForeignKey(
   { name, columns, references, onUpdate, onDelete }: PulledForeignKey,
   target: Declared,
@@ -58,7 +56,7 @@ function writeForeignKey(
   { core }: Module,
 ): string {
   const there = references.map((column) =>
-    property(isOwn ? "t" : target.constant, target.columns.get(column) as string),
+    memberOf(isOwn ? "t" : target.constant, target.columns.get(column) as string),
   );
   const parts = [
     `name: ${JSON.stringify(name)}`,
