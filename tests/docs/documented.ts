@@ -2,24 +2,20 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
-import { loadApp } from "../../src/app/load-app.ts";
-import { loadConfig } from "../../src/config/load-config.ts";
 import { migrate } from "../../src/migrate/migrate.ts";
-import { type Service, startService } from "../../src/service/service.ts";
-import { createLog } from "../../src/telemetry/log.ts";
 import { startWorker, type Worker } from "../../workers/runner.ts";
 import { runHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
-import { secret } from "../support/service.ts";
 import { snippets } from "./markdown.ts";
+import { serve } from "./served.ts";
 
 /** @param page such as README.md. Migrations that it does not show are generated. Call it at the top of the file */
 export function documented(page: string) {
   const db = database("platform");
   // Inside the project, where @svc/core resolves.
   const folder = join(root, ".svc", `${basename(page)}-${process.pid}`);
-  let service: Service;
+  let served: Awaited<ReturnType<typeof serve>>;
   let begin: () => Worker;
   let worker: Worker | undefined;
 
@@ -38,28 +34,22 @@ export function documented(page: string) {
     await svc("codegen");
     if (!shown.some(({ file }) => file?.startsWith("migrations/"))) await svc("migrate", "generate");
     await migrate({ adminUrl: db.url("admin"), platform: root, application: folder });
-    const config = { ...(await loadConfig({ cwd: folder, env: {} })), port: 0 };
-    const app = await loadApp(config);
-    const options = { app, config, urls: db.urls, secrets: [secret] as [string], log: createLog("silent") };
-    service = await startService(options);
+    served = await serve(folder, db);
+    const { options } = served;
     begin = () => startWorker(options);
   });
   afterAll(async () => {
     await worker?.stop();
-    await service?.stop();
+    await served?.service.stop();
     await rm(folder, { recursive: true, force: true });
   });
 
-  async function post(path: string, body: object, token?: string) {
-    const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
-    const response = await fetch(service.url + path, { method: "POST", headers, body: JSON.stringify(body) });
-    return { status: response.status, body: await response.json() };
-  }
+  const post: typeof served.post = (...call) => served.post(...call);
 
   return {
     db,
     folder,
-    url: () => service.url,
+    url: () => served.service.url,
     post,
     /** Signs a user up. */
     person: async (name: string) => {

@@ -4,14 +4,10 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { hashPassword } from "better-auth/crypto";
 import { afterAll, expect, test } from "vitest";
-import { loadApp } from "../../src/app/load-app.ts";
-import { loadConfig } from "../../src/config/load-config.ts";
-import { startService } from "../../src/service/service.ts";
-import { createLog } from "../../src/telemetry/log.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
-import { secret } from "../support/service.ts";
 import { type Snippet, snippets } from "./markdown.ts";
+import { serve } from "./served.ts";
 import { commandsOf } from "./shell.ts";
 
 const page = "docs/how-to/existing-database.md";
@@ -54,14 +50,7 @@ test("tables, rows and users come along, and policies decide afterwards", async 
   const linted = await secure?.(folder, env);
   expect(linted).not.toContain("error");
 
-  const config = { ...(await loadConfig({ cwd: folder, env: {} })), port: 0 };
-  const log = createLog("silent");
-  const service = await startService({ app: await loadApp(config), config, urls: db.urls, secrets: [secret], log });
-  const post = async (path: string, body: object, token?: string) => {
-    const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
-    const response = await fetch(service.url + path, { method: "POST", headers, body: JSON.stringify(body) });
-    return { status: response.status, body: await response.json() };
-  };
+  const { service, post } = await serve(folder, db);
   try {
     const ann = (await post("/api/auth/sign-in", { email: "ann@example.com", password: "correct horse" })).body;
     expect(ann.user).toMatchObject({ id: "1", email: "ann@example.com", name: "Ann" });
