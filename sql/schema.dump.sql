@@ -2535,6 +2535,8 @@ CREATE OR REPLACE FUNCTION svc.find_row(resource jsonb, args jsonb)
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+ SET seq_page_cost TO '0.02'
+ SET random_page_cost TO '0.08'
 AS $function$
 declare
   chosen constant record := svc_hidden.related_item(resource, args);
@@ -2567,6 +2569,8 @@ CREATE OR REPLACE FUNCTION svc.find_rows(list jsonb)
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+ SET seq_page_cost TO '0.02'
+ SET random_page_cost TO '0.08'
 AS $function$
 #variable_conflict use_variable
 declare

@@ -4,13 +4,16 @@
 -- `resource` comes from the code generator and is trusted. `args` comes from the caller: {by, select, include}. Of `by`
 -- only values reach SQL, as quoted literals of the type of their column.
 --
--- Types and operators are looked up as in migrations: a citext is found as citext.
+-- Types and operators are looked up as in migrations: a citext is found as citext. Related rows are planned as in
+-- svc.find_rows().
 
 create or replace function svc.find_row(resource jsonb, args jsonb)
 returns json
 language plpgsql
 stable
 set search_path = pg_catalog, public, extensions, pg_temp
+set seq_page_cost = 0.02
+set random_page_cost = 0.08
 as $$
 declare
   chosen constant record := svc_hidden.related_item(resource, args);

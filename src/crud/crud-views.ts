@@ -2,7 +2,7 @@
  * Views as sources of `createCrud`, for `list` and `get`: the caller of a view with `security_invoker` sees what the
  * policies of its tables show. Drizzle makes the columns of a view as those of a table, which stands for the view here.
  */
-import { getTableColumns, is } from "drizzle-orm";
+import { getTableColumns, is, isTable } from "drizzle-orm";
 import {
   getViewConfig,
   type PgColumn,
@@ -28,7 +28,8 @@ export type ProceduresOf<Source, O extends CrudOptions<TableOf<Source>>> = Sourc
 
 /** @throws DefinitionError for a view whose rows policies would not decide, or whose columns are not declared */
 export function sourceOf(source: unknown): { table: PgTable; view: { schema: string } | null } {
-  if (is(source, PgTable)) return { table: source, view: null };
+  // A column named __proto__ takes the prototype from a table, which is() goes by.
+  if (isTable(source)) return { table: source as PgTable, view: null };
   if (is(source, PgMaterializedView)) {
     throw new DefinitionError("createCrud: policies do not decide about rows of a materialized view.", {
       hint: "Keep the rows in a table with policies; or write a view with security_invoker.",

@@ -24,9 +24,10 @@ type Statements = Map<string, Promise<Statement | null>>;
 /** By pool: a process may serve several applications, as tests do. */
 const statementsOf = new WeakMap<pg.Pool, Statements>();
 
-/** The statement that enters. Names are looked up as in svc.find_rows(). */
+/** The statement that enters. Names are looked up, and pages priced, as in svc.find_rows(). */
 const entering = (plans: string): string =>
   "select set_config('svc.user_id', $1, true), set_config('timezone', 'UTC', true), " +
+  "set_config('seq_page_cost', '0.02', true), set_config('random_page_cost', '0.08', true), " +
   "set_config('search_path', 'pg_catalog, public, extensions, pg_temp', true), " +
   `set_config('plan_cache_mode', '${plans}', true), set_config('role', $2, true)`;
 

@@ -2,6 +2,7 @@
 // which values other users' rows have.
 import { beforeAll, describe, expect, test } from "vitest";
 import { areUsual, isPlanKept, keepPlans } from "../../src/crud/kept-plans.ts";
+import { enterKept, enterPlanning } from "../../src/crud/prepared-read.ts";
 import { listShape } from "../../src/crud/read-shape.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service } from "../support/service.ts";
@@ -131,6 +132,33 @@ describe("a list of a column with one value in 99.9 % of the rows", () => {
     expect(isPlanKept(request, shapeOf(rare))).toBe(false);
     expect(isPlanKept(request, { compared: { crud: articles, values: [] } })).toBe(true);
   });
+});
+
+test("a page with relations finds their rows by indexes, also where a table is so small that reading it is cheap once", async () => {
+  await db.sql(`
+    insert into authors (handle) select 'author ' || n from generate_series(1, 200) as n;
+    insert into tags (name) select 'tag ' || n from generate_series(1, 50) as n;
+    insert into blog_posts (slug, title, author_id) select n, 'post', 1 + n % 200 from generate_series(1, 1000) as n;
+    insert into post_tags select p, 1 + (p * 7 + t * 13) % 50 from generate_series(1, 1000) as p, generate_series(1, 3) as t`);
+  await db.sql("vacuum analyze authors, tags, blog_posts, post_tags");
+  const posts = api["~svc"].crud.find(({ prefix }) => prefix === "blog_posts");
+  const shape = posts && listShape(posts, { include: { author: {}, tags: {} } });
+  const [statement] = await db.sql<{ text: string }>(
+    "select svc.list_statement(svc_crud.blog_posts_resource() || $1::jsonb) as text",
+    [JSON.stringify({ shape: shape?.shape })],
+  );
+  for (const enter of [enterKept, enterPlanning]) {
+    const client = await db.connect("admin");
+    await client.query("begin");
+    await client.query({ ...enter, values: ["ann", "svc_authenticated"] });
+    const { rows } = await client.query({ name: "list", text: statement?.text ?? "", values: shape?.values });
+    expect(JSON.parse(rows[0].result).data[0].tags).toHaveLength(3);
+    const read = await client.query(
+      "select relname, seq_scan::int from pg_stat_xact_user_tables where relname in ('authors', 'tags', 'post_tags') order by 1",
+    );
+    expect(read.rows).toEqual(["authors", "post_tags", "tags"].map((relname) => ({ relname, seq_scan: 0 })));
+    await client.end();
+  }
 });
 
 test("a list that compares in another way than by equality is planned for each call", () => {
