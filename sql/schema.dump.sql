@@ -210,6 +210,10 @@ callers: svc_owner, svc_system
 composite claim integer, source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[], similarity double precision
 usage: svc_anonymous, svc_authenticated, svc_system
 
+-- type svc_private.passage
+composite source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[], similarity double precision, score double precision
+usage: svc_anonymous, svc_authenticated, svc_system
+
 -- type svc_private.search_feedback
 composite kept double precision, terms text[], weights double precision[]
 usage: svc_anonymous, svc_authenticated, svc_system
@@ -2387,10 +2391,7 @@ CREATE OR REPLACE FUNCTION svc.find_evidence(claims text[], stemming regconfig, 
  SET search_path TO ''
 AS $function$
 declare
-  reader constant text := case current_user
-    when 'svc_owner' then case when (select svc.current_user_id()) is null then 'svc_anonymous' else 'svc_authenticated' end
-    else current_user
-  end;
+  reader constant text := svc_hidden.reading_role();
 begin
   if reader = 'svc_authenticated' then
     return query select * from svc_hidden.find_evidence_as_authenticated(
@@ -2504,6 +2505,31 @@ AS $function$
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The stored file with this id if it is the caller's own or the caller is the system. lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
+
+-- function svc.find_passages(text,regconfig,text,text,text,uuid[],integer,real[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_passages(question text, stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], page_size integer, vector real[] DEFAULT NULL::real[])
+ RETURNS TABLE(source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[], similarity double precision, score double precision)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  reader constant text := svc_hidden.reading_role();
+begin
+  if reader = 'svc_authenticated' then
+    return query select * from svc_hidden.find_passages_as_authenticated(
+      question, stemming, corpus, visibility, owner_id, source_ids, page_size, vector);
+  elsif reader = 'svc_anonymous' then
+    return query select * from svc_hidden.find_passages_as_anonymous(
+      question, stemming, corpus, visibility, owner_id, source_ids, page_size, vector);
+  else
+    return query select * from svc_private.select_passages(
+      question, stemming, corpus, visibility, owner_id, source_ids, page_size, vector);
+  end if;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: The chunks of a scope that answer a question best, by words or by words and vectors; of those that the caller may read.
 
 -- function svc.find_public_object(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_public_object(object_id uuid)
@@ -3299,11 +3325,8 @@ begin
   ), emphasis as (
     -- 0 for a leg without candidates.
     select case when k.best is null then 0 else (tuning ->> 'keywordWeight')::double precision end as keyword,
-           case when v.best is null then 0 else (tuning ->> 'vectorWeight')::double precision * least(1, 0.15 * case
-             when a.score is null then 1
-             else power(greatest(v.best - a.score, 0)
-                    / nullif(greatest(v.worst - a.score, (v.best - v.worst) / 10), 0) / (k.best / k.worst), 1.5)
-           end) end as vector
+           case when v.best is null then 0 else (tuning ->> 'vectorWeight')::double precision
+             * svc_hidden.weight_of_vectors(k.best, k.worst, v.best, v.worst, a.score) end as vector
       from (select max(score) as best, min(score) as worst from keyword) as k
      cross join (select max(score) as best, min(score) as worst from nearest) as v
      cross join apart a
@@ -3335,10 +3358,7 @@ CREATE OR REPLACE FUNCTION svc.search_keyword(target jsonb, fields text[], query
 AS $function$
 declare
   name constant text := target ->> 'table';
-  reader constant text := case current_user
-    when 'svc_owner' then case when (select svc.current_user_id()) is null then 'svc_anonymous' else 'svc_authenticated' end
-    else current_user
-  end;
+  reader constant text := svc_hidden.reading_role();
 begin
   if reader = 'svc_authenticated' then
     return query select * from svc_hidden.search_keyword_as_authenticated(
@@ -4621,6 +4641,30 @@ $function$
 execute: svc_authenticated, svc_system
 comment: Those of these stored files that the caller may see, including public ones. Definer: a reader owns it, so that public files are found by id and policies for signed-in users apply.
 
+-- function svc_hidden.find_passages_as_anonymous(text,regconfig,text,text,text,uuid[],integer,real[]): owner svc_reader_anonymous
+CREATE OR REPLACE FUNCTION svc_hidden.find_passages_as_anonymous(question text, stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], page_size integer, vector real[])
+ RETURNS SETOF svc_private.passage
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.select_passages(question, stemming, corpus, visibility, owner_id, source_ids, page_size, vector)
+$function$
+execute: svc_anonymous, svc_system
+comment: Passages under the policies of svc_anonymous. Called by svc.find_passages(). Definer: a reader owns it, so that policies for anonymous callers apply and the index can be used.
+
+-- function svc_hidden.find_passages_as_authenticated(text,regconfig,text,text,text,uuid[],integer,real[]): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc_hidden.find_passages_as_authenticated(question text, stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], page_size integer, vector real[])
+ RETURNS SETOF svc_private.passage
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.select_passages(question, stemming, corpus, visibility, owner_id, source_ids, page_size, vector)
+$function$
+execute: svc_authenticated, svc_system
+comment: Passages under the policies of svc_authenticated. Called by svc.find_passages(). Definer: a reader owns it, so that policies for signed-in users apply and the index can be used.
+
 -- function svc_hidden.ignored_filter(jsonb,jsonb,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.ignored_filter(columns jsonb, filters jsonb, depth integer DEFAULT 0)
  RETURNS jsonb
@@ -4747,6 +4791,20 @@ end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The statement that reads a page of a list. Part of svc.find_rows(). lint:allow function_without_search_path: it runs under that of its caller; its text names no function of a schema.
+
+-- function svc_hidden.reading_role(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.reading_role()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case current_user
+    when 'svc_owner' then case when svc.current_user_id() is null then 'svc_anonymous' else 'svc_authenticated' end
+    else current_user
+  end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: The role whose policies decide what a search reads: svc_anonymous or svc_authenticated for requests. lint:allow function_without_search_path: SET would prevent inlining; it runs under that of its caller.
 
 -- function svc_hidden.related_counts(jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.related_counts(relations jsonb, wanted jsonb)
@@ -5243,14 +5301,35 @@ comment: The filters of a shape as a boolean SQL expression over t with paramete
 -- function svc_hidden.similarity_of(real[],real[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.similarity_of(one real[], other real[])
  RETURNS double precision
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
- SET search_path TO ''
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
-  select sum(pair.x::double precision * pair.y) from unnest(one, other) as pair (x, y)
+begin
+  if pg_catalog.to_regtype('extensions.vector') is not null then
+    return -(one::extensions.vector operator(extensions.<#>) other::extensions.vector);
+  end if;
+  return (
+    select pg_catalog.sum(pair.x::double precision operator(pg_catalog.*) pair.y) from pg_catalog.unnest(one, other) as pair (x, y));
+end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: The cosine similarity of two vectors of length 1 with the same dimensions.
+comment: The cosine similarity of two vectors of length 1 with the same dimensions. lint:allow function_without_search_path: it names every schema, and SET would take longer than the product.
+
+-- function svc_hidden.weight_of_vectors(double precision,double precision,double precision,double precision,double precision): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.weight_of_vectors(best_words double precision, worst_words double precision, best_vectors double precision, worst_vectors double precision, apart double precision)
+ RETURNS double precision
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  -- least() leaves null out: without words, vectors alone decide.
+  select least(1, 0.15 * case
+           when apart is null then 1
+           else power(greatest(best_vectors - apart, 0)
+                  / nullif(greatest(worst_vectors - apart, (best_vectors - worst_vectors) / 10), 0) / (best_words / worst_words), 1.5)
+         end)
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: The weight of vectors beside words in hybrid search. lint:allow function_without_search_path: SET would prevent inlining; it runs under that of its caller.
 
 -- function svc_hidden.words_of(text,regconfig): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.words_of(content text, stemming regconfig)
@@ -9621,6 +9700,101 @@ end
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
 comment: Keys and BM25 scores of the rows that the executing role may read and a query matches, best first.
+
+-- function svc_private.select_passages(text,regconfig,text,text,text,uuid[],integer,real[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.select_passages(question text, stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], page_size integer, vector real[])
+ RETURNS SETOF svc_private.passage
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  candidates constant integer := 100;
+begin
+  return query
+  with asked as materialized (
+    select w.* from svc_private.weigh_claims(
+      array[question], stemming, select_passages.corpus, select_passages.visibility, select_passages.owner_id) w
+  ), near as materialized (
+    select best.id, best.similarity
+      from svc_private.chunks_by_vector(vector, select_passages.corpus, select_passages.visibility, select_passages.owner_id,
+             source_ids, candidates) best
+     where vector is not null
+  ), shared as materialized (
+    select best.id
+      from asked a
+     cross join lateral svc_private.chunks_by_words(a.queries, a.weights, a.places, source_ids, 2 * candidates) best
+  ), found as materialized (
+    select c.*, s.id is not null as is_shared, n.similarity, avg(length(c.words)) over () as usual_length
+      from shared s
+      full join near n using (id)
+      join svc.rag_chunks c using (id)
+  ), weighed as materialized (
+    select f.*, coalesce((
+             select sum(one.weight * 2.2 * held.times / (held.times + 1.2 * (0.25 + 0.75 * length(f.words) / f.usual_length)))
+               from unnest(a.lexemes, a.weights) as one (lexeme, weight)
+               join (select lexeme, coalesce(cardinality(positions), 1) as times from unnest(f.words)) as held using (lexeme)
+           ) / nullif(a.weight, 0), 0) as by_words
+      from found f
+      left join asked a on true
+  ), ranked as materialized (
+    select w.*, row_number() over (order by w.by_words desc, w.position, w.id) as place from weighed w
+  ), legs as (
+    select max(s.by_words) as best_words, min(s.by_words) filter (where s.place <= candidates and s.by_words > 0) as worst_words,
+           max(s.similarity) as best_vectors, min(s.similarity) as worst_vectors
+      from ranked s
+  ), apart as (
+    -- At most ten, those with the lowest scores by words.
+    select avg(svc_hidden.similarity_of(o.embedding, vector)) as score
+      from (
+        select s.embedding from ranked s
+         where vector is not null and s.similarity is null and s.place <= candidates
+           and cardinality(s.embedding) = cardinality(vector)
+         order by s.place desc limit 10
+      ) as o
+  ), emphasis as (
+    -- 0 for a leg without candidates.
+    select l.*, (l.best_words > 0)::integer as words, case when l.best_vectors is null then 0 else
+             svc_hidden.weight_of_vectors(nullif(l.best_words, 0), l.worst_words, l.best_vectors, l.worst_vectors, a.score) end as vectors
+      from legs l
+     cross join apart a
+  ), page as materialized (
+    select s.*, case when vector is null then s.by_words else coalesce((
+               e.words * coalesce(power(s.by_words / nullif(e.best_words, 0), 3), 0)
+               + e.vectors * case
+                   when s.similarity is null then 0
+                   else coalesce(power((s.similarity - e.worst_vectors) / nullif(e.best_vectors - e.worst_vectors, 0), 3), 1)
+                 end
+             ) / nullif(e.words + e.vectors, 0), 0) end as score
+      from ranked s
+     cross join emphasis e
+     order by score desc, s.position, s.id
+     limit page_size
+  )
+  select p.source_id, source.title, p.section_id, section.path, p.id, p.text, p.page_start, best.sentence,
+         coalesce(best.coverage, 0), coalesce(alike.weight / nullif(a.weight, 0), 0), best.matched, best.missing, p.similarity,
+         least(1, p.score)
+    from page p
+    left join asked a on true
+    join svc.rag_sections section on section.id = p.section_id
+    join svc.rag_sources source on source.id = p.source_id
+   cross join lateral (
+     select s.* from svc_private.cover_sentences(
+              p.text, p.sentence_starts, stemming, a.lexemes, a.queries, a.weights, a.weight) s
+      order by s.coverage desc nulls last, s.starts limit 1
+   ) best
+   cross join lateral (
+     -- Words that begin like a word of the question count in part.
+     select sum(one.weight * case when p.words @@ one.query then 1 when p.words @@ one.kin then 0.8 else 0 end) as weight
+       from unnest(a.queries, a.kin, a.weights) as one (query, kin, weight)
+   ) alike
+   order by p.score desc, p.position, p.id;
+end
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: The chunks of a scope that answer a question best and that the executing role may read.
 
 -- function svc_private.service_state(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.service_state()

@@ -54,11 +54,8 @@ begin
   ), emphasis as (
     -- 0 for a leg without candidates.
     select case when k.best is null then 0 else (tuning ->> 'keywordWeight')::double precision end as keyword,
-           case when v.best is null then 0 else (tuning ->> 'vectorWeight')::double precision * least(1, 0.15 * case
-             when a.score is null then 1
-             else power(greatest(v.best - a.score, 0)
-                    / nullif(greatest(v.worst - a.score, (v.best - v.worst) / 10), 0) / (k.best / k.worst), 1.5)
-           end) end as vector
+           case when v.best is null then 0 else (tuning ->> 'vectorWeight')::double precision
+             * svc_hidden.weight_of_vectors(k.best, k.worst, v.best, v.worst, a.score) end as vector
       from (select max(score) as best, min(score) as worst from keyword) as k
      cross join (select max(score) as best, min(score) as worst from nearest) as v
      cross join apart a

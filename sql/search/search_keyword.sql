@@ -23,10 +23,7 @@ set search_path = ''
 as $$
 declare
   name constant text := target ->> 'table';
-  reader constant text := case current_user
-    when 'svc_owner' then case when (select svc.current_user_id()) is null then 'svc_anonymous' else 'svc_authenticated' end
-    else current_user
-  end;
+  reader constant text := svc_hidden.reading_role();
 begin
   if reader = 'svc_authenticated' then
     return query select * from svc_hidden.search_keyword_as_authenticated(

@@ -142,6 +142,11 @@ export interface GroundingInput {
   sourceIds?: string[];
   /** The language for stemming the claims' words; use that of the documents. (Default: `english`) */
   language?: Language;
+  /**
+   * The question's vector, from the same model as the documents'. With `write` it also finds passages for the model that
+   * have other words. (Default: none)
+   */
+  vector?: number[];
   /** Limits on the search and the citations of each claim. */
   budget?: GroundingBudget;
   /**

@@ -45,6 +45,11 @@ export interface PassagesInput {
   sourceIds?: string[];
   /** The language for stemming the query's words; use that of the documents. (Default: `english`) */
   language?: Language;
+  /**
+   * The query's vector, from the same model as the documents' (`embed`). Passages that say the same in other words are
+   * found, too, and the score adds both. (Default: words alone)
+   */
+  vector?: number[];
   /** 1 to 20. (Default: 10) */
   limit?: number;
 }
@@ -62,8 +67,11 @@ export interface Passage {
   snippet: string;
   /**
    * Share of the query's words in the chunk, 0 to 1. Rare words count more; the sentence has a weight of seven tenths.
+   * With a vector: as the fused score of `ctx.hybridSearch`, 1 for a passage that is the best by both.
    */
   score: number;
+  /** Cosine similarity of the chunk's vector and the query's, from -1 to 1; absent for passages that words alone found. */
+  similarity?: number;
 }
 
 export interface IngestInput {
@@ -153,7 +161,7 @@ export interface RagDocuments {
   /** The documents of a scope that the caller may read, newest first. 1 to 100 at a time. (Default: 50) */
   list(input: { scope: RagScope; limit?: number; offset?: number }): Promise<RagSource[]>;
   /**
-   * The passages of a scope that share most words with the query, best first.
+   * The passages of a scope that share most words with the query, or are nearest to its vector, best first.
    *
    * @throws SvcError BAD_REQUEST, UNAUTHORIZED for a scope that needs a session, FORBIDDEN for another owner
    */

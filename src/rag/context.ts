@@ -12,7 +12,7 @@ import { partsOf, refusal, resolveScope } from "../search/scope.ts";
 import { runInThread } from "../text/worker-thread.ts";
 import { bodyOf, checkPlace } from "./document-input.ts";
 import { ingestWorkflow } from "./ingest-workflow.ts";
-import { findPassages } from "./passages.ts";
+import { searchPassages } from "./passages.ts";
 import { storeDocument } from "./store-document.ts";
 import { embedChunks } from "./vectors.ts";
 
@@ -69,7 +69,7 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
       return rows[0].sources;
     },
 
-    search: (input) => findPassages(transaction, userId, input),
+    search: (input) => searchPassages(transaction, userId, input),
 
     async section(sectionId) {
       if (!isUuid(sectionId)) return null;

@@ -19,8 +19,8 @@ import { partsOf, refusal, resolveScope } from "../search/scope.ts";
 import type { GroundingChoices } from "./answer.ts";
 import { groundClaims, type Judging } from "./application-judge.ts";
 import { findEvidence } from "./evidence.ts";
-import { amountOf, bestOfChunks, sourceIdsOf } from "./passages.ts";
-import { requireLength, unitVector } from "./vectors.ts";
+import { findPassages, sourceIdsOf } from "./passages.ts";
+import { optionalVector, requireLength } from "./vectors.ts";
 import {
   citedPassages,
   mostPassages,
@@ -56,14 +56,14 @@ export function contextGrounding(
     if (!(typeof minSimilarity === "number" && minSimilarity >= 0 && minSimilarity <= 1)) {
       throw refusal("minSimilarity", "a number from 0 to 1");
     }
-    const vectors = claims.map(({ vector }, index) =>
-      vector === undefined ? undefined : unitVector(`claims.${index}.vector`, vector),
-    );
+    const pathOf = (index: number) => `claims.${index}.vector`;
+    const vectors = claims.map(({ vector }, index) => optionalVector(pathOf(index), vector));
+    const asked = optionalVector("vector", input.vector);
     const place = { language: languageOf(input.language), scope, sourceIds: sourceIdsOf(input.sourceIds) };
     const choices: GroundingChoices = { citations, minSimilarity };
 
     const rows = await read(async (reader) => {
-      await requireLength(reader, scope, vectors);
+      await requireLength(reader, scope, Object.fromEntries(vectors.map((vector, index) => [pathOf(index), vector])));
       const texts = claims.map(({ claimText }) => claimText);
       return findEvidence(reader, { ...place, claims: texts, chunks, sentences, vectors });
     });
@@ -74,10 +74,7 @@ export function contextGrounding(
     const passages =
       !write || cited.length > 0
         ? cited
-        : await read(async (reader) => {
-            const asked = await findEvidence(reader, { ...place, claims: [question], ...amountOf(mostPassages) });
-            return bestOfChunks(asked).slice(0, mostPassages);
-          });
+        : await read((reader) => findPassages(reader, { ...place, question, vector: asked, limit: mostPassages }));
     /** @param check reads evidence after the model has written */
     const writing = (options: WriteOptions, check: Read): Writing => ({
       question,

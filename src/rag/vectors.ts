@@ -23,6 +23,10 @@ export function unitVector(path: string, vector: unknown): number[] {
   return vector.map((one) => one / length);
 }
 
+/** @throws SvcError BAD_REQUEST, as `unitVector` */
+export const optionalVector = (path: string, vector: unknown): number[] | undefined =>
+  vector === undefined ? undefined : unitVector(path, vector);
+
 /** Adds to each chunk the vector of its headings and text. @throws SvcError BAD_REQUEST, and errors of `embed` */
 export async function embedChunks(
   sections: Section[],
@@ -43,20 +47,23 @@ export async function embedChunks(
   }));
 }
 
-/** @throws SvcError BAD_REQUEST when the scope's vectors have another length, because they come from another model */
+/**
+ * @param vectors by the path of each in the input
+ * @throws SvcError BAD_REQUEST when the scope's vectors have another length, because they come from another model
+ */
 export async function requireLength(
   transaction: RequestTransaction,
   { corpus, visibility, owner }: ResolvedScope,
-  vectors: (number[] | undefined)[],
+  vectors: Readonly<Record<string, number[] | undefined>>,
 ): Promise<void> {
-  if (!vectors.some(Boolean)) return;
+  if (!Object.values(vectors).some(Boolean)) return;
   const { rows } = await transaction.query(
     { name: "svc_vector_lengths", text: "select svc.vector_lengths($1, $2, $3) as lengths" },
     [corpus, visibility, owner],
   );
   const lengths: number[] = rows[0].lengths;
-  for (const [index, vector] of vectors.entries()) {
+  for (const [path, vector] of Object.entries(vectors)) {
     if (!vector || lengths.length === 0 || lengths.includes(vector.length)) continue;
-    throw refusal(`claims.${index}.vector`, `${lengths.join(" or ")} numbers, as those of the documents`);
+    throw refusal(path, `${lengths.join(" or ")} numbers, as those of the documents`);
   }
 }

@@ -68,7 +68,7 @@ export function followTutorial({ app, db, env }: Options): void {
     const other = await signUp("bob", await browser.newContext());
     await addNote(other, "bread");
     expect(await other.getByText("milk").count()).toBe(0);
-    const [, line = ""] = /`(\(t\) => .*?)`/.exec(section("The line that says so").text) ?? [];
+    const [, line = ""] = /`(\(t\) => .*?)`/.exec(section("The access rule").text) ?? [];
     expect(await readFile(join(app(), "backend/schema.ts"), "utf8")).toContain(line);
   });
 

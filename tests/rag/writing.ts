@@ -47,6 +47,7 @@ export function writes(provider: Provider, text: string): void {
 
 /** A reading transaction may end a moment after its answer. */
 export const nobodyWaits = (db: Database) => {
-  const idle = "datname = current_database() and state = 'idle in transaction' and query like '%find_evidence%'";
+  const idle =
+    "datname = current_database() and state = 'idle in transaction' and query ~ 'svc.find_(evidence|passages)'";
   return expect.poll(() => db.sql(`select query from pg_stat_activity where ${idle}`)).toEqual([]);
 };

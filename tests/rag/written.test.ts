@@ -65,6 +65,22 @@ describe("an answer that a model writes", () => {
     expect(quoted(body).passages.map(({ source }) => source)).toEqual(["Handbook > Fees", "Handbook > Safety"]);
   });
 
+  test("rests on passages in other words than the question's, if the question has a vector", async () => {
+    const wards = { ...scope, corpus: "wards" };
+    const document = {
+      title: "Wards",
+      markdown: "# Rounds\n\nA physician visits each ward twice a day.",
+      scope: wards,
+    };
+    await svc.mutate(ann, "docs.ingestWithVectors", { document, vectors: [[1, 0, 0]] });
+    const question = { question: "How often is the healer here?", scope: wards, claims: [] };
+    const text = "A physician visits each ward twice a day [rounds].";
+    expect((await written(text, question)).written).toMatchObject({ text: null, reason: "no_passages" });
+    const found = await written(text, { ...question, vector: [0.9, 0.1, 0] });
+    expect(found.written).toMatchObject({ text: "A physician visits each ward twice a day." });
+    expect((await ask({ ...question, vector: [1] })).status).toBe(400);
+  });
+
   test.for([
     ["an invented sentence", "The harbour sells fresh fish [fees].", "not_supported", []],
     ["a changed number", "Every boat pays a mooring fee of 15 euros per night [fees].", "not_supported", ["number"]],
