@@ -9,7 +9,7 @@ import { database } from "../support/database.ts";
 import { good, mistakenApp } from "./mistaken-app.ts";
 
 const db = database("template1");
-const served = database("template1");
+const served = database("platform");
 const app = mistakenApp(db);
 
 const said = async (args: readonly string[], env?: Record<string, string>, exitCode = 1) => {
@@ -18,9 +18,6 @@ const said = async (args: readonly string[], env?: Record<string, string>, exitC
   expect(code).toBe(exitCode);
   return app.same(output);
 };
-
-/** Loads the application again. */
-const saidApart = async (args: readonly string[]) => app.same((await app.svcApart(args)).output);
 
 const index = (lines: string) => ({
   "backend/index.ts": `import { defineApi } from "@svc/core";
@@ -93,7 +90,8 @@ export default defineApi({ procedures: { notes: createCrud(notes), tidy }, crons
         A cron expression is five parts, as in "30 3 * * mon-fri"."
     `);
     await app.write(cron('every("1 hour")'));
-    expect(await saidApart(["codegen"])).toMatchInlineSnapshot(`
+    await app.move();
+    expect(await said(["codegen"])).toMatchInlineSnapshot(`
       "backend/index.ts:6:38
         const nightly = cron.name("nightly").every("1 hour").handler(tidy);
                                              ^

@@ -1,7 +1,5 @@
 /** An application in which a test makes a mistake, and `svc` in its folder. */
-import { spawn } from "node:child_process";
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { rename, rm } from "node:fs/promises";
 import { afterEach, beforeEach, expect } from "vitest";
 import { applicationFolder, writeFiles } from "../support/application-folder.ts";
 import { runHere } from "../support/cli.ts";
@@ -33,7 +31,7 @@ export interface Ended {
 
 /** For the tests of a file: a new folder before each of them. */
 export function mistakenApp(db: Database) {
-  const app = { folder: "", write, svc, svcApart, same };
+  const app = { folder: "", write, svc, move, same };
   beforeEach(async () => {
     app.folder = await applicationFolder(good);
   });
@@ -49,16 +47,11 @@ export function mistakenApp(db: Database) {
     return { code, output: text };
   }
 
-  /** The same in a process of its own: for modules that have changed since they were loaded. */
-  function svcApart(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
-    const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args], {
-      cwd: app.folder,
-      env: { ...process.env, PORT: "0", ...db.environment, ...env },
-    });
-    let output = "";
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
-    // Not "exit": output may follow that event.
-    return new Promise((resolve) => child.once("close", (code) => resolve({ code, output })));
+  /** Moves the folder. Node keeps modules by their paths, so the next command loads those that have changed. */
+  async function move(): Promise<void> {
+    const before = app.folder;
+    app.folder = `${before}-moved`;
+    await rename(before, app.folder);
   }
 
   /** Without what differs between machines and runs. */

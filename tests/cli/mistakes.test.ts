@@ -5,8 +5,8 @@ import { describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { expectExplained, good, mistakenApp } from "./mistaken-app.ts";
 
-const db = database("template1");
-const migrated = database("template1");
+const db = database("platform");
+const migrated = database("platform");
 const app = mistakenApp(db);
 const { svc, write } = app;
 
@@ -156,7 +156,8 @@ test("a generated migration that cannot be applied is not left standing", async 
     "migrations/0001_create_notes.sql and migrations/meta/0001_snapshot.json were deleted again. Correct the schema;",
   );
   await write({ "backend/schema.ts": view("public.notes") });
-  const { code, output } = await app.svcApart(["prepare"], migrated.environment);
+  await app.move();
+  const { code, output } = await svc(["prepare"], migrated.environment);
   expect(code, output).toBe(0);
   expect(output).toContain("applied migrations/0001_create_notes.sql");
 });

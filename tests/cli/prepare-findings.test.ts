@@ -18,7 +18,7 @@ export const notes = pgTable("notes",
 
 test("svc prepare says what the linter has against the migration that it wrote, once", async () => {
   await app.write({ ...good, "backend/schema.ts": teams("") });
-  const { code, output } = await app.svcApart(["prepare"]);
+  const { code, output } = await app.svc(["prepare"]);
   expect(code).toBe(0);
   expect(output.split("applied sql/search.sql")[1]).toMatchInlineSnapshot(`
     "
@@ -34,16 +34,17 @@ test("svc prepare says what the linter has against the migration that it wrote, 
 
     "
   `);
-  expect((await app.svcApart(["prepare"])).output).not.toContain("warning");
+  expect((await app.svc(["prepare"])).output).not.toContain("warning");
   // Of a file of sql/, and of a migration that `svc migrate generate` wrote, too.
   await app.write({
     "sql/count_notes.sql": `create or replace function public.count_notes() returns bigint language sql security definer
       set search_path = '' as $$ select count(*) from public.notes $$; grant execute on function public.count_notes to svc_anonymous;`,
   });
-  expect((await app.svcApart(["prepare"])).output).toContain("rule: definer_function_exposed_to_anyone");
+  expect((await app.svc(["prepare"])).output).toContain("rule: definer_function_exposed_to_anyone");
 
   await app.write({ "backend/schema.ts": teams(', { write: "nobody" }') });
-  const repaired = await app.svcApart(["prepare"]);
+  await app.move();
+  const repaired = await app.svc(["prepare"]);
   expect(repaired.output).toContain("applied migrations/0002_change_members.sql");
   expect(repaired.output).not.toContain("warning");
 });
