@@ -27,39 +27,35 @@ const own = `
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createTestApp } from "@svc/testing";
-test("calls", async () => {
-  const app = await createTestApp({ api: {}, cwd: process.argv[2], log: "silent" });
-  const rejected = new Promise((resolve) => process.once("unhandledRejection", resolve));
-  const headers = { "content-type": "application/json" };
-  const body = JSON.stringify({ name: process.argv[3] });
-  await fetch(app.url + "/api/mutation", { method: "POST", headers, body });
-  await rejected;
-  await sleep(0);
-  await app.close();
-});`;
+for (const name of ["early", "late"])
+  test(name, async () => {
+    const app = await createTestApp({ api: {}, cwd: process.argv[2], log: "silent" });
+    const rejected = new Promise((resolve) => process.once("unhandledRejection", resolve));
+    const headers = { "content-type": "application/json" };
+    await fetch(app.url + "/api/mutation", { method: "POST", headers, body: JSON.stringify({ name }) });
+    await rejected;
+    await sleep(0);
+    await app.close();
+  });`;
 
-test.for([
-  ["early", 'PostgreSQL: relation "no_such_table" does not exist (42P01)'],
-  ["late", "Error: ctx.db was used after its call had ended: await every statement"],
-] as const)(
-  "a statement that nobody awaits and that fails %s fails the run, which says where it is",
-  async ([name, why]) => {
-    testServer(db);
-    const cwd = await applicationFolder({
-      "backend/index.ts": index,
-      "backend/schema.ts": "export {};",
-      "own.test.ts": own,
-    });
-    onTestFinished(() => rm(cwd, { recursive: true, force: true }));
-    const run = promisify(execFile)(process.execPath, [join(cwd, "own.test.ts"), cwd, name]);
-    const { stderr, code } = await run.then(
-      () => ({ stderr: "", code: 0 }),
-      (error) => error,
-    );
-    expect(stderr).toContain(
-      "A statement of ctx.db failed, and nobody awaited it: an await or a return is missing.\nbackend/index.ts:8:3",
-    );
-    expect(stderr).toContain(why);
-    expect(code).toBe(1);
-  },
-);
+test("a statement that nobody awaits and that fails early or late fails the run, which says where it is", async () => {
+  testServer(db);
+  const cwd = await applicationFolder({
+    "backend/index.ts": index,
+    "backend/schema.ts": "export {};",
+    "own.test.ts": own,
+  });
+  onTestFinished(() => rm(cwd, { recursive: true, force: true }));
+  const run = promisify(execFile)(process.execPath, ["--test-reporter=tap", join(cwd, "own.test.ts"), cwd]);
+  const { stdout, stderr, code } = await run.then(
+    () => ({ stdout: "", stderr: "", code: 0 }),
+    (error) => error,
+  );
+  const where =
+    "A statement of ctx.db failed, and nobody awaited it: an await or a return is missing.\nbackend/index.ts:8:3";
+  const [, early, late] = stderr.split(where);
+  expect(early, stderr).toContain('PostgreSQL: relation "no_such_table" does not exist (42P01)');
+  expect(late, stderr).toContain("Error: ctx.db was used after its call had ended: await every statement");
+  expect(stdout).toMatch(/^not ok 1 - early\n[\s\S]*^not ok 2 - late\n/m);
+  expect(code).toBe(1);
+});
