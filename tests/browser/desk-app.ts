@@ -30,6 +30,14 @@ export const chromiumPath = [process.env.CHROMIUM, "/usr/bin/chromium"].find((pa
 export const whySkipped =
   "no Chromium: `apt-get install chromium`, or name one with CHROMIUM=/path (scripts/setup leaves it out: 400 MB)";
 
+let opened: Browser | undefined;
+/** One for the test files of a worker, because a start takes three seconds of processor time. It ends with the worker. */
+export async function openBrowser(): Promise<Browser> {
+  if (!opened?.isConnected())
+    opened = await chromium.launch({ executablePath: chromiumPath as string, args: ["--no-sandbox"] });
+  return opened;
+}
+
 export class DeskApp {
   readonly #db: Database;
   #service: Service | undefined;
@@ -54,11 +62,10 @@ export class DeskApp {
     await promisify(execFile)(process.execPath, [join(desk, "build.ts")], { env });
     await migrate({ adminUrl: this.#db.url("admin"), platform: root, application: desk });
     await this.startService();
-    this.#browser = await chromium.launch({ executablePath: chromiumPath as string, args: ["--no-sandbox"] });
+    this.#browser = await openBrowser();
   }
 
   async close(): Promise<void> {
-    await this.#browser?.close();
     await this.#worker?.stop();
     await this.stopService();
   }

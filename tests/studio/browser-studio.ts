@@ -1,7 +1,7 @@
 /** Studio's page in a browser, over a database in which each panel has something to show. */
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
-import { chromiumPath } from "../browser/desk-app.ts";
+import { openBrowser } from "../browser/desk-app.ts";
 import { type Database, database } from "../support/database.ts";
 import { studio, type TestStudio } from "./test-studio.ts";
 
@@ -16,11 +16,10 @@ export function studioInBrowser() {
   let browser: Browser;
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: chromiumPath as string, args: ["--no-sandbox"] });
+    browser = await openBrowser();
     await fill(db);
     look(opened);
   });
-  afterAll(() => browser?.close());
   afterEach(async () => {
     await Promise.all(browser.contexts().map((context) => context.close()));
     expect(complaints.splice(0)).toEqual([]);
