@@ -59,15 +59,6 @@ test("svc studio prints an address, whose page shows what the commands find, and
   expect((await ended).code).toBe(0);
 });
 
-test("with --json the address is a document on standard output", async () => {
-  const env = { DATABASE_STUDIO_URL: db.url("studioRead") };
-  const { child, output, ended } = svc(db, fixture, ["studio", "--port", "0", "--json"], env);
-  await expect.poll(() => addressIn(output())).toBeDefined();
-  child.kill("SIGTERM");
-  const [line = ""] = (await ended).out.split("\n");
-  expect(JSON.parse(line)).toEqual({ address: addressIn(line) });
-});
-
 test("without its login it does not fall back to another one", async () => {
   const { code, error } = await svcHere(db, fixture, ["studio", "--port", "0"]);
   expect(code).toBe(1);
@@ -75,15 +66,16 @@ test("without its login it does not fall back to another one", async () => {
   expect(error).toContain("svc_studio_read");
 });
 
-test("a port that is none, or is taken, is told", async () => {
+test("with --json the address is a document on standard output; a port that is none, or is taken, is told", async () => {
   const env = { DATABASE_STUDIO_URL: db.url("studioRead") };
-  const { error } = await svcHere(db, fixture, ["studio", "--port", "x"], env);
-  expect(error).toContain("--port x is not a whole number from 0 to 65535");
-  const first = svc(db, fixture, ["studio", "--port", "0"], env);
-  await expect.poll(() => addressIn(first.output())).toBeDefined();
-  const { port } = new URL(addressIn(first.output()) as string);
+  const wrong = await svcHere(db, fixture, ["studio", "--port", "x"], env);
+  expect(wrong.error).toContain("--port x is not a whole number from 0 to 65535");
+  const { child, output, ended } = svc(db, fixture, ["studio", "--port", "0", "--json"], env);
+  await expect.poll(() => addressIn(output())).toBeDefined();
+  const { port } = new URL(addressIn(output()) as string);
   const second = await svcHere(db, fixture, ["studio", "--port", port], env);
   expect([second.code, second.error]).toEqual([1, expect.stringContaining(`Port ${port} is taken.`)]);
-  first.child.kill("SIGTERM");
-  await first.ended;
+  child.kill("SIGTERM");
+  const [line = ""] = (await ended).out.split("\n");
+  expect(JSON.parse(line)).toEqual({ address: addressIn(line) });
 });
