@@ -7,6 +7,7 @@ import type pg from "pg";
 import { expect } from "vitest";
 import type { Database } from "../support/database.ts";
 import type { Answer, User } from "../support/service.ts";
+import { plantings } from "./situations.ts";
 
 /** A caller; `user` null: anonymous. */
 export interface Caller {
@@ -100,9 +101,8 @@ export class RequestSql {
     const opened = this.#clients.get(login) ?? this.#db.connect(login);
     this.#clients.set(login, opened);
     const client = await opened;
-    await client.query("begin");
     try {
-      await client.query(settings.join(";"));
+      await client.query(["begin", ...settings].join(";"));
       return (await client.query<Row>(text, values)).rows;
     } finally {
       await client.query("rollback");
@@ -126,26 +126,46 @@ const hasScope = ({ rows }: Door) => rows.includes("$1");
 /** The scopes to request from a door; a door without a scope is opened once. */
 export const scopesOf = (door: Door, scopes: Scope[]): Scope[] => (hasScope(door) ? scopes : scopes.slice(0, 1));
 
+const known = new WeakMap<RequestSql, Map<string, Promise<string[]>>>();
+/** Many doors lead to the same rows: they are selected once under the same policies. */
+function shownOnce(sql: RequestSql, caller: Caller, ...select: [string, unknown[], string | undefined]) {
+  const results = known.get(sql) ?? new Map<string, Promise<string[]>>();
+  known.set(sql, results);
+  const key = JSON.stringify([plantings(), caller.name, ...select]);
+  const shown = results.get(key) ?? sql.shown(caller, ...select);
+  results.set(key, shown);
+  return shown;
+}
+
 /** Expects the door to return the rows of `select`. @returns their number */
 export async function compare(sql: RequestSql, door: Door, caller: Caller, scope: Scope): Promise<number> {
   if (door.serves?.(caller, scope) === false) return 0;
   const { corpus, visibility, owner } = scope;
   const values = hasScope(door) ? [corpus, visibility, owner] : [];
-  const shown = await sql.shown(door.as?.(caller) ?? caller, door.rows, values, door.before);
+  const shown = await shownOnce(sql, door.as?.(caller) ?? caller, door.rows, values, door.before);
   const given = await door.read(caller, scope);
   const about = `${door.name} for ${caller.name}, ${visibility} in ${corpus} of ${owner ?? "all"}`;
   expect([...new Set(given)].sort(), about).toEqual(shown);
   return given.length;
 }
 
-/** Expects the door to change the rows that the caller may change, and no others. @returns their number */
-export async function compareWrites(sql: RequestSql, door: WritingDoor, caller: Caller): Promise<number> {
-  const may = await sql.shown(caller, door.may);
+/**
+ * Expects the door to change the rows that the caller may change, and no others.
+ *
+ * @param ids of the rows to try
+ * @returns how many of them it changed
+ */
+export async function compareWrites(
+  sql: RequestSql,
+  door: WritingDoor,
+  caller: Caller,
+  ids: readonly string[],
+): Promise<number> {
+  const may = (await sql.shown(caller, door.may)).filter((id) => ids.includes(id));
   const others = () => sql.all(`select t::text from ${door.table} as t where id::text <> all ($1) order by id`, [may]);
   const before = await others();
-  const ids = await sql.all<{ id: string }>(`select id::text from ${door.table} order by id`);
   const accepted: string[] = [];
-  for (const { id } of ids) if (await door.write(caller, id)) accepted.push(id);
+  for (const id of ids) if (await door.write(caller, id)) accepted.push(id);
   const about = `${door.name} for ${caller.name}`;
   expect(accepted.sort(), about).toEqual(may);
   expect(await others(), about).toEqual(before);

@@ -9,8 +9,8 @@ const runs = "select id::text from svc.workflow_runs";
 /** Parts of a run are visible with the run. */
 const parts = (table: string, id: string) =>
   `select ${id} as id from svc.${table} as part where exists (select from svc.workflow_runs r where r.id = part.run_id)`;
-const steps = parts("workflow_steps", "concat_ws(' ', run_id, position)");
-const events = parts("workflow_events", "concat_ws(' ', run_id, taken_by)");
+const steps = parts("workflow_steps", "concat_ws(' ', run_id, 'step', position)");
+const events = parts("workflow_events", "concat_ws(' ', run_id, 'event', taken_by)");
 
 /** Columns that identify a row. (Default: id) */
 const keys: Record<string, string> = { "svc.workflow_steps": "seq" };
@@ -53,18 +53,15 @@ export function platformDoors({ running, sql }: World): Door[] {
       read: listed("workflows.list", { limit: 100 }),
     },
     { name: "ctx.workflows.list", functions: ["list_workflows"], rows: runs, read: listed("doors.runs") },
-    { name: "workflows.get", functions: ["get_workflow"], rows: runs, read: timelines(({ id }) => [id]) },
     {
-      name: "workflows.get, its steps",
+      name: "workflows.get, with its steps and its events",
       functions: ["get_workflow"],
-      rows: steps,
-      read: timelines(({ id, steps }) => steps.map(({ position }) => `${id} ${position}`)),
-    },
-    {
-      name: "workflows.get, its events",
-      functions: ["get_workflow"],
-      rows: events,
-      read: timelines(({ id, events }) => events.map(({ takenBy }) => `${id} ${takenBy}`)),
+      rows: [runs, steps, events].join(" union all "),
+      read: timelines(({ id, steps, events }) => [
+        id,
+        ...steps.map(({ position }) => `${id} step ${position}`),
+        ...events.map(({ takenBy }) => `${id} event ${takenBy}`),
+      ]),
     },
     {
       name: "svc.list_workflows(), page after page",

@@ -130,6 +130,10 @@ export const conditions = [
   "{visibility} = 'shared'",
 ];
 
+let planted = 0;
+/** How often policies were replaced. */
+export const plantings = () => planted;
+
 let later = 0;
 const now = performance.now.bind(performance);
 /** A process keeps for a second that a stored file is public. The clock passes it, so that a test need not wait. */
@@ -153,5 +157,6 @@ export async function plant(db: Database, { policies }: Situation): Promise<void
       end loop;
     end $$;
     ${wanted.join("\n")}`);
+  planted++;
   later += 1_000;
 }
