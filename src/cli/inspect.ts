@@ -33,7 +33,7 @@ export async function withSystem(
   work: (pool: pg.Pool, config: EffectiveConfig) => Promise<void>,
 ): Promise<void> {
   const config = await readConfig(cwd);
-  await withDatabase(config, { logins: "serving" }, async ({ urls }) => {
+  await withDatabase(config, { logins: "system" }, async ({ urls }) => {
     const pool = commandPool(urls.system, "svc command", 2);
     await work(pool, config).finally(() => pool.end());
   });

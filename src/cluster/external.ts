@@ -20,8 +20,8 @@ export interface ServerFacts {
   mayReplicate: boolean;
 }
 
-/** The logins that a command needs: those of serving processes, the administrator's, or both. */
-export type Logins = "all" | "serving" | "admin";
+/** The logins that a command needs: those of serving processes, svc_system's alone, the administrator's alone, or all. */
+export type Logins = "all" | "serving" | "system" | "admin";
 
 /** @throws ClusterError for the first problem, with its remedy */
 export async function openExternal(url: string, env: NodeJS.ProcessEnv, logins: Logins): Promise<Cluster> {
@@ -38,14 +38,15 @@ export async function openExternal(url: string, env: NodeJS.ProcessEnv, logins: 
   const all = Object.keys(names) as (keyof DatabaseUrls)[];
   const urls = Object.fromEntries(all.map((pool) => [pool, urlOf(pool)])) as unknown as DatabaseUrls;
   // The first migration, or a restore, creates the other logins.
-  const pools: (keyof DatabaseUrls)[] = logins === "admin" ? ["admin"] : all;
+  const pools = logins === "admin" || logins === "system" ? [logins] : all;
   const facts = await askEach(new Map(pools.map((pool) => [names[pool], urls[pool]])));
   const of = (pool: keyof DatabaseUrls) => facts.get(names[pool]) as ServerFacts;
-  checkServer(of("admin"), names.admin);
-  if (logins !== "serving") checkAdmin(of("admin"), names.admin);
-  if (logins !== "admin") checkReplication(of("replication"), names.replication);
+  const any = logins === "system" ? "system" : "admin";
+  checkServer(of(any), names[any]);
+  if (logins === "all" || logins === "admin") checkAdmin(of("admin"), names.admin);
+  if (pools === all) checkReplication(of("replication"), names.replication);
 
-  const { version, vector } = of("admin");
+  const { version, vector } = of(any);
   return {
     urls,
     studio: null,

@@ -36,7 +36,8 @@ export interface OpenOptions extends ProvisionOptions {
   shared?: boolean;
   /**
    * The logins that must work on an external server. Serving processes need no DATABASE_ADMIN_URL, so the
-   * administrator's password need not be available to them. Migrations need only that one. (Default: "all")
+   * administrator's password need not be available to them. Migrations need only that one, and commands that look at the
+   * queue only svc_system's. (Default: "all")
    */
   logins?: Logins;
 }

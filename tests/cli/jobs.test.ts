@@ -101,6 +101,14 @@ describe("svc jobs", () => {
     expect(text).toMatch(says);
   });
 
+  test("needs no login but that of svc_system", async () => {
+    const nowhere = "postgres://nobody@127.0.0.1:1/none";
+    const others = { DATABASE_URL: nowhere, DATABASE_AUTH_URL: nowhere, DATABASE_REPLICATION_URL: nowhere };
+    expect(await svcHere(db, fixture, ["jobs", "list"], { ...env, ...others })).toMatchObject({ code: 0 });
+    const { code, text } = await svcHere(db, fixture, ["jobs", "list"], { ...env, DATABASE_SYSTEM_URL: nowhere });
+    expect([code, text]).toEqual([1, expect.stringContaining("DATABASE_SYSTEM_URL does not lead to a database")]);
+  });
+
   test("follows the queue", async () => {
     const tail = start("jobs", "tail");
     const id = await enqueue("tasks.followed");
