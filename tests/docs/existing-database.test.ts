@@ -1,9 +1,10 @@
 // If this file fails, an application that begins with an existing database by docs/how-to/existing-database.md loses tables,
 // rows or users, or opens its rows to strangers.
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { hashPassword } from "better-auth/crypto";
 import { afterAll, expect, test } from "vitest";
+import { runHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 import { type Snippet, snippets } from "./markdown.ts";
@@ -14,7 +15,7 @@ const page = "docs/how-to/existing-database.md";
 const db = database("platform");
 const old = database("template0");
 // Inside the project, where @svc/core resolves.
-const folder = join(root, ".svc", `existing-database-${process.pid}`);
+let folder = join(root, ".svc", `existing-database-${process.pid}`);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 async function write(file: string, text: string) {
@@ -36,7 +37,7 @@ test("tables, rows and users come along, and policies decide afterwards", async 
   const shown = all.filter(({ file, language }) => file && language === "ts");
   const [empty, schema, index] = shown as [Snippet, Snippet, Snippet];
   await write("backend/index.ts", empty.text);
-  const [pull, copy, users, secure] = await commandsOf(page);
+  const [pull, copy, users, secure] = await commandsOf(page, runHere);
   const env = {
     OLD_URL: old.url("admin"),
     ...db.environment,
@@ -47,6 +48,9 @@ test("tables, rows and users come along, and policies decide afterwards", async 
   for (const name of ["accounts", "projects", "tasks"]) expect(pulled).toContain(`export const ${name} = pgTable(`);
   await write("backend/schema.ts", schema.text);
   await write("backend/index.ts", index.text);
+  // Node keeps modules by their paths, and the schema has changed.
+  await rename(folder, `${folder}-secure`);
+  folder = `${folder}-secure`;
   const linted = await secure?.(folder, env);
   expect(linted).not.toContain("error");
 

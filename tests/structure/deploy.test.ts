@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
-import { fixture, svc } from "../support/cli.ts";
+import { fixture, svcAll } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
@@ -87,15 +87,16 @@ function commandFile(words: readonly string[]): string | undefined {
 describe("the processes", () => {
   const db = database();
 
-  test.each([
-    ["start", /Ready: /],
-    ["worker", /Taking jobs/],
-  ])("svc %s runs in production without the administrator's login", async (name, ready) => {
+  test("svc start and svc worker run in production without the administrator's login", async () => {
     const env = { NODE_ENV: "production", AUTHLIB_URL: "https://app.example.com", DATABASE_ADMIN_URL: "" };
-    const command = svc(db, fixture, [name], env);
-    await expect.poll(() => ready.test(command.output()) || command.child.exitCode !== null).toBe(true);
-    command.child.kill("SIGTERM");
-    expect(await command.ended).toMatchObject({ code: 0, error: expect.stringMatching(ready) });
+    const commands = [
+      ["worker", "--cwd", fixture],
+      ["start", "--cwd", fixture],
+    ];
+    expect(await svcAll(db, commands, env).ended).toMatchObject([
+      { code: 0, error: expect.stringContaining("Taking jobs") },
+      { code: 0, error: expect.stringContaining("Ready: ") },
+    ]);
   });
 });
 

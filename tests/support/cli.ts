@@ -92,9 +92,32 @@ const variables = (db: Database) => ({
   AUTHLIB_SECRET: "a secret of at least thirty-two characters",
 });
 
-/** Commands one after the other in one process, which ends by itself when none of them has left anything open. */
-export const svcAll = (db: Database, commands: readonly string[][]): Command =>
-  launch(db, process.execPath, [...fast, join(import.meta.dirname, "commands-child.ts"), JSON.stringify(commands)], {});
+/**
+ * Commands one after the other in one process, which ends by itself when none of them has left anything open. For
+ * commands whose programs write into the streams of the process.
+ */
+export function svcAll(db: Database, commands: readonly string[][], env: NodeJS.ProcessEnv = {}): Parts {
+  const script = join(import.meta.dirname, "commands-child.ts");
+  const { child, ended } = launch(db, process.execPath, [...fast, script, JSON.stringify(commands)], env);
+  const parts = (text: string) => text.split(/^\n?\$ svc .*\n/m).slice(1);
+  return {
+    child,
+    ended: ended.then(({ out, error }) => {
+      const errors = parts(error);
+      return parts(out.replace("\nthe end\n", "")).map((part, at) => {
+        const [line, code] = /\n= (\d+)\n/.exec(part) ?? [];
+        return { code: Number(code), out: line ? part.replace(line, "") : part, error: errors[at] ?? "" };
+      });
+    }),
+  };
+}
+
+export type Part = Pick<Ended, "code" | "out" | "error">;
+interface Parts {
+  child: ChildProcess;
+  /** A part for each command that ran. */
+  ended: Promise<Part[]>;
+}
 
 const fast = ["--import", join(root, "src/cli/fast-imports.ts")];
 
