@@ -1,9 +1,9 @@
 // If this file fails, the commands of the README and the tutorial do not do what they say.
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { copiedApplication, ready } from "../support/application-folder.ts";
-import { inTerminal, noDatabase, svcHere } from "../support/cli.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { copiedApplication, copyApplication, ready } from "../support/application-folder.ts";
+import { inTerminal, noDatabase, svcHere, svc as svcIn } from "../support/cli.ts";
 import { Collector } from "../support/collector.ts";
 import { database } from "../support/database.ts";
 
@@ -11,6 +11,16 @@ const empty = database("template1");
 const db = database("platform");
 const app = copiedApplication(db, "examples/desk");
 const { svc } = app;
+
+/** The same application, with a definition that its generated SQL does not follow. */
+let drifted: string;
+beforeAll(async () => {
+  drifted = await copyApplication("examples/desk");
+  const file = join(drifted, "backend/tasks.ts");
+  const text = await readFile(file, "utf8");
+  await writeFile(file, text.replace("createCrud(tasks, {", "createCrud(tasks, { maxLimit: 50,"));
+});
+afterAll(() => rm(drifted, { recursive: true, force: true }));
 
 const hello = async (url: string) => (await fetch(`${url}/api/hello/you`)).json();
 
@@ -54,13 +64,19 @@ describe("svc", () => {
     await expect(readFile(join(app.folder, "sql/crud/gone.sql"))).rejects.toThrow("ENOENT");
   });
 
-  test("start serves until SIGTERM, then finishes and exits with 0; a promise that nobody awaits ends nobody's calls", async () => {
+  test("start refuses generated SQL of another definition", async () => {
+    const { code, text } = await svcHere(db, drifted, ["start"]);
+    expect([code, text]).toEqual([1, expect.stringContaining("svc_crud.tasks_list(jsonb) is different")]);
+  });
+
+  test("start --allow-drift serves it until SIGTERM, then finishes and exits with 0; a promise that nobody awaits ends nobody's calls", async () => {
     const collector = new Collector();
     const forgets = 'process.on("SIGUSR2",()=>void(Promise.reject(new(Error)("forgotten"))))';
-    const command = svc(["start"], {
+    const env = {
       OTEL_EXPORTER_OTLP_ENDPOINT: await collector.listen(),
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(forgets)}`,
-    });
+    };
+    const command = app.endsWithTest(svcIn(db, drifted, ["start", "--allow-drift"], env));
     const url = await ready(command);
     command.child.kill("SIGUSR2");
     await expect.poll(command.output).toMatch(/"message":"forgotten".*an await is missing/);
@@ -93,17 +109,6 @@ describe("svc", () => {
     await expect.poll(() => fetch(url).catch(() => "ended")).toBe("ended");
   });
 
-  test("start refuses generated SQL of another definition, and --allow-drift serves it", async () => {
-    const file = join(app.folder, "backend/tasks.ts");
-    const good = await readFile(file, "utf8");
-    await writeFile(file, good.replace("createCrud(tasks, {", "createCrud(tasks, { maxLimit: 50,"));
-    const refused = svc(["start"]);
-    expect((await refused.ended).code).toBe(1);
-    expect(refused.output()).toContain("svc_crud.tasks_list(jsonb) is different");
-    expect(await hello(await ready(svc(["start", "--allow-drift"])))).toEqual({ hello: "you" });
-    await writeFile(file, good);
-  });
-
   test("start in production without DATABASE_URL refuses", async () => {
     const env = { NODE_ENV: "production", AUTHLIB_SECRET: "x".repeat(40) };
     const none = {
@@ -117,8 +122,8 @@ describe("svc", () => {
     expect(text).toContain("DATABASE_URL is not set.");
   });
 
-  test("dev follows a change, and after a mistake keeps serving the last good version", async () => {
-    const command = svc(["dev"]);
+  test("dev follows a change, after a mistake keeps serving the last good version, and says how the command beside it ended", async () => {
+    const command = svc(["dev", "--with", "echo beside=$$; exec sleep 1000"]);
     const url = await ready(command);
     expect(await hello(url)).toEqual({ hello: "you" });
 
@@ -139,6 +144,10 @@ describe("svc", () => {
     await writeFile(file, good.replace('.path("/api/hello/:name")', '.path("hello")'));
     await expect.poll(command.output).toContain('"hello" cannot be the path of a route.');
     expect(await hello(again)).toEqual({ hi: "you" });
+
+    process.kill(Number(/beside=(\d+)/.exec(command.output())?.[1]), "SIGKILL");
+    expect((await command.ended).code, command.output()).toBe(1);
+    expect(command.output()).toContain("was ended by SIGKILL, so svc dev ends too.");
     await writeFile(file, good);
   });
 });

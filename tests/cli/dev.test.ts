@@ -12,25 +12,16 @@ const db = database("platform");
 const app = copiedApplication(db, "examples/starter");
 const { svc } = app;
 
+// That it names a signal, too, is tested in commands.test.ts, which saves a start.
 test("dev ends when the command beside it ends, and says how that ended", async () => {
   const failing = svc(["dev", "--with", "echo the port is taken >&2; exit 3"]);
   expect((await failing.ended).code, failing.output()).toBe(1);
   expect(failing.output()).toContain('" has ended with exit code 3, so svc dev ends too.');
-
-  const killed = svc(["dev", "--with", "kill -9 $$"]);
-  expect((await killed.ended).code, killed.output()).toBe(1);
-  expect(killed.output()).toContain("was ended by SIGKILL");
 });
 
 const withSleep = ["--with", "echo pid=$$; exec sleep 1000"];
 
-async function endsWithAll(command: Command, signal: NodeJS.Signals): Promise<void> {
-  const beside = Number(/pid=(\d+)/.exec(command.output())?.[1]);
-  expect(isRunning(beside)).toBe(true);
-  command.child.kill(signal);
-  expect((await command.ended).code, command.output()).toBe(0);
-  await expect.poll(() => isRunning(beside)).toBe(false);
-}
+const besideOf = (command: Command) => Number(/pid=(\d+)/.exec(command.output())?.[1]);
 
 /** What the service did appears in the Studio beside it: a call with its statements, and a mail. */
 async function seesItsService(command: Command, url: string): Promise<void> {
@@ -61,7 +52,7 @@ async function seesItsService(command: Command, url: string): Promise<void> {
 }
 
 test.runIf(process.platform === "linux")(
-  "dev tells type errors on the terminal while it serves and its Studio shows that, and ends all of them on SIGINT",
+  "dev tells type errors on the terminal while it serves and its Studio shows that, notices a new .env and its end, and ends all of them on SIGINT",
   async () => {
     await breakTypes();
     const command = svc(["dev", ...withSleep], { DATABASE_STUDIO_URL: db.url("studioRead") });
@@ -72,8 +63,18 @@ test.runIf(process.platform === "linux")(
     await expect.poll(command.output).toContain(error);
     expect((await compilersIn(app.folder)).length).toBeGreaterThan(0);
     await writeFile(join(app.folder, "backend/wrong.ts"), "export const wrong: number = 1;\n");
+    await writeFile(join(app.folder, ".env"), "AUTHLIB_URL=http://one.localhost:4321\n");
     await expect.poll(command.output).toContain("types  no errors any more\n");
-    await endsWithAll(command, "SIGINT");
+    await expect.poll(command.output).toContain("Ready: http://one.localhost:4321\n");
+    expect(command.output()).toContain("\n.env changed\n");
+    const next = command.output().split("Ready: ").length;
+    await rm(join(app.folder, ".env"));
+    expect(await ready(command, next)).toMatch(/^http:\/\/localhost:/);
+    const beside = besideOf(command);
+    expect(isRunning(beside)).toBe(true);
+    command.child.kill("SIGINT");
+    expect((await command.ended).code, command.output()).toBe(0);
+    await expect.poll(() => isRunning(beside)).toBe(false);
     await expect.poll(() => compilersIn(app.folder)).toEqual([]);
   },
 );
@@ -103,28 +104,20 @@ async function compilersIn(cwd: string): Promise<string[]> {
   return found.filter(Boolean);
 }
 
-// That each edit is noticed is the next test's; what a reload serves is tested in commands.test.ts.
-test("dev notices a new .env and its end, starts no compiler with --no-types, and ends with what is beside it on SIGTERM", async () => {
+// What a reload serves is tested in commands.test.ts, the end on SIGTERM in json.test.ts.
+test("dev starts no compiler with --no-types, and ends with what is beside it when npm's shell has ended on SIGTERM", async () => {
   await breakTypes();
-  const command = svc(["dev", "--no-types", ...withSleep]);
-  await ready(command);
-  expect(await compilersIn(app.folder)).toEqual([]);
-  await writeFile(join(app.folder, ".env"), "AUTHLIB_URL=http://one.localhost:4321\n");
-  expect(await ready(command, 2)).toBe("http://one.localhost:4321");
-  expect(command.output()).toContain("\n.env changed\n");
-  await rm(join(app.folder, ".env"));
-  expect(await ready(command, 3)).toMatch(/^http:\/\/localhost:/);
-  await endsWithAll(command, "SIGTERM");
-});
-
-test("dev ends with what is beside it when npm's shell has ended on SIGTERM", async () => {
   const command = byNpm(db, app.folder, ["dev", "--no-types", ...withSleep]);
   await ready(command);
   const svcItself = Number(/svc=(\d+)/.exec(command.output())?.[1]);
   onTestFinished(() => void (isRunning(svcItself) && process.kill(svcItself, "SIGTERM")));
+  expect(await compilersIn(app.folder)).toEqual([]);
+  const beside = besideOf(command);
+  expect(isRunning(beside)).toBe(true);
   command.child.kill("SIGTERM");
   // Its output closes when the last process below it has ended; otherwise this test does not end.
   expect((await command.ended).text).toContain("svc=");
+  await expect.poll(() => isRunning(beside)).toBe(false);
 });
 
 test("folders are watched, also those that come later or are replaced, without a file's watch being lost", async () => {
