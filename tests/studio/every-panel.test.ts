@@ -94,7 +94,7 @@ if (!chromiumPath) {
     }
   });
 
-  const clicks = Number(process.env.CLICKS ?? 3 * places.length);
+  const clicks = Number(process.env.CLICKS ?? 2 * places.length);
   /** What somebody or something types that the page did not expect. */
   const texts = [
     "",
@@ -144,7 +144,7 @@ if (!chromiumPath) {
     const clicked = places.filter((place) => place !== "edit");
     for (let i = 0; i < clicks; i++) {
       // As often from each panel; in between the clicks lead elsewhere.
-      if (i % 3 === 0) await visit(page, clicked[(i / 3) % clicked.length] as string);
+      if (i % 2 === 0) await visit(page, clicked[(i / 2) % clicked.length] as string);
       const text = random() < 0.3 ? (texts[Math.floor(random() * texts.length)] as string) : null;
       await page.evaluate(act, { text, onlyButtons: random() < 0.5, part: random() });
       await settled(page);
