@@ -20,6 +20,7 @@ import { startWorker, type Worker } from "../../workers/runner.ts";
 import type { Database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 import { raisedLimits } from "../support/limits.ts";
+import { withQuickPasswords } from "../support/quick-passwords.ts";
 import { secret } from "../support/service.ts";
 
 export const desk = join(root, "examples/desk");
@@ -83,7 +84,8 @@ export class DeskApp {
     const loaded = await loadConfig({ cwd: desk, env: {} });
     const config = { ...loaded, port: this.#port, limits: { ...loaded.limits, ...raisedLimits } };
     const log = createLog("silent");
-    const app = await loadApp(config);
+    const loadedApp = await loadApp(config);
+    const app = { ...loadedApp, auth: withQuickPasswords(loadedApp.auth) };
     this.#service = await startService({ app, config, urls: this.#db.urls, secrets: [secret], log });
     this.#port = Number(new URL(this.#service.url).port);
   }
@@ -168,14 +170,14 @@ export const task = (page: Page, title: string) => page.locator(".task", { hasTe
 /** The shown titles, from the top. */
 export const titles = (page: Page) => page.locator(".task .tick span").allTextContents();
 
-/** Accessibility violations found by axe, as lines. */
-export async function barriers(page: Page): Promise<string[]> {
+/** Accessibility violations found by axe, as lines. @param only the rules to apply. (Default: all) */
+export async function barriers(page: Page, only?: string[]): Promise<string[]> {
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(await readFile(axe, "utf8"));
-  return page.evaluate(async () => {
+  return page.evaluate(async (runOnly) => {
     // biome-ignore lint/suspicious/noExplicitAny: axe adds itself to the page
-    const { violations } = await (globalThis as any).axe.run();
+    const { violations } = await (globalThis as any).axe.run(runOnly ? { runOnly } : {});
     return violations
       .filter(({ impact }: { impact: string }) => impact === "serious" || impact === "critical")
       .map(({ id, nodes }: { id: string; nodes: { html: string }[] }) => `${id}: ${nodes[0]?.html}`);
-  });
+  }, only);
 }
