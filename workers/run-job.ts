@@ -3,6 +3,7 @@
  * Next hop: `tasks.ts` for what the kinds of jobs do.
  */
 import type { JobHelpers } from "graphile-worker";
+import { storableText } from "../src/kit/storable-text.ts";
 import { activeSpan } from "../src/telemetry/span.ts";
 import type { ClaimedJob, RunningJob, Task, TaskServices } from "./task.ts";
 
@@ -64,8 +65,12 @@ export async function runJob(
   }
 }
 
-/** The queue stores the message of the cause, not the one for callers. */
+/**
+ * The queue stores the message of the cause, not the one for callers. The library ends the worker if it cannot store
+ * the message.
+ */
 function reasonOf(error: unknown): Error {
   const reason = error instanceof Error ? (error.cause ?? error) : error; // handlers may throw any value
-  return reason instanceof Error ? reason : new Error(String(reason));
+  const message = storableText(String(reason instanceof Error ? reason.message : reason));
+  return reason instanceof Error && reason.message === message ? reason : new Error(message, { cause: reason });
 }

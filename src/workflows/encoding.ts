@@ -3,6 +3,7 @@
  * bigints, sets and the like are restored.
  */
 import { serializer, toParts } from "../kit/rich-values.ts";
+import { isStorableJson } from "../kit/storable-text.ts";
 
 /** In bytes: steps and events store facts, not documents. */
 const largestValue = 1_048_576;
@@ -13,12 +14,15 @@ export interface Stored {
   meta?: unknown[];
 }
 
-/** @param what names the value in errors @throws TypeError for files, cycles and more than 1 MiB */
+/** @param what names the value in errors @throws TypeError for files, cycles, more than 1 MiB and texts that cannot be stored */
 export function encodeValue(what: string, value: unknown): string {
   const { json, meta } = toParts(what, value, "Store it, and keep its id.");
   const text = JSON.stringify(meta.length > 0 ? { json, meta } : { json });
   if (Buffer.byteLength(text) > largestValue) {
     throw new TypeError(`${what} is larger than 1 MiB. Keep it in a table or in storage, and its id here.`);
+  }
+  if (!isStorableJson(text)) {
+    throw new TypeError(`${what} holds NUL or half of a surrogate pair, which PostgreSQL cannot store. Remove it.`);
   }
   return text;
 }

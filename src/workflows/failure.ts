@@ -1,5 +1,6 @@
 /** Reasons why runs fail, and what is stored: a code and a sentence for the user, all details for operators. */
 import type { RunError } from "../contract/workflow-runs.ts";
+import { storableText } from "../kit/storable-text.ts";
 import { SvcError } from "../kit/svc-error.ts";
 
 /** The handler's calls differ from the recorded ones. */
@@ -72,7 +73,12 @@ export function runError(error: unknown, step?: string): RunError {
       : error instanceof SvcError
         ? error
         : new SvcError("INTERNAL", undefined, error instanceof WorkflowMistake ? { hint: error.message } : {});
-  return { code, message, ...(hint !== undefined && { hint }), ...(step !== undefined && { step }) };
+  return {
+    code,
+    message: storableText(message),
+    ...(hint !== undefined && { hint: storableText(hint) }),
+    ...(step !== undefined && { step }),
+  };
 }
 
 /** All details, for operators. */
@@ -81,5 +87,5 @@ export function detailOf(error: unknown): string {
   for (let current = error; current !== undefined && parts.length < 5; current = (current as Error)?.cause) {
     parts.push(current instanceof Error ? (current.stack ?? String(current)) : String(current));
   }
-  return parts.join("\ncaused by: ").slice(0, 10_000);
+  return storableText(parts.join("\ncaused by: ").slice(0, 10_000));
 }
