@@ -86,7 +86,7 @@ function refuseTarget(target: Target, manifest: Manifest, force: boolean): void 
   if (target.tables > 0 && !force) {
     refuse(
       `The database ${target.name} is not empty: it has ${target.tables} tables.`,
-      "Name an empty one in DATABASE_URL; or pass --force to delete every row in it.",
+      "Name an empty one in the administrator's URL (DATABASE_ADMIN_URL, without it DATABASE_URL); or pass --force to delete every row in it.",
     );
   }
   if (target.users.length > 0) {

@@ -18,6 +18,10 @@ export interface ServerFacts {
   login: string;
   mayCreate: boolean;
   mayReplicate: boolean;
+  /** The server and the database on it, whatever a pooler calls it; null where the host does not tell. */
+  identity: string | null;
+  /** What svc asks of a login, as soon as `svc migrate` has made the objects that it asks about. */
+  mayServe: { request: boolean; auth: boolean; system: boolean };
 }
 
 /** The logins that a command needs: those of serving processes, svc_system's alone, the administrator's alone, or all. */
@@ -41,10 +45,12 @@ export async function openExternal(url: string, env: NodeJS.ProcessEnv, logins: 
   const pools = logins === "admin" || logins === "system" ? [logins] : all;
   const facts = await askEach(new Map(pools.map((pool) => [names[pool], urls[pool]])));
   const of = (pool: keyof DatabaseUrls) => facts.get(names[pool]) as ServerFacts;
-  const any = logins === "system" ? "system" : "admin";
-  checkServer(of(any), names[any]);
   if (logins === "all" || logins === "admin") checkAdmin(of("admin"), names.admin);
-  if (pools === all) checkReplication(of("replication"), names.replication);
+  if (pools === all) {
+    for (const pool of all) checkIdentity(of(pool), names[pool], of("request"));
+    for (const pool of ["request", "auth", "system"] as const) checkServing(of(pool), names[pool], pool);
+    checkReplication(of("replication"), names.replication);
+  }
 
   const { version, vector } = of(any);
   return {
@@ -97,6 +103,23 @@ function checkAdmin(facts: ServerFacts, name: string): void {
   );
 }
 
+/** With a URL that was forgotten, as after a restore, changes and revocations of another database would be read. */
+function checkIdentity(facts: ServerFacts, name: string, { database, identity }: ServerFacts): void {
+  if (facts.identity === identity || facts.identity === null || identity === null) return;
+  throw new ClusterError(
+    `${name} leads to another database (${facts.database}) than DATABASE_URL (${database}).`,
+    "Change one of them: all DATABASE_*_URL lead to one database.",
+  );
+}
+
+function checkServing({ login, mayServe }: ServerFacts, name: string, pool: keyof ServerFacts["mayServe"]): void {
+  if (mayServe[pool]) return;
+  throw new ClusterError(
+    `The login ${login} of ${name} lacks the rights of svc_${pool}.`,
+    `Name svc_${pool} there, or, where one login does everything, the administrator.`,
+  );
+}
+
 function checkReplication(facts: ServerFacts, name: string): void {
   if (facts.mayReplicate) return;
   throw new ClusterError(
@@ -136,15 +159,20 @@ async function ask(url: string, name: string): Promise<ServerFacts> {
     throw new ClusterError(
       `${name} does not lead to a database: ${reasonOf(error)}.`,
       refusals[(error as { code?: string }).code ?? ""] ??
-        "Check its host, port, database, user and password, and that the server runs; or unset DATABASE_URL and svc runs " +
-          "a server of its own.",
+        `Check its host, port, database, user and password, and that the server runs${
+          name === "DATABASE_URL" ? "; or unset DATABASE_URL and svc runs a server of its own" : ""
+        }.`,
       { cause: error },
     );
   }
   try {
-    const { rows } = await client.query<ServerFacts>(factsQuery);
-    const facts = rows[0] as ServerFacts;
-    return { ...facts, vector: facts.vector ?? (await tryVector(client)) };
+    const { rows } = await client.query<Omit<ServerFacts, "identity">>(factsQuery);
+    const facts = rows[0] as Omit<ServerFacts, "identity">;
+    const identity = await client.query(identityQuery).then(
+      ({ rows }) => rows[0].identity as string,
+      () => null, // a host may have revoked the function
+    );
+    return { ...facts, identity, vector: facts.vector ?? (await tryVector(client)) };
   } finally {
     await client.end();
   }
@@ -185,8 +213,24 @@ const factsQuery = `
          has_database_privilege(current_database(), 'CREATE') as "mayCreate",
          r.rolsuper or r.rolreplication or exists (
            select from pg_catalog.pg_roles g where g.rolname = 'rds_replication' and pg_has_role(g.oid, 'member')
-         ) as "mayReplicate"
+         ) as "mayReplicate",
+         json_build_object(
+           'request', coalesce(
+             (select pg_has_role(g.oid, 'member') from pg_catalog.pg_roles g where g.rolname = 'svc_authenticated'), true),
+           'auth', coalesce(
+             (select has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'insert')
+                from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+               where n.nspname = 'auth' and c.relname = 'session'), true),
+           'system', coalesce(
+             (select has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')
+                from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+               where n.nspname = 'svc_private' and c.relname = 'applied_sql'), true)
+         ) as "mayServe"
     from pg_catalog.pg_roles r where r.rolname = current_user`;
+
+const identityQuery = `
+  select s.system_identifier || '/' || d.oid as "identity"
+    from pg_catalog.pg_control_system() s, pg_catalog.pg_database d where d.datname = current_database()`;
 
 /** A refused connection to a name with two addresses is an AggregateError with an empty message. */
 function reasonOf(error: unknown): string {

@@ -1,0 +1,45 @@
+// If this file fails, a process starts with the URLs of two databases, and its clients hear of no change and of no
+// revoked session; or with the login of another URL, and its first statement is refused without a remedy.
+import { expect, test } from "vitest";
+import { openCluster } from "../../src/cluster/open-cluster.ts";
+import { database } from "../support/database.ts";
+
+const db = database();
+
+const open = (more: NodeJS.ProcessEnv) => {
+  const { request, auth, system, replication } = db.urls;
+  const env = {
+    DATABASE_URL: request,
+    DATABASE_AUTH_URL: auth,
+    DATABASE_SYSTEM_URL: system,
+    DATABASE_REPLICATION_URL: replication,
+  };
+  return openCluster({ directory: "/nonexistent", env: { ...env, ...more }, logins: "serving" });
+};
+
+test("with the right ones it starts", async () => {
+  expect((await open({})).origin).toBe("external");
+});
+
+test.each(["AUTH", "SYSTEM", "QUEUE", "REPLICATION"])("DATABASE_%s_URL leads to another database", async (word) => {
+  const { system, replication } = db.urls;
+  const url = Object.assign(new URL(word === "REPLICATION" ? replication : system), { pathname: "/postgres" }).href;
+  await expect(open({ [`DATABASE_${word}_URL`]: url })).rejects.toThrow(
+    new RegExp(`^DATABASE_${word}_URL leads to another database \\(postgres\\) than DATABASE_URL`),
+  );
+});
+
+test.each([
+  ["DATABASE_URL", "auth", "svc_request"],
+  ["DATABASE_AUTH_URL", "request", "svc_auth"],
+  ["DATABASE_SYSTEM_URL", "request", "svc_system"],
+] as const)("%s with the login of %s names %s", async (variable, pool, wanted) => {
+  await expect(open({ [variable]: db.urls[pool] })).rejects.toThrow(
+    new RegExp(`of ${variable} lacks the rights of ${wanted}\\. Name ${wanted} there`),
+  );
+});
+
+test("a password that is wrong is not repaired by a server of svc's own", async () => {
+  const url = Object.assign(new URL(db.urls.auth), { password: "wrong" }).href;
+  await expect(open({ DATABASE_AUTH_URL: url })).rejects.toThrow(/^DATABASE_AUTH_URL does not lead(?!.*unset)/s);
+});
