@@ -201,6 +201,13 @@ describe("speech", () => {
     await expect.poll(async () => (await look(ann)).body.json.status).toBe("completed");
     expect((await look(ann)).body.json.text).toBe("what was said");
     expect((await look(bob)).status).toBe(404);
+
+    // Text that PostgreSQL cannot store was paid for at each attempt, and lost.
+    provider.said = "what\u0000 was";
+    const { body: odd } = await svc.mutate(ann, "ai.transcribe", { storageId: audio.json.id });
+    const read = async () => (await svc.query(ann, "ai.transcription", { id: odd.json.id })).body.json;
+    await expect.poll(async () => (await read()).status).toBe("completed");
+    expect((await read()).text).toBe("what\ufffd was");
     await worker.stop();
   });
 });

@@ -22,6 +22,8 @@ export class AiProvider {
   fault: Fault | undefined;
   /** The text of its chat instead of an echo, until the next test; in pieces for a stream. */
   reply: ((body: Asked["body"]) => string | Promise<string> | AsyncIterable<string>) | undefined;
+  /** The text of its transcriptions, until the next test. */
+  said = "what was said";
   /** Dimensions of its embeddings. */
   dimensions = 384;
   /** Whether the first of its embeddings is missing, until the next test. */
@@ -87,7 +89,7 @@ export class AiProvider {
     if (path.endsWith("/audio/speech")) {
       return void response.writeHead(200, { "content-type": "audio/mpeg" }).end(Buffer.from(`audio of ${body.input}`));
     }
-    if (path.endsWith("/audio/transcriptions")) return void json({ text: "what was said" });
+    if (path.endsWith("/audio/transcriptions")) return void json({ text: this.said });
     response.writeHead(404).end();
   }
 }
@@ -119,6 +121,7 @@ export function aiProvider(): AiProvider {
     provider.dimensions = 384;
     provider.without = false;
     provider.usage = usage;
+    provider.said = "what was said";
   });
   return provider;
 }

@@ -10,6 +10,7 @@
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
 import { signalFor } from "../../src/ai/paid.ts";
+import { storableText } from "../../src/kit/storable-text.ts";
 import { SvcError } from "../../src/kit/svc-error.ts";
 import { objectKey } from "../../src/storage/storage.ts";
 import { defineTask } from "../task.ts";
@@ -50,7 +51,8 @@ export const transcribe = defineTask({
           found.type,
           signalFor({ services: ai }, job.signal),
         );
-        await end("completed", text, null, await reservation.settle(usage));
+        // A text that cannot be stored would be paid for at each attempt.
+        await end("completed", storableText(text), null, await reservation.settle(usage));
       } catch (error) {
         await reservation.release();
         throw error;
@@ -59,7 +61,7 @@ export const transcribe = defineTask({
       // A missing provider is missing for all attempts.
       const isFinal = error instanceof SvcError && (error.status < 500 || error.code === "AI_NOT_CONFIGURED");
       if (!isFinal && job.attempt < attempts) throw error;
-      await end("failed", null, error instanceof SvcError ? error.message : wentWrong, null);
+      await end("failed", null, error instanceof SvcError ? storableText(error.message) : wentWrong, null);
       job.log.warn({ err: error, transcription: id }, "transcription failed");
     }
   },
