@@ -45,7 +45,10 @@ export async function openExternal(url: string, env: NodeJS.ProcessEnv, logins: 
   const pools = logins === "admin" || logins === "system" ? [logins] : all;
   const facts = await askEach(new Map(pools.map((pool) => [names[pool], urls[pool]])));
   const of = (pool: keyof DatabaseUrls) => facts.get(names[pool]) as ServerFacts;
+  const any = logins === "system" ? "system" : "admin";
+  checkServer(of(any), names[any]);
   if (logins === "all" || logins === "admin") checkAdmin(of("admin"), names.admin);
+  if (logins === "system") checkServing(of("system"), names.system, "system");
   if (pools === all) {
     for (const pool of all) checkIdentity(of(pool), names[pool], of("request"));
     for (const pool of ["request", "auth", "system"] as const) checkServing(of(pool), names[pool], pool);
