@@ -14,6 +14,8 @@ const keyword = (owner: string) =>
      '{"corpus":"default","visibility":"private","owner":"${owner}"}', '[]', 9, 0)`;
 const evidence =
   "select count(*)::integer from svc.find_evidence('{boat}', 'english', 'default', 'private', null, null, 9, 9)";
+const passages =
+  "select count(*)::integer from svc.find_passages('boat', 'english', 'default', 'private', null, null, 9)";
 
 beforeAll(async () => {
   await db.sql(`
@@ -29,21 +31,21 @@ beforeAll(async () => {
         from svc.rag_sections;
     create function public.app_counts() returns integer[]
     language sql stable security definer set search_path = '' as $$
-      select array[(${keyword("ann")}), (${keyword("bob")}), (${evidence})]
+      select array[(${keyword("ann")}), (${keyword("bob")}), (${evidence}), (${passages})]
     $$;
     alter function public.app_counts() owner to svc_owner;
     grant execute on function public.app_counts() to svc_anonymous, svc_authenticated;`);
 });
 
 test("a definer function of the application finds what its caller may read", async () => {
-  expect(await sql.query(ann, "select public.app_counts() as counts")).toEqual([{ counts: [1, 0, 1] }]);
-  expect(await sql.query(nobody, "select public.app_counts() as counts")).toEqual([{ counts: [0, 0, 0] }]);
+  expect(await sql.query(ann, "select public.app_counts() as counts")).toEqual([{ counts: [1, 0, 1, 1] }]);
+  expect(await sql.query(nobody, "select public.app_counts() as counts")).toEqual([{ counts: [0, 0, 0, 0] }]);
 });
 
 test("the system finds the rows of everybody", async () => {
   const system = await db.connect("system");
   const { rows } = await system.query(
-    `select array[(${keyword("ann")}), (${keyword("bob")}), (${evidence})] as counts`,
+    `select array[(${keyword("ann")}), (${keyword("bob")}), (${evidence}), (${passages})] as counts`,
   );
-  expect(rows).toEqual([{ counts: [1, 1, 2] }]);
+  expect(rows).toEqual([{ counts: [1, 1, 2, 2] }]);
 });

@@ -14,6 +14,7 @@ const sections = `select p.id::text from svc.rag_sections p join svc.rag_sources
 const lengths = `select distinct cardinality(c.embedding)::text as id from svc.rag_chunks c where ${inScope("c")}`;
 
 const readers = ["find_evidence_as_anonymous", "find_evidence_as_authenticated"];
+const passageReaders = ["find_passages_as_anonymous", "find_passages_as_authenticated"];
 
 export function documentDoors({ running, sql }: World): Door[] {
   /** @param input the input besides the scope @param ids reads the ids of rows from an answer */
@@ -46,6 +47,8 @@ export function documentDoors({ running, sql }: World): Door[] {
   });
   const call = (variant: string, claims: string, vectors: string) =>
     `select chunk_id::text as id from ${variant ? "svc_hidden" : "svc"}.find_evidence${variant}(${claims}, 'english', $1, $2, $3, null, 50, 50, ${vectors})`;
+  const passages = (variant: string, question: string, vector: string) =>
+    `${variant ? "svc_hidden" : "svc"}.find_passages${variant}(${question}, 'english', $1, $2, $3, null, 50, ${vector})`;
   // A vector of each possible length, besides words that no chunk has.
   const everyLength = "(select jsonb_agg(array_fill(1::real, array[n])) from generate_series(1, 96) as n)";
 
@@ -53,7 +56,7 @@ export function documentDoors({ running, sql }: World): Door[] {
     http(
       "ctx.rag.search",
       "docs.search",
-      { rows: chunks, functions: ["find_evidence", ...readers] },
+      { rows: chunks, functions: ["find_passages", ...passageReaders] },
       { query: words, limit: 20 },
       (found) => found.map(({ chunkId }: { chunkId: string }) => chunkId),
     ),
@@ -96,6 +99,27 @@ export function documentDoors({ running, sql }: World): Door[] {
       ...direct("the reader's own find_evidence", readers, chunks, ""),
       read: async (caller, { corpus, visibility, owner }) => {
         const text = call(caller.user ? "_as_authenticated" : "_as_anonymous", `array['${words}']`, "null");
+        return (await sql.query<{ id: string }>(caller, text, [corpus, visibility, owner])).map(({ id }) => id);
+      },
+    },
+    direct(
+      "svc.find_passages()",
+      ["find_passages", ...passageReaders],
+      chunks,
+      `select chunk_id::text as id from ${passages("", `'${words}'`, "null")}`,
+    ),
+    direct(
+      "svc.find_passages() by vectors",
+      ["find_passages", ...passageReaders],
+      chunks,
+      `select distinct f.chunk_id::text as id from generate_series(1, 96) as n
+        cross join lateral ${passages("", "'zebra'", "array_fill(1::real, array[n])")} as f`,
+    ),
+    {
+      ...direct("the reader's own find_passages", passageReaders, chunks, ""),
+      read: async (caller, { corpus, visibility, owner }) => {
+        const variant = caller.user ? "_as_authenticated" : "_as_anonymous";
+        const text = `select chunk_id::text as id from ${passages(variant, `'${words}'`, "null")}`;
         return (await sql.query<{ id: string }>(caller, text, [corpus, visibility, owner])).map(({ id }) => id);
       },
     },

@@ -106,7 +106,9 @@ describe("SQL of a request may not ask", () => {
       `select * from svc_hidden.search_keyword_as_${role}(${target}, '{title}', 'boat', ${scope}, '[]', 9, 0, false)`;
     const evidence = (role: string) =>
       `select * from svc_hidden.find_evidence_as_${role}('{boat}', 'english', 'default', 'private', 'bob', null, 9, 9, null)`;
-    for (const text of [matches, evidence]) {
+    const passages = (role: string) =>
+      `select * from svc_hidden.find_passages_as_${role}('boat', 'english', 'default', 'private', 'bob', null, 9, null)`;
+    for (const text of [matches, evidence, passages]) {
       await expect(sql.query(ann, text("anonymous"))).rejects.toMatchObject({ code: "42501" });
       await expect(sql.query(nobody, text("authenticated"))).rejects.toMatchObject({ code: "42501" });
       await expect(sql.query(ann, text("authenticated"))).resolves.toEqual([]);

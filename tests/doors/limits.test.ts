@@ -120,6 +120,12 @@ describe("evidence", () => {
       `select source_title, coverage from svc.find_evidence('{The crane lifts nine tons.}', 'english', 'default', 'shared', null, null, 5, 5, $1)`,
       [vector],
     );
+  const search = (vector: string | null) =>
+    sql.query<{ source_title: string }>(
+      ann,
+      `select source_title, score from svc.find_passages('The crane lifts nine tons.', 'english', 'default', 'shared', null, null, 5, $1)`,
+      [vector],
+    );
   const places = [["svc.rag_chunks"], ["svc.rag_sections"], ["svc.rag_sources"]] as const;
 
   test.for(places)("is found behind better chunks whose row in %s is hidden", async ([table]) => {
@@ -128,14 +134,19 @@ describe("evidence", () => {
       const found = await ask(vector);
       expect(found.map(({ source_title }) => source_title)).toEqual(Array(5).fill("shown"));
     }
+    for (const vector of [null, "{1,0}"]) {
+      const found = await search(vector);
+      expect(found.map(({ source_title }) => source_title)).toEqual(Array(5).fill("shown"));
+    }
   });
 
   test("is weighed as if hidden chunks were not there", async () => {
     await hide("svc.rag_chunks");
-    const before = await ask("[null]");
+    const both = async () => [await ask("[null]"), await search(null), await search("{1,0}")];
+    const before = await both();
     await db.sql("delete from svc.rag_sources where title = 'hidden'");
-    expect(await ask("[null]")).toEqual(before);
-    expect(before).toHaveLength(5);
+    expect(await both()).toEqual(before);
+    for (const found of before) expect(found).toHaveLength(5);
   });
 });
 

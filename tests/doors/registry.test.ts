@@ -22,6 +22,8 @@ const registry: Record<string, { test: string } | { reason: string }> = {
   find_evidence_as_authenticated: { test: "tests/doors/doors.test.ts" },
   find_objects_as_anonymous: { test: "tests/doors/storage.test.ts" },
   find_objects_as_authenticated: { test: "tests/doors/storage.test.ts" },
+  find_passages_as_anonymous: { test: "tests/doors/doors.test.ts" },
+  find_passages_as_authenticated: { test: "tests/doors/doors.test.ts" },
   finish_job: { reason: "Removes the job that this worker holds." },
   jobs_of_transaction: { test: "tests/studio/dry-run.test.ts" },
   lock: { reason: "Locks a name of the application's." },

@@ -144,6 +144,7 @@ test("few functions run with more than the caller's rights where SQL of a reques
   expect(rows).toEqual([
     ...readers.map(({ role, ...more }) => ({ name: `find_evidence_as_${role}`, ...more })),
     ...readers.map(({ role, ...more }) => ({ name: `find_objects_as_${role}`, ...more })),
+    ...readers.map(({ role, ...more }) => ({ name: `find_passages_as_${role}`, ...more })),
     { name: "lock", ...locking },
     { name: "lock_document", ...locking },
     ...readers.map(({ role, ...more }) => ({ name: `search_keyword_as_${role}`, ...more })),
