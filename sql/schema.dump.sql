@@ -9727,7 +9727,7 @@ begin
       from asked a
      cross join lateral svc_private.chunks_by_words(a.queries, a.weights, a.places, source_ids, 2 * candidates) best
   ), found as materialized (
-    select c.*, s.id is not null as is_shared, n.similarity, avg(length(c.words)) over () as usual_length
+    select c.*, n.similarity, avg(length(c.words)) over () as usual_length
       from shared s
       full join near n using (id)
       join svc.rag_chunks c using (id)
@@ -9742,11 +9742,12 @@ begin
   ), ranked as materialized (
     select w.*, row_number() over (order by w.by_words desc, w.position, w.id) as place from weighed w
   ), legs as (
+    -- Contrasts are those of 100 candidates of each leg, as the weight was measured.
     select max(s.by_words) as best_words, min(s.by_words) filter (where s.place <= candidates and s.by_words > 0) as worst_words,
            max(s.similarity) as best_vectors, min(s.similarity) as worst_vectors
       from ranked s
   ), apart as (
-    -- At most ten, those with the lowest scores by words.
+    -- At most ten of those that only words found, with the lowest scores.
     select avg(svc_hidden.similarity_of(o.embedding, vector)) as score
       from (
         select s.embedding from ranked s

@@ -2,10 +2,10 @@
 -- chunks that the executing role may read. Who reads, and how chunks are found under policies, is as in
 -- svc_private.select_evidence().
 --
--- The candidates are the 100 chunks with the highest weight of the question's words and, with a vector, the 100 nearest.
--- Words are scored by BM25 (k1 1.2, b 0.75): a word that a chunk repeats counts more, one of a long chunk less. Divided by
--- the weight of all words it is 1 for a chunk of usual length that has every word once. With a vector, both scores are
--- added as in svc.search_hybrid(), which says why. Only of the chunks that are returned the sentences are read.
+-- The candidates are the 200 chunks with the highest weight of the question's words and, with a vector, the 100 nearest.
+-- Words are scored by BM25 (k1 1.2, b 0.75): a word that a chunk repeats counts more, a word of a long chunk less. Divided by
+-- the weight of all words, the score is 1 for a chunk of usual length that has every word once. With a vector, both scores
+-- are added as in svc.search_hybrid(), which says why. Sentences are read of the returned chunks alone.
 
 create or replace function svc_private.select_passages(
   question text,
@@ -41,7 +41,7 @@ begin
       from asked a
      cross join lateral svc_private.chunks_by_words(a.queries, a.weights, a.places, source_ids, 2 * candidates) best
   ), found as materialized (
-    select c.*, s.id is not null as is_shared, n.similarity, avg(length(c.words)) over () as usual_length
+    select c.*, n.similarity, avg(length(c.words)) over () as usual_length
       from shared s
       full join near n using (id)
       join svc.rag_chunks c using (id)
@@ -56,11 +56,12 @@ begin
   ), ranked as materialized (
     select w.*, row_number() over (order by w.by_words desc, w.position, w.id) as place from weighed w
   ), legs as (
+    -- Contrasts are those of 100 candidates of each leg, as the weight was measured.
     select max(s.by_words) as best_words, min(s.by_words) filter (where s.place <= candidates and s.by_words > 0) as worst_words,
            max(s.similarity) as best_vectors, min(s.similarity) as worst_vectors
       from ranked s
   ), apart as (
-    -- At most ten, those with the lowest scores by words.
+    -- At most ten of those that only words found, with the lowest scores.
     select avg(svc_hidden.similarity_of(o.embedding, vector)) as score
       from (
         select s.embedding from ranked s

@@ -69,6 +69,18 @@ test("words and vector are added: who is best by both has 1, and everybody at mo
   for (const score of scores) expect(score).toBeGreaterThanOrEqual(0);
 });
 
+test("a question of stop words is answered by its vector alone", async () => {
+  expect(await search("Where is it?")).toEqual([]);
+  expect((await search("Where is it?", { vector: healing }))[0]).toMatchObject({ sectionPath: ["Rounds"], score: 1 });
+});
+
+test("a passage without words that are indexed is found by its vector", async () => {
+  const dots = { corpus: "dots", visibility: "shared" };
+  const document = { title: "The", text: "… it is.", scope: dots };
+  await running.mutate(ann, "docs.ingestWithVectors", { document, vectors: [[1, 0, 0]] });
+  expect(await search(query, { scope: dots, vector: healing })).toMatchObject([{ snippet: "… it is.", score: 1 }]);
+});
+
 test("no more come than were asked for, and only of the named documents", async () => {
   expect(await search(query, { vector: healing, limit: 1 })).toHaveLength(1);
   expect(await search(query, { vector: healing, sourceIds: [crypto.randomUUID()] })).toEqual([]);
