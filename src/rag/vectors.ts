@@ -11,7 +11,7 @@ import type { Section } from "../text/cut-document.ts";
 const longest = 4_096;
 
 /** @throws SvcError BAD_REQUEST for an invalid vector, or one without a direction */
-export function unitVector(path: string, vector: unknown): number[] {
+function unitVector(path: string, vector: unknown): number[] {
   const isVector =
     Array.isArray(vector) &&
     vector.length > 0 &&
