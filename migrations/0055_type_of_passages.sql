@@ -9,10 +9,6 @@ create type svc_private.passage as (
   chunk_text text,
   page_start integer,
   sentence text,
-  coverage double precision,
-  chunk_coverage double precision,
-  matched text[],
-  missing text[],
   similarity double precision,
   score double precision
 );

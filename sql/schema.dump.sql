@@ -211,7 +211,7 @@ composite claim integer, source_id uuid, source_title text, section_id uuid, sec
 usage: svc_anonymous, svc_authenticated, svc_system
 
 -- type svc_private.passage
-composite source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[], similarity double precision, score double precision
+composite source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, similarity double precision, score double precision
 usage: svc_anonymous, svc_authenticated, svc_system
 
 -- type svc_private.search_feedback
@@ -2508,7 +2508,7 @@ comment: The stored file with this id if it is the caller's own or the caller is
 
 -- function svc.find_passages(text,regconfig,text,text,text,uuid[],integer,real[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_passages(question text, stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], page_size integer, vector real[] DEFAULT NULL::real[])
- RETURNS TABLE(source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[], similarity double precision, score double precision)
+ RETURNS TABLE(source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, similarity double precision, score double precision)
  LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
@@ -9775,22 +9775,16 @@ begin
      limit page_size
   )
   select p.source_id, source.title, p.section_id, section.path, p.id, p.text, p.page_start, best.sentence,
-         coalesce(best.coverage, 0), coalesce(alike.weight / nullif(a.weight, 0), 0), best.matched, best.missing, p.similarity,
-         least(1, p.score)
+         p.similarity, least(1, p.score)
     from page p
     left join asked a on true
     join svc.rag_sections section on section.id = p.section_id
     join svc.rag_sources source on source.id = p.source_id
    cross join lateral (
-     select s.* from svc_private.cover_sentences(
+     select s.sentence from svc_private.cover_sentences(
               p.text, p.sentence_starts, stemming, a.lexemes, a.queries, a.weights, a.weight) s
       order by s.coverage desc nulls last, s.starts limit 1
    ) best
-   cross join lateral (
-     -- Words that begin like a word of the question count in part.
-     select sum(one.weight * case when p.words @@ one.query then 1 when p.words @@ one.kin then 0.8 else 0 end) as weight
-       from unnest(a.queries, a.kin, a.weights) as one (query, kin, weight)
-   ) alike
    order by p.score desc, p.position, p.id;
 end
 $function$

@@ -3,9 +3,8 @@
 --
 -- This function only chooses the role that reads (sql/README.md, "Readers"). A request gets the function that the
 -- reader of its role owns, because the index over words cannot be used under a policy: matching words is not a
--- leakproof operator. A definer function of the application would see every document with its own rights, so it also
--- gets a reader's function, depending on whether there is a user. The system and an administrator read with their own
--- rights.
+-- leakproof operator. svc_hidden.reading_role() says which role that is, also
+-- in a definer function of the application.
 
 create or replace function svc.find_evidence(
   claims text[],

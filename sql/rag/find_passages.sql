@@ -21,13 +21,9 @@ returns table (
   chunk_id uuid,
   chunk_text text,
   page_start integer,
-  sentence text,                      -- the one with most words of the question
-  coverage double precision,          -- share of the question's weight in the sentence, 0 to 1
-  chunk_coverage double precision,    -- the same in the chunk and its headings, words of the same stem counting in part
-  matched text[],                     -- the question's lexemes in the sentence
-  missing text[],                     -- the question's lexemes that the sentence lacks
-  similarity double precision,        -- of the vectors; null for a chunk that words alone found
-  score double precision              -- 0 to 1
+  sentence text,                -- the one with most words of the question
+  similarity double precision,  -- of the vectors; null for a chunk that words alone found
+  score double precision        -- 0 to 1
 )
 language plpgsql
 stable

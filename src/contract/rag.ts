@@ -66,7 +66,7 @@ export interface Passage {
   pageStart: number;
   snippet: string;
   /**
-   * Share of the query's words in the chunk, 0 to 1. Rare words count more; the sentence has a weight of seven tenths.
+   * About the share of the query's words in the chunk, 0 to 1. Rare and repeated words count more, words of a long chunk less.
    * With a vector: as the fused score of `ctx.hybridSearch`, 1 for a passage that is the best by both.
    */
   score: number;

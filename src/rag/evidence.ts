@@ -18,12 +18,9 @@ export interface EvidenceInput {
   sentences: number;
 }
 
-/** Of svc.find_evidence() and svc.find_passages(). */
-export const evidenceColumns = `source_id as "sourceId", source_title as "sourceTitle", section_id as "sectionId",
+const statement = `select claim, source_id as "sourceId", source_title as "sourceTitle", section_id as "sectionId",
   section_path as "sectionPath", chunk_id as "chunkId", chunk_text as "chunkText", page_start as "pageStart", sentence,
-  coverage, chunk_coverage as "chunkCoverage", matched, missing, similarity`;
-
-const statement = `select claim, ${evidenceColumns}
+  coverage, chunk_coverage as "chunkCoverage", matched, missing, similarity
   from svc.find_evidence($1, $2::text::regconfig, $3, $4, $5, $6, $7, $8, $9)`;
 
 /** @returns for each claim, by its position from 1, its sentences, best first */

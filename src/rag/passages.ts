@@ -7,8 +7,6 @@ import { isUuid } from "../kit/uuid.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { languageOf } from "../search/languages.ts";
 import { partsOf, type ResolvedScope, refusal, resolveScope } from "../search/scope.ts";
-import type { FoundEvidence } from "./answer.ts";
-import { evidenceColumns } from "./evidence.ts";
 import { optionalVector, requireLength } from "./vectors.ts";
 
 export interface PassagesQuestion {
@@ -22,8 +20,12 @@ export interface PassagesQuestion {
   limit: number;
 }
 
-/** A chunk with its best sentence. */
-export type FoundPassage = FoundEvidence & { score: number };
+/** A row of svc.find_passages(): a chunk with its best sentence. */
+export interface FoundPassage extends Omit<Passage, "snippet" | "similarity"> {
+  chunkText: string;
+  sentence: string;
+  similarity: number | null;
+}
 
 /** @throws SvcError BAD_REQUEST, UNAUTHORIZED for a scope that needs a session, FORBIDDEN for another owner */
 export async function searchPassages(
@@ -49,7 +51,9 @@ export async function searchPassages(
   return found.map(passageOf);
 }
 
-const statement = `select ${evidenceColumns}, score
+const statement = `select source_id as "sourceId", source_title as "sourceTitle", section_id as "sectionId",
+  section_path as "sectionPath", chunk_id as "chunkId", chunk_text as "chunkText", page_start as "pageStart", sentence,
+  similarity, score
   from svc.find_passages($1, $2::text::regconfig, $3, $4, $5, $6, $7, $8)`;
 
 /** @returns the passages, best first @throws SvcError BAD_REQUEST for a vector of another length than the documents' */
@@ -72,14 +76,8 @@ export function sourceIdsOf(sourceIds: unknown): string[] | null {
   return sourceIds;
 }
 
-const passageOf = ({ sentence, ...found }: FoundPassage): Passage => ({
-  sourceId: found.sourceId,
-  sourceTitle: found.sourceTitle,
-  sectionId: found.sectionId,
-  sectionPath: found.sectionPath,
-  chunkId: found.chunkId,
-  pageStart: found.pageStart,
+const passageOf = ({ chunkText, sentence, similarity, ...found }: FoundPassage): Passage => ({
+  ...found,
   snippet: sentence.trim(),
-  score: found.score,
-  ...(found.similarity !== null && { similarity: found.similarity }),
+  ...(similarity !== null && { similarity }),
 });

@@ -14,7 +14,13 @@ import type {
 } from "../contract/grounding.ts";
 import { refusal } from "../search/scope.ts";
 import type { FoundEvidence } from "./answer.ts";
-import { type CitedSentence, citedSentences, endedSentences, writingPrompt } from "./written-prompt.ts";
+import {
+  type CitedSentence,
+  citedSentences,
+  endedSentences,
+  type QuotedPassage,
+  writingPrompt,
+} from "./written-prompt.ts";
 
 /** Chunks for the model: about 12,000 characters. */
 export const mostPassages = 12;
@@ -23,7 +29,7 @@ const mostSentences = 40;
 
 export interface Writing {
   question: string;
-  passages: FoundEvidence[];
+  passages: QuotedPassage[];
   options: WriteOptions;
   /** Judges claims, each by its evidence. */
   judge(claims: ClaimInput[], evidence: FoundEvidence[][]): Promise<GroundedClaim[]>;

@@ -25,7 +25,10 @@ export interface WritingPrompt {
 }
 
 /** @param passages numbered from 1, in order. As JSON, so that no text can end its own quotation */
-export function writingPrompt(question: string, passages: FoundEvidence[]): WritingPrompt {
+/** What the model reads of a chunk, and how a sentence that cites it is found again. */
+export type QuotedPassage = Pick<FoundEvidence, "sourceId" | "sourceTitle" | "sectionPath" | "chunkId" | "chunkText">;
+
+export function writingPrompt(question: string, passages: QuotedPassage[]): WritingPrompt {
   const quoted = passages.map(({ sourceTitle, sectionPath, chunkText }, index) => ({
     number: index + 1,
     source: [sourceTitle, ...sectionPath].join(" > "),

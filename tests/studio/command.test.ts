@@ -66,7 +66,7 @@ test("without its login it does not fall back to another one", async () => {
   expect(error).toContain("svc_studio_read");
 });
 
-test("with --json the address is a document on standard output; a port that is none, or is taken, is told", async () => {
+test("with --json the address is a JSON document on standard output; an invalid port and a taken one are errors", async () => {
   const env = { DATABASE_STUDIO_URL: db.url("studioRead") };
   const wrong = await svcHere(db, fixture, ["studio", "--port", "x"], env);
   expect(wrong.error).toContain("--port x is not a whole number from 0 to 65535");
