@@ -68,7 +68,17 @@ export async function prepare(spare: Spare, words: readonly string[]): Promise<P
 }
 
 /** A process that has ended meanwhile is noticed by its exit. */
-const send = (child: ChildProcess, words: readonly string[]) => void child.send(words, () => {});
+const send = (child: ChildProcess, message: readonly string[] | "go") => void child.send(message, () => {});
+
+/** @returns whether the process says this before it ends */
+function heard(child: ChildProcess, word: "waiting" | "ready" | "left"): Promise<boolean> {
+  const said = new Promise<true>((resolve) => {
+    child.on("message", (message) => {
+      if (message === word) resolve(true);
+    });
+  });
+  return Promise.race([said, exited(child).then(() => false)]);
+}
 
 /**
  * Delays before each restart after a crash, in milliseconds. After the last one, only a saved file restarts the
@@ -91,6 +101,7 @@ export class DevServer {
   readonly #words: readonly string[];
   readonly #events: ServerEvents;
   #child: ChildProcess | undefined;
+  #ended: Promise<unknown> = Promise.resolve();
   #crashes = 0;
   #pause: NodeJS.Timeout | undefined;
 
@@ -106,47 +117,64 @@ export class DevServer {
     return this.#child !== undefined && isRunning(this.#child);
   }
 
-  /** Stops the current process and serves with the next one. Resolves when that serves or has failed. */
+  /**
+   * Serves with the next process, which starts while the current one still serves. If it does not start, the current
+   * one keeps serving. Resolves when it serves or has failed.
+   */
   async replace(next: ChildProcess): Promise<void> {
-    await this.stop();
+    if (!(await this.#starts(next))) return;
+    const current = this.#child;
+    void this.stop();
+    if (current) await heard(current, "left");
     this.#crashes = 0;
-    await this.#start(next);
+    await this.#serve(next);
   }
 
   /** Restarts after a crash, unless that has happened meanwhile. */
   async revive(): Promise<void> {
-    if (this.#child && !this.serves) await this.#start(this.#spare.take());
+    if (!this.#child || this.serves) return;
+    const next = this.#spare.take();
+    if (await this.#starts(next)) await this.#serve(next);
   }
 
+  /** Stops what serves. Resolves when all that have served have ended. */
   async stop(): Promise<void> {
     clearTimeout(this.#pause);
     const child = this.#child;
-    if (!child) return;
     this.#child = undefined; // its exit is expected now
-    child.kill("SIGTERM");
-    await exited(child);
+    child?.kill("SIGTERM");
+    if (child) this.#ended = Promise.all([this.#ended, exited(child)]);
+    await this.#ended;
   }
 
-  async #start(child: ChildProcess): Promise<void> {
-    this.#child = child;
+  /** @returns whether it is ready but for the port, which the process before it may hold; otherwise the reason is said */
+  async #starts(child: ChildProcess): Promise<boolean> {
+    const waits = heard(child, "waiting");
     send(child, this.#words);
+    if (await waits) return true;
+    const meanwhile = this.serves ? " Until then the last good version serves." : "";
+    say(`The service did not start: ${endOf(child)}. Fix it and save a file to start it again.${meanwhile}`);
+    return false;
+  }
+
+  /** @param child waits for the port */
+  async #serve(child: ChildProcess): Promise<void> {
+    this.#child = child;
     let since: number | undefined;
-    const ready = new Promise<void>((resolve) => {
-      child.on("message", (message: "ready" | Observed) => {
-        if (message !== "ready") return this.#events.observed(message);
-        since = performance.now();
-        resolve();
-      });
+    child.on("message", (message: string | Observed) => {
+      if (typeof message === "object") this.#events.observed(message);
     });
     void exited(child).then(() => {
       if (this.#child === child) this.#crashed(child, since);
     });
-    await Promise.race([ready, exited(child)]);
+    const ready = heard(child, "ready");
+    send(child, "go");
+    if (await ready) since = performance.now();
   }
 
   /** @param since when it began to serve; without it, a restart would fail again */
-  #crashed({ exitCode, signalCode }: ChildProcess, since: number | undefined): void {
-    const why = signalCode ? `ended by ${signalCode}` : `exit code ${exitCode}; its last output is above`;
+  #crashed(child: ChildProcess, since: number | undefined): void {
+    const why = endOf(child);
     if (since !== undefined && performance.now() - since > well) this.#crashes = 0;
     const pause = since === undefined ? undefined : pauses[this.#crashes++];
     if (pause === undefined) {
@@ -158,6 +186,9 @@ export class DevServer {
     this.#pause = setTimeout(this.#events.due, pause);
   }
 }
+
+const endOf = ({ exitCode, signalCode }: ChildProcess) =>
+  signalCode ? `ended by ${signalCode}` : `exit code ${exitCode}; its last output is above`;
 
 const isRunning = (child: ChildProcess) => child.exitCode === null && child.signalCode === null;
 

@@ -51,6 +51,7 @@ export const command = defineCommand({
       : undefined;
     let turns = Promise.resolve();
     let preparing = false;
+    let isPrepared = false;
     let waiting = 0;
     let isEnding = false;
     let studio: Awaited<ReturnType<typeof studioBesideDev>> | undefined;
@@ -61,8 +62,9 @@ export const command = defineCommand({
       waiting--;
       if (isEnding) return;
       preparing = true;
-      const result = await prepare(spare, ["prepare", "--cwd", cwd]);
+      const result = await prepare(spare, ["prepare", "--cwd", cwd, ...(isPrepared ? ["--quick"] : [])]);
       preparing = false;
+      isPrepared = result !== undefined;
       if (isEnding) return result?.end();
       if (types) endTypes ??= checkTypesBeside(config.cwd, environment); // only now the generated files are there
       if (!result)

@@ -13,18 +13,30 @@ import { MigrationError } from "../migrate/migration-error.ts";
 import { type FileStatus, migrationStatus } from "../migrate/migration-status.ts";
 import { describeVanished, vanishedOf } from "../migrate/vanished.ts";
 import { cwdArgument, isDeveloping, platformRoot, readConfig, say, withDatabase } from "./command.ts";
-import { describe, findings, newFindings } from "./db/lint.ts";
+import { describe, type Finding, findings, newFindings } from "./db/lint.ts";
 import { defineCommand } from "./define.ts";
 import { conclude, during } from "./output.ts";
 
 export const command = defineCommand({
-  args: cwdArgument,
-  run: async ({ args: { cwd } }) => {
+  args: {
+    ...cwdArgument,
+    quick: {
+      type: "boolean",
+      description: "Skip the migration when every file of the application has been applied.",
+      default: false,
+    },
+  },
+  run: async ({ args: { cwd, quick } }) => {
     const config = await readConfig(cwd);
     const changes: string[] = [];
     const report = (line: string) => {
       changes.push(line);
       say(line);
+    };
+    const done = (applied: string[], news: Finding[]) => {
+      conclude({ changes, applied, findings: news });
+      // To `svc dev`: what this process has loaded may be older than the files that it wrote.
+      if (isDeveloping) process.send?.(changes.length > 0 ? "outdated" : "prepared");
     };
     for (const file of await writeAuthSchema(config)) report(`wrote ${file}`); // the application may import it
     const app = await loadApp(config);
@@ -33,6 +45,10 @@ export const command = defineCommand({
     for (const file of generated) report(`wrote ${file}`);
     await withDatabase(config, {}, async (cluster) => {
       const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
+      if (quick && changes.length === 0) {
+        const own = await migrationStatus({ ...target, only: "application" });
+        if (own.every(({ state }) => state === "applied")) return done([], []);
+      }
       const files = await migrationStatus(target);
       const inState = (wanted: FileStatus["state"]) =>
         files.filter(({ state }) => state === wanted).map(({ path }) => path);
@@ -51,9 +67,7 @@ export const command = defineCommand({
       for (const file of own) say(`applied ${file.replace(/^application\//, "")}`);
       const news = newFindings(before, await look());
       for (const finding of news) say(`\n${describe(finding)}`);
-      conclude({ changes, applied, findings: news });
-      // To `svc dev`: what this process has loaded may be older than the files that it wrote.
-      if (isDeveloping) process.send?.(changes.length > 0 ? "outdated" : "prepared");
+      done(applied, news);
     });
   },
 });

@@ -5,9 +5,13 @@
  */
 import "../../workers/runner.ts";
 import "../audit/audit.ts";
+import { loadConfig } from "../config/load-config.ts";
 import "./prepare.ts";
 import "./start.ts";
 
+// What is slow the first time: checks of a configuration are compiled, and the data of time zones is loaded.
+await loadConfig({ cwd: import.meta.dirname, env: {} });
+new Intl.DateTimeFormat("en", { timeZone: "Europe/Berlin" });
 // Compares schemas; an application without the development packages has none.
 await import("@svc/dev").catch(() => {});
 

@@ -122,16 +122,17 @@ async function serve(options: Options): Promise<void> {
     const secrets = await readSecrets(config);
     const watched = isDeveloping && !config.production;
     // An endpoint that the author has configured gets the spans instead.
-    tracing = (await openTracing(config.otel)) ?? (watched ? devTracing((span) => observe({ span })) : undefined);
+    tracing = (await openTracing(config.otel)) ?? (watched ? devTracing((span) => tell({ span })) : undefined);
     const log = processLog(config, json, tracing !== undefined);
     const jobMetrics = withWorker || !config.database ? new JobMetrics() : undefined;
     const shared = { app, config, urls: cluster.urls, secrets, log, tracing };
+    const developing = isDeveloping && { mayListen: takeTurn, hasLeft: () => tell("left") };
     const shows = watched && {
       showCause: (cause: unknown) => showFailure(cause, config.cwd),
       showMail: (kind: string, { email, url }: AuthMail) =>
-        observe({ mail: { kind, email, url, at: new Date().toISOString() } }),
+        tell({ mail: { kind, email, url, at: new Date().toISOString() } }),
     };
-    service = await startService({ ...shared, allowDrift: allowDrift || isOlder, jobMetrics, ...shows });
+    service = await startService({ ...shared, allowDrift: allowDrift || isOlder, jobMetrics, ...developing, ...shows });
     // On a private cluster no other process runs the jobs.
     if (jobMetrics) worker = await startOwnWorker({ ...shared, url: service.url, metrics: jobMetrics });
     if (!isDeveloping) returnMemory();
@@ -140,7 +141,7 @@ async function serve(options: Options): Promise<void> {
     if (config.host === "127.0.0.1" && !config.production && !isPart)
       say("  Only this machine can reach it; SVC_HOST=:: opens it to others.\n");
     if (!config.database && !config.production && !isPart) say(`  ${studioHint(cwd)}\n`);
-    process.send?.("ready"); // to `svc dev`
+    tell("ready");
 
     const ended = await Promise.race([stop, cluster.failed]);
     if (ended instanceof Error) throw ended;
@@ -155,9 +156,22 @@ async function serve(options: Options): Promise<void> {
 const studioHint = (cwd: string) =>
   `Data, policies and jobs: \`npx svc studio${cwd === "." ? "" : ` --cwd ${cwd}`}\` in another terminal.`;
 
-/** To `svc dev`, which keeps it for Studio. After it has ended nobody listens. */
-function observe(observed: Observed): void {
-  if (process.connected) process.send?.(observed, undefined, undefined, () => {});
+/** Tells `svc dev` that this version is ready. Resolves when the version before it has released the port. */
+async function takeTurn(): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const lost = () => reject(new Error("svc dev has ended."));
+    process.once("disconnect", lost);
+    process.once("message", () => {
+      process.off("disconnect", lost); // it would keep the process running at the end
+      resolve();
+    });
+    tell("waiting");
+  });
+}
+
+/** To the process that started this one; after that has ended nobody listens. */
+function tell(message: "waiting" | "left" | "ready" | Observed): void {
+  if (process.connected) process.send?.(message, undefined, undefined, () => {});
 }
 
 /** Imported on demand: an API process needs no queue library. */

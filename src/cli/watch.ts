@@ -43,7 +43,7 @@ export function watchApplication(
     const file = relative(cwd, path);
     if (isIgnored(file)) return;
     clearTimeout(timer);
-    timer = setTimeout(() => changed(file), 50);
+    timer = setTimeout(() => changed(file), 30);
   };
   const watchOne = (folder: string) => {
     if (watchers.has(folder)) return;

@@ -5,7 +5,7 @@
 
 import { queueRevision, wantedQueueRevision } from "../jobs/queue.ts";
 import { withClient } from "../postgres/with-client.ts";
-import { checksum, type Folders, type Ledger, readLedger, scopes } from "./ledger.ts";
+import { checksum, type Folders, type Ledger, readLedger, type Scope, scopes } from "./ledger.ts";
 import { type MigrationFile, readFolder } from "./migration-files.ts";
 
 export interface FileStatus {
@@ -23,8 +23,16 @@ export interface FileStatus {
   appliedAt: Date | null;
 }
 
-/** The files of both scopes, in the order in which `svc migrate` lists them: platform first. */
-export async function migrationStatus({ adminUrl, ...folders }: Folders & { adminUrl: string }): Promise<FileStatus[]> {
+/**
+ * The files of both scopes, in the order in which `svc migrate` lists them: platform first.
+ *
+ * @param options.only the files of one scope
+ */
+export async function migrationStatus({
+  adminUrl,
+  only,
+  ...folders
+}: Folders & { adminUrl: string; only?: Scope }): Promise<FileStatus[]> {
   return withClient(adminUrl, "svc migrate status", async (client) => {
     const ledger = await readLedger(client);
     const files: FileStatus[] = [];
@@ -32,6 +40,7 @@ export async function migrationStatus({ adminUrl, ...folders }: Folders & { admi
       files.push({ path: "platform/queue", state: "pending", appliedAt: null });
     }
     for (const { scope, folder } of scopes(folders)) {
+      if (only !== undefined && scope !== only) continue;
       const statusOf = (kind: "migrations" | "sql", { path, text }: MigrationFile): FileStatus => {
         const whole = `${scope}/${kind}/${path}`;
         const recorded = ledger[kind].get(`${scope}/${path}`);

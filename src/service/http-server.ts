@@ -67,8 +67,14 @@ const refuseForNow: RequestListener = (_request, response) => {
  *
  * @param lingerMs time before that, in which clients with open connections learn of the stop by an answer, and the
  *   balancer by /readyz: a request that meets a closing connection cannot be retried automatically
+ * @param hasLeft called when another process can take the port
  */
-export async function drain({ server, inFlight }: HttpServer, lingerMs: number, deadlineMs: number): Promise<void> {
+export async function drain(
+  { server, inFlight }: HttpServer,
+  lingerMs: number,
+  deadlineMs: number,
+  hasLeft?: () => void,
+): Promise<void> {
   // A connection in use closes after its answer, with `connection: close`; an idle one closes after `lingerMs`.
   for (const response of inFlight) response.shouldKeepAlive = false;
   server.prependListener("request", (_request, response) => {
@@ -76,6 +82,7 @@ export async function drain({ server, inFlight }: HttpServer, lingerMs: number, 
   });
   if (lingerMs > 0) await sleep(lingerMs);
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  hasLeft?.();
   server.closeIdleConnections();
   const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
   await closed;

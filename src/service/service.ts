@@ -53,6 +53,10 @@ export interface ServiceOptions {
   tracing?: Tracing | undefined;
   /** Metrics of a worker in this process, to include in `/metrics`. (Default: none) */
   jobMetrics?: JobMetrics | undefined;
+  /** Awaited when everything but the port is ready, which another process may hold until then. (Default: not at all) */
+  mayListen?: (() => Promise<void>) | undefined;
+  /** Called when the service has left the port; requests in flight still finish. (Default: not at all) */
+  hasLeft?: (() => void) | undefined;
   /** Shows the author the cause of a failed request, while developing. (Default: it is only logged) */
   showCause?: ShowCause | undefined;
   /** Shows the author the mails of authentication, while developing. (Default: nobody sees them) */
@@ -88,10 +92,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await forms?.close();
   };
   try {
-    if (!options.allowDrift) await refuseDrift(pools.system, app.api["~svc"].crud);
+    const unchanged = options.allowDrift ? undefined : refuseDrift(pools.system, app.api["~svc"].crud);
+    unchanged?.catch(() => {}); // awaited below, before anything is served
     // The port comes first: without AUTHLIB_URL the service's own origin depends on it. But one of several processes gets
     // connections as soon as it listens, although another could serve them.
-    const listensLast = sharesPort && config.port !== 0;
+    const listensLast = (sharesPort || options.mayListen !== undefined) && config.port !== 0;
     const begin = () => listen(http, config.port, config.host ?? undefined);
     const url = listensLast ? `http://localhost:${config.port}` : await begin();
     const origins = createOriginPolicy({ ...config, configured: config.auth.url, listening: url });
@@ -111,7 +116,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     realtime = opened;
     let stopping: Promise<void> | undefined;
     const application = openApp(parts, opened, http.inFlight, () => stopping !== undefined);
+    await unchanged;
     await auth.listens();
+    await options.mayListen?.();
     http.server.on("upgrade", opened.upgrade);
     http.answerBy(application);
     if (listensLast) await begin();
@@ -123,7 +130,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const stop = async () => {
       log.info("stopping: finishing requests in flight");
       await opened.close();
-      await drain(http, config.limits.lingerMs ?? (config.production ? 1_000 : 0), config.limits.shutdownMs);
+      await drain(
+        http,
+        config.limits.lingerMs ?? (config.production ? 1_000 : 0),
+        config.limits.shutdownMs,
+        options.hasLeft,
+      );
       await closeAll();
       log.info("stopped");
     };

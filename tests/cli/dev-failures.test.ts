@@ -1,7 +1,8 @@
 // If this file fails, an author has to search for the cause of a failure while developing, or production discloses it.
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { freePort } from "../../src/cluster/port.ts";
 import { copiedApplication, ready } from "../support/application-folder.ts";
 import { database } from "../support/database.ts";
 
@@ -51,6 +52,64 @@ test("while developing, the terminal and the answer have the place, and PostgreS
   expect(refused.hint).toMatch(/^ {2}Statement: select avg\(.*"title"\)/m);
   expect(refused.hint).toMatch(/^ {2}Hint: No function matches/m);
   expect(command.output()).toContain(refused.hint);
+});
+
+test("a request in flight ends in the version that it began in while the next one answers, and a version that does not start leaves the last one serving", async () => {
+  const index = join(app.folder, "backend/index.ts");
+  const before = await readFile(index, "utf8");
+  const gate = join(app.folder, "gate");
+  const version = (answer: string) =>
+    writeFile(
+      index,
+      before
+        .replace(
+          "export default",
+          `import { existsSync } from "node:fs";
+const versionOf = httpRoute.get.path("/version").allowAnonymous().handler(() => new Response("${answer}"));
+const slow = httpRoute.get.path("/slow").allowAnonymous().handler(async () => {
+  while (!existsSync(${JSON.stringify(gate)})) await new Promise((resolve) => setTimeout(resolve, 20));
+  return new Response("${answer}");
+});
+export default`,
+        )
+        .replace("httpRoutes: {", "httpRoutes: { versionOf, slow,"),
+    );
+  onTestFinished(async () => {
+    await writeFile(index, before);
+    await rm(join(app.folder, "backend/auth.ts"), { force: true });
+  });
+  await version("one");
+  // As authors have it: the next version takes the port of the one before.
+  const port = String(await freePort());
+  const command = app.svc(["dev"], { PORT: port });
+  const url = await ready(command);
+  const ask = (path: string) =>
+    fetch(url + path).then(
+      (response) => response.text(),
+      () => "nothing",
+    );
+  expect(await ask("/version")).toBe("one");
+  const slow = ask("/slow");
+  await version("two");
+  await expect.poll(() => ask("/version")).toBe("two");
+  await writeFile(gate, "");
+  expect(await slow).toBe("one");
+
+  // Only a start calls plugins.
+  await writeFile(
+    join(app.folder, "backend/auth.ts"),
+    'import { defineAuth } from "@svc/core";\nexport default defineAuth({ betterAuth: (options) => ({ ...options, plugins: [...(options.plugins ?? []), { id: "broken", init() { throw new Error("broken at start"); } }] }) });\n',
+  );
+  await expect
+    .poll(command.output)
+    .toContain(
+      "The service did not start: exit code 1; its last output is above. Fix it and save a file to start it again. Until then the last good version serves.",
+    );
+  expect(command.output()).toContain("broken at start");
+  expect(await ask("/version")).toBe("two");
+  await rm(join(app.folder, "backend/auth.ts"));
+  await version("three");
+  await expect.poll(() => ask("/version")).toBe("three");
 });
 
 test("an answer in production has no cause, also where svc dev starts it", async () => {
