@@ -169,6 +169,8 @@ export const fileSchema = z.strictObject({
        * (Default: 5000)
        */
       generatedTimeoutMs: milliseconds().default(5_000),
+      /** Largest row that PostgreSQL sends to a call, such as a generated list, in bytes. (Default: 67108864, 64 MiB) */
+      rowBytes: whole(65_536, 268_435_456, "bytes", 67_108_864).default(67_108_864),
       /** Longest pause inside an open transaction, in milliseconds. (Default: 10000) */
       idleInTransactionMs: milliseconds().default(10_000),
       /** Exports of rows at once, in one process; never more than half of `pool.request`. (Default: 4) */

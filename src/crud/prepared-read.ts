@@ -10,6 +10,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import { databaseError, isConnectionLoss, isTransient, sqlState } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { type Step, sendPacket } from "../postgres/packet.ts";
+import { isRowTooLarge } from "../postgres/row-size.ts";
 import { runPacket } from "../postgres/shared-reads.ts";
 import { isPlanKept } from "./kept-plans.ts";
 import { callAs, explained } from "./statement.ts";
@@ -73,7 +74,7 @@ export async function callPrepared(
   } catch (error) {
     if (error instanceof SvcError) throw error;
     if (isStale(error)) statementsOf.get(pool)?.delete(keyOf(identity, read));
-    if (isBreaking(error) || isTransient(error)) return otherwise();
+    if (!isRowTooLarge(error) && (isBreaking(error) || isTransient(error))) return otherwise();
     throw explained(databaseError(error, identity), true);
   }
 }

@@ -10,6 +10,7 @@ import { acquire } from "../postgres/acquire.ts";
 import { databaseError, isConnectionLoss, isTransient, leavesDoubt, outcomeUnknown } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { sendStatement } from "../postgres/packet.ts";
+import { isRowTooLarge } from "../postgres/row-size.ts";
 import { runPacket } from "../postgres/shared-reads.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { activeSpan } from "../telemetry/span.ts";
@@ -114,7 +115,7 @@ export async function callStatement(
     } catch (error) {
       if (error instanceof SvcError) throw error;
       // PostgreSQL has rolled back, role and identity included. Only a broken connection is closed.
-      const again = isTransient(error) || (isConnectionLoss(error) && reads);
+      const again = isTransient(error) || (isConnectionLoss(error) && !isRowTooLarge(error) && reads);
       if (again && attempt < maxRetries) continue;
       throw !reads && leavesDoubt(error)
         ? outcomeUnknown(error)

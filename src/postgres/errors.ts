@@ -10,6 +10,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import type { Access } from "./access.ts";
 import { type Identity, isAnonymous } from "./identity.ts";
 import { readOnlyState } from "./read-only.ts";
+import { isRowTooLarge } from "./row-size.ts";
 
 interface Mapping {
   code: ErrorCode;
@@ -104,6 +105,7 @@ export function databaseError(error: unknown, identity: Identity, access: Access
   const state = sqlState(error);
   if (state === readOnlyState && access === "write") return takesNoWrites(error);
   if (state === undefined) {
+    if (isRowTooLarge(error)) return answerTooLarge(error);
     return isConnectionLoss(error)
       ? new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause: error })
       : new SvcError("INTERNAL", undefined, { cause: error });
@@ -126,6 +128,12 @@ export function databaseError(error: unknown, identity: Identity, access: Access
     cause: error,
   });
 }
+
+const answerTooLarge = (cause: unknown) =>
+  new SvcError("BAD_REQUEST", "The answer is too large.", {
+    hint: "Ask for fewer rows, or select fewer columns.",
+    cause,
+  });
 
 /** What the application says. A `raise` without a message has the code for one. */
 function spoken(error: unknown, state: string): Pick<Mapping, "message" | "hint"> {
@@ -208,6 +216,7 @@ export function isConnectionLoss(error: unknown): boolean {
   if (state !== undefined) return state.startsWith("08") || ["57P01", "57P02", "57P03", "25P03"].includes(state);
   const { code, message } = rootOf(error);
   return (
+    isRowTooLarge(error) ||
     brokenSockets.has(code ?? "") ||
     /Connection terminated|not queryable|timeout exceeded when trying to connect/.test(message ?? "")
   );

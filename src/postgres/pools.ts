@@ -11,6 +11,7 @@ import { traceQueries } from "../telemetry/queries.ts";
 import { limitShares } from "./acquire.ts";
 import { closeAfterRefusedWrite } from "./read-only.ts";
 import { keepAfterRefusals } from "./refusals.ts";
+import { breakIfRowTooLarge, largestRow } from "./row-size.ts";
 import { allowSharing } from "./shared-reads.ts";
 import { breakIfSilent, keepAlive, silenceAllowed } from "./silence.ts";
 
@@ -33,6 +34,8 @@ export interface PoolSettings {
   statementTimeoutMs: number;
   /** The same for generated procedures, which have no transaction to set their own limit. (Default: the same) */
   generatedTimeoutMs?: number | undefined;
+  /** Largest row of the request pool, in bytes. (Default: `largestRow`) */
+  rowBytes?: number | undefined;
   /** In milliseconds; ends a transaction that is idle while its handler does other work. */
   idleInTransactionMs: number;
   /** Whether statements inside a span get their own span. (Default: false) */
@@ -99,6 +102,7 @@ export function createPool(
     ...keepAlive,
     async onConnect(client) {
       breakIfSilent(client, silenceAllowed(settings));
+      breakIfRowTooLarge(client, (name === "request" ? settings.rowBytes : undefined) ?? largestRow);
       await prepare?.(client);
     },
     // Sends a transaction's first statements in one round trip. `pg` supports it, its types do not yet.

@@ -56,6 +56,7 @@ describe("without a file", () => {
         uploadsPerUser: 20,
         statementTimeoutMs: 15_000,
         generatedTimeoutMs: 5_000,
+        rowBytes: 67_108_864,
         idleInTransactionMs: 10_000,
         finishedJobs: 10_000,
         finishedJobDays: 7,
