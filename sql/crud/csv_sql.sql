@@ -3,7 +3,8 @@
 -- `fields` are those of the resource's description: [property, column, expression of the wire form]. `cells` says of each
 -- how its text is made (src/transfer/csv.ts): "plain" for a type whose text is its wire form and needs no quotes, "text" for
 -- a text, "json" for JSON, "time" for a point in time, "wire" for every other type. A kind that ends in "!" is protected from spreadsheets, which compute
--- cells that begin with =, +, - or @: these get an apostrophe, unless they are numbers.
+-- cells that begin with =, +, - or @, some also in full width or behind a tab or a line break: these get an apostrophe, unless
+-- they are numbers. Source: https://owasp.org/www-community/attacks/CSV_Injection
 
 create or replace function svc_hidden.csv_sql(fields jsonb, cells jsonb)
 returns text
@@ -20,7 +21,7 @@ as $$
       )
       else format('svc_hidden.csv_cell(%s)', format(
         case when c.kind like '%!' then
-          $s$regexp_replace(%s, '^(?=[=+@\t\r-])(?![+-]?\d+(\.\d+)?([eE][+-]?\d+)?$)', '''')$s$ else '%s' end,
+          $s$regexp_replace(%s, '^(?=[=+@＝＋－＠\t\r\n-])(?![+-]?\d+(\.\d+)?([eE][+-]?\d+)?$)', '''')$s$ else '%s' end,
         format(
           case rtrim(c.kind, '!')
             when 'text' then '(%s)::text' when 'json' then 'to_json(%s)::text' else $s$to_json(%s) #>> '{}'$s$

@@ -30,8 +30,9 @@ begin
     for written in execute statement using calls loop end loop;
     return jsonb_build_object('written', written, 'refused', refused);
   exception when others then
-    -- A deadlock, a timeout, a lack of resources, a wrong function: not a matter of any row.
-    if sqlstate ~ '^(40|42|5|XX)' and sqlstate <> '42501' then
+    -- A deadlock, a timeout, a lack of resources, a wrong function: not a matter of any row. A refusal by a policy is one,
+    -- and so is a value that an index cannot hold.
+    if sqlstate ~ '^(40|42|5|XX)' and sqlstate not in ('42501', '54000') then
       raise;
     end if;
   end;
@@ -40,7 +41,7 @@ begin
       for added in execute statement using jsonb_build_array(one) loop end loop;
       written := written + added;
     exception when others then
-      if sqlstate ~ '^(40|42|5|XX)' and sqlstate <> '42501' then
+      if sqlstate ~ '^(40|42|5|XX)' and sqlstate not in ('42501', '54000') then
         raise;
       end if;
       get stacked diagnostics state = returned_sqlstate, said = message_text, reason = pg_exception_detail;

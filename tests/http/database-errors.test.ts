@@ -155,6 +155,7 @@ describe("a statement that really fails", () => {
     badUuid: "BAD_REQUEST",
     badNumber: "BAD_REQUEST",
     badDate: "BAD_REQUEST",
+    tooLargeForIndex: "BAD_REQUEST",
     overlap: "CONFLICT",
     nul: "BAD_REQUEST",
     division: "INTERNAL",

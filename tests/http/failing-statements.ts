@@ -1,4 +1,5 @@
 /** Statements of a handler that PostgreSQL refuses, and the tables that they need, for database-errors.test.ts. */
+import { createHash } from "node:crypto";
 import { eq, sql } from "drizzle-orm";
 import { integer, pgTable, serial, text, uuid } from "drizzle-orm/pg-core";
 import type { procedure } from "../fixture/backend/index.ts";
@@ -19,6 +20,10 @@ export type Db = Parameters<Parameters<typeof procedure.mutation.handler>[0]>[0]
 
 /** A value that only the row contains. */
 export const hidden = "canary-7c2e";
+/** More than a page of an index holds, and hardly smaller when it is compressed. */
+export const largeKey = Array.from({ length: 400 }, (_, n) => createHash("sha256").update(`${n}`).digest("hex")).join(
+  "",
+);
 export const put = (values: Partial<typeof things.$inferInsert>) => (db: Db) => db.insert(things).values(values);
 export const statements = {
   unique: put({ code: hidden }),
@@ -35,6 +40,7 @@ export const statements = {
       .where(eq(things.amount, hidden as never)),
   badDate: (db: Db) => db.select({ at: sql`${hidden}::text::timestamptz` }).from(things),
   overlap: put({ span: "[5,7]" }),
+  tooLargeForIndex: put({ code: largeKey }),
   nul: put({ code: `${hidden}\0` }),
   division: (db: Db) => db.select({ n: sql`1 / (amount - amount)` }).from(things).where(eq(things.code, hidden)),
   permission: (db: Db) => db.select().from(vault).where(eq(vault.secret, hidden)),

@@ -100,6 +100,15 @@ describe("an export", () => {
     expect(await cells("&spreadsheet=true")).toEqual(["'=1+1", "'@x", "-2", "'-a"]);
   });
 
+  test.each(["\n=1", "\r=1", "\t=1", "＝1", "＋1", "－1", "＠x"])(
+    "changes the cell %j, which some spreadsheets compute",
+    async (cell) => {
+      await add(ann, cell);
+      const { body } = await get("entries.csv?spreadsheet=true");
+      expect(body.replaceAll('"', "")).toContain(`,'${cell},`);
+    },
+  );
+
   test("without rows is empty, with a header in CSV", async () => {
     expect((await get("papers.csv")).body).toBe("id,title\r\n");
     expect((await get("papers.ndjson")).body).toBe("");

@@ -2,6 +2,7 @@
 // changes values of an export that comes in again.
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { readRecords } from "../../src/transfer/records.ts";
+import { largeKey } from "../http/failing-statements.ts";
 import { database } from "../support/database.ts";
 import { fc } from "../support/properties.ts";
 import { apiWith, bearer, service, type User } from "../support/service.ts";
@@ -87,6 +88,14 @@ describe("an import", () => {
         "",
       ].join("\r\n"),
     );
+    expect(await rows("slug")).toEqual([{ slug: "good" }, { slug: "good too" }]);
+  });
+
+  test("refuses a row whose key no index can hold, and writes the others", async () => {
+    const run = await imported(`slug\ngood\n${largeKey}\ngood too\n`);
+    expect(run).toMatchObject({ status: "completed", result: { written: 2, refused: 1, complete: true } });
+    const reason = "A value is larger than its column or its index can hold.";
+    expect(await refusedRows(run)).toBe(`line,code,reason\r\n3,BAD_REQUEST,"${reason}"\r\n`);
     expect(await rows("slug")).toEqual([{ slug: "good" }, { slug: "good too" }]);
   });
 
