@@ -1,11 +1,12 @@
 /**
  * Limits the request bodies of a process: bytes of memory, bytes of temporary files, and time. Bytes count until the
  * response has closed and the handler has ended, because the body, or its parsed value, lives that long.
- * Next hop: `body.ts` and `form.ts` count here, `form-files.ts` holds the temporary files.
+ * Next hop: `body.ts` and `form.ts` count here, `form-files.ts` holds the temporary files; `unread-answers.ts`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { SvcError } from "../kit/svc-error.ts";
 import type { FormFiles } from "./form-files.ts";
+import { UnreadAnswers } from "./unread-answers.ts";
 
 export interface BodyBudgetOptions {
   /** Largest JSON or text body, in bytes. */
@@ -119,6 +120,8 @@ export class BodyClock {
 export class BodyBudget {
   readonly memory: Pot;
   readonly disk: Pot;
+  /** As much again as for bodies in memory. */
+  readonly answers: UnreadAnswers;
   /** null: there is no folder, as in tests of the reader alone. */
   readonly files: FormFiles | null;
   readonly addressOf: (request: IncomingMessage) => string;
@@ -129,6 +132,7 @@ export class BodyBudget {
     const largest = Math.max(limits.jsonBytes, limits.multipartBytes);
     this.memory = new Pot(limits.bodyMemoryBytes, largest);
     this.disk = new Pot(limits.formDiskBytes, limits.multipartBytes);
+    this.answers = new UnreadAnswers(limits.bodyMemoryBytes);
     this.files = files;
     this.addressOf = addressOf;
     this.clock = new BodyClock(
@@ -194,6 +198,13 @@ export function accountOf(request: IncomingMessage): BodyAccount {
 }
 
 export const clockOf = (request: IncomingMessage): BodyClock => receiptOf(request).budget.clock;
+
+/** Must be called for every answer that is sent as a whole, of any size. @param bytes of its body */
+export function countAnswer(response: ServerResponse, bytes: number): void {
+  if (bytes <= uncounted) return;
+  const { budget } = receiptOf(response.req);
+  budget.answers.hold(response, { address: budget.addressOf(response.req), bytes });
+}
 
 /** Closes the connection after the answer: the rest of the request is not read. */
 export function closeConnection(request: IncomingMessage): void {

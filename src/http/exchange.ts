@@ -12,6 +12,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import { databaseReason } from "../telemetry/describe-error.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { type Span, type Tracing, traceFields } from "../telemetry/span.ts";
+import { countAnswer } from "./body-budget.ts";
 import { leftSignal } from "./left-signal.ts";
 import type { OriginPolicy } from "./origin-policy.ts";
 import type { RequestLimits } from "./request-limits.ts";
@@ -114,13 +115,15 @@ export function callerOf(
 
 /** Sends a JSON text as the body. API answers are for one caller: caches must not store them. */
 export function sendJson(response: ServerResponse, status: number, json: string, headers: Record<string, string> = {}) {
+  const length = Buffer.byteLength(json);
   response.writeHead(status, {
     ...exchangeOf(response).headers,
     ...jsonHeaders,
-    "content-length": Buffer.byteLength(json),
+    "content-length": length,
     ...headers,
   });
   response.end(json);
+  countAnswer(response, length);
 }
 
 const acceptableId = /^[\w.:-]{1,128}$/;

@@ -9,7 +9,7 @@ import { checkOutput, invoke } from "../call/invoke.ts";
 import { complete, type RouteDefinition, type RouteResult } from "../contract/http-route.ts";
 import type { SvcRequest } from "../contract/request.ts";
 import { mediaType } from "../http/body.ts";
-import { handledBy } from "../http/body-budget.ts";
+import { countAnswer, handledBy } from "../http/body-budget.ts";
 import { errorHeaders, toSvcError } from "../http/errors.ts";
 import { callerOf, exchangeOf } from "../http/exchange.ts";
 import { toSvcRequest } from "../http/request.ts";
@@ -152,5 +152,9 @@ async function send(response: Response, { status, headers, body }: Answer): Prom
     const stream = Readable.fromWeb(body as import("node:stream/web").ReadableStream);
     noteBreak(stream, response);
     pipeline([stream, ...enforceContentLength(length, response), response], () => {});
-  } else response.end(body as string | Uint8Array | undefined);
+  } else {
+    const whole = body as string | Uint8Array | undefined;
+    response.end(whole);
+    countAnswer(response, Buffer.byteLength(whole ?? ""));
+  }
 }
