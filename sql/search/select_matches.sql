@@ -48,6 +48,15 @@ declare
   ids text[];
   scores double precision[];
 begin
+  -- The index has the words of all declared columns. Grants may hide one of these from the role.
+  if exists (
+    select from pg_attribute a
+     where a.attrelid = (declared ->> 'table')::regclass and a.attname = any (fields)
+       and not has_column_privilege(a.attrelid, a.attnum, 'select')
+  ) then
+    raise exception 'permission denied for a searched column of %', declared ->> 'table' using errcode = '42501';
+  end if;
+
   if documents > 0 then
     select array_agg(s.id), array_agg(s.score) into ids, scores
       from svc_private.select_matches(target, fields, query, scope, filters, least(documents, 20), 0, prefix) as s;

@@ -151,3 +151,39 @@ describe("a search puts no text of its caller into SQL", () => {
     }
   });
 });
+
+describe("words of a column that grants hide", () => {
+  const search = (field: string) =>
+    sql.query<{ id: string }>(
+      ann,
+      `select id from svc.search_keyword('{"table":"\\"public\\".\\"pages\\""}', $1, 'harbour',
+         '{"corpus":"default","visibility":"private"}', '[]', 9, 0)`,
+      [`{${field}}`],
+    );
+  const hybrid = (field: string) =>
+    sql.query<{ id: string }>(
+      ann,
+      `select id from svc.search_hybrid('{"table":"\\"public\\".\\"pages\\""}', $1, 'harbour', 'embedding', '[1,0,0]',
+         '{"corpus":"default","visibility":"private"}', '[]',
+         '{"mode":"rrf","k":60,"keywordWeight":1,"vectorWeight":1,"keywordCandidateLimit":9,"vectorCandidateLimit":9}', 9, 0, false)`,
+      [`{${field}}`],
+    );
+
+  test("are not found, those of other columns are", async () => {
+    await db.sql(
+      `insert into pages (user_id, title, body, visibility, embedding) values ('ann', 'harbour', 'harbour', 'private', '[1,0,0]')`,
+    );
+    for (const find of [search, hybrid]) expect(await find("title,body")).toHaveLength(1);
+    await db.sql("revoke select on pages from svc_authenticated");
+    await db.sql("grant select (id, user_id, title, corpus, visibility, embedding) on pages to svc_authenticated");
+    try {
+      for (const find of [search, hybrid]) {
+        await expect(find("body")).rejects.toMatchObject({ code: "42501" });
+        await expect(find("title,body")).rejects.toMatchObject({ code: "42501" });
+        expect(await find("title")).toHaveLength(1);
+      }
+    } finally {
+      await db.sql("grant select on pages to svc_authenticated");
+    }
+  });
+});
