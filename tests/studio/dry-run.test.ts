@@ -11,7 +11,7 @@ import { loadConfig } from "../../src/config/load-config.ts";
 import { dryRun } from "../../src/service/dry-run.ts";
 import { crud, procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
-import { fixture, svc } from "../support/cli.ts";
+import { fixture, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { secret } from "../support/service.ts";
 
@@ -176,9 +176,9 @@ describe("a dry run", () => {
 test("svc dry-run tells it in text, and refuses what it does not understand", async () => {
   const before = await everything();
   const words = ["dry-run", "notes.create", "--as", "ann@example.com"];
-  const { out, code } = await svc(db, fixture, [...words, "--input", '{"title":"new"}']).ended;
+  const { out, code } = await svcHere(db, fixture, [...words, "--input", '{"title":"new"}']);
   expect([code, out]).toEqual([0, expect.stringContaining("public.notes: 1 inserted, 0 updated, 0 deleted")]);
-  const refused = await svc(db, fixture, [...words, "--input", "{"]).ended;
+  const refused = await svcHere(db, fixture, [...words, "--input", "{"]);
   expect([refused.code, refused.error]).toEqual([1, expect.stringContaining("--input is not JSON")]);
   expect(await everything()).toEqual(before);
 });
