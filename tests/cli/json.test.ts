@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { allCommands } from "../../scripts/cli-reference.ts";
 import { counter, during } from "../../src/cli/output.ts";
 import { copyApplication } from "../support/application-folder.ts";
-import { svc as start, svcAll } from "../support/cli.ts";
+import { svcAll } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
@@ -91,7 +91,7 @@ const runs: [name: string, words: () => string[], result: unknown][] = [
   ["start", () => [], expect.arrayContaining([expect.objectContaining({ msg: "listening" })])],
 ];
 const printsLines = ["worker", "start"];
-/** Programs of their own: the test below runs one of them, and tests/studio/command.test.ts the other. */
+/** Programs of their own: json-following.test.ts runs one of them, and tests/studio/command.test.ts the other. */
 const apart = ["dev", "studio"];
 
 test("every command has --json, and is run here", () => {
@@ -129,30 +129,6 @@ const documentsIn = (text: string) =>
     .split("\n")
     .filter(Boolean)
     .map((line) => JSON.parse(line));
-
-test("dev and what follows the queue print one document a line", async () => {
-  const run = (...words: string[]) => {
-    const command = start(db, folder, [...words, "--json"]);
-    onTestFinished(() => void command.child.kill("SIGKILL"));
-    return command;
-  };
-  const [tail, dev] = [run("jobs", "tail"), run("dev", "--no-types")];
-  await expect.poll(dev.output).toContain("Ready: ");
-  await expect
-    .poll(
-      async () => {
-        await db.sql("select svc_private.enqueue_system_job('notes.tidy', '{}', interval '0', null, 'request-1')");
-        return tail.output();
-      },
-      { timeout: 60_000, interval: 500 },
-    )
-    .toContain('"state":"');
-  for (const { child } of [tail, dev]) child.kill("SIGTERM");
-  const [followed, served] = await Promise.all([tail.ended, dev.ended]);
-  expect([followed.code, served.code]).toEqual([0, 0]);
-  expect(documentsIn(followed.out)).toContainEqual(expect.objectContaining({ state: expect.any(String) }));
-  expect(documentsIn(served.out)).toContainEqual(expect.objectContaining({ msg: "listening" }));
-});
 
 test("what takes longer than a second is said, once a second at most", async () => {
   vi.useFakeTimers();

@@ -1,7 +1,5 @@
-// If this file fails, several processes behind one port lose requests, do not come back after a crash, or cannot be stopped.
+// If this file fails, several processes behind one port do not share the requests, or cannot be stopped.
 import { readFileSync } from "node:fs";
-import { Agent, type IncomingMessage, request } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { freePort } from "../../src/cluster/port.ts";
 import { type Command, fixture, svc, svcHere } from "../support/cli.ts";
@@ -52,71 +50,6 @@ test("share the requests, and whichever is asked has the metrics of all", async 
   }
 });
 
-test("a process that is killed is replaced by one that gets no connection before it can answer; the other does meanwhile", async () => {
-  // A start reads the keys that sign tokens: it waits here for as long as the test wants.
-  const admin = await db.connect("admin");
-  await admin.query("begin; lock table auth.jwks in access exclusive mode");
-  const [killed = 0, other = 0] = processes();
-  process.kill(killed, "SIGKILL");
-  await expect.poll(() => processes()).not.toContain(killed);
-  for (let number = 0; number < 5; number++) expect((await get("/healthz")).status).toBe(200);
-  await expect.poll(() => processes().length).toBe(2);
-  const waiting = "select from pg_locks where relation = 'auth.jwks'::regclass and not granted";
-  await expect.poll(async () => (await db.sql(waiting)).length).toBeGreaterThan(0);
-  // The one that starts would not answer yet: rolling restarts lost calls to it.
-  for (let number = 0; number < 20; number++) expect((await get("/healthz")).status).toBe(200);
-
-  // The metrics of all do not wait for it either. Those of one process would have its start time.
-  const started = processes().find((pid) => pid !== other) ?? 0;
-  process.kill(started, "SIGSTOP");
-  const text = await (await get("/metrics")).text();
-  process.kill(started, "SIGCONT");
-  await admin.query("commit");
-  expect(text).toMatch(/^svc_http_request_duration_seconds_count/m);
-  expect(text).not.toMatch(/^process_start_time_seconds/m);
-  expect(processes()).toContain(other);
-  expect(command.output()).toContain(`Process ${killed} ended (SIGKILL). Another one is started.`);
-  await expect
-    .poll(async () => {
-      await get("/healthz");
-      return new Set(logged().map(({ pid }) => pid)).size;
-    })
-    .toBe(3);
-});
-
-/** On one connection, which stays with its process. */
-async function getFrom(agent: Agent, path: string) {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  request(url + path, { agent }, resolve)
-    .on("error", reject)
-    .end();
-  const response = await promise;
-  for await (const _ of response);
-  return response;
-}
-
-test("a message to a process that was killed at that moment does not end the others", async () => {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const { headers } = await getFrom(agent, "/healthz");
-  const served = () => logged().find(({ requestId }) => requestId === headers["x-request-id"])?.pid;
-  await expect.poll(served).toEqual(expect.any(Number));
-  const asking = served();
-  const killed = processes().find((pid) => pid !== asking) ?? 0;
-
-  // The process that started them wakes up with a question for the metrics of all, and one of them is dead.
-  process.kill(command.child.pid ?? 0, "SIGSTOP");
-  const metrics = getFrom(agent, "/metrics");
-  await sleep(500);
-  process.kill(killed, "SIGKILL");
-  await expect.poll(() => readFileSync(`/proc/${killed}/stat`, "utf8")).toContain(") Z ");
-  process.kill(command.child.pid ?? 0, "SIGCONT");
-
-  expect((await metrics).statusCode).toBe(200);
-  await expect.poll(() => processes().filter((pid) => pid !== killed).length).toBe(2);
-  expect(processes()).toContain(asking);
-  agent.destroy();
-});
-
 test("stop together, after the requests in flight", async () => {
   const all = processes();
   command.child.kill("SIGTERM");
@@ -135,13 +68,4 @@ test("an invalid number is refused, and so is an application that cannot start",
     DATABASE_URL: "postgres://nobody:x@127.0.0.1:1/none",
   });
   expect([broken.code, broken.error]).toEqual([1, expect.stringContaining("does not lead to a database")]);
-});
-
-// They had printed why, and stayed: `svc start --processes` waited for their end for ever, and no service manager heard of it.
-test("processes that refuse to serve end, and the command with them", async () => {
-  await db.sql("delete from svc_private.applied_sql where scope = 'application'");
-  const refused = svc(db, fixture, ["start", "--processes", "2"]);
-  expect((await refused.ended).code).toBe(1);
-  expect(refused.output()).toContain("Run `svc migrate` first.");
-  expect(refused.output()).toContain("A process could not start.");
 });

@@ -1,9 +1,9 @@
-// If this file fails, `svc dev` does not serve what the author has saved, or cannot be ended.
-import { cp, mkdir, readdir, readFile, readlink, rename, rm, writeFile } from "node:fs/promises";
+// If this file fails, `svc dev` does not tell what its compiler, its Studio and the command beside it have found, or leaves
+// them behind when it ends.
+import { readdir, readFile, readlink, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { watchApplication } from "../../src/cli/watch.ts";
-import { applicationFolder, copiedApplication, ready } from "../support/application-folder.ts";
+import { copiedApplication, ready } from "../support/application-folder.ts";
 import { byNpm, type Command } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { isRunning } from "../support/is-running.ts";
@@ -104,7 +104,7 @@ async function compilersIn(cwd: string): Promise<string[]> {
   return found.filter(Boolean);
 }
 
-// What a reload serves is tested in commands.test.ts, the end on SIGTERM in json.test.ts.
+// What a reload serves is tested in commands.test.ts, the end on SIGTERM in json-following.test.ts.
 test("dev starts no compiler with --no-types, and ends with what is beside it when npm's shell has ended on SIGTERM", async () => {
   await breakTypes();
   const command = byNpm(db, app.folder, ["dev", "--no-types", ...withSleep]);
@@ -118,48 +118,4 @@ test("dev starts no compiler with --no-types, and ends with what is beside it wh
   // Its output closes when the last process below it has ended; otherwise this test does not end.
   expect((await command.ended).text).toContain("svc=");
   await expect.poll(() => isRunning(beside)).toBe(false);
-});
-
-test("folders are watched, also those that come later or are replaced, without a file's watch being lost", async () => {
-  const folder = await applicationFolder({ "backend/tasks/list.ts": "1" });
-  const file = join(folder, "backend/tasks/list.ts");
-  const seen: string[] = [];
-  const stop = watchApplication(
-    { cwd: folder, rootDir: join(folder, "backend"), schema: [join(folder, "backend/schema.ts")] },
-    (path) => path.endsWith("ignored.ts"),
-    (path) => seen.push(path),
-  );
-  /** Makes a change, and waits until it was noticed. */
-  const noticed = async (path: string, doing: () => Promise<unknown>) => {
-    seen.length = 0;
-    await doing();
-    await expect.poll(() => seen, { message: path }).toContain(path);
-  };
-  const list = join("backend", "tasks", "list.ts");
-  try {
-    await noticed(list, () => writeFile(file, "2"));
-    await noticed(list, async () => {
-      await writeFile(join(folder, "new.txt"), "3");
-      await rename(join(folder, "new.txt"), file);
-    });
-    await noticed(list, () => writeFile(file, "4"));
-    await noticed(list, () => writeFile(file, "5"));
-    // A folder that is replaced by another one of the same name, as by git checkout.
-    await noticed(join("backend", "tasks"), async () => {
-      await rename(join(folder, "backend/tasks"), join(folder, "old"));
-      await cp(join(folder, "old"), join(folder, "backend/tasks"), { recursive: true });
-    });
-    await noticed(list, () => writeFile(file, "6"));
-    await noticed("migrations", () => mkdir(join(folder, "migrations")));
-    await noticed(join("migrations", "0001.sql"), () => writeFile(join(folder, "migrations/0001.sql"), "select 1;"));
-    await noticed(".env", async () => {
-      await writeFile(join(folder, "backend/ignored.ts"), "");
-      await writeFile(join(folder, "README.md"), "");
-      await writeFile(join(folder, ".env"), "A=1");
-    });
-    expect(seen).toEqual([".env"]);
-  } finally {
-    stop();
-    await rm(folder, { recursive: true });
-  }
 });
