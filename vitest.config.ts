@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectConfiguration } from "vitest/config";
 import { long } from "./tests/long.ts";
 import { LongestFirst } from "./tests/support/sequencer.ts";
 
@@ -36,7 +36,19 @@ const pages = [...bindings, "tests/docs/readme.test.ts", "tests/docs/infinite-li
 /** One that counts which functions run; and one of pdf.js, which refuses to run where drizzle-kit has extended arrays. */
 const alone = ["tests/documents/pdf-layout.test.ts", "tests/structure/request.test.ts"];
 const isNamed = process.argv.some((word) => /(^|\/)tests\//.test(word));
-const later = isNamed || process.env.TESTS === "all" ? [] : long;
+const isWhole = isNamed || process.env.TESTS === "all";
+const later = isWhole ? [] : long;
+/** The same tests of the bindings once more, on the older React that they promise to work with. */
+const olderReact: TestProjectConfiguration = {
+  test: {
+    name: "react-18",
+    include: bindings,
+    environment: "jsdom",
+    ...shared,
+    ...imported("tests/support/react-18.ts"),
+    ...limits,
+  },
+};
 
 export default defineConfig({
   test: {
@@ -66,17 +78,7 @@ export default defineConfig({
         },
       },
       { test: { name: "pages", include: pages, environment: "jsdom", ...shared, ...imported(), ...limits } },
-      {
-        // The same tests of the bindings once more, on the older React that they promise to work with.
-        test: {
-          name: "react-18",
-          include: bindings,
-          environment: "jsdom",
-          ...shared,
-          ...imported("tests/support/react-18.ts"),
-          ...limits,
-        },
-      },
+      ...(isWhole ? [olderReact] : []),
       { test: { name: "alone", include: alone, ...shared, isolate: true, ...imported(), ...limits } },
     ],
   },

@@ -1,28 +1,35 @@
 /**
  * Test files that take long, because they install packages, stop servers, repeat random cases or read large collections.
- * `npm test` leaves them out; `npm run test:all` runs every file, and is run before a release. Naming a file or a folder
- * runs all of it.
+ * `npm test` leaves them out, and the tests of the bindings on React 18; `npm run test:all` runs every file, and is run
+ * before a release. Naming a file or a folder runs all of it.
  */
 export const long = [
   // the packed product, installed with npm
   "packages/outside",
   "packages/publish",
   "cli/templates",
+  "testing/conduit-collection",
   // collections of documents and questions
   "documents/corpus",
+  "documents/large-workbooks",
   "documents/ocr",
   "rag/file",
   "rag/near-misses",
   "rag/scifact",
   "testing/ask-docs",
-  // an application that moves, by four commands
+  // applications that move, by several commands or programs
+  "docs/existing-database",
   "docs/from-prisma",
+  "docs/knowledge-base",
+  "docs/leave-svc",
   // servers and processes that are killed
   "backup/killed",
   "backup/round-trip",
   "backup/writers",
   "chaos/*",
+  "cli/processes-killed",
   "cli/processes-realtime",
+  "http/batch-killed",
   "postgres/cluster",
   "postgres/postmaster-death",
   "postgres/silence",
@@ -37,6 +44,7 @@ export const long = [
   "auth/plugin-guesses",
   "auth/revocation-property",
   "client/network",
+  "codegen/pull",
   "codegen/auth-schema",
   "codegen/schema-access-changes",
   "codegen/schema-changes",
@@ -44,26 +52,42 @@ export const long = [
   "codegen/schema-random",
   "crud/injection",
   "security/enumeration",
+  "studio/every-panel",
   // limits of time and memory
   "auth/password-reset",
   "auth/revocation-hearing",
   "http/form-memory",
   "realtime/options",
+  "search/upgrade",
+  "sql/list-plans",
   "storage/costly-images",
   "storage/image-turns",
   "storage/upload-compose",
   "storage/walks",
   // every command, every page
   "browser/approval",
+  "browser/attachments",
+  "browser/desk-access",
+  "browser/desk-faults",
   "browser/docs",
   "browser/expenses",
   "browser/handbook",
+  "browser/live",
   "browser/site",
   "cli/db-explain",
+  "cli/dev-beside",
+  "cli/dev-failures",
+  "cli/fifteen-mistakes",
+  "cli/json-following",
   "cli/mistakes-in-dev",
+  "cli/prepare-findings",
   "cli/seed",
   "doors/imports",
   "doors/pages",
   "openapi/lint",
   "security/command-output",
+  "studio/edit",
+  "studio/page-panels",
+  "testing/unawaited",
+  "types/messages",
 ].map((name) => `tests/${name}.test.ts`);
