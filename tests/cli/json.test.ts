@@ -1,9 +1,8 @@
 // If this file fails, a program that runs svc with --json gets something else than JSON on standard output.
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { allCommands } from "../../scripts/cli-reference.ts";
-import { counter, during } from "../../src/cli/output.ts";
 import { copyApplication } from "../support/application-folder.ts";
 import { svcAll } from "../support/cli.ts";
 import { database } from "../support/database.ts";
@@ -94,14 +93,8 @@ const printsLines = ["worker", "start"];
 /** Programs of their own: json-following.test.ts runs one of them, and tests/studio/command.test.ts the other. */
 const apart = ["dev", "studio"];
 
-test("every command has --json, and is run here", () => {
+test("every command is run here", () => {
   const leaves = allCommands().filter(({ isGroup }) => !isGroup);
-  for (const { command, path } of leaves) {
-    expect(
-      command.options.map(({ long }) => long),
-      path.join(" "),
-    ).toContain("--json");
-  }
   const names = leaves.map(({ path }) => path.slice(1).join(" "));
   expect(new Set([...runs.map(([name]) => name), ...apart])).toEqual(new Set(names));
 });
@@ -129,27 +122,3 @@ const documentsIn = (text: string) =>
     .split("\n")
     .filter(Boolean)
     .map((line) => JSON.parse(line));
-
-test("what takes longer than a second is said, once a second at most", async () => {
-  vi.useFakeTimers();
-  const said: string[] = [];
-  const error = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
-    said.push(String(text));
-    return true;
-  });
-  try {
-    await during("Quick", async () => vi.advanceTimersByTime(900));
-    await during("Slow", async () => vi.advanceTimersByTime(1_100));
-    const count = counter();
-    for (let files = 1; files <= 25; files++) {
-      vi.advanceTimersByTime(100);
-      count(() => `${files} files`);
-    }
-    await expect(during("Broken", () => Promise.reject(new Error("no")))).rejects.toThrow("no");
-    vi.advanceTimersByTime(2_000);
-  } finally {
-    error.mockRestore();
-    vi.useRealTimers();
-  }
-  expect(said).toEqual(["Slow …\n", "10 files\n", "20 files\n"]);
-});
