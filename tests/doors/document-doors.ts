@@ -1,7 +1,10 @@
 /** The doors to documents: `ctx.rag` and `ctx.grounding` over HTTP, and the SQL functions below them. */
 import { type Door, isGiven, refusedAs, type Scope, type WritingDoor } from "./door.ts";
 import { isOwn } from "./search-doors.ts";
+import { plantings } from "./situations.ts";
 import { type World, words } from "./world.ts";
+
+const isLong = Number(process.env.FUZZ_RUNS ?? 0) > 0;
 
 const inScope = (row: string) =>
   `${row}.corpus = $1 and ${row}.visibility = $2 and coalesce(${row}.owner_id = $3, true)`;
@@ -108,13 +111,22 @@ export function documentDoors({ running, sql }: World): Door[] {
       chunks,
       `select chunk_id::text as id from ${passages("", `'${words}'`, "null")}`,
     ),
-    direct(
-      "svc.find_passages() by vectors",
-      ["find_passages", ...passageReaders],
-      chunks,
-      `select distinct f.chunk_id::text as id from generate_series(1, 96) as n
-        cross join lateral ${passages("", "'zebra'", "array_fill(1::real, array[n])")} as f`,
-    ),
+    {
+      ...direct("svc.find_passages() by vectors", ["find_passages", ...passageReaders], chunks, ""),
+      // It takes one vector at a time. Those of the scope's own chunks are tried, and a sixth of the others, another one in
+      // each situation. `npm run fuzz` tries all.
+      read: async (caller, { corpus, visibility, owner }) => {
+        const own = await sql.all<{ id: string }>(lengths, [corpus, visibility, owner]);
+        const text = `select distinct f.chunk_id::text as id from generate_series(1, 96) as n
+          cross join lateral ${passages("", "'zebra'", "array_fill(1::real, array[n])")} as f
+          where n::text = any ($4) or n % $5 = $6`;
+        const [every, turn] = isLong ? [1, 0] : [6, plantings() % 6];
+        const more = [own.map(({ id }) => id), every, turn];
+        return (await sql.query<{ id: string }>(caller, text, [corpus, visibility, owner, ...more])).map(
+          ({ id }) => id,
+        );
+      },
+    },
     {
       ...direct("the reader's own find_passages", passageReaders, chunks, ""),
       read: async (caller, { corpus, visibility, owner }) => {
