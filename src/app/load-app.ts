@@ -14,8 +14,6 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import { withCrons } from "./api.ts";
 import { refuseForkedAuth, type SchemaFile } from "./auth-schema-owner.ts";
 
-const audited = new WeakSet<Api>();
-
 /** @throws DefinitionError when a file is missing or lacks its export, or the audit refuses a handler */
 export async function loadApp(config: EffectiveConfig): Promise<LoadedApp> {
   const index = join(config.rootDir, "index.ts");
@@ -53,12 +51,10 @@ async function addLegacyCrons(config: EffectiveConfig, api: Api): Promise<Api> {
   return withCrons(api, "~svc" in crons ? { default: crons } : { ...crons }, "crons.ts");
 }
 
-/** Imported lazily: commands that load no application need no parser. A process loads the same one once. */
+/** Imported lazily: commands that load no application need no parser. */
 async function audit(config: EffectiveConfig, app: LoadedApp): Promise<void> {
-  if (audited.has(app.api)) return;
   const { refuseUnaudited } = await import("../audit/audit.ts");
   await refuseUnaudited({ root: config.cwd, rootDir: config.rootDir, schemaFiles: config.schema, app });
-  audited.add(app.api);
 }
 
 /** The application's `auth.ts`, or the defaults if it has none. @throws DefinitionError */
