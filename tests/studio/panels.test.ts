@@ -146,7 +146,7 @@ describe("SQL", () => {
     expect(body.rows[0]).toEqual([expect.any(String), "note 1", "note 1"]);
     expect((await send("select title from notes", "ben")).body.rows).toEqual([["of ben"]]);
     expect((await send("select svc.current_user_id() -- who")).body.rows).toEqual([["ann"]]);
-    const long = await send("values (repeat('😀', 10000000), null)");
+    const long = await send("values (repeat('😀', 1000000), null)");
     expect(long.text.length).toBeLessThan(5_000);
     expect(long.body.rows[0][1]).toBeNull();
     expect((await send("select from notes")).body).toMatchObject({ columns: [], isCut: true });
