@@ -3,8 +3,8 @@
 --
 -- This function only chooses the role that reads (sql/README.md, "Readers"). A request gets the function that the
 -- reader of its role owns, because the index over words cannot be used under a policy: matching words is not a
--- leakproof operator. svc_hidden.reading_role() says which role that is, also
--- in a definer function of the application.
+-- leakproof operator. svc_hidden.reading_role() says which role that is, also in a definer function of the
+-- application.
 
 create or replace function svc.find_evidence(
   claims text[],

@@ -1,5 +1,6 @@
 -- The lengths of the vectors of a scope: one entry, unless several models embedded its documents. Called by
--- ctx.grounding.answer and ctx.rag.search (src/rag/vectors.ts) where claims or questions have vectors. The policies decide which documents are read.
+-- ctx.grounding.answer and ctx.rag.search (src/rag/vectors.ts) where claims or questions have vectors. The policies decide
+-- which documents are read.
 
 create or replace function svc.vector_lengths(corpus text, visibility text, owner_id text)
 returns integer[]

@@ -1,8 +1,8 @@
 -- Keyword search: ctx.search (src/search/context.ts), and a leg of svc.search_hybrid().
 --
 -- This function only chooses the role that searches (sql/README.md, "Readers"). A request gets the function that the
--- reader of its role owns. svc_hidden.reading_role() says which role that is, also
--- in a definer function of the application.
+-- reader of its role owns. svc_hidden.reading_role() says which role that is, also in a definer function of
+-- the application.
 
 create or replace function svc.search_keyword(
   target jsonb,       -- {table}: the name of a searchable table

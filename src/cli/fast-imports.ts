@@ -6,7 +6,7 @@
  * - To find the format of a module, Node reads the nearest package.json for each of the thousand modules of some
  *   packages. Their relative imports need no such lookup: they are all ES modules.
  *   https://nodejs.org/api/module.html#synchronous-hooks-accepted-by-moduleregisterhooks
- * - For each import of a package, Node parses the `exports` of its package.json again, which has 100 KB in drizzle-orm.
+ * - For each import of a package, Node parses the `exports` of its package.json again, which is large in drizzle-orm.
  *   Files of one folder find the same packages.
  */
 import { enableCompileCache, type ResolveFnOutput, registerHooks } from "node:module";

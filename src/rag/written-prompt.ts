@@ -24,10 +24,10 @@ export interface WritingPrompt {
   messages: { role: "user"; content: string }[];
 }
 
-/** @param passages numbered from 1, in order. As JSON, so that no text can end its own quotation */
 /** What the model reads of a chunk, and how a sentence that cites it is found again. */
 export type QuotedPassage = Pick<FoundEvidence, "sourceId" | "sourceTitle" | "sectionPath" | "chunkId" | "chunkText">;
 
+/** @param passages numbered from 1, in order. As JSON, so that no text can end its own quotation */
 export function writingPrompt(question: string, passages: QuotedPassage[]): WritingPrompt {
   const quoted = passages.map(({ sourceTitle, sectionPath, chunkText }, index) => ({
     number: index + 1,

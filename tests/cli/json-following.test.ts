@@ -3,16 +3,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { copiedApplication } from "../support/application-folder.ts";
 import { svc as start } from "../support/cli.ts";
 import { database } from "../support/database.ts";
+import { documentsIn } from "./json-documents.ts";
 
 const db = database("platform");
 const app = copiedApplication(db, "examples/starter");
-
-const documentsIn = (text: string) =>
-  text
-    .trim()
-    .split("\n")
-    .filter(Boolean)
-    .map((line) => JSON.parse(line));
 
 test("dev and what follows the queue print one document a line", async () => {
   const run = (...words: string[]) => {

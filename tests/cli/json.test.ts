@@ -7,6 +7,7 @@ import { copyApplication } from "../support/application-folder.ts";
 import { svcAll } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
+import { documentsIn } from "./json-documents.ts";
 
 const db = database("platform");
 let folder: string;
@@ -115,10 +116,3 @@ test("what they print is one JSON document, in a failure too, and none leaves an
     else expect(JSON.parse(text), name).toEqual(result);
   }
 });
-
-const documentsIn = (text: string) =>
-  text
-    .trim()
-    .split("\n")
-    .filter(Boolean)
-    .map((line) => JSON.parse(line));

@@ -3,42 +3,13 @@
 import { readFileSync } from "node:fs";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, expect, test } from "vitest";
-import { freePort } from "../../src/cluster/port.ts";
-import { type Command, fixture, svc } from "../support/cli.ts";
+import { expect, test } from "vitest";
+import { fixture, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
+import { twoProcesses } from "./two-processes.ts";
 
 const db = database();
-let command: Command;
-let url: string;
-
-afterAll(async () => {
-  command.child.kill("SIGKILL");
-  await command.ended;
-});
-
-/** The processes that were started, by the kernel. */
-function processes(): number[] {
-  const { pid } = command.child;
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
-}
-
-/** On a connection of its own, which the next process gets. */
-const get = (path: string) => fetch(url + path, { headers: { connection: "close" } });
-const logged = () =>
-  command
-    .output()
-    .split("\n")
-    .flatMap((line) => (line.startsWith("{") ? [JSON.parse(line)] : []));
-
-test("start together", async () => {
-  // A process opens a port that is named last, and one that the system chooses first.
-  const PORT = String(await freePort());
-  command = svc(db, fixture, ["start", "--processes", "2", "--json"], { PORT, SVC_METRICS_OPEN: "1" });
-  const ready = () => /Ready: (\S+), 2 processes/.exec(command.output())?.[1] ?? command.output();
-  await expect.poll(ready).toMatch(/^http/);
-  url = ready();
-});
+const { command, url, processes, get, logged } = twoProcesses(db);
 
 test("a process that is killed is replaced by one that gets no connection before it can answer; the other does meanwhile", async () => {
   // A start reads the keys that sign tokens: it waits here for as long as the test wants.
@@ -63,7 +34,7 @@ test("a process that is killed is replaced by one that gets no connection before
   expect(text).toMatch(/^svc_http_request_duration_seconds_count/m);
   expect(text).not.toMatch(/^process_start_time_seconds/m);
   expect(processes()).toContain(other);
-  expect(command.output()).toContain(`Process ${killed} ended (SIGKILL). Another one is started.`);
+  expect(command().output()).toContain(`Process ${killed} ended (SIGKILL). Another one is started.`);
   await expect
     .poll(async () => {
       await get("/healthz");
@@ -75,7 +46,7 @@ test("a process that is killed is replaced by one that gets no connection before
 /** On one connection, which stays with its process. */
 async function getFrom(agent: Agent, path: string) {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  request(url + path, { agent }, resolve)
+  request(url() + path, { agent }, resolve)
     .on("error", reject)
     .end();
   const response = await promise;
@@ -92,12 +63,12 @@ test("a message to a process that was killed at that moment does not end the oth
   const killed = processes().find((pid) => pid !== asking) ?? 0;
 
   // The process that started them wakes up with a question for the metrics of all, and one of them is dead.
-  process.kill(command.child.pid ?? 0, "SIGSTOP");
+  process.kill(command().child.pid ?? 0, "SIGSTOP");
   const metrics = getFrom(agent, "/metrics");
   await sleep(500);
   process.kill(killed, "SIGKILL");
   await expect.poll(() => readFileSync(`/proc/${killed}/stat`, "utf8")).toContain(") Z ");
-  process.kill(command.child.pid ?? 0, "SIGCONT");
+  process.kill(command().child.pid ?? 0, "SIGCONT");
 
   expect((await metrics).statusCode).toBe(200);
   await expect.poll(() => processes().filter((pid) => pid !== killed).length).toBe(2);

@@ -1,42 +1,12 @@
 // If this file fails, several processes behind one port do not share the requests, or cannot be stopped.
-import { readFileSync } from "node:fs";
-import { afterAll, expect, test } from "vitest";
-import { freePort } from "../../src/cluster/port.ts";
-import { type Command, fixture, svc, svcHere } from "../support/cli.ts";
+import { expect, test } from "vitest";
+import { fixture, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { isRunning } from "../support/is-running.ts";
+import { twoProcesses } from "./two-processes.ts";
 
 const db = database();
-let command: Command;
-let url: string;
-
-afterAll(async () => {
-  command.child.kill("SIGKILL");
-  await command.ended;
-});
-
-/** The processes that were started, by the kernel. */
-function processes(): number[] {
-  const { pid } = command.child;
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
-}
-
-/** On a connection of its own, which the next process gets. */
-const get = (path: string) => fetch(url + path, { headers: { connection: "close" } });
-const logged = () =>
-  command
-    .output()
-    .split("\n")
-    .flatMap((line) => (line.startsWith("{") ? [JSON.parse(line)] : []));
-
-test("start together", async () => {
-  // A process opens a port that is named last, and one that the system chooses first.
-  const PORT = String(await freePort());
-  command = svc(db, fixture, ["start", "--processes", "2", "--json"], { PORT, SVC_METRICS_OPEN: "1" });
-  const ready = () => /Ready: (\S+), 2 processes/.exec(command.output())?.[1] ?? command.output();
-  await expect.poll(ready).toMatch(/^http/);
-  url = ready();
-});
+const { command, processes, get, logged } = twoProcesses(db);
 
 test("share the requests, and whichever is asked has the metrics of all", async () => {
   for (let number = 0; number < 20; number++) expect((await get("/api/hello-nobody")).status).toBe(404);
@@ -52,10 +22,10 @@ test("share the requests, and whichever is asked has the metrics of all", async 
 
 test("stop together, after the requests in flight", async () => {
   const all = processes();
-  command.child.kill("SIGTERM");
-  const { code } = await command.ended;
+  command().child.kill("SIGTERM");
+  const { code } = await command().ended;
   expect({ code, left: all.filter((pid) => isRunning(pid)) }).toEqual({ code: 0, left: [] });
-  expect(command.output()).toContain("All processes have ended.");
+  expect(command().output()).toContain("All processes have ended.");
 });
 
 test("an invalid number is refused, and so is an application that cannot start", async () => {
