@@ -26,7 +26,7 @@ export const command = defineCommand({
         path,
       ]);
       print(files, () => table(["state", "applied at (UTC)", "file"], rows));
-      say(summary(files));
+      say(summary(files, config.production));
       const hidden = files.length - listed.length;
       if (hidden > 0 && !output.json) say(`Not listed: ${hidden} applied files of the platform; --verbose lists them.`);
       if (files.some(({ state }) => state !== "applied")) process.exitCode = 1;
@@ -46,12 +46,17 @@ const advice = {
   edited: "Restore their text and write a new migration for the change.",
 };
 
-function summary(files: readonly FileStatus[]): string {
+/** Instead of the advice for pending files, in production where newer files have migrated the database. */
+const refused =
+  "Newer files have migrated this database, so `svc migrate` refuses these: deploy the newer version, or pass --allow-older.";
+
+function summary(files: readonly FileStatus[], isProduction: boolean): string {
+  const missing = files.filter(({ state }) => state === "missing").map(({ path }) => path);
   const counts = (["pending", "edited"] as const).flatMap((state) => {
     const count = files.filter((file) => file.state === state).length;
-    return count > 0 ? `${count} ${state}. ${advice[state]}` : [];
+    const isRefused = isProduction && state === "pending" && missing.length > 0;
+    return count > 0 ? `${count} ${state}. ${isRefused ? refused : advice[state]}` : [];
   });
-  const missing = files.filter(({ state }) => state === "missing").map(({ path }) => path);
   const vanished = vanishedOf(missing);
   if (vanished.length > 0) counts.push(describeVanished(vanished));
   const newer = missing.length - vanished.length;

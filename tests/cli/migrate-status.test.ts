@@ -25,6 +25,8 @@ const open = (table: string) =>
     .slice(1)
     .filter((line) => !line.startsWith("applied"));
 
+const production = { NODE_ENV: "production" };
+
 const migration = async () => {
   const [file = ""] = (await readdir(join(app, "migrations"))).filter((name) => name.endsWith(".sql")).sort();
   return { path: join(app, "migrations", file), name: `application/migrations/${file}` };
@@ -84,6 +86,19 @@ describe("svc migrate status", () => {
     const { code, out } = await migrate(["status"]);
     expect(code).toBe(1);
     expect(open(out)).toEqual([expect.stringMatching(new RegExp(`^missing .* ${name}$`))]);
+    await writeFile(path, text);
+  });
+
+  test("does not advise what production refuses: to migrate what newer files have migrated", async () => {
+    const { path } = await migration();
+    const text = await readFile(path, "utf8");
+    const added = join(app, "migrations/9001_waits.sql");
+    await rm(path);
+    await writeFile(added, "select 1;");
+    expect((await migrate(["status"])).error).toContain("1 pending. Run `svc migrate`.");
+    expect((await migrate(["status"], production)).error).toContain("`svc migrate` refuses these");
+    expect((await migrate([], production)).error).toContain("migrations that these files lack");
+    await rm(added);
     await writeFile(path, text);
   });
 
