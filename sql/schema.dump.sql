@@ -4966,6 +4966,8 @@ declare
   relation constant regclass := target ->> 'table';
   owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
   cast_type text;
+  described jsonb;
+  members text[];
   part text;
   parts text[] := array[
     format('%s = %L', coalesce('t.' || quote_ident(target ->> 'corpus'), quote_literal('default')), scope ->> 'corpus'),
@@ -4983,7 +4985,17 @@ begin
     if cast_type is null then
       raise exception 'a filter names an unknown column of %', relation using errcode = '22023';
     end if;
-    part := svc_hidden.filter_condition(filter -> 'column' || jsonb_build_object('type', cast_type), jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
+    described := filter -> 'column' || jsonb_build_object('type', cast_type);
+    if filter ->> 'op' in ('contains', 'overlaps') then
+      members := svc_hidden.filter_values(described, filter -> 'value');
+      part := case when (described -> 'array')::boolean and svc_hidden.filter_type(described) is not null and members is not null then
+        -- An extension such as intarray has operators of the same name.
+        format('t.%I operator(pg_catalog.%s) %L::%s', described ->> 'name', case filter ->> 'op' when 'contains' then '@>' else '&&' end,
+          members, cast_type)
+      end;
+    else
+      part := svc_hidden.filter_condition(described, jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
+    end if;
     if part is null then
       raise exception 'a filter does not fit its column' using errcode = '22023';
     end if;

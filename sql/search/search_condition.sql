@@ -7,6 +7,9 @@
 -- owner. Policies decide which of them the caller sees.
 --
 -- A filter names its column, and the catalog gives the type: the type becomes part of SQL that may run as a reader.
+--
+-- Beside the operators of svc_hidden.filter_condition() there are `contains` and `overlaps`, for array columns: all of the
+-- values, or one of them, are in the array. A GIN index on the column serves both.
 
 create or replace function svc_hidden.search_condition(target jsonb, scope jsonb, filters jsonb)
 returns text
@@ -19,6 +22,8 @@ declare
   relation constant regclass := target ->> 'table';
   owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
   cast_type text;
+  described jsonb;
+  members text[];
   part text;
   parts text[] := array[
     format('%s = %L', coalesce('t.' || quote_ident(target ->> 'corpus'), quote_literal('default')), scope ->> 'corpus'),
@@ -36,7 +41,17 @@ begin
     if cast_type is null then
       raise exception 'a filter names an unknown column of %', relation using errcode = '22023';
     end if;
-    part := svc_hidden.filter_condition(filter -> 'column' || jsonb_build_object('type', cast_type), jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
+    described := filter -> 'column' || jsonb_build_object('type', cast_type);
+    if filter ->> 'op' in ('contains', 'overlaps') then
+      members := svc_hidden.filter_values(described, filter -> 'value');
+      part := case when (described -> 'array')::boolean and svc_hidden.filter_type(described) is not null and members is not null then
+        -- An extension such as intarray has operators of the same name.
+        format('t.%I operator(pg_catalog.%s) %L::%s', described ->> 'name', case filter ->> 'op' when 'contains' then '@>' else '&&' end,
+          members, cast_type)
+      end;
+    else
+      part := svc_hidden.filter_condition(described, jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
+    end if;
     if part is null then
       raise exception 'a filter does not fit its column' using errcode = '22023';
     end if;

@@ -25,7 +25,10 @@ export interface SearchSnippet {
   parts: { text: string; match: boolean }[];
 }
 
-/** Rows with a column that equals a value, is one of several, or is in a range; `null` matches missing values. */
+/**
+ * Rows with a column that equals a value, is one of several, or is in a range; `null` matches missing values. Of an array
+ * column also: rows whose array contains all of the values, or one of them (`overlaps`). At most 1,000 values.
+ */
 export type SearchFilter =
   | string
   | number
@@ -33,6 +36,8 @@ export type SearchFilter =
   | null
   | { eq: unknown }
   | { in: unknown[] }
+  | { contains: unknown[] }
+  | { overlaps: unknown[] }
   | { range: { gt?: unknown; gte?: unknown; lt?: unknown; lte?: unknown } };
 
 interface Page {

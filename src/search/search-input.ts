@@ -164,14 +164,19 @@ function operations(path: string, filter: unknown): [string, unknown][] {
   const operand = (filter as Record<string, unknown>)[kind ?? ""];
   if (more.length === 0 && operand !== undefined) {
     if (kind === "eq") return [["eq", operand]];
-    if (kind === "in" && Array.isArray(operand) && operand.length <= 1_000) return [["in", operand]];
+    if (isListed(kind) && Array.isArray(operand) && operand.length <= 1_000) return [[kind, operand]];
     if (kind === "range" && typeof operand === "object" && operand !== null) {
       const bounds = Object.entries(operand).filter(([, value]) => value !== undefined);
       if (bounds.length > 0 && bounds.every(([op]) => ["gt", "gte", "lt", "lte"].includes(op))) return bounds;
     }
   }
-  throw refusal(path, "a value, { eq }, { in: […] } or { range: { gt, gte, lt, lte } }");
+  throw refusal(
+    path,
+    "a value, { eq }, { in: […] }, { range: { gt, gte, lt, lte } } or, for an array column, { contains: […] } or { overlaps: […] }",
+  );
 }
+
+const isListed = (kind: string | undefined) => kind === "in" || kind === "contains" || kind === "overlaps";
 
 /** A column may be named by its property or by its database name. */
 const columnOf = (table: SearchTable, name: unknown) =>
