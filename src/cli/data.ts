@@ -63,7 +63,8 @@ const exportCommand = defineCommand({
         const target = args.output === undefined ? process.stdout : createWriteStream(args.output, { flags: "wx" });
         await pipeline(Readable.from(counted()), target, { end: args.output !== undefined });
       } catch (error) {
-        throw reading.explain(error);
+        const isClosed = args.output === undefined && (error as NodeJS.ErrnoException).code === "EPIPE";
+        if (!isClosed) throw reading.explain(error); // otherwise the reader has what it wanted
       } finally {
         await reading.rollback(); // it has only read
       }

@@ -1,10 +1,9 @@
-/** Stop signals of long-running commands: from a person, a supervisor, or a closed terminal. */
+/** What ends a command from outside: signals of a person or a supervisor, a closed terminal, a closed pipe. */
 
 const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Later signals are ignored: an interrupted shutdown would leave the embedded PostgreSQL running. */
 export function nextSignal(): Promise<NodeJS.Signals> {
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", outliveTerminal);
   return new Promise((resolve) => {
     for (const signal of stopSignals) process.on(signal, () => resolve(signal));
     if (process.env.npm_lifecycle_event) onParentEnd(() => resolve("SIGTERM"));
@@ -27,13 +26,22 @@ function onParentEnd(end: () => void): void {
   }, 500).unref();
 }
 
+/** Also when nobody reads standard output any more. */
 export function stopSignal(reason?: Error): AbortSignal {
   const stop = new AbortController();
+  process.stdout.once("error", () => stop.abort(reason));
   for (const signal of stopSignals) process.once(signal, () => stop.abort(reason));
   return stop.signal;
 }
 
-/** Ignores write errors of a closed terminal, so that the process can shut down in order. */
-function outliveTerminal(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EIO") throw error;
+/**
+ * Ignores write errors of a closed terminal, and of a pipe whose reader has ended, as in `svc db lint | head`: the command
+ * ends in order, and the rest of its output is for nobody.
+ */
+export function outliveReaders(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EIO" && error.code !== "EPIPE") throw error;
+    });
+  }
 }

@@ -8,7 +8,8 @@ const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const isNew = major > 22 || (major === 22 && minor >= 18);
 
 if (isNew) {
-  await import("./signal.ts"); // notes the parent before that can end
+  const { outliveReaders } = await import("./signal.ts"); // notes the parent before that can end
+  outliveReaders();
   await import("./main.ts");
 } else if (process.argv[2] === "init" && major >= 20)
   await (await import("./dispatch.ts")).dispatch(process.argv.slice(2));
