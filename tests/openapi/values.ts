@@ -1,6 +1,7 @@
 /** Values for a JSON Schema: valid, nearly valid and unexpected ones. */
 import fc, { type Arbitrary } from "fast-check";
 import type { OpenApiDocument } from "../../src/openapi/document.ts";
+import { anyCharacter } from "../support/properties.ts";
 
 type Schema = Record<string, unknown>;
 
@@ -25,9 +26,9 @@ const strange: unknown[] = [
 
 export const hostile: Arbitrary<unknown> = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...strange) },
-  { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 4, stringUnit: "binary" }) },
+  { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 4, stringUnit: anyCharacter }) },
   { weight: 1, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }) },
-  { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 40 }) },
+  { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 40 }) },
 );
 
 /** Texts, for every position that takes one. */
