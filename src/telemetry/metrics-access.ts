@@ -1,7 +1,7 @@
 /**
  * Access control of `/metrics`: they disclose load and operations, and cost a database query. With METRICS_TOKEN,
  * clients must send it. Without it, anyone may read outside production; in production only this machine, connecting
- * directly: a forwarded request came from elsewhere.
+ * directly under a name of its own: a proxy on this machine adds headers or keeps the public name in `Host`.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -29,9 +29,12 @@ function shows({ headers }: IncomingMessage, token: string): boolean {
 /** Of equal length for any input. */
 const hash = (text: string) => createHash("sha256").update(text).digest();
 
-const passedOn = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];
+const passedOn = /^(forwarded|via|x-forwarded-.+|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip)$/;
+
+/** Without `Host`, as HTTP/1.0 allows, only the headers of a proxy count. */
+const ownName = /^(localhost|127(\.\d{1,3}){3}|\[::1\])?(:\d+)?$/i;
 
 function isLocal({ socket, headers }: IncomingMessage): boolean {
-  const address = socket.remoteAddress ?? "";
-  return /^(::ffff:)?127\.|^::1$/.test(address) && !passedOn.some((name) => name in headers);
+  const isLoopback = /^(::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? "");
+  return isLoopback && ownName.test(headers.host ?? "") && !Object.keys(headers).some((name) => passedOn.test(name));
 }

@@ -188,6 +188,24 @@ describe("who may read metrics", () => {
       may: false,
     },
     {
+      who: "another machine through a proxy that says only the scheme",
+      access: production,
+      from: asks("127.0.0.1", { host: "127.0.0.1:4000", "x-forwarded-proto": "https" }),
+      may: false,
+    },
+    {
+      who: "another machine through a proxy that keeps the public name",
+      access: production,
+      from: asks("127.0.0.1", { host: "app.example.com" }),
+      may: false,
+    },
+    ...["localhost:4000", "127.0.0.1:4000", "[::1]:4000"].map((host) => ({
+      who: `this machine in production, under ${host}`,
+      access: production,
+      from: asks("::1", { host }),
+      may: true,
+    })),
+    {
       who: "who shows the token",
       access: guarded,
       from: asks("10.0.0.2", { authorization: `Bearer ${secret}` }),
