@@ -53,7 +53,7 @@ const late = new RegExp(String.raw`([.!?。！？]["'”’)]*)[^\S\n]*((?:${mar
 export function citedSentences(written: string): CitedSentence[] {
   const plain = written
     .replaceAll("\0", "")
-    .replaceAll(/^[^\S\n]*(?:[-*•]|#+)\s+|\*\*/gm, "")
+    .replaceAll(/^[^\S\n\r\u2028\u2029]*(?:[-*•]|#+)\s+|\*\*/gm, "")
     .replaceAll(late, (_, stop: string, behind: string) => ` ${behind.trim()}${stop} `);
   if (plain.replaceAll(/[^\p{L}\p{N}]/gu, "").toUpperCase() === unknown) return [];
   return sentences(plain)

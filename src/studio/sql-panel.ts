@@ -16,8 +16,11 @@ const mostCharacters = 400;
 
 const input = z.strictObject({ as: viewer, text: z.string().min(1).max(20_000), plan: z.boolean().default(false) });
 
-/** What may stand in parentheses; the transaction refuses the writes among them. */
-const isQuery = /^(\s|\(|--.*(\n|$)|\/\*[\s\S]*?\*\/)*(select|with|values|table)\b/i;
+/**
+ * What may stand in parentheses; the transaction refuses the writes among them. A comment must not contain its own end:
+ * otherwise the number of ways to split a row of comments would make the search endless.
+ */
+const isQuery = /^(\s|\(|--.*(\n|$)|\/\*(?:(?!\*\/)[\s\S])*\*\/)*(select|with|values|table)\b/i;
 
 export const sqlPanel = panel(input, ({ as, text, plan }, { read }): Promise<unknown> => {
   const statement = text.replace(/;\s*$/, "");

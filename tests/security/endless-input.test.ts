@@ -8,6 +8,8 @@ import { withoutSession } from "../../src/auth/library-cookies.ts";
 import { sniff } from "../../src/documents/sniff.ts";
 import { invalidDocument } from "../../src/graphql/errors.ts";
 import { jobArguments } from "../../src/jobs/job-arguments.ts";
+import { citedSentences } from "../../src/rag/written-prompt.ts";
+import { sqlPanel } from "../../src/studio/sql-panel.ts";
 import { mask } from "../../src/telemetry/mask.ts";
 import { runInThread } from "../../src/text/worker-thread.ts";
 
@@ -40,6 +42,16 @@ describe("an end is found", () => {
 
   test("to a Cookie header full of spaces", () => {
     expect(ended(() => withoutSession(`authlib.a=b;${much(" ", 16 * mebibyte)}`))).toBe("authlib.a=b");
+  });
+
+  test("to the comments before a statement in Studio", () => {
+    const text = `/**${much("//**//**", 19_000)}`;
+    const ask = () => sqlPanel.answer({ as: null, text, plan: false } as never, {} as never);
+    expect(() => ended(ask)).toThrow("This panel reads");
+  });
+
+  test("to the white space that a model writes", () => {
+    expect(ended(() => citedSentences(`It opens at nine [1].${much("\r\t", 400_000)}x`))[0]?.cited).toEqual([1]);
   });
 
   test("to what GraphQL says of a value that looks like its suggestions", () => {
