@@ -12,7 +12,7 @@ import type { StoredFile } from "../storage/read-file.ts";
 import { type AiCall, currentAiCall } from "./call.ts";
 import { imageTypeOf } from "./image-type.ts";
 import { paid, signalFor, tokensOf, tokensOfMessages, totalled } from "./paid.ts";
-import { type Provider, providerFailed, type ReportedUsage, type TokenCount } from "./provider.ts";
+import { mostTexts, type Provider, providerFailed, type ReportedUsage, type TokenCount } from "./provider.ts";
 import { type Speech, speech } from "./speech.ts";
 import { streamed } from "./stream.ts";
 
@@ -136,9 +136,6 @@ export function createAi(): Ai {
     speech,
   };
 }
-
-/** The most texts of one `ai.embedMany`. Providers accept 2,048 in a request. */
-const mostTexts = 1_000;
 
 const isText = (text: unknown) => typeof text === "string" && text.trim() !== "";
 

@@ -9,8 +9,8 @@ import { z } from "zod";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { Message } from "../contract/ai.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import { patientFetch } from "./patient-fetch.ts";
-import { type ChatRequest, type Provider, providerFailed, type ReportedUsage } from "./provider.ts";
+import { largestAnswer, patientFetch } from "./patient-fetch.ts";
+import { type ChatRequest, mostTexts, type Provider, providerFailed, type ReportedUsage } from "./provider.ts";
 
 // Loaded with the first call, since most processes never make one.
 const library = () => {
@@ -22,9 +22,13 @@ const library = () => {
 const extractionPrompt =
   "Write down all text in this image, in reading order, as Markdown. Write nothing else, and nothing that is not in it.";
 
-export function openAiCompatible({ baseUrl, apiKey, timeoutMs }: EffectiveConfig["ai"]): Provider {
+/** In bytes: a number of an embedding as JSON, with its comma and the indentation of some servers. */
+const numberAsJson = 32;
+
+export function openAiCompatible(config: EffectiveConfig["ai"]): Provider {
+  const { baseUrl, apiKey, timeoutMs, embeddingDimensions } = config;
   const base = baseUrl?.replace(/\/+$/, "") ?? "";
-  const fetch = patientFetch(timeoutMs);
+  const fetch = patientFetch(timeoutMs, Math.max(largestAnswer, mostTexts * embeddingDimensions * numberAsJson));
   const requireBase = () => {
     if (base !== "") return;
     throw new SvcError("AI_NOT_CONFIGURED", undefined, {
@@ -166,7 +170,10 @@ const rerankAnswer = z.object({
 });
 
 async function read<T>(response: Response, shape: z.ZodType<T>): Promise<T> {
-  const parsed = shape.safeParse(await response.json().catch(() => undefined));
+  const answer = await response.json().catch((error) => {
+    if (error instanceof SvcError) throw error;
+  });
+  const parsed = shape.safeParse(answer);
   if (!parsed.success) throw providerFailed("its answer has an unexpected form");
   return parsed.data;
 }

@@ -1,8 +1,9 @@
 /**
- * `fetch` for providers: with a timeout, and retries when the provider is busy or cannot be reached. Obeys Retry-After
- * up to half a minute.
+ * `fetch` for providers: with a timeout, a limit on the answer's size, and retries when the provider is busy or cannot be
+ * reached. Obeys Retry-After up to half a minute.
  */
 import { setTimeout as sleep } from "node:timers/promises";
+import { limitAnswer } from "../kit/limit-answer.ts";
 import { withRetry } from "../kit/retry.ts";
 import { providerFailed } from "./provider.ts";
 
@@ -12,17 +13,24 @@ const longestWait = 30_000;
 
 const worthAnother = (status: number) => status === 408 || status === 429 || status >= 500;
 
+const mebibyte = 1024 * 1024;
+
+/** In bytes: an answer of this size is not a text or a recording for one call. */
+export const largestAnswer = 32 * mebibyte;
+
 /** The provider was unreachable or busy, so the call may be retried. */
 class Busy extends Error {
   override readonly name = "Busy";
 }
 
 /**
- * @param timeoutMs of each attempt including its answer, in milliseconds; of a stream, until it begins
  * @param timeoutMs of each attempt with its answer, in milliseconds; of a stream, until it begins
- * @throws SvcError PROVIDER_FAILED when all attempts failed; the signal's reason when aborted
+ * @param most bytes of the answer, of a stream too. (Default: 33554432, 32 MiB)
+ * @throws SvcError PROVIDER_FAILED when all attempts failed, and where a larger answer is read; the signal's reason when
+ *   aborted
  */
-export function patientFetch(timeoutMs: number): typeof globalThis.fetch {
+export function patientFetch(timeoutMs: number, most = largestAnswer): typeof globalThis.fetch {
+  const tooLarge = () => providerFailed(`its answer is larger than ${Math.ceil(most / mebibyte)} MiB`);
   return async (url, init = {}) => {
     const outer = init.signal ?? undefined;
     let asked = 0;
@@ -39,7 +47,7 @@ export function patientFetch(timeoutMs: number): typeof globalThis.fetch {
       if (response.status >= 300 && response.status < 400) throw providerFailed("it sent the call to another address");
       // A stream may take long; its reader decides when it ends.
       if (response.headers.get("content-type")?.startsWith("text/event-stream")) clearTimeout(timer);
-      if (!worthAnother(response.status)) return response;
+      if (!worthAnother(response.status)) return limitAnswer(response, most, tooLarge);
       await response.body?.cancel();
       asked = waitOf(response.headers.get("retry-after"));
       throw new Busy(`it answered ${response.status}`);

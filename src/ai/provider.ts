@@ -5,6 +5,9 @@
 import type { Message } from "../contract/ai.ts";
 import { SvcError } from "../kit/svc-error.ts";
 
+/** The most texts of one `ai.embedMany`. Providers accept 2,048 in a request. */
+export const mostTexts = 1_000;
+
 export interface TokenCount {
   inputTokens: number;
   outputTokens: number;

@@ -4,6 +4,7 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import type { DocumentKind } from "../contract/documents.ts";
+import { limitAnswer } from "../kit/limit-answer.ts";
 import { EngineFailure } from "./sandbox.ts";
 
 export interface HostedEndpoint {
@@ -36,6 +37,8 @@ const attempts = 3;
 const longestPause = 30;
 /** In milliseconds. Three attempts with pauses end before their reservation expires. */
 const longestAttempt = 240_000;
+/** In bytes, as of an engine here (`sandbox.ts`). */
+const largestAnswer = 64 * 1024 * 1024;
 
 /**
  * @param signal aborts it: it rejects with the signal's reason
@@ -90,9 +93,15 @@ async function send(
 }
 
 async function readAnswer(response: Response, signal?: AbortSignal): Promise<string> {
-  const answer = (await response.json().catch(() => null)) as {
-    choices?: { message?: { content?: unknown }; finish_reason?: unknown }[];
-  } | null;
+  const limited = limitAnswer(
+    response,
+    largestAnswer,
+    () => new EngineFailure("Its text is larger than is kept here."),
+  );
+  const answer = (await limited.json().catch((error) => {
+    if (error instanceof EngineFailure) throw error;
+    return null;
+  })) as { choices?: { message?: { content?: unknown }; finish_reason?: unknown }[] } | null;
   signal?.throwIfAborted(); // an aborted answer is not valid JSON
   const choice = answer?.choices?.[0];
   if (choice?.finish_reason === "length") throw new EngineFailure("Its answer was cut off.");

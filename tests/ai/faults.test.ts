@@ -4,6 +4,8 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { patientFetch } from "../../src/ai/patient-fetch.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
@@ -112,6 +114,41 @@ describe("a provider that fails", () => {
     const { body } = await svc.query(ann, "faults.embed", { text: secret });
     expect(body).toMatchObject({ code: "PROVIDER_FAILED", hint: expect.stringContaining("3 dimensions") });
     expect(await ledger()).toEqual([{ state: "released", charged: null }]);
+  });
+});
+
+describe("a provider that does not stop", () => {
+  const mebibyte = Buffer.alloc(1024 * 1024, "x");
+  /** Far more than any answer may have; without a limit it would be read to the end. */
+  const chunks = 128;
+  async function* endless(begin: string) {
+    yield begin;
+    for (let chunk = 0; chunk < chunks; chunk++) yield mebibyte;
+  }
+  test.each([
+    ["in JSON", json, '{"a":"'],
+    ["in a stream", { "content-type": "text/event-stream" }, "data: "],
+  ])("%s is read to a limit, and costs nothing", async (_case, headers, begin) => {
+    provider.fault = (response) => {
+      response.writeHead(200, headers);
+      pipeline(endless(begin), response).catch(() => {});
+      return true;
+    };
+    const answers = await callAll();
+    expect(answers.map(({ status, body }, at) => [names[at], status, body.hint])).toEqual(
+      names.map((name) => [name, 502, "its answer is larger than 32 MiB."]),
+    );
+    expect(await ledger()).toEqual(names.map(() => ({ state: "released", charged: null })));
+  });
+
+  test("when its few bytes are unpacked", async () => {
+    const packed = gzipSync(Buffer.alloc(chunks * mebibyte.length));
+    provider.fault = (response) => {
+      response.writeHead(200, { ...json, "content-encoding": "gzip" }).end(packed);
+      return true;
+    };
+    const { body } = await svc.query(ann, "faults.chat", { text: secret });
+    expect(body.hint).toBe("its answer is larger than 32 MiB.");
   });
 });
 

@@ -154,3 +154,11 @@ test.each([
   expect(requests).toHaveLength(1);
   expect(state).toEqual({ left: 10, charged: 0 });
 });
+
+test("an answer without an end is read to a limit, and costs nothing", async () => {
+  answers.push(says(" ".repeat(64 * 1024 * 1024)));
+  const { credits, state } = purse(10);
+  const error = await convertDocument(document, external, platform(3, credits)).catch((thrown) => thrown);
+  expect(error.message).toContain("Its text is larger than is kept here.");
+  expect(state).toEqual({ left: 10, charged: 0 });
+});
