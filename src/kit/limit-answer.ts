@@ -1,7 +1,7 @@
 /**
  * Limits the answer of another server that is read as a whole: it may be endless, or a few kilobytes that unpack to
  * gigabytes. Bytes are counted after unpacking.
- * Used by `src/ai/patient-fetch.ts` and `src/documents/hosted.ts`.
+ * Used by `src/ai/patient-fetch.ts`, `src/documents/hosted.ts` and `src/auth/social/provider.ts`.
  */
 
 /**

@@ -196,6 +196,7 @@ describe("an ID token", () => {
     ["about nobody", { claims: { ...claims, sub: undefined } }],
     ["about nobody in so many words", { claims: { ...claims, sub: "" } }],
     ["that is no token", { claims, idToken: () => "nonsense" }],
+    ["without an end, of which a part is read", { claims: { ...claims, more: "x".repeat(300_000) } }],
     ["that is missing", { answer: { status: 200, body: '{"access_token":"a","token_type":"bearer"}' } }],
     ["in an answer that is no JSON", { answer: { status: 200, body: "<html>" } }],
   ])("%s signs nobody in", async ([, script]) => {

@@ -8,13 +8,16 @@ import {
   authorizationCodeGrant,
   buildAuthorizationUrl,
   type Configuration,
+  type CustomFetch,
   calculatePKCECodeChallenge,
+  customFetch,
   discovery,
   enableNonRepudiationChecks,
   randomNonce,
   randomPKCECodeVerifier,
 } from "openid-client";
 import type { Logger } from "pino";
+import { limitAnswer } from "../../kit/limit-answer.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { describeFailure, type Failure, failureOf } from "./failure.ts";
 import { type Profile, readProfile } from "./profile.ts";
@@ -41,6 +44,11 @@ const timeout = 10;
  * minutes).
  */
 const lifetime = 60 * 60 * 1000;
+/** In bytes: real answers have a few thousand. */
+const largestAnswer = 256 * 1024;
+
+const fetchLimited: CustomFetch = async (url, init) =>
+  limitAnswer(await fetch(url, init as RequestInit), largestAnswer, () => new Error("the answer is too large"));
 
 export class Provider {
   readonly redirectUri: string;
@@ -125,6 +133,7 @@ export class Provider {
         undefined,
         {
           timeout,
+          [customFetch]: fetchLimited,
           execute: [
             // Without it the ID token's signature would not be verified, because the answer came over TLS.
             enableNonRepudiationChecks,
