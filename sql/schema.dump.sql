@@ -3503,7 +3503,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Sends an event to a run of the current user: accepted, ended or unknown. Definer: requests have no rights on the queue's tables; it signals only runs of the transaction's user that the policies show.
+comment: Sends an event to a run of the current user: accepted, ended, full or unknown. Definer: requests have no rights on the queue's tables; it signals only runs of the transaction's user that the policies show.
 
 -- function svc.start_transcription(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.start_transcription(recording uuid, model text)
@@ -5597,7 +5597,7 @@ begin
 end
 $function$
 execute: svc_studio_act, svc_system
-comment: Sends an event to a run and writes the act: accepted, ended or unknown. Definer: no login may write svc.operator_acts.
+comment: Sends an event to a run and writes the act: accepted, ended, full or unknown. Definer: no login may write svc.operator_acts.
 
 -- function svc_private.act_verify_email(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.act_verify_email(of_user text)
@@ -9951,6 +9951,7 @@ CREATE OR REPLACE FUNCTION svc_private.signal_any_workflow(run_id uuid, event te
  SET search_path TO ''
 AS $function$
 declare
+  most constant bigint := 16 * 1024 * 1024;
   run svc.workflow_runs;
   ended text;
 begin
@@ -9960,7 +9961,11 @@ begin
   elsif run.status not in ('pending', 'running') then
     return 'ended';
   elsif (select count(*) from svc.workflow_events e where e.run_id = run.id and e.taken_by is null) >= 1000 then
-    raise exception 'a run keeps at most 1000 events that it has not waited for' using errcode = 'SV409';
+    return 'full';
+  elsif (
+    select coalesce(sum(greatest(octet_length(e.payload::text), 1024)), 0) from svc.workflow_events e where e.run_id = run.id
+  ) + octet_length(content::text) > most then
+    return 'full';
   end if;
   perform svc_private.settle_waits(run.id);
   update svc.workflow_steps s
@@ -9982,7 +9987,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Sends an event to a run: accepted, ended or unknown. Definer: svc_system has no rights on the queue's tables.
+comment: Sends an event to a run: accepted, ended, full or unknown. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.slow_statements(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.slow_statements(most integer)

@@ -18,7 +18,7 @@ end
 $$;
 
 comment on function svc_private.act_signal_workflow(uuid, text, json) is
-  'Sends an event to a run and writes the act: accepted, ended or unknown. '
+  'Sends an event to a run and writes the act: accepted, ended, full or unknown. '
   'Definer: no login may write svc.operator_acts.';
 
 grant execute on function svc_private.act_signal_workflow(uuid, text, json) to svc_studio_act;

@@ -1,7 +1,11 @@
 -- Sends an event to a run of any user. It ends the oldest wait for this event, or is stored for the next one. Called by
 -- svc.signal_workflow, and by ctx.workflows in code that runs as the system.
 --
--- Answers accepted, ended (the run is over) or unknown. A wait whose time is up ends before the event, however late its
+-- Answers accepted, ended (the run is over), full (it holds 1,000 events that no wait has taken, or 16 MiB of events, each
+-- counted as at least 1 KiB) or unknown. Its user may send events without end, and every look at the run reads all of
+-- them.
+--
+-- A wait whose time is up ends before the event, however late its
 -- job runs, because settle_waits() comes first. Both hold the row lock, so an event and a timeout cannot both win.
 create or replace function svc_private.signal_any_workflow(run_id uuid, event text, content json)
 returns text
@@ -11,6 +15,7 @@ security definer
 set search_path = ''
 as $$
 declare
+  most constant bigint := 16 * 1024 * 1024;
   run svc.workflow_runs;
   ended text;
 begin
@@ -20,7 +25,11 @@ begin
   elsif run.status not in ('pending', 'running') then
     return 'ended';
   elsif (select count(*) from svc.workflow_events e where e.run_id = run.id and e.taken_by is null) >= 1000 then
-    raise exception 'a run keeps at most 1000 events that it has not waited for' using errcode = 'SV409';
+    return 'full';
+  elsif (
+    select coalesce(sum(greatest(octet_length(e.payload::text), 1024)), 0) from svc.workflow_events e where e.run_id = run.id
+  ) + octet_length(content::text) > most then
+    return 'full';
   end if;
   perform svc_private.settle_waits(run.id);
   update svc.workflow_steps s
@@ -43,5 +52,5 @@ end
 $$;
 
 comment on function svc_private.signal_any_workflow(uuid, text, json) is
-  'Sends an event to a run: accepted, ended or unknown. '
+  'Sends an event to a run: accepted, ended, full or unknown. '
   'Definer: svc_system has no rights on the queue''s tables.';

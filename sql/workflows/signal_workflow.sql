@@ -23,6 +23,6 @@ grant execute on function svc.signal_workflow(uuid, text, json) to svc_request;
 revoke execute on function svc.signal_workflow(uuid, text, json) from svc_system;
 
 comment on function svc.signal_workflow(uuid, text, json) is
-  'Sends an event to a run of the current user: accepted, ended or unknown. '
+  'Sends an event to a run of the current user: accepted, ended, full or unknown. '
   'Definer: requests have no rights on the queue''s tables; it signals only runs of the transaction''s user that the '
   'policies show.';

@@ -22,6 +22,7 @@ const text = z.string().min(1).max(200);
 const ofWorkflow: Record<string, string> = {
   unknown: "There is no such run.",
   ended: "The run has ended.",
+  full: "The run holds as many events as it may.",
   active: "Only a run that failed or was cancelled can be retried.",
   no_step: "The run has no such step.",
 };

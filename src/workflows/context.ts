@@ -170,12 +170,16 @@ function invalidOption(path: string, expected: string): SvcError {
   return new SvcError("BAD_REQUEST", `"${path}" ${message}.`, { issues: [{ path: [path], message }] });
 }
 
-const runNotFound = () => new SvcError("NOT_FOUND", "This run does not exist, or it is not yours.");
+export const runNotFound = () => new SvcError("NOT_FOUND", "This run does not exist, or it is not yours.");
 
 /** Errors by the answers of sql/workflows/ other than "accepted". */
 const refusals: Record<string, () => SvcError> = {
   unknown: runNotFound,
   ended: () => new SvcError("CONFLICT", "This run has ended."),
+  full: () =>
+    new SvcError("CONFLICT", "This run holds as many events as it may.", {
+      hint: "That is 1,000 that it has not waited for, and 16 MiB in all. Send ids, and keep the content in a table.",
+    }),
   active: () => new SvcError("CONFLICT", "Only a run that failed or was cancelled can be retried."),
   no_step: () => new SvcError("BAD_REQUEST", "This run has no step of that name."),
 };

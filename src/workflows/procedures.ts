@@ -6,13 +6,16 @@
  * So the definition of a workflow may restrict what clients do with their runs.
  * Next hop: `src/workflows/context.ts`.
  */
+import { sql } from "drizzle-orm";
 import type { Context } from "../contract/context.ts";
 import { createSvcProcedureBuilders, type Procedure } from "../contract/procedure.ts";
 import type { Workflows } from "../contract/workflow.ts";
 import { workflowStatuses } from "../contract/workflow-runs.ts";
 import { oneOf } from "../kit/options.ts";
 import { SvcError } from "../kit/svc-error.ts";
+import { isUuid } from "../kit/uuid.ts";
 import { v } from "../kit/v.ts";
+import { runNotFound } from "./context.ts";
 
 const { query, mutation } = createSvcProcedureBuilders();
 const id = v.string();
@@ -72,8 +75,13 @@ export type WorkflowProcedures = ReturnType<typeof workflowProcedures>;
 const unregistered = { signal: [], cancel: true, retry: false };
 
 /** Those of a run of the caller; of the newest version of its name where its own is not registered. */
-async function restrictionsOf(workflows: Workflows, context: Context, id: string) {
-  const { name, version } = await context.workflows.get(id);
+async function restrictionsOf(workflows: Workflows, { db }: Context, id: string) {
+  if (!isUuid(id)) throw runNotFound();
+  // Without steps and events, which may be too large for one row: such a run can still be cancelled.
+  const run = sql<{ name: string; version: number } | null>`svc_hidden.describe_run(${id})`;
+  const [found] = await db.select({ run }).from(sql`(select) as one`);
+  if (!found?.run) throw runNotFound();
+  const { name, version } = found.run;
   const versions = workflows.get(name);
   const definition = versions?.find((one) => one.version === version) ?? versions?.[0];
   return definition ? definition.clients : unregistered;

@@ -39,6 +39,7 @@ const three = workflow("limits.three", {
 const everybody = workflow("limits.everybody", {
   handler: (wf) => wf.step("count", async () => (await wf.db.select().from(notes)).length),
 });
+const patient = workflow("limits.patient", { handler: (wf) => wf.waitForEvent("go") });
 const startAsSystem = procedure.internal
   .name("limits.asSystem")
   .runAs("system")
@@ -51,7 +52,7 @@ const system = procedure.mutation
   .handler(({ context }) => context.scheduler.runAfter(0, "limits.asSystem", {}));
 
 const db = database();
-const api = apiWith({ procedures: { start, startAsSystem, system }, workflows: { single, three, everybody } });
+const api = apiWith({ procedures: { start, startAsSystem, system }, workflows: { single, three, everybody, patient } });
 const startWorker = workers(db, api);
 const app = service(db, api);
 let ann: User;
@@ -147,4 +148,34 @@ test("a run that the system started acts as the system, and is nobody's to see",
   expect([run?.is_system, run?.user_id, run?.result]).toEqual([true, null, { json: 2 }]);
   expect((await app.query(ann, "workflows.get", { id: run?.id })).status).toBe(404);
   expect((await app.query(ann, "workflows.list", { name: "limits.everybody" })).body.json.items).toEqual([]);
+});
+
+test("a run takes no more events than every look at it can read", async () => {
+  const id = await begin("limits.patient");
+  const payload = "x".repeat(1_000_000);
+  const send = () => app.mutate(ann, "workflows.signal", { id, event: "other", payload });
+  for (let event = 0; event < 16; event++) expect((await send()).status).toBe(200);
+  expect((await send()).body).toMatchObject({ code: "CONFLICT", error: "This run holds as many events as it may." });
+  expect((await get(id)).events).toHaveLength(16);
+  // Others fit only if they are few: small ones count too.
+  await db.sql(
+    `insert into svc.workflow_events (run_id, name, payload) select $1, 'small', 'null' from generate_series(1, 800)`,
+    [id],
+  );
+  expect((await app.mutate(ann, "workflows.signal", { id, event: "go" })).status).toBe(409);
+});
+
+test("a run that is too large to read can be cancelled", async () => {
+  const id = await begin("limits.patient");
+  await db.sql(
+    `insert into svc.workflow_events (run_id, name, payload, user_id)
+     select $1, 'other', json_build_object('json', repeat('x', 1000000)), $2 from generate_series(1, 70)`,
+    [id, ann.id],
+  );
+  expect((await app.query(ann, "workflows.get", { id })).status).toBe(400);
+  expect((await app.mutate(ann, "workflows.retry", { id })).body.error).toBe(
+    "Only a run that failed or was cancelled can be retried.",
+  );
+  expect((await app.mutate(ann, "workflows.cancel", { id })).status).toBe(200);
+  expect(await db.sql("select status from svc.workflow_runs where id = $1", [id])).toEqual([{ status: "cancelled" }]);
 });
