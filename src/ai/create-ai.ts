@@ -127,7 +127,7 @@ export function createAi(): Ai {
         return paid(call, { operation: "vision.extractText", model, estimate }, async (reservation) => {
           const { text, usage } = usedBy(await extract(model, bytes, mediaType, signalFor(call, signal)), estimate);
           const creditsCharged = await reservation.settle(usage);
-          const markdown = model.startsWith("local-") ? {} : { markdown: await harmless(text) };
+          const markdown = model.startsWith("local-") ? {} : { markdown: await harmless(text, call.userId ?? "") };
           return { text, ...markdown, ...totalled(usage), creditsCharged, model };
         });
       },
@@ -165,8 +165,8 @@ const usedBy = ({ text, usage }: { text: string; usage: ReportedUsage }, { input
 });
 
 /** Text in an image may attack the browser that shows it. */
-const harmless = async (markdown: string) =>
-  (await import("../text/worker-thread.ts")).runInThread("neutralise", [markdown]);
+const harmless = async (markdown: string, user: string) =>
+  (await import("../text/worker-thread.ts")).runInThread("neutralise", [markdown], { user });
 
 /** @throws SvcError AI_NOT_CONFIGURED when the model's provider lacks the operation */
 function able<K extends keyof Provider>(call: AiCall, model: string, what: K): NonNullable<Provider[K]> {

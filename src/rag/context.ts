@@ -45,7 +45,7 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
         [document.corpus, document.visibility, document.key, checksum],
       );
       if (before.rows[0].result) return before.rows[0].result;
-      const sections = await embedChunks(await runInThread("cut", [body, format]), input.embed);
+      const sections = await embedChunks(await runInThread("cut", [body, format], { user: userId ?? "" }), input.embed);
       return storeDocument(transaction, document, sections);
     },
 

@@ -33,21 +33,28 @@ interface Answer {
   refusal?: string;
 }
 
+export interface ThreadOptions {
+  /** (Default: 30000) */
+  timeMs?: number;
+  /** The user who waits: users take turns. (Default: all who give none take turns as one) */
+  user?: string;
+}
+
 /**
- * @param timeMs (Default: 30000)
  * @throws SvcError DOCUMENT_UNREADABLE for a text that takes too long, too much memory or is nested too deeply; UNAVAILABLE
  *   when too many wait
  */
 export function runInThread<Task extends keyof Tasks>(
   task: Task,
   args: Parameters<Tasks[Task]>,
-  timeMs = longest,
+  { timeMs = longest, user = "" }: ThreadOptions = {},
 ): Promise<ReturnType<Tasks[Task]>> {
-  return limiter.run(async () => {
+  const call = async () => {
     const { result, refusal } = await answerOf(take(), { task, args }, timeMs);
     if (refusal !== undefined) throw unreadable(refusal);
     return result as ReturnType<Tasks[Task]>;
-  });
+  };
+  return limiter.run(call, { key: user });
 }
 
 function take(): Worker {

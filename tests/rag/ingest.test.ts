@@ -3,6 +3,7 @@
 import { createSvcProcedureBuilders } from "@svc/core";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { v } from "../../src/kit/v.ts";
+import { runInThread } from "../../src/text/worker-thread.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
 import { until } from "../support/worker.ts";
@@ -11,6 +12,8 @@ import { handbook, procedures } from "./application.ts";
 const db = database();
 /** A model of the application that waits, so that two calls overlap. */
 const gate = { asked: 0, open: () => {}, wait: Promise.resolve() };
+/** Titles of the documents that were cut, in that order. */
+const cut: string[] = [];
 const ingestWithGate = createSvcProcedureBuilders()
   .mutation.name("docs.ingestWithGate")
   .input(v.any())
@@ -19,6 +22,7 @@ const ingestWithGate = createSvcProcedureBuilders()
       ...input,
       embed: async (texts: string[]) => {
         gate.asked += 1;
+        cut.push(input.title);
         await gate.wait;
         return texts.map(() => [1, 0]);
       },
@@ -176,4 +180,27 @@ describe("chunks", () => {
     const [row] = await db.sql("select cardinality(sentence_starts) as sentences from svc.rag_chunks");
     expect(row).toEqual({ sentences: 2 });
   });
+});
+
+test("a user with many documents does not keep others waiting behind all of them", async () => {
+  const bob = await running.signUp("bob");
+  gate.wait = Promise.resolve();
+  cut.length = 0;
+  // Both threads are busy; one of them until after this test.
+  const endless = (timeMs: number) =>
+    runInThread("cut", ["*a_".repeat(50_000), "markdown"], { timeMs }).catch(() => {});
+  const busy = endless(4_000);
+  endless(60_000);
+  const send = (user: User, title: string) =>
+    running.mutate(user, "docs.ingestWithGate", { title, markdown: title, scope });
+  const inCalls = "select count(*)::integer from pg_stat_activity where datname = $1 and state = 'idle in transaction'";
+  const waiting = async () => (await db.sql(inCalls, [db.name]))[0]?.count;
+  const sent = ["first", "second", "third", "fourth"].map((title) => send(ann, title));
+  await until(async () => (await waiting()) === 4);
+  sent.push(send(bob, "of bob"));
+  await until(async () => (await waiting()) === 5);
+  await busy;
+  await Promise.all(sent);
+  expect(cut).toHaveLength(5);
+  expect(cut.indexOf("of bob")).toBe(1);
 });

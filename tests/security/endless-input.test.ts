@@ -62,7 +62,7 @@ describe("an end is found", () => {
 });
 
 test("a text that its parser takes minutes for is given up, and the next one is read", async () => {
-  const refused = runInThread("cut", ["*a_".repeat(50_000), "markdown"], 300);
+  const refused = runInThread("cut", ["*a_".repeat(50_000), "markdown"], { timeMs: 300 });
   await expect(refused).rejects.toMatchObject({ code: "DOCUMENT_UNREADABLE", message: "It takes too long to read." });
   for (const title of ["A", "B"]) {
     expect(await runInThread("cut", [`# ${title}\n\nb`, "markdown"])).toMatchObject([{ title }]);
