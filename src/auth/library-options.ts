@@ -54,6 +54,8 @@ export function libraryOptions(
   const options: BetterAuthOptions = {
     ...rest,
     ...fixedOptions,
+    // For plugins that give a user a first password. Others go through `src/auth/passwords/passwords.ts`.
+    emailAndPassword: { enabled: false, ...wanted.emailAndPassword, revokeSessionsOnPasswordReset: true },
     user: {
       ...wanted.user,
       modelName: "user",

@@ -58,7 +58,7 @@ const send = async ({ otp, code }: { otp?: string; code?: string }) => void sent
 export const plugins: BetterAuthPlugin[] = [
   twoFactor({ accountLockout: { enabled: false }, otpOptions: { sendOTP: send } }),
   username(),
-  phoneNumber({ sendOTP: send, allowedAttempts: 1000, signUpOnVerification: undefined }),
+  phoneNumber({ sendOTP: send, sendPasswordResetOTP: send, allowedAttempts: 1000, signUpOnVerification: undefined }),
   emailOTP({ sendVerificationOTP: send, allowedAttempts: 1000 }),
   magicLink({ sendMagicLink: async () => {} }),
   multiSession(),

@@ -24,15 +24,23 @@ export class Passwords {
   readonly #library: Library;
   readonly #verified: Pick<VerifiedTokens, "forget">;
   readonly hashQueue: HashQueue;
+  /** The library's own, which ends no session. */
+  readonly #updatePassword: Library["context"]["internalAdapter"]["updatePassword"];
 
   constructor(library: Library, attempts: Attempts, hashQueue: HashQueue, verified: Pick<VerifiedTokens, "forget">) {
     this.#library = library;
     this.#verified = verified;
     this.hashQueue = hashQueue;
-    const { password } = library.context;
+    const { internalAdapter, password } = library.context;
     const { verify } = password;
     // The library and its plugins compare passwords only here, so every comparison is counted.
     password.verify = (pair) => attempts.comparison(pair.hash, () => verify(pair));
+    this.#updatePassword = internalAdapter.updatePassword;
+    // Plugins replace passwords here: most of them leave the sessions that the old one opened.
+    internalAdapter.updatePassword = async (userId, hash) => {
+      await this.#updatePassword(userId, hash);
+      await this.endSessions(userId);
+    };
   }
 
   /** The stored hash, or null for users who only sign in by a provider. */
@@ -72,7 +80,7 @@ export class Passwords {
         });
         if (!user) throw refused();
         if ((await this.hashOf(userId)) !== old) throw new Overtaken();
-        if (old !== null) await internalAdapter.updatePassword(userId, hash);
+        if (old !== null) await this.#updatePassword(userId, hash);
         else
           await internalAdapter.linkAccount({
             userId,
