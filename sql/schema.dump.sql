@@ -778,7 +778,7 @@ index workflow_runs_failed_lately: svc.workflow_runs USING btree (finished_at) W
 index workflow_runs_key: UNIQUE svc.workflow_runs USING btree (name, idempotency_key, user_id, is_system) NULLS NOT DISTINCT WHERE (idempotency_key IS NOT NULL)
 index workflow_runs_owner: svc.workflow_runs USING btree (user_id, created_at DESC, id DESC)
 index workflow_runs_recent: svc.workflow_runs USING btree (created_at DESC, id DESC)
-index workflow_runs_slot: svc.workflow_runs USING btree (name, created_at, id) WHERE (wait_marker = 'slot'::text)
+index workflow_runs_turns: svc.workflow_runs USING btree (name, COALESCE(user_id, ''::text), created_at, id) WHERE (wait_marker = 'slot'::text)
 trigger free_slot: CREATE TRIGGER free_slot AFTER DELETE ON svc.workflow_runs FOR EACH ROW WHEN (((old.max_running IS NOT NULL) AND (old.status = ANY (ARRAY['pending'::text, 'running'::text])))) EXECUTE FUNCTION svc_private.free_slot_of_deleted()
 policy select_owner: for select to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
 grant delete, insert, select, update to svc_system
@@ -7072,14 +7072,23 @@ begin
      select w.id from svc.workflow_runs w
       -- The index holds pending runs only. A condition on the status could make PostgreSQL take the index of active runs and
       -- sort them all.
-      where w.name = run.name and w.wait_marker = 'slot'
-      order by w.created_at, w.id limit 1 for no key update skip locked)
+      where w.name = run.name and w.wait_marker = 'slot' and coalesce(w.user_id, '') > coalesce(run.user_id, '')
+      order by coalesce(w.user_id, ''), w.created_at, w.id limit 1 for no key update skip locked)
   returning r.id into next;
+  if next is null then
+    -- From the beginning: that was the last user, or nobody else waits.
+    update svc.workflow_runs r set wait_marker = null
+     where r.id = (
+       select w.id from svc.workflow_runs w
+        where w.name = run.name and w.wait_marker = 'slot'
+        order by coalesce(w.user_id, ''), w.created_at, w.id limit 1 for no key update skip locked)
+    returning r.id into next;
+  end if;
   if next is null then
     -- Others have locked every waiting run. One of them is enough: claim_run or this function runs when its lock is released.
     select w.id into next from svc.workflow_runs w
      where w.name = run.name and w.wait_marker = 'slot'
-     order by w.created_at, w.id limit 1;
+     order by coalesce(w.user_id, ''), w.created_at, w.id limit 1;
   end if;
   if next is not null then
     perform svc_private.wake_run(next, clock_timestamp());

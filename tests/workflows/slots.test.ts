@@ -116,14 +116,49 @@ describe("a run that waits for its turn", () => {
     expect([...(await work()).keys()].sort()).toEqual([waiting[0], waiting[1]].sort());
   });
 
+  test("takes turns with those of other users, and with its user's own in the order of their start", async () => {
+    const users = ["ann", "bob", "cyd"];
+    await db.sql(`insert into auth."user" (id, name, email) select n, n, n || '@x.test' from unnest($1::text[]) n`, [
+      users,
+    ]);
+    const whose = new Map<string, string>();
+    const start = async (user: string, label: string) => {
+      const id = await add(2, user);
+      whose.set(id, label);
+      return id;
+    };
+    const fences = new Map<string, number>();
+    for (const n of [1, 2, 3, 4, 5, 6]) {
+      const id = await start("ann", `ann ${n}`);
+      const fence = await claim(id);
+      if (fence !== null) fences.set(id, fence);
+    }
+    expect(await claim(await start("cyd", "cyd 1"))).toBeNull();
+    for (const label of ["bob 1", "bob 2"]) expect(await claim(await start("bob", label))).toBeNull();
+    await db.sql("delete from graphile_worker._private_jobs");
+
+    const order: string[] = [];
+    while (fences.size > 0) {
+      const [[id, fence] = ["", 0]] = fences;
+      fences.delete(id);
+      await end(id, fence);
+      for (const [next, held] of await work()) {
+        order.push(whose.get(next) ?? "");
+        fences.set(next, held);
+      }
+    }
+    // Two slots, each of which passes from ann to bob, to cyd, and to ann again.
+    expect(order).toEqual(["bob 1", "bob 2", "cyd 1", "ann 3", "ann 4", "ann 5", "ann 6"]);
+  });
+
   test("is woken when the running one is deleted with its user", async () => {
-    await db.sql(`insert into auth."user" (id, name, email) values ('ann', 'Ann', 'ann@x.test')`);
-    expect(await claim(await add(1, "ann"))).not.toBeNull();
+    await db.sql(`insert into auth."user" (id, name, email) values ('dot', 'Dot', 'dot@x.test')`);
+    expect(await claim(await add(1, "dot"))).not.toBeNull();
     const second = await add(1);
     expect(await claim(second)).toBeNull();
     await db.sql("delete from graphile_worker._private_jobs");
     const auth = await db.connect("auth");
-    await auth.query(`delete from auth."user" where id = 'ann'`);
+    await auth.query(`delete from auth."user" where id = 'dot'`);
     expect([...(await work()).keys()]).toEqual([second]);
   });
 });
