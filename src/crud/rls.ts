@@ -135,7 +135,7 @@ export function openRls(options: OpenAudience): PgPolicy[] {
 }
 
 /**
- * Rows belong to teams: each member of a row's team has full access to it.
+ * Rows belong to teams: each member of a row's team reads and writes it.
  *
  * The table of memberships needs policies of its own: a membership that the caller cannot read does not count, and one
  * that the caller can write lets everybody join. `ownerRls(t.userId, { write: "nobody" })` is both.
@@ -144,13 +144,21 @@ export function openRls(options: OpenAudience): PgPolicy[] {
  * @param options.team    this table's column with the team: its id in the table of teams itself. The memberships have a
  *   foreign key to it, or a column of the same name
  * @param options.user    the memberships' column with the user's id
+ * @param options.write   `"nobody"`: members only read, for what the application decides, such as scores. Another policy
+ *   may allow more. (Default: members write)
  * @throws DefinitionError when the memberships have no such column
  * @example
  * export const boards = pgTable("boards", { … }, (t) =>
  *   memberRls({ through: memberships, team: t.teamId, user: memberships.userId }));
  */
-export function memberRls(options: { through: PgTable; team: AnyPgColumn; user: AnyPgColumn }): PgPolicy[] {
-  const { through, team, user } = options;
+export function memberRls(options: {
+  through: PgTable;
+  team: AnyPgColumn;
+  user: AnyPgColumn;
+  write?: "nobody";
+}): PgPolicy[] {
+  const { through, team, user, write } = options;
+  checkOne("memberRls", "write", write, [undefined, "nobody"]);
   const theirs = teamOfMembership(through, team);
   // An array, not `in (select …)`: PostgreSQL can then use an index on the team. A sub-select in a policy would be
   // compared with the rows of all teams.
@@ -163,6 +171,7 @@ export function memberRls(options: { through: PgTable; team: AnyPgColumn; user: 
     const table = getTableName(through);
     scopes.set(select, { column: team.name, schema, table, team: theirs.name, user: user.name, isUuid });
   }
+  if (write === "nobody") return [select];
   return [
     select,
     pgPolicy("insert_member", { for: "insert", to: authenticated, withCheck: isMember }),

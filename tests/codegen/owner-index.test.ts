@@ -6,8 +6,9 @@ import { memberRls, ownerRls } from "../../src/index.ts";
 import { takeSnapshot } from "../../src/migrate/generate/schema-snapshot.ts";
 
 type Extra = (t: Record<string, never>) => unknown[];
-const owned = (columns: Record<string, PgColumnBuilderBase>, extra: Extra = () => []) =>
-  pgTable("t", columns, (t) => [...ownerRls(t.userId as never), ...(extra(t as never) as never[])]);
+type Options = Parameters<typeof ownerRls>[1];
+const owned = (columns: Record<string, PgColumnBuilderBase>, extra: Extra = () => [], options: Options = {}) =>
+  pgTable("t", columns, (t) => [...ownerRls(t.userId as never, options), ...(extra(t as never) as never[])]);
 const id = () => serial("id").primaryKey();
 const userId = () => text("user_id").notNull();
 
@@ -16,6 +17,21 @@ test.for<[what: string, table: () => unknown, index: string[]]>([
     "with a time",
     () => owned({ id: id(), userId: userId(), createdAt: timestamp("at") }),
     ["user_id", "at desc", "id desc"],
+  ],
+  [
+    "that its owners only read",
+    () => owned({ id: id(), userId: userId(), createdAt: timestamp("at") }, undefined, { write: "nobody" }),
+    ["user_id", "at desc", "id desc"],
+  ],
+  [
+    "that everybody reads and its owners write",
+    () => owned({ id: id(), userId: userId() }, undefined, { read: "public" }),
+    ["user_id", "id desc"],
+  ],
+  [
+    "that everybody reads and nobody writes",
+    () => owned({ id: id(), userId: userId() }, undefined, { read: "public", write: "nobody" }),
+    [],
   ],
   ["without a time", () => owned({ id: id(), userId: userId() }), ["user_id", "id desc"]],
   ["without an id", () => owned({ userId: userId(), key: text("key") }), ["user_id"]],
@@ -37,9 +53,9 @@ test.for<[what: string, table: () => unknown, index: string[]]>([
 });
 
 test("a table of teams has one on the team, unless one begins so", async () => {
-  const of = (extra: Extra = () => []) => {
+  const of = (extra: Extra = () => [], write?: "nobody") => {
     const memberships = pgTable("memberships", { teamId: text("team_id"), userId: userId() });
-    const rules = { through: memberships, user: memberships.userId };
+    const rules = { through: memberships, user: memberships.userId, ...(write && { write }) };
     return pgTable("t", { id: id(), teamId: text("team_id") }, (t) => [
       ...memberRls({ ...rules, team: t.teamId }),
       ...(extra(t as never) as never[]),
@@ -50,6 +66,7 @@ test("a table of teams has one on the team, unless one begins so", async () => {
     return Object.values(tables["public.t"]?.indexes ?? {}).map(({ name, columns }) => [name, columns[0]?.expression]);
   };
   expect(await indexes(of())).toEqual([["t_team_id", "team_id"]]);
+  expect(await indexes(of(undefined, "nobody"))).toEqual([["t_team_id", "team_id"]]);
   const own: Extra = (t) => [index("own").on(t.teamId as never, t.id as never)];
   expect(await indexes(of(own))).toEqual([["own", "team_id"]]);
 });

@@ -20,8 +20,10 @@ const through = { through: memberships, user: memberships.userId };
 const tables = [
   pgTable("owned", columns, (t) => ownerRls(t.owner)),
   pgTable("owned_by_uuid", uuids, (t) => ownerRls(t.owner)),
+  pgTable("owned_read_only", columns, (t) => ownerRls(t.owner, { write: "nobody" })),
   pgTable("owned_public", columns, (t) => ownerRls(t.owner, { read: "public" })),
   pgTable("of_team", columns, (t) => memberRls({ ...through, team: t.owner })),
+  pgTable("of_team_read_only", columns, (t) => memberRls({ ...through, team: t.owner, write: "nobody" })),
   pgTable("open_anyone_anyone", columns, () => openRls({ read: "anyone", write: "anyone" })),
   pgTable("open_anyone_authenticated", columns, () => openRls({ read: "anyone", write: "authenticated" })),
   pgTable("open_anyone_nobody", columns, () => openRls({ read: "anyone", write: "nobody" })),
@@ -67,18 +69,22 @@ const line = {
   bobOnly:   "2    2     - 1 - -                  2    2       - 2 - 2                   2    2",
   annShown:  "7    1     1 - - 1                  1    1       1 - - -                   1    1",
   bobShown:  "7    2     - 1 - -                  2    2       - 2 - 2                   2    2",
+  annReads:  "1    0     - - - -                  0    0       0 0 0 0                   0    0",
+  bobReads:  "2    0     - - - -                  0    0       0 0 0 0                   0    0",
   nothing:   "0    0     - - - -                  0    0       0 0 0 0                   0    0",
   readOnly:  "7    0     - - - -                  0    0       0 0 0 0                   0    0",
   all:       "7    7     1 1 1 1                  7    7       7 7 7 7                   7    7",
 };
-const { annOnly, bobOnly, annShown, bobShown, nothing, readOnly, all } = line;
+const { annOnly, bobOnly, annShown, bobShown, annReads, bobReads, nothing, readOnly, all } = line;
 // biome-ignore format: a table
 const behaviour: Record<string, string[]> = {
   //                                 ann,      bob,      nobody,    no identity, no account
   owned:                            [annOnly,  bobOnly,  nothing,   nothing,     nothing],
   owned_by_uuid:                    [annOnly,  bobOnly,  nothing,   nothing,     nothing],
+  owned_read_only:                  [annReads, bobReads, nothing,   nothing,     nothing],
   owned_public:                     [annShown, bobShown, readOnly,  readOnly,    readOnly],
   of_team:                          [annOnly,  bobOnly,  nothing,   nothing,     nothing],
+  of_team_read_only:                [annReads, bobReads, nothing,   nothing,     nothing],
   open_anyone_anyone:               [all,      all,      all,       all,         all],
   open_anyone_authenticated:        [all,      all,      readOnly,  all,         readOnly],
   open_anyone_nobody:               [readOnly, readOnly, readOnly,  readOnly,    readOnly],
@@ -230,4 +236,11 @@ test("ownerRls with another reader than the public is refused, not taken for pri
   const columns = { id, owner: text("owner") };
   const table = pgTable("misspelt", columns, (t) => ownerRls(t.owner, { read: "anyone" as "public" }));
   expect(() => getTableConfig(table)).toThrow('ownerRls: read is "anyone".\n  Give nothing or "public".');
+});
+
+test("memberRls with another writer than nobody is refused, not taken for all members", () => {
+  const table = pgTable("misspelt", columns, (t) =>
+    memberRls({ ...through, team: t.owner, write: "owner" as "nobody" }),
+  );
+  expect(() => getTableConfig(table)).toThrow('memberRls: write is "owner".\n  Give nothing or "nobody".');
 });

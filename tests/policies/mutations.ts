@@ -45,7 +45,7 @@ const breaks: Record<string, (condition: string) => string> = {
   "identity asked per row": (condition) => condition.replace(identity, "svc.current_user_id()"),
   "members of any team": (condition) => condition.replace(/ where .*(?=\)\)$)/, ""),
   "not in": (condition) => condition.replace(" = any (", " <> all ("),
-  "in some team": (condition) => condition.replace(/array\(select "\w+"\."owner"/, 'array(select "of_team"."owner"'),
+  "in some team": (condition) => condition.replace(/^("\w+")(.*?array\(select )"\w+"\."owner"/, '$1$2$1."owner"'),
   "the other team": (condition) => condition.replace(/array\(select ("\w+")\."owner"/, 'array(select $1."other"'),
   "the other user": (condition) => condition.replace('"user_id"', '"other"'),
 };

@@ -27,15 +27,20 @@ export function addOwnerIndex(declared: PgTable, table: Table): void {
 }
 
 function addTeamIndex(table: Table): void {
-  const team = comparedColumn(table.policies.insert_member?.withCheck, "any \\(array\\(select ");
+  const team = comparedColumn(table.policies.select_member?.using, "any \\(array\\(select ");
   if (!team || isFirst(table, team)) return;
   const name = derivedName(table.name, null, team);
   table.indexes[name] = { name, columns: [ascending(team)], ...plain };
 }
 
-/** The column that ownerRls compares with the caller, read from a policy that all its variants have. */
-const ownerColumn = (table: Table) =>
-  comparedColumn(table.policies.insert_owner?.withCheck, "\\(select svc\\.current_user_id\\(\\)\\)");
+/**
+ * The column that ownerRls compares with the caller. Where everybody reads, only the policies for writing compare it;
+ * where nobody writes, only the one for reading.
+ */
+function ownerColumn({ policies }: Table): string | undefined {
+  const condition = policies.insert_owner?.withCheck ?? policies.select_owner?.using;
+  return comparedColumn(condition, "\\(select svc\\.current_user_id\\(\\)\\)");
+}
 
 const comparedColumn = (check: string | undefined, withWhat: string): string | undefined =>
   new RegExp(`^(?:"[^"]+"\\.)?"([^"]+)" = ${withWhat}`).exec(check ?? "")?.[1];
