@@ -1,5 +1,5 @@
 import type { BetterAuthPlugin } from "better-auth";
-import { organization, twoFactor, username } from "better-auth/plugins";
+import { admin, organization, twoFactor, username } from "better-auth/plugins";
 import { boolean, integer, pgTable, serial, text, vector } from "drizzle-orm/pg-core";
 import { describe, expect, test } from "vitest";
 import type { AuthDefinition } from "../../src/contract/auth.ts";
@@ -25,6 +25,19 @@ evolution();
 const withPlugins = (...plugins: BetterAuthPlugin[]): AuthDefinition => ({
   betterAuth: (defaults) => ({ ...defaults, plugins }),
 });
+
+// As the plugin `admin` has them, but for the default of one.
+const declared = fields({
+  role: { type: "text", default: "member" },
+  banned: { type: "boolean", default: false },
+  banExpires: { type: "timestamp" },
+});
+const seedAdmin = `insert into auth."user" (id, name, email, role, ban_expires)
+  values ('ann', 'Ann', 'ann@example.com', 'boss', '2026-01-01Z')`;
+const adminKept = {
+  query: `select role, banned, ban_expires::date::text from auth."user"`,
+  are: [{ role: "boss", banned: false, ban_expires: "2026-01-01" }],
+};
 
 const changes: Record<string, Change> = {
   "a table is added": {
@@ -199,6 +212,18 @@ const changes: Record<string, Change> = {
     from: { schema: notes, auth: withPlugins(twoFactor(), username()) },
     to: { schema: notes },
     says: [/-- Loses the table auth.two_factor and/, /-- Loses the values of username in every row of auth.user./],
+  },
+  "columns of a plugin of better-auth are declared as fields": {
+    from: { schema: notes, auth: withPlugins(admin()) },
+    to: { schema: notes, auth: { ...withPlugins(admin()), ...declared } },
+    seed: seedAdmin,
+    rows: adminKept,
+  },
+  "declared fields become columns of a plugin of better-auth": {
+    from: { schema: notes, auth: declared },
+    to: { schema: notes, auth: withPlugins(admin()) },
+    seed: seedAdmin,
+    rows: adminKept,
   },
   "one plugin of better-auth makes way for another": {
     from: { schema: notes, auth: withPlugins(twoFactor()) },

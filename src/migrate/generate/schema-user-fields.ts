@@ -8,9 +8,10 @@ import type { AdditionalField, AuthDefinition } from "../../contract/auth.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { literal, quote } from "../../postgres/schema-names.ts";
 import { alterColumn } from "./schema-columns.ts";
-import type { Snapshot, UserField, UserFields } from "./snapshot.ts";
+import type { Column, Snapshot, UserField, UserFields } from "./snapshot.ts";
 
 export const userTable = 'auth."user"';
+const userKey = "auth.user";
 
 export function userFields(auth: AuthDefinition): UserFields {
   const fields = Object.entries(auth.user?.additionalFields ?? {});
@@ -28,6 +29,45 @@ function defaultSql({ type, default: value }: AdditionalField): string | null {
   if (value instanceof Date) return literal(value.toISOString());
   return typeof value === "string" ? literal(value) : String(value);
 }
+
+/**
+ * A column of `auth."user"` that a plugin has added may be declared as a field later, or the reverse. It stays the same
+ * column: added once more, the migration fails, and dropped, its values are lost.
+ *
+ * @returns the earlier snapshot, in which such a column already belongs to the new side
+ */
+export function followDeclarations(earlier: Snapshot, after: Snapshot): Snapshot {
+  const before = structuredClone(earlier);
+  const { userFields: fields } = before.svc;
+  const had = before.tables[userKey]?.columns ?? {};
+  const wants = after.tables[userKey]?.columns ?? {};
+  for (const [name, column] of Object.entries(had)) {
+    if (name in wants || !(name in after.svc.userFields)) continue;
+    fields[name] = asField(column);
+    delete had[name];
+  }
+  for (const [name, field] of Object.entries(fields)) {
+    if (name in after.svc.userFields || !(name in wants)) continue;
+    had[name] = asColumn(name, field);
+    delete fields[name];
+  }
+  return before;
+}
+
+const timestamps = { field: "timestamptz", column: "timestamp with time zone" } as const;
+
+const asField = ({ type, default: value }: Column): UserField => ({
+  type: type === timestamps.column ? timestamps.field : (type as UserField["type"]),
+  default: value === undefined ? null : String(value),
+});
+
+const asColumn = (name: string, { type, default: value }: UserField): Column => ({
+  name,
+  type: type === timestamps.field ? timestamps.column : type,
+  primaryKey: false,
+  notNull: false,
+  ...(value !== null && { default: value }),
+});
 
 /**
  * The statements between two sets of columns.
