@@ -26,6 +26,7 @@ const applications = [
     "existing-database",
     "from-prisma",
     "from-supabase",
+    "guests",
     "infinite-lists",
     "invitations",
     "knowledge-base",

@@ -1,0 +1,80 @@
+// If this file fails, guests as in docs/how-to/guests.md cannot join, or may do what needs an account.
+import { expect, test } from "vitest";
+import { documented } from "./documented.ts";
+
+const { db, person, call, post, url, lint, startWorker } = documented("docs/how-to/guests.md");
+
+/** Signs a guest in as the page does. @returns the session token, as the page says a program gets it */
+async function guest(): Promise<string> {
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(`${url()}/api/auth/sign-in/anonymous`, { method: "POST", headers, body: "{}" });
+  expect(response.status).toBe(200);
+  const [, value = ""] = /^authlib\.session_token=([^;]+)/.exec(response.headers.get("set-cookie") ?? "") ?? [];
+  return decodeURIComponent(value);
+}
+
+const announced = (token: string) =>
+  fetch(`${url()}/api/storage/uploads`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "tus-resumable": "1.0.0", "upload-length": "5" },
+  });
+
+test("a class of guests joins from one address, and each votes once, and asks nothing", async () => {
+  const ann = await person("ann");
+  const { body: poll } = await call("mutation", ann.token, "polls.create", { question: "Tea?" });
+  const guests: string[] = [];
+  for (let each = 0; each < 30; each++) guests.push(await guest());
+  const [first = "", second = ""] = guests;
+  const vote = async (token: string) =>
+    (await call("mutation", token, "votes.create", { pollId: poll.json.id, nickname: "Kim", choice: 1 })).status;
+
+  expect([await vote(first), await vote(first), await vote(second)]).toEqual([200, 409, 200]);
+  expect((await call("query", first, "votes.list")).body.json.total).toBe(1);
+  expect((await call("mutation", first, "polls.create", { question: "Mine?" })).status).toBe(403);
+  expect((await call("query", first, "people.who")).body.json.isGuest).toBe(true);
+  expect((await call("query", ann.token, "people.who")).body.json.isGuest).toBe(false);
+  expect([(await announced(first)).status, (await announced(ann.token)).status]).toEqual([403, 201]);
+});
+
+test("nobody is a guest or an account by saying so", async () => {
+  const body = { email: "bob@example.com", password: "correct horse", name: "Bob", isAnonymous: true };
+  const bob = (await post("/api/auth/sign-up", body)).body;
+  expect((await call("query", bob.token, "people.who")).body.json.isGuest).toBe(false);
+});
+
+test("a guest who signs up on the page is another user, and the guest stays", async () => {
+  const token = await guest();
+  const before = (await call("query", token, "people.who")).body.json;
+  const cookie = `authlib.session_token=${encodeURIComponent(token)}`;
+  const signUp = await fetch(`${url()}/api/auth/sign-up/email`, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: url(), cookie },
+    body: JSON.stringify({ email: "cleo@example.com", password: "correct horse", name: "Cleo" }),
+  });
+  expect(signUp.status).toBe(200);
+  expect((await signUp.json()).user.id).not.toBe(before.id);
+  expect((await call("query", token, "people.who")).body.json).toEqual(before);
+});
+
+test("guests of last month are removed with their votes, and accounts stay", async () => {
+  const dan = await person("dan");
+  const { body: poll } = await call("mutation", dan.token, "polls.create", { question: "Milk?" });
+  const [old, young] = [await guest(), await guest()];
+  const who = async (token: string) => (await call("query", token, "people.who")).body.json?.id;
+  const ids = [await who(old), await who(young)];
+  for (const token of [dan.token, old, young]) {
+    await call("mutation", token, "votes.create", { pollId: poll.json.id, nickname: "Kim", choice: 1 });
+  }
+  await db.sql(`update auth."user" set created_at = now() - interval '31 days' where id = any ($1)`, [
+    [ids[0], dan.user.id],
+  ]);
+  await startWorker();
+  await db.sql("select svc_private.enqueue_system_job('people.removeGuests', null, null, null, 'cron:guests')");
+  const voters = async () => (await db.sql("select user_id from votes where poll_id = $1", [poll.json.id])).length;
+  await expect.poll(voters, { timeout: 30_000 }).toBe(2);
+  expect([await who(old), await who(young), await who(dan.token)]).toEqual([undefined, ids[1], undefined]);
+});
+
+test("the linter has nothing against it", async () => {
+  expect(await lint()).toEqual([]);
+});
