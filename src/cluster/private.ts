@@ -56,8 +56,9 @@ export async function openPrivate(options: PrivateOptions): Promise<Cluster> {
     const live = await settled(data);
     const before = readRunning(directory);
     const access = readAccess(directory);
-    if (live && access && before?.postmaster === live.pid && isAlive(before.owner)) {
-      writeRunning(directory, { ...before, users: [...before.users.filter(isAlive), me] });
+    // Also if somebody has restarted the server by hand: a second owner would stop it while the first one serves.
+    if (live && access && before && isAlive(before.owner)) {
+      writeRunning(directory, { ...before, postmaster: live.pid, users: [...before.users.filter(isAlive), me] });
       return opened(files, before.tree, access, me, { ...options, owned: false, running: live });
     }
     return own(options, files, live, access, me);
@@ -209,8 +210,12 @@ async function revive(
   if (!ours()) return server.findRunning(files.data)?.pid ?? null;
   return withLock(join(files.directory, "lock"), async () => {
     const live = await settled(files.data);
-    if (live) return live.pid;
     const running = ours();
+    if (live) {
+      // Somebody has restarted it by hand: its owner still stops it.
+      if (running) writeRunning(files.directory, { ...running, postmaster: live.pid });
+      return live.pid;
+    }
     if (!running) return null;
     report("PostgreSQL has ended unexpectedly; starting it again");
     const { pid } = await server.restart(files, binDir);

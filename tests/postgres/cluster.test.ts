@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { checkServer } from "../../src/cluster/external.ts";
 import { openCluster } from "../../src/cluster/open-cluster.ts";
-import { ask, fast, inAnotherProcess, open, serverPid, temporary } from "./clusters.ts";
+import { ask, fast, inAnotherProcess, open, readRunning, restartByHand, serverPid, temporary } from "./clusters.ts";
 
 const seconds = 1000;
 describe("a first start", { timeout: 60 * seconds }, () => {
@@ -121,6 +121,24 @@ describe("several processes", { timeout: 60 * seconds }, () => {
     expect(await ask(heir.urls.admin, "select n from kept")).toBe(42);
     await heir.stop();
     await expect(ask(heir.urls.admin, "select 1")).rejects.toThrow();
+  });
+
+  test("leave a server that somebody restarted to its owner, who serves on", async () => {
+    const directory = temporary();
+    const owner = await inAnotherProcess(directory);
+    await restartByHand(owner.directory);
+    const guest = await open(directory);
+    expect(guest.owned).toBe(false);
+    await guest.stop();
+    expect(await ask(owner.url, "select 1")).toBe(1);
+  });
+
+  test("stop a server that somebody restarted, too, when its owner goes", async () => {
+    const owner = await inAnotherProcess(temporary());
+    const pid = await restartByHand(owner.directory);
+    await expect.poll(() => readRunning(owner.directory).postmaster, { timeout: 30 * seconds }).toBe(pid);
+    await owner.end();
+    await expect(ask(owner.url, "select 1")).rejects.toThrow();
   });
 
   test("leave no server behind when the owner was killed and the last guest goes", async () => {

@@ -6,7 +6,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Client } from "pg";
 import { afterEach } from "vitest";
+import { withLock } from "../../src/cluster/lock.ts";
 import { type OpenOptions, openCluster } from "../../src/cluster/open-cluster.ts";
+import { serverUser } from "../../src/cluster/places.ts";
+import { restart, stop } from "../../src/cluster/server.ts";
 import type { Cluster } from "../../src/cluster/types.ts";
 
 const clusterModule = new URL("../../src/cluster/open-cluster.ts", import.meta.url).href;
@@ -92,4 +95,18 @@ export async function inAnotherProcess(directory: string, env: NodeJS.ProcessEnv
 
 export function serverPid(cluster: { directory: string | null }): number {
   return Number(readFileSync(join(cluster.directory ?? "", "data/postmaster.pid"), "utf8").split("\n")[0]);
+}
+
+/** What svc knows of the running server. */
+export const readRunning = (directory: string) =>
+  JSON.parse(readFileSync(join(directory, "running.json"), "utf8")) as { postmaster: number; tree: { binDir: string } };
+
+/** Restarts the server as somebody else does by pg_ctl; the lock keeps svc from being faster. @returns its process */
+export function restartByHand(directory: string): Promise<number> {
+  const data = join(directory, "data");
+  return withLock(join(directory, "lock"), async () => {
+    await stop({ pid: serverPid({ directory }) }, data);
+    const files = { directory, data, log: join(directory, "server.log"), user: await serverUser(data) };
+    return (await restart(files, readRunning(directory).tree.binDir)).pid;
+  });
 }
