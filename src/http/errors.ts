@@ -53,7 +53,10 @@ export function sendError(response: ServerResponse, thrown: unknown): void {
   const body = toErrorBody(error, exchange.requestId);
   if (isAnonymous(error) && response.req.headers.authorization !== undefined) body.hint ??= staleCredential;
   const { cause } = error;
-  if (exchange.showCause && (error.status >= 500 || databaseReason(cause)) && cause !== undefined) {
+  // A refusal in the application's own words (AP409) is no failure, whether a handler or a function refuses.
+  const reason = databaseReason(cause);
+  const isFailure = error.status >= 500 || (reason !== undefined && !reason.startsWith("AP"));
+  if (exchange.showCause && isFailure && cause !== undefined) {
     const shown = exchange.showCause(cause);
     body.hint = body.hint && !shown.includes(body.hint) ? `${body.hint}\n${shown}` : shown;
   }

@@ -10,7 +10,7 @@ const app = copiedApplication(database("platform"), "tests/fixture");
 
 const routes = `
 import { createSvcHttpRouteBuilders } from "@svc/core";
-import { avg } from "drizzle-orm";
+import { avg, sql } from "drizzle-orm";
 const httpRoute = createSvcHttpRouteBuilders();
 const thrown = httpRoute.get.path("/thrown").allowAnonymous().handler(() => {
   throw new TypeError("canary of a handler");
@@ -19,21 +19,32 @@ const refused = httpRoute.get.path("/refused").allowAnonymous().handler(async ({
   const rows = await context.db.select({ average: avg(schema.posts.title) }).from(schema.posts);
   return new Response(String(rows));
 });
-export default defineApi({ procedures: crud, httpRoutes: { thrown, refused } });
+const spoken = httpRoute.get.path("/spoken").allowAnonymous().handler(async ({ context }) => {
+  await context.db.select({ done: sql\`done\` }).from(sql\`public.refuse() as done\`);
+});
+export default defineApi({ procedures: crud, httpRoutes: { thrown, refused, spoken } });
+`;
+const refuse = `
+create or replace function public.refuse() returns void language plpgsql set search_path = '' as $$
+begin
+  raise exception 'Too late.' using errcode = 'AP409', hint = 'Come earlier.';
+end $$;
+grant execute on function public.refuse to svc_anonymous, svc_authenticated;
 `;
 
 beforeAll(async () => {
   const file = join(app.folder, "backend/index.ts");
   const text = await readFile(file, "utf8");
   await writeFile(file, text.replace("export default defineApi({ procedures: crud });", routes));
+  await writeFile(join(app.folder, "sql/refuse.sql"), refuse);
 });
 
 async function serve(args: string[], env: NodeJS.ProcessEnv = {}) {
   const command = app.svc(args, env);
   const url = await ready(command);
-  const bodyOf = async (path: string) => {
+  const bodyOf = async (path: string, status = 500) => {
     const answer = await fetch(url + path);
-    expect(answer.status).toBe(500);
+    expect(answer.status).toBe(status);
     return answer.json();
   };
   return { command, bodyOf };
@@ -52,6 +63,10 @@ test("while developing, the terminal and the answer have the place, and PostgreS
   expect(refused.hint).toMatch(/^ {2}Statement: select avg\(.*"title"\)/m);
   expect(refused.hint).toMatch(/^ {2}Hint: No function matches/m);
   expect(command.output()).toContain(refused.hint);
+
+  // The author's own words are no failure: the page shows them as in production.
+  expect(await bodyOf("/spoken", 409)).toMatchObject({ error: "Too late.", hint: "Come earlier." });
+  expect(command.output()).not.toContain("AP409");
 });
 
 test("a request in flight ends in the version that it began in while the next one answers, and a version that does not start leaves the last one serving", async () => {
