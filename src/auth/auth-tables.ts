@@ -6,6 +6,7 @@
  */
 import { type DBFieldAttribute, getAuthTables, getSchema } from "better-auth/db";
 import type { AuthDefinition } from "../contract/auth.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
 import { libraryOptions } from "./library-options.ts";
 import { isCore } from "./plugins/plugin-names.ts";
 
@@ -45,12 +46,16 @@ export interface AuthTable {
 /** Placeholder options for a build: the hook receives them, and nothing else uses them. */
 const nowhere = { secrets: [], baseURL: "http://localhost:4000", basePath: "/api/auth" };
 
-/** @throws DefinitionError when a plugin declares a table of the platform, and any error of the `betterAuth` hook */
+/**
+ * @throws DefinitionError when a plugin declares a table of the platform, or a field is declared that a plugin has as a unique
+ *   column; and any error of the `betterAuth` hook
+ */
 export function authTables(definition: AuthDefinition): AuthTable[] {
   const declared = definition.user?.additionalFields ?? {};
   const options = libraryOptions(definition, declared, nowhere);
   const schema = getSchema(options);
   const platform = getAuthTables(libraryOptions({}, {}, nowhere));
+  refuseDeclaredKeys(declared, getAuthTables(libraryOptions(definition, {}, nowhere)).user?.fields ?? {});
   return Object.entries(getAuthTables(options)).map(([key, { modelName, fields, disableMigrations }]) => {
     const columns = Object.entries(fields).map(([property, field]): AuthColumn => {
       const isDeclared = key === "user" && Object.hasOwn(declared, property);
@@ -89,6 +94,23 @@ export function authTables(definition: AuthDefinition): AuthTable[] {
       isForeign: disableMigrations === true,
     };
   });
+}
+
+/**
+ * A declaration replaces what a plugin says of a column of the same name. A name to sign in with would lose its unique index, and
+ * could not be given at sign-up.
+ *
+ * @param undeclared the user's fields without declarations
+ */
+function refuseDeclaredKeys(declared: object, undeclared: Record<string, DBFieldAttribute>): void {
+  const key = Object.keys(declared).find((property) => undeclared[property]?.unique);
+  if (key === undefined) return;
+  throw new DefinitionError(
+    `user.additionalFields.${key} of defineAuth() is a unique column of a plugin of better-auth.`,
+    {
+      hint: "Remove the declaration: the plugin creates the column and sets it.",
+    },
+  );
 }
 
 /** The same type mapping as the library's own generator for PostgreSQL. */

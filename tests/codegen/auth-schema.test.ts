@@ -173,6 +173,17 @@ describe("the file's text", () => {
     expect(text).not.toContain("jwks");
   });
 
+  test("refuses a declared field that a plugin has as a unique column: it would lose its index", () => {
+    const declaring = (...names: string[]): AuthDefinition => ({
+      ...withPlugins,
+      user: { additionalFields: Object.fromEntries(names.map((name) => [name, { type: "text" }])) },
+    });
+    expect(() => authSchema(declaring("displayUsername", "username"))).toThrow(
+      /^user\.additionalFields\.username of defineAuth\(\) is a unique column of a plugin of better-auth\./,
+    );
+    expect(authSchema(declaring("displayUsername"))).toContain('  displayUsername: text("display_username"),');
+  });
+
   test("is TypeScript that makes the tables it says", async () => {
     const file = join(await application(), "all.ts");
     await writeFile(file, authSchema(withPlugins));
