@@ -44,10 +44,11 @@ begin
     described := filter -> 'column' || jsonb_build_object('type', cast_type);
     if filter ->> 'op' in ('contains', 'overlaps') then
       members := svc_hidden.filter_values(described, filter -> 'value');
-      part := case when (described -> 'array')::boolean and svc_hidden.filter_type(described) is not null and members is not null then
-        -- An extension such as intarray has operators of the same name.
-        format('t.%I operator(pg_catalog.%s) %L::%s', described ->> 'name', case filter ->> 'op' when 'contains' then '@>' else '&&' end,
-          members, cast_type)
+      part := case
+        when (described -> 'array')::boolean and svc_hidden.filter_type(described) is not null and members is not null then
+          -- pg_catalog's, because an extension such as intarray has operators of the same name.
+          format('t.%I operator(pg_catalog.%s) %L::%s', described ->> 'name',
+            case filter ->> 'op' when 'contains' then '@>' else '&&' end, members, cast_type)
       end;
     else
       part := svc_hidden.filter_condition(described, jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));

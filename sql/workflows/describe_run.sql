@@ -1,5 +1,6 @@
--- A run in the form of ctx.workflows, without its steps. Called by svc.get_workflow and svc.list_workflows, under the
--- caller's row-level security. It lists columns one by one, because not all of them are granted.
+-- A run in the form of ctx.workflows, without its steps. Called by svc.get_workflow and svc.list_workflows, and by
+-- src/workflows/procedures.ts before a client steers a run. It runs under the caller's row-level security, and lists
+-- columns one by one, because not all of them are granted.
 create or replace function svc_hidden.describe_run(run_id uuid)
 returns json
 language plpgsql

@@ -1,12 +1,12 @@
 -- Sends an event to a run of any user. It ends the oldest wait for this event, or is stored for the next one. Called by
 -- svc.signal_workflow, and by ctx.workflows in code that runs as the system.
 --
--- Answers accepted, ended (the run is over), full (it holds 1,000 events that no wait has taken, or 16 MiB of events, each
--- counted as at least 1 KiB) or unknown. Its user may send events without end, and every look at the run reads all of
--- them.
+-- Answers accepted, ended (the run is over), full or unknown. A run is full when it holds 1,000 events that no wait has
+-- taken, or 16 MiB of events, each counted as at least 1 KiB. Without a limit a user could send events for ever, and
+-- svc.get_workflow() reads all of them.
 --
--- A wait whose time is up ends before the event, however late its
--- job runs, because settle_waits() comes first. Both hold the row lock, so an event and a timeout cannot both win.
+-- A wait whose time is up ends before the event, however late its job runs, because settle_waits() comes first. Both hold
+-- the row lock, so an event and a timeout cannot both win.
 create or replace function svc_private.signal_any_workflow(run_id uuid, event text, content json)
 returns text
 language plpgsql

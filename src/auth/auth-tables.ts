@@ -97,19 +97,18 @@ export function authTables(definition: AuthDefinition): AuthTable[] {
 }
 
 /**
- * A declaration replaces what a plugin says of a column of the same name. A name to sign in with would lose its unique index, and
- * could not be given at sign-up.
+ * A declaration replaces what a plugin says of a column of the same name. A user name, for example, would lose its unique
+ * index, and sign-up would refuse it.
  *
  * @param undeclared the user's fields without declarations
+ * @throws DefinitionError
  */
 function refuseDeclaredKeys(declared: object, undeclared: Record<string, DBFieldAttribute>): void {
   const key = Object.keys(declared).find((property) => undeclared[property]?.unique);
   if (key === undefined) return;
   throw new DefinitionError(
     `user.additionalFields.${key} of defineAuth() is a unique column of a plugin of better-auth.`,
-    {
-      hint: "Remove the declaration: the plugin creates the column and sets it.",
-    },
+    { hint: "Remove the declaration: the plugin creates the column and sets it." },
   );
 }
 

@@ -78,8 +78,8 @@ const unregistered = { signal: [], cancel: true, retry: false };
 async function restrictionsOf(workflows: Workflows, { db }: Context, id: string) {
   if (!isUuid(id)) throw runNotFound();
   // Without steps and events, which may be too large for one row: such a run can still be cancelled.
-  const run = sql<{ name: string; version: number } | null>`svc_hidden.describe_run(${id})`;
-  const [found] = await db.select({ run }).from(sql`(select) as one`);
+  const run = sql<{ name: string; version: number } | null>`run`;
+  const [found] = await db.select({ run }).from(sql`svc_hidden.describe_run(${id}) as run`);
   if (!found?.run) throw runNotFound();
   const { name, version } = found.run;
   const versions = workflows.get(name);
