@@ -113,14 +113,14 @@ export function documentDoors({ running, sql }: World): Door[] {
     ),
     {
       ...direct("svc.find_passages() by vectors", ["find_passages", ...passageReaders], chunks, ""),
-      // It takes one vector at a time. Those of the scope's own chunks are tried, and a sixth of the others, another one in
+      // It takes one vector at a time. Those of the scope's own chunks are tried, and a sixteenth of the others, another one in
       // each situation. `npm run fuzz` tries all.
       read: async (caller, { corpus, visibility, owner }) => {
         const own = await sql.all<{ id: string }>(lengths, [corpus, visibility, owner]);
         const text = `select distinct f.chunk_id::text as id from generate_series(1, 96) as n
           cross join lateral ${passages("", "'zebra'", "array_fill(1::real, array[n])")} as f
           where n::text = any ($4) or n % $5 = $6`;
-        const [every, turn] = isLong ? [1, 0] : [6, plantings() % 6];
+        const [every, turn] = isLong ? [1, 0] : [16, plantings() % 16];
         const more = [own.map(({ id }) => id), every, turn];
         return (await sql.query<{ id: string }>(caller, text, [corpus, visibility, owner, ...more])).map(
           ({ id }) => id,
