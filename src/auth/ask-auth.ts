@@ -7,6 +7,24 @@ import { runStatement } from "../postgres/run-statement.ts";
  * @throws SvcError as `runStatement`
  */
 export function askAuth<Row extends pg.QueryResultRow>(pool: pg.Pool, what: string, values: unknown[] = []) {
-  const name = `svc_${/\bauth\.(\w+)/.exec(what)?.[1]}`;
-  return runStatement<Row>(pool, { name, text: `select ${what}`, values, repeatable: true });
+  return runStatement<Row>(pool, { ...statementOf(what, values), repeatable: true });
 }
+
+/**
+ * Asks on a connection that the caller holds.
+ *
+ * @throws errors of the database
+ */
+export async function askAuthOn<Row extends pg.QueryResultRow>(
+  client: pg.ClientBase,
+  what: string,
+  values: unknown[] = [],
+): Promise<Row[]> {
+  return (await client.query<Row>(statementOf(what, values))).rows;
+}
+
+const statementOf = (what: string, values: unknown[]) => ({
+  name: `svc_${/\bauth\.(\w+)/.exec(what)?.[1]}`,
+  text: `select ${what}`,
+  values,
+});

@@ -19,7 +19,8 @@ import { createLibrary } from "./library.ts";
 import { MailLinks } from "./mail/mail-links.ts";
 import { Mails, type ShowMail } from "./mail/mails.ts";
 import { OneTimeTokens } from "./mail/one-time-tokens.ts";
-import { type AttemptLimits, Attempts } from "./passwords/attempts.ts";
+import type { AttemptLimits } from "./passwords/attempt-counters.ts";
+import { Attempts } from "./passwords/attempts.ts";
 import { Credentials } from "./passwords/credentials.ts";
 import { HashQueue } from "./passwords/hash-queue.ts";
 import { Passwords } from "./passwords/passwords.ts";
@@ -101,7 +102,8 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   const { pool, secrets, origins, definition, google, log } = options;
   const sessionTokens = new SessionTokens(secrets);
   const fields = await fieldsWithColumns(pool, definition.user?.additionalFields ?? {}, log);
-  const library = await createLibrary({ pool, secrets, origins, definition, fields, log });
+  const attempts = new Attempts({ pool, secret: secrets[0] ?? "", limits: options.limits, log });
+  const library = await createLibrary({ pool, secrets, origins, definition, fields, attempts, log });
   const { secretConfig } = library.context;
   if (typeof secretConfig === "string") throw new TypeError("The library did not take the list of secrets.");
 
@@ -119,7 +121,6 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   const authenticate = createAuthenticate(means);
   const hashQueue = new HashQueue(pool.options.max);
   const once = new OneTimeTokens(pool);
-  const attempts = new Attempts({ pool, secret: secrets[0] ?? "", limits: options.limits, log });
   const passwords = new Passwords(library, attempts, hashQueue, verified);
   const mails = new Mails({ definition, production: options.production, show: options.showMail, log });
   const links = new MailLinks({ library, passwords, attempts, once, mails, origins });

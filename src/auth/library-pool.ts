@@ -1,8 +1,10 @@
 /**
- * The library's view of our pool. A lost connection becomes an error that callers may see: OUTCOME_UNKNOWN if the
- * statement was COMMIT, because the writes may be saved; else UNAVAILABLE. All other errors pass unchanged.
+ * The library's view of our pool. Users that it writes are counted first. A lost connection becomes an error that callers
+ * may see: OUTCOME_UNKNOWN if the statement was COMMIT, because the writes may be saved; else UNAVAILABLE. All other
+ * errors pass unchanged.
  * Next hop: `src/postgres/acquire.ts`.
  */
+import { APIError } from "better-auth/api";
 import type { PostgresPool, PostgresPoolClient } from "kysely";
 import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
@@ -10,7 +12,11 @@ import { acquire } from "../postgres/acquire.ts";
 import { isConnectionLoss, leavesDoubt, outcomeUnknown, sqlState, takesNoWrites } from "../postgres/errors.ts";
 import { readOnlyState } from "../postgres/read-only.ts";
 
-export const libraryPool = (pool: pg.Pool): PostgresPool => ({
+/** Every door writes a user by this statement, also plugins that do not call the library's own functions. */
+const writesUser = /^insert into "auth"\."user" /;
+
+/** @param newUser counts a user before it is written @throws SvcError RATE_LIMITED */
+export const libraryPool = (pool: pg.Pool, newUser: (client: pg.ClientBase) => Promise<void>): PostgresPool => ({
   async connect() {
     const { client, release } = await acquire(pool);
     let isLost = false;
@@ -19,8 +25,10 @@ export const libraryPool = (pool: pg.Pool): PostgresPool => ({
         // The server rolls back by itself. An error here would hide the original one.
         if (isLost && sql === "rollback") return { command: "ROLLBACK", rowCount: 0, rows: [] };
         try {
+          if (writesUser.test(sql)) await newUser(client);
           return await client.query(sql, parameters);
         } catch (cause) {
+          if (cause instanceof SvcError) throw refusal(cause);
           if (sqlState(cause) === readOnlyState) throw takesNoWrites(cause);
           isLost = isConnectionLoss(cause);
           if (!isLost) throw cause;
@@ -33,3 +41,7 @@ export const libraryPool = (pool: pg.Pool): PostgresPool => ({
   },
   end: async () => {}, // who made the pool closes it
 });
+
+/** As an error of the library: its endpoints answer all others as failures of their own. */
+const refusal = ({ code, message, retryAfter }: SvcError) =>
+  new APIError("TOO_MANY_REQUESTS", { code, message }, { "x-retry-after": String(retryAfter) });

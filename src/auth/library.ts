@@ -15,6 +15,7 @@ import { versionOf } from "../kit/secret-version.ts";
 import { type FixedOptions, libraryOptions } from "./library-options.ts";
 import { libraryPool } from "./library-pool.ts";
 import type { Library } from "./library-types.ts";
+import type { Attempts } from "./passwords/attempts.ts";
 import type { AdditionalFields } from "./user-fields.ts";
 
 export interface LibraryOptions {
@@ -25,6 +26,7 @@ export interface LibraryOptions {
   definition: AuthDefinition;
   /** The declared fields that have a column. */
   fields: AdditionalFields;
+  attempts: Pick<Attempts, "newUser">;
   log: Logger;
 }
 
@@ -43,12 +45,12 @@ export async function createLibrary(options: LibraryOptions): Promise<Library> {
 }
 
 /** Options that the `betterAuth` hook cannot change, and that a build without a database does not need. */
-function fixedOptions({ pool, secrets, origins, log }: LibraryOptions): FixedOptions {
+function fixedOptions({ pool, secrets, origins, attempts, log }: LibraryOptions): FixedOptions {
   return {
     // Every statement names the schema: a search_path is not set on a shared login and does not survive PgBouncer. With
     // `transaction`, a user and its account are created together or not at all.
     database: {
-      dialect: new PostgresDialect({ pool: libraryPool(pool) }),
+      dialect: new PostgresDialect({ pool: libraryPool(pool, (client) => attempts.newUser(client)) }),
       type: "postgres",
       schemaName: "auth",
       transaction: true,

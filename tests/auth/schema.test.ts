@@ -41,6 +41,7 @@ async function missing(definition: AuthDefinition = {}) {
     origins: { own: origin, all: [origin] },
     definition,
     fields: {},
+    attempts: { newUser: async () => {} },
     log,
   });
   const plugins = [...(library.context.options.plugins ?? []), jwt({ schema: { jwks: { fields: jwksColumns } } })];

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import express from "express";
 import pg from "pg";
 import { type Auth, createAuth } from "../../src/auth/create-auth.ts";
-import type { AttemptLimits } from "../../src/auth/passwords/attempts.ts";
+import type { AttemptLimits } from "../../src/auth/passwords/attempt-counters.ts";
 import type { ProviderSettings } from "../../src/auth/social/provider.ts";
 import type { AuthDefinition } from "../../src/contract/auth.ts";
 import { notFound, renderError } from "../../src/http/errors.ts";

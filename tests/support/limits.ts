@@ -1,5 +1,5 @@
 /** Limits on attempts for tests of other subjects, which sign up and guess by the hundred from one address. */
-import type { AttemptLimits } from "../../src/auth/passwords/attempts.ts";
+import type { AttemptLimits } from "../../src/auth/passwords/attempt-counters.ts";
 
 /** The highest limits, but still counted. Fewer redemptions, because ten thousand would wait for one row. */
 export const raisedLimits = {

@@ -1,34 +1,22 @@
 /**
- * Limits on attempts: passwords, sign-ups, mails, one-time tokens. Counted in the database before the attempt, for all
- * processes together.
- * Next hop: `sql/auth/take_attempt.sql`; why there: docs/adr/0005-attempts-are-counted-in-sql.md.
+ * Limits on attempts: passwords, sign-ups, mails, one-time tokens. Each is counted before the attempt.
+ * Next hop: `attempt-counters.ts` counts.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createHmac } from "node:crypto";
 import type pg from "pg";
-import type { Logger } from "pino";
 import { networkOf } from "../../http/client-address.ts";
 import { SvcError } from "../../kit/svc-error.ts";
-import { askAuth } from "../ask-auth.ts";
 import { currentCaller } from "../caller.ts";
 import { addressHeader } from "../library-types.ts";
-
-/** Length of a window, in seconds. */
-const windows = {
-  signInsPerAccount: 15 * 60,
-  signInsPerAddress: 15 * 60,
-  passwordsPerAccount: 15 * 60,
-  passwordsPerAddress: 15 * 60,
-  signUpsPerAddress: 60 * 60,
-  mailsPerAccount: 60 * 60,
-  mailsPerAddress: 60 * 60,
-  redemptionsPerAddress: 15 * 60,
-} as const;
-
-type Kind = keyof typeof windows;
-
-/** Attempts per window; false switches a limit off. Keys of `limits` in svc.config.ts. */
-export type AttemptLimits = Readonly<Record<Kind, number | false>>;
+import {
+  AttemptCounters,
+  type AttemptCountersOptions,
+  type Counter,
+  type Kind,
+  type Receipt,
+  textOf,
+} from "./attempt-counters.ts";
 
 /** For these kinds successes stay counted too: a right password costs as much processor time as a wrong one. */
 const ofAllPasswords: ReadonlySet<Kind> = new Set<Kind>(["passwordsPerAccount", "passwordsPerAddress"]);
@@ -52,35 +40,24 @@ export interface GuessOptions {
   counted?: Guess["hashes"];
 }
 
-interface Counter {
-  kind: Kind;
-  subject: string;
-  /** Counted instead of the subject while this value is remembered. */
-  known?: string;
-}
-
-/** From auth.take_attempt(), for auth.give_back_attempt(). */
-interface Receipt {
-  counted: { kind: Kind; subject: string }[];
-  at: string;
-}
-
 const guesses = new AsyncLocalStorage<Guess>();
 
-export interface AttemptsOptions {
-  pool: pg.Pool;
+/** True inside a sign-up, which is counted before its password is hashed. */
+const signingUp = new AsyncLocalStorage<true>();
+
+export interface AttemptsOptions extends AttemptCountersOptions {
   /** The newest secret. Another secret starts new counters. */
   secret: string;
-  limits: AttemptLimits;
-  log: Logger;
 }
 
 export class Attempts {
   readonly #options: AttemptsOptions;
+  readonly #counters: AttemptCounters;
   readonly #key: Buffer;
 
   constructor(options: AttemptsOptions) {
     this.#options = options;
+    this.#counters = new AttemptCounters(options);
     this.#key = createHmac("sha256", options.secret).update("svc attempts").digest();
   }
 
@@ -146,17 +123,17 @@ export class Attempts {
   }
 
   async #compare<T>(counters: Counter[], hashes: Guess["hashes"], check: (guess: Guess) => Promise<T>): Promise<T> {
-    const guess: Guess = { hashes, wasWrong: false, receipt: await this.#take(counters) };
+    const guess: Guess = { hashes, wasWrong: false, receipt: await this.#counters.take(counters) };
     try {
       const result = await guesses.run(guess, check, guess);
       // A request may succeed although it contained a wrong password.
-      if (!guess.wasWrong) await this.#giveBack(guess.receipt, ofAllPasswords);
+      if (!guess.wasWrong) await this.#counters.giveBack(guess.receipt, ofAllPasswords);
       return result;
     } catch (error) {
       const code = error instanceof SvcError ? error.code : undefined;
       // UNAVAILABLE: the queue was full or the client left, and nothing was hashed.
       const kept = code === "UNAVAILABLE" ? undefined : ofAllPasswords;
-      if (!guess.wasWrong && code !== "INVALID_CREDENTIALS") await this.#giveBack(guess.receipt, kept);
+      if (!guess.wasWrong && code !== "INVALID_CREDENTIALS") await this.#counters.giveBack(guess.receipt, kept);
       throw error;
     }
   }
@@ -182,12 +159,30 @@ export class Attempts {
   async succeeded(email: string, about: Headers): Promise<void> {
     if (this.#options.limits.signInsPerAccount === false) return;
     const values = ["signInsPerAccount" satisfies Kind, this.#known(email, about)];
-    await this.#quietly("auth.remember_address($1, $2)", values);
+    await this.#counters.quietly("auth.remember_address($1, $2)", values);
   }
 
-  /** @throws SvcError RATE_LIMITED */
-  async signUp(about: Headers): Promise<void> {
-    await this.#take([{ kind: "signUpsPerAddress", subject: networkIn(about) }]);
+  /**
+   * Counts a sign-up, and makes it. `newUser` does not count its user again.
+   *
+   * @throws SvcError RATE_LIMITED without making it; errors of `make`
+   */
+  async signUp<T>(about: Headers, make: () => Promise<T>): Promise<T> {
+    await this.#counters.take([{ kind: "signUpsPerAddress", subject: networkIn(about) }]);
+    return signingUp.run(true, make);
+  }
+
+  /**
+   * Counts a user that is written by anything but a sign-up: an endpoint of a plugin, a social sign-in. Trusted code runs
+   * outside of a request and is not limited.
+   *
+   * @param client the connection that writes the user. In a transaction, all connections of the pool may be taken
+   * @throws SvcError RATE_LIMITED
+   */
+  async newUser(client: pg.ClientBase): Promise<void> {
+    const caller = currentCaller();
+    if (!caller || signingUp.getStore()) return;
+    await this.#counters.take([{ kind: "signUpsPerAddress", subject: caller.network }], client);
   }
 
   /**
@@ -202,7 +197,7 @@ export class Attempts {
       (email): Counter => ({ kind: "mailsPerAccount", subject: this.#hash(email) }),
     );
     if (about) counters.push({ kind: "mailsPerAddress", subject: networkIn(about) });
-    await this.#take(counters);
+    await this.#counters.take(counters);
   }
 
   /**
@@ -225,47 +220,14 @@ export class Attempts {
    * @throws SvcError RATE_LIMITED without trying; what `redeem` throws
    */
   async redeem<T>(about: Headers, redeem: () => Promise<T>): Promise<T> {
-    const receipt = await this.#take([{ kind: "redemptionsPerAddress", subject: networkIn(about) }]);
+    const receipt = await this.#counters.take([{ kind: "redemptionsPerAddress", subject: networkIn(about) }]);
     try {
       const result = await redeem();
-      await this.#giveBack(receipt);
+      await this.#counters.giveBack(receipt);
       return result;
     } catch (error) {
-      if (!(error instanceof SvcError) || error.status >= 500) await this.#giveBack(receipt);
+      if (!(error instanceof SvcError) || error.status >= 500) await this.#counters.giveBack(receipt);
       throw error;
-    }
-  }
-
-  /** @returns a receipt for `#giveBack`; null when nothing is limited */
-  async #take(counters: Counter[]): Promise<Receipt | null> {
-    const { limits, pool } = this.#options;
-    const limited = counters.filter(({ kind }) => limits[kind] !== false);
-    if (limited.length === 0) return null;
-    const what = "wait_seconds, receipt from auth.take_attempt($1, $2, $3, $4, $5)";
-    const [row] = await askAuth<{ wait_seconds: number; receipt: Receipt }>(pool, what, [
-      limited.map(({ kind }) => kind),
-      limited.map(({ subject }) => subject),
-      limited.map(({ known }) => known ?? null),
-      limited.map(({ kind }) => limits[kind]),
-      limited.map(({ kind }) => windows[kind]),
-    ]);
-    if (row?.wait_seconds === 0) return row.receipt;
-    throw new SvcError("RATE_LIMITED", "Too many attempts. Try again later.", { retryAfter: row?.wait_seconds ?? 1 });
-  }
-
-  /** @param kept kinds that stay counted (Default: none) */
-  async #giveBack(receipt: Receipt | null, kept: ReadonlySet<Kind> = new Set()): Promise<void> {
-    const text = receipt && textOf(receipt, kept);
-    if (text === null) return;
-    await this.#quietly("auth.give_back_attempt($1)", [text]);
-  }
-
-  /** The decision stands even if the counter cannot be updated; it is then one too high until its window ends. */
-  async #quietly(what: string, values: unknown[]): Promise<void> {
-    try {
-      await askAuth(this.#options.pool, what, values);
-    } catch (err) {
-      this.#options.log.warn({ err }, "an attempt could not be taken back");
     }
   }
 
@@ -275,12 +237,6 @@ export class Attempts {
   #hash(email: string): string {
     return createHmac("sha256", this.#key).update(email).digest("base64url");
   }
-}
-
-/** The part of a receipt that is given back; null when all of it stays counted. */
-function textOf(receipt: Receipt, kept: ReadonlySet<Kind>): string | null {
-  const counted = receipt.counted.filter(({ kind }) => !kept.has(kind));
-  return counted.length > 0 ? JSON.stringify({ ...receipt, counted }) : null;
 }
 
 const networkIn = (about: Headers): string => networkOf(about.get(addressHeader));

@@ -63,8 +63,9 @@ export class Credentials {
   async signUp(input: unknown, about: Headers, origin?: string): Promise<Opened> {
     const { attempts, links, sessions } = this.#options;
     const body = await checked(this.#signUp, input);
-    await attempts.signUp(about);
-    const { token, user } = await this.#call(body.email, () => this.#library.api.signUpEmail({ body, headers: about }));
+    const { token, user } = await attempts.signUp(about, () =>
+      this.#call(body.email, () => this.#library.api.signUpEmail({ body, headers: about })),
+    );
     if (token === null) await this.#requireReal(user.id, body.email);
     await links.mailQuietly(user, origin);
     if (token !== null) await attempts.succeeded(body.email, about);

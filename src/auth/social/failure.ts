@@ -14,6 +14,7 @@ export type Failure =
   | "internal_error"
   | "provider_error"
   | "provider_unavailable"
+  | "rate_limited"
   | "sign_up_refused"
   | "two_factor_required";
 

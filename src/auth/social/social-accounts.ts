@@ -36,7 +36,7 @@ export class SocialAccounts {
       try {
         return await this.#findOrMake(profile);
       } catch (error) {
-        if (isAPIError(error)) return this.#refused(error.body?.code);
+        if (isAPIError(error)) return error.statusCode === 429 ? limited : this.#refused(error.body?.code);
         // Two concurrent callbacks: a unique constraint rejects one, and its retry finds the other's user.
         if (sqlState(error) !== uniqueViolation || attempt === attempts) throw error;
       }
@@ -125,6 +125,9 @@ export class SocialAccounts {
     }
   }
 }
+
+/** The network has made as many users as it may. */
+const limited: Found = { failure: "rate_limited" };
 
 const uniqueViolation = "23505";
 const foreignKeyViolation = "23503";

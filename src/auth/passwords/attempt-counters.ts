@@ -1,0 +1,103 @@
+/**
+ * Counts attempts in the database, for all processes together.
+ * Next hop: `sql/auth/take_attempt.sql`; why there: docs/adr/0005-attempts-are-counted-in-sql.md.
+ */
+import type pg from "pg";
+import type { Logger } from "pino";
+import { SvcError } from "../../kit/svc-error.ts";
+import { askAuth, askAuthOn } from "../ask-auth.ts";
+
+/** Length of a window, in seconds. */
+const windows = {
+  signInsPerAccount: 15 * 60,
+  signInsPerAddress: 15 * 60,
+  passwordsPerAccount: 15 * 60,
+  passwordsPerAddress: 15 * 60,
+  signUpsPerAddress: 60 * 60,
+  mailsPerAccount: 60 * 60,
+  mailsPerAddress: 60 * 60,
+  redemptionsPerAddress: 15 * 60,
+} as const;
+
+export type Kind = keyof typeof windows;
+
+/** Attempts per window; false switches a limit off. Keys of `limits` in svc.config.ts. */
+export type AttemptLimits = Readonly<Record<Kind, number | false>>;
+
+export interface Counter {
+  kind: Kind;
+  subject: string;
+  /** Counted instead of the subject while this value is remembered. */
+  known?: string;
+}
+
+/** From auth.take_attempt(), for auth.give_back_attempt(). */
+export interface Receipt {
+  counted: { kind: Kind; subject: string }[];
+  at: string;
+}
+
+export interface AttemptCountersOptions {
+  pool: pg.Pool;
+  limits: AttemptLimits;
+  log: Logger;
+}
+
+export class AttemptCounters {
+  readonly #options: AttemptCountersOptions;
+
+  constructor(options: AttemptCountersOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Counts an attempt under all counters, or under none of them.
+   *
+   * @param client counts with this connection, in its transaction if it has one (Default: a connection of the pool)
+   * @returns a receipt for `giveBack`; null when nothing is limited
+   * @throws SvcError RATE_LIMITED
+   */
+  async take(counters: readonly Counter[], client?: pg.ClientBase): Promise<Receipt | null> {
+    const { limits, pool } = this.#options;
+    const limited = counters.filter(({ kind }) => limits[kind] !== false);
+    if (limited.length === 0) return null;
+    const what = "wait_seconds, receipt from auth.take_attempt($1, $2, $3, $4, $5)";
+    const values = [
+      limited.map(({ kind }) => kind),
+      limited.map(({ subject }) => subject),
+      limited.map(({ known }) => known ?? null),
+      limited.map(({ kind }) => limits[kind]),
+      limited.map(({ kind }) => windows[kind]),
+    ];
+    const [row] = await (client ? askAuthOn<Taken>(client, what, values) : askAuth<Taken>(pool, what, values));
+    if (row?.wait_seconds === 0) return row.receipt;
+    throw new SvcError("RATE_LIMITED", "Too many attempts. Try again later.", { retryAfter: row?.wait_seconds ?? 1 });
+  }
+
+  /** @param kept kinds that stay counted (Default: none) */
+  async giveBack(receipt: Receipt | null, kept: ReadonlySet<Kind> = new Set()): Promise<void> {
+    const text = receipt && textOf(receipt, kept);
+    if (text === null) return;
+    await this.quietly("auth.give_back_attempt($1)", [text]);
+  }
+
+  /** The decision stands even if the counter cannot be updated; it is then one too high until its window ends. */
+  async quietly(what: string, values: unknown[]): Promise<void> {
+    try {
+      await askAuth(this.#options.pool, what, values);
+    } catch (err) {
+      this.#options.log.warn({ err }, "an attempt could not be taken back");
+    }
+  }
+}
+
+interface Taken {
+  wait_seconds: number;
+  receipt: Receipt;
+}
+
+/** The part of a receipt that is given back; null when all of it stays counted. */
+export function textOf(receipt: Receipt, kept: ReadonlySet<Kind>): string | null {
+  const counted = receipt.counted.filter(({ kind }) => !kept.has(kind));
+  return counted.length > 0 ? JSON.stringify({ ...receipt, counted }) : null;
+}
