@@ -258,6 +258,26 @@ describe("cookie mode", () => {
     expect(await open().auth.restore()).toBeNull();
   });
 
+  test("watches as the user too, where no browser sends the cookie along with the socket", async () => {
+    const { auth, client } = browser().open();
+    const seen = { totals: [] as number[], errors: [] as unknown[] };
+    const watch = () =>
+      client.watch(
+        api.notes.list,
+        {},
+        ({ total }) => seen.totals.push(total),
+        (error) => seen.errors.push(error),
+      );
+    watch()(); // as nobody: the socket of a page on which nobody has signed in yet
+    const { id } = await auth.signUp(...person());
+    watch();
+    await expect.poll(() => [client.realtime.getStatus(), seen.totals.at(-1)]).toEqual(["live", 0]);
+    await db.sql("insert into notes (user_id, title) values ($1, 'from elsewhere')", [id]);
+    await expect.poll(() => seen.totals.at(-1)).toBe(1);
+    expect(seen.errors).toEqual([]);
+    client.close();
+  });
+
   test("calls go out without a user too, and a 401 shows that there is none", async () => {
     const { open } = browser();
     const { auth, client } = open();

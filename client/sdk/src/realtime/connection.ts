@@ -147,16 +147,26 @@ export class Connection {
     );
   }
 
-  /** Where to connect: with a ticket, for a browser sends no headers along; by cookie, or as nobody, without. */
+  /**
+   * Where to connect. A socket carries no headers, so a ticket says who calls. A page in cookie mode needs none: its
+   * browser sends the cookie along. Elsewhere only `fetch` has the cookie.
+   */
   async #address(): Promise<string> {
     const { transport, auth } = this.#options;
     const base = transport.baseUrl || globalThis.location.origin;
     const url = `${base.replace(/^http/, "ws")}/ws`;
     return withDeadline(ticketTimeout, undefined, async (signal) => {
-      const credentials = (await auth?.["~svc"].credentials(signal)) ?? {};
-      if (!credentials.headers) return url;
-      const { ticket } = (await this.#ask("/api/realtime/ticket", signal)) as { ticket: string };
-      return `${url}?ticket=${encodeURIComponent(ticket)}`;
+      const { headers, credentials } = (await auth?.["~svc"].credentials(signal)) ?? {};
+      const byFetch = credentials === "include" && typeof document === "undefined";
+      if (!headers && !byFetch) return url;
+      try {
+        const { ticket } = (await this.#ask("/api/realtime/ticket", signal)) as { ticket: string };
+        return `${url}?ticket=${encodeURIComponent(ticket)}`;
+      } catch (error) {
+        // Nobody has signed in yet: what everybody may watch can be watched.
+        if (byFetch && error instanceof SvcError && error.status === 401) return url;
+        throw error;
+      }
     });
   }
 
