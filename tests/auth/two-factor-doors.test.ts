@@ -151,6 +151,16 @@ describe("a sign-in by a plugin that knows no second factor", () => {
     expect(answer.headers.getSetCookie()).toEqual([]);
   });
 
+  test("is refused where tokens are asked for, likewise", async () => {
+    const before = await sessions();
+    await server.post("/email-otp/send-verification-otp", { email, type: "sign-in" }, { headers: { origin } });
+    const { otp } = of(codes, email) as { otp?: string };
+    const headers = { origin, "svc-session": "token" };
+    const answer = await server.post("/sign-in/email-otp", { email, otp }, { headers });
+    expect(answer).toMatchObject({ status: 403, body: { code: "TWO_FACTOR_REQUIRED" } });
+    expect([answer.headers.getSetCookie(), await sessions()]).toEqual([[], before]);
+  });
+
   test("is spared the code on a device that was trusted, and on no other", async () => {
     const cookie = device.cookies.get(origin)?.get("__Secure-authlib.trust_device");
     if (!cookie) throw new Error("no trusted device");

@@ -1,16 +1,16 @@
 // If this file fails, guests as in docs/how-to/guests.md cannot join, or may do what needs an account.
-import { expect, test } from "vitest";
+import { createAuthClient } from "@svc/client";
+import { expect, test, vi } from "vitest";
 import { documented } from "./documented.ts";
 
-const { db, person, call, post, url, lint, startWorker } = documented("docs/how-to/guests.md");
+const { db, folder, person, call, post, url, lint, startWorker } = documented("docs/how-to/guests.md");
 
-/** Signs a guest in as the page does. @returns the session token, as the page says a program gets it */
+/** @returns the session token, as the page says a program gets it */
 async function guest(): Promise<string> {
-  const headers = { "content-type": "application/json" };
+  const headers = { "content-type": "application/json", "svc-session": "token" };
   const response = await fetch(`${url()}/api/auth/sign-in/anonymous`, { method: "POST", headers, body: "{}" });
   expect(response.status).toBe(200);
-  const [, value = ""] = /^authlib\.session_token=([^;]+)/.exec(response.headers.get("set-cookie") ?? "") ?? [];
-  return decodeURIComponent(value);
+  return (await response.json()).sessionToken;
 }
 
 const announced = (token: string) =>
@@ -54,6 +54,50 @@ test("a guest who signs up on the page is another user, and the guest stays", as
   expect(signUp.status).toBe(200);
   expect((await signUp.json()).user.id).not.toBe(before.id);
   expect((await call("query", token, "people.who")).body.json).toEqual(before);
+});
+
+test("the page lets a guest in, once", async () => {
+  const send = globalThis.fetch;
+  const here: typeof fetch = (to, init) => send(String(to).replace("http://localhost:4000", url()), init);
+  vi.stubGlobal("fetch", here);
+  try {
+    const { auth, enter } = await import(`${folder}/web/enter.ts`);
+    await enter();
+    const { user } = auth.getState();
+    expect(user.name).toBe("Anonymous");
+    await enter();
+    expect(auth.getState().user).toEqual(user);
+  } finally {
+    vi.unstubAllGlobals();
+  }
+});
+
+test("a guest who signs in by a code takes the votes along, but none where the account has voted", async () => {
+  const fay = await person("fay");
+  const [tea, milk] = await Promise.all(
+    ["Tea?", "Milk?"].map(async (question) => (await call("mutation", fay.token, "polls.create", { question })).body),
+  );
+  const vote = (token: string, poll: { json: { id: number } }, choice: number) =>
+    call("mutation", token, "votes.create", { pollId: poll.json.id, nickname: "Kim", choice });
+  const auth = createAuthClient(url(), { sessionTokenStorage: "memory" });
+  await auth.call("/sign-in/anonymous");
+  const { user: left, token } = auth.getState();
+  await vote(token as string, tea, 1);
+  await vote(token as string, milk, 1);
+  await vote(fay.token, milk, 2);
+
+  const { email } = fay.user;
+  await auth.call("/email-otp/send-verification-otp", { email, type: "sign-in" });
+  const [row] = await db.sql("select value from auth.verification where identifier like '%fay@example.com'");
+  await auth.call("/sign-in/email-otp", { email, otp: String(row?.value).split(":")[0] });
+
+  expect(auth.getState().user?.id).toBe(fay.user.id);
+  const votes = await db.sql("select poll_id, choice from votes where user_id = $1 order by choice", [fay.user.id]);
+  expect(votes).toEqual([
+    { poll_id: tea.json.id, choice: 1 },
+    { poll_id: milk.json.id, choice: 2 },
+  ]);
+  expect(await db.sql('select 1 from auth."user" where id = $1', [left?.id])).toEqual([]);
 });
 
 test("guests of last month are removed with their votes, and accounts stay", async () => {

@@ -18,6 +18,7 @@ const names = [
   "signOut",
   "signInSocial",
   "completeSocialSignIn",
+  "call",
   "requestPasswordReset",
   "resetPassword",
   "changePassword",

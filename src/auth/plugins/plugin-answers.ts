@@ -7,7 +7,7 @@ import { exchangeOf, sendJson } from "../../http/exchange.ts";
 import type { ErrorCode } from "../../kit/error-codes.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { splitSession } from "../library-cookies.ts";
-import { type AuthParts, setSession, tokensOf } from "../routes/endpoint.ts";
+import { type AuthParts, publicUser, setSession, tokensOf } from "../routes/endpoint.ts";
 import { withoutReferrer } from "../routes/redirect.ts";
 import type { Opened } from "../sessions/session-store.ts";
 import type { Credential } from "./plugin-request.ts";
@@ -81,7 +81,7 @@ async function inStyle(parts: AuthParts, body: unknown, credential: Credential |
   const isSession = token === undefined || token === opened?.token || token === credential?.live?.token;
   const kept = isSession ? rest : { ...rest, token };
   if (credential?.style !== "token" || !opened) return kept;
-  return { ...kept, ...(await tokensOf(parts, opened)) };
+  return { user: publicUser(opened.session.user), ...kept, ...(await tokensOf(parts, opened)) };
 }
 
 const byStatus = new Map<number, ErrorCode>([

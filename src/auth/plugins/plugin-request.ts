@@ -10,10 +10,10 @@ import { addressHeader } from "../library-types.ts";
 import { type AuthParts, about } from "../routes/endpoint.ts";
 import type { LiveSession } from "../sessions/session-store.ts";
 
-/** A session token that we signed. */
+/** A session token that we signed, or the wish for one. */
 export interface Credential {
   style: "token" | "cookie";
-  /** null when the session has ended: the token then does not identify the caller. */
+  /** null without a session, and when it has ended: the token then does not identify the caller. */
   live: {
     /** Bare, without its signature. */
     token: string;
@@ -50,8 +50,9 @@ export function innerRequest(
 
   const cookies = [sessionCookie(parts, credential), withoutSession(request.headers.cookie)].filter(Boolean).join("; ");
   if (cookies) headers.set("cookie", cookies);
-  // The library requires an origin with every cookie. Requests that may lack one have already been checked.
-  if (cookies && !headers.has("origin")) headers.set("origin", own);
+  // The library requires an origin with every cookie, and of Node's fetch. Requests that may lack one have already been
+  // checked.
+  if (!headers.has("origin")) headers.set("origin", own);
   return new Request(url, { method, headers, ...(body.length > 0 && { body: new Uint8Array(body) }) });
 }
 

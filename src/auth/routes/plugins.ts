@@ -64,7 +64,7 @@ function requireOurPage({ origins }: AuthParts, { method, headers }: Request): v
 /**
  * The session token from the header or the cookie. A token that we did not sign is ignored: the header may be meant for
  * the plugin. The signature stays valid after the session has ended, so the database is asked whether the session
- * lives.
+ * lives. A client without a session may ask for token style.
  */
 async function credentialOf(
   { sessionTokens, sessions, schemes, cookie }: AuthParts,
@@ -72,7 +72,11 @@ async function credentialOf(
 ): Promise<Credential | null> {
   const inHeader = credentialIn(headers.authorization, schemes);
   const token = sessionTokens.open(inHeader ?? cookie.read(headers.cookie) ?? "");
-  if (token === null) return null;
+  if (token === null) return wantsTokens(headers) ? { style: "token", live: null } : null;
   const session = await sessions.find(token);
   return { style: inHeader === null ? "cookie" : "token", live: session && { token, session } };
 }
+
+/** Not with cookies of the library: a plugin may answer with the session of an HttpOnly cookie, which scripts must not see. */
+const wantsTokens = ({ authorization, cookie, "svc-session": wanted }: Request["headers"]): boolean =>
+  wanted === "token" && authorization === undefined && !hasCookies(cookie);

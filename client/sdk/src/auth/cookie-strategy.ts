@@ -43,6 +43,12 @@ export function cookieStrategy({ state, request }: StrategyParts, socialUrl: str
       if (user) return user;
       throw new SvcError("UNAUTHORIZED", "The sign-in did not complete.", { status: 401 });
     },
+    async call(path, options) {
+      const answer = await request(path, options);
+      // Only the browser sees whether the answer has set or removed the cookie.
+      await strategy.restore();
+      return answer;
+    },
     socialUrl: (provider, callbackURL) =>
       `${socialUrl}?${new URLSearchParams({ provider, callbackURL, oauthReturnMode: "cookie" })}`,
     credentials: async () => ({ credentials: "include" }),

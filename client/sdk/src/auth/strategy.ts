@@ -13,6 +13,8 @@ export interface Strategy {
   /** Finds the signed-in user after a reload. */
   restore(): Promise<User | null>;
   completeSocialSignIn(code: string | undefined): Promise<User>;
+  /** Calls an endpoint of a plugin as the signed-in user, and takes over the session that its answer opens. */
+  call(path: string, options: CallOptions): Promise<unknown>;
   /** The URL at which a browser begins a social sign-in. */
   socialUrl(provider: string, callbackURL: string): string;
   /** Credentials for calls; refreshes expired ones. */
@@ -25,6 +27,9 @@ export interface Strategy {
 
 /** A request to the authentication endpoints, with its own timeout. */
 export type AuthRequest = (path: string, options?: Partial<RequestOptions> & { json?: object }) => Promise<unknown>;
+
+/** Of a call of a plugin's endpoint. */
+export type CallOptions = Pick<RequestOptions, "method"> & { json?: object };
 
 export interface StrategyParts {
   state: StateStore;

@@ -163,6 +163,14 @@ export function tokenStrategy({ state, request, endpoints, storage }: TokenParts
         hint: "Pass the query parameter `code` of the callback URL; on failure it is `error` instead.",
       });
     },
+    async call(path, options) {
+      if (!endpoints.holdsSession) throw notBridged();
+      // Plugins take the session token alone. Without one, the header asks for tokens instead of a cookie.
+      const headers = { ...sessionHeader(), "svc-session": "token" };
+      const answer = await request(path, { ...options, headers });
+      if (typeof as(answer).sessionToken === "string") enter(as(answer));
+      return answer;
+    },
     socialUrl: (provider, callbackURL) =>
       `${endpoints.social}?${new URLSearchParams({ provider, callbackURL, oauthReturnMode: "token" })}`,
     async credentials(signal) {
@@ -179,6 +187,11 @@ export function tokenStrategy({ state, request, endpoints, storage }: TokenParts
     close: stopListening,
   };
 }
+
+const notBridged = () =>
+  new SvcError("BAD_REQUEST", "A bridge does not pass on the endpoints of plugins.", {
+    hint: "Sign in by cookie mode, or by token mode without a bridge. Either gives this page a session of its own.",
+  });
 
 const as = (answer: unknown) => (answer ?? {}) as TokenAnswer;
 
