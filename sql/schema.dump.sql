@@ -5728,6 +5728,20 @@ $function$
 execute: svc_system
 comment: Whether the bytes begin where the upload continues; an upload accepts bytes at most 10,000 times.
 
+-- function svc_private.allows_nothing(text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.allows_nothing(command text, using_text text, check_text text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select case command when 'insert' then coalesce(check_text, using_text) = 'false'
+                      when 'update' then 'false' in (using_text, coalesce(check_text, using_text))
+                      else using_text = 'false' end
+$function$
+execute: svc_system
+comment: Whether the condition of a policy for a command is false.
+
 -- function svc_private.announce_run(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.announce_run(run_id uuid, user_id text)
  RETURNS void

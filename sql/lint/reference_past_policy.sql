@@ -23,9 +23,15 @@ select distinct on (k.oid)
  cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
   join svc_private.policy_texts p on p.relid = r.oid and p.permissive and (p.for_everybody or role.name = any (p.roles))
  where k.contype = 'f' and cardinality(k.conkey) = 1
-   and case p.command when 'insert' then has_column_privilege(role.name, r.oid, a.attnum, 'insert')
-                      when 'update' then has_column_privilege(role.name, r.oid, a.attnum, 'update')
-                      when 'all' then has_column_privilege(role.name, r.oid, a.attnum, 'insert, update') end
+   and exists (
+     select from unnest('{insert,update}'::text[]) as write (command)
+      where p.command in (write.command, 'all') and has_column_privilege(role.name, r.oid, a.attnum, write.command)
+        -- Neither this policy nor a restrictive one refuses the command for every row.
+        and not exists (
+          select from svc_private.policy_texts c
+           where c.relid = r.oid and svc_private.allows_nothing(write.command, c.using_text, c.check_text)
+             and (c.oid = p.oid or not c.permissive and c.command in (write.command, 'all')
+                                   and (c.for_everybody or role.name = any (c.roles)))))
    and not exists (
      -- The condition itself, or a restrictive one, names the column, so it decides which rows may be referenced.
      select from svc_private.policy_texts c

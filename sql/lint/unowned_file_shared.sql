@@ -21,9 +21,23 @@ select distinct on (w.oid, a.attnum)
  where p.relation_name = 'svc.storage_objects' and p.permissive and p.policy like 'app\_%'
    and p.using_text ~ format('\.%1$s = storage_objects\.id\M|\mstorage_objects\.id = [[:alnum:]_"]+\.%1$s\M|\mid (= ANY \(ARRAY\(|IN \() *SELECT (DISTINCT )?([[:alnum:]_"]+\.)?%1$s\M', named)
    and (w.for_everybody or role.name = any (w.roles))
-   and case w.command when 'insert' then has_column_privilege(role.name, w.relid, a.attnum, 'insert')
-                      when 'update' then has_column_privilege(role.name, w.relid, a.attnum, 'update')
-                      when 'all' then has_column_privilege(role.name, w.relid, a.attnum, 'insert, update') end
+   and exists (
+     select from unnest('{insert,update}'::text[]) as write (command)
+      where w.command in (write.command, 'all') and has_column_privilege(role.name, w.relid, a.attnum, write.command)
+        -- Neither this policy nor a restrictive one refuses the command for every row.
+        and not exists (
+          select from svc_private.policy_texts c
+           where c.relid = w.relid and svc_private.allows_nothing(write.command, c.using_text, c.check_text)
+             and (c.oid = w.oid or not c.permissive and c.command in (write.command, 'all')
+                                   and (c.for_everybody or role.name = any (c.roles)))))
+   and exists (
+     -- A reader from whom no restrictive policy hides every file.
+     select from unnest('{svc_anonymous,svc_authenticated}'::text[]) as reader (name)
+      where (p.for_everybody or reader.name = any (p.roles))
+        and not exists (
+          select from svc_private.policy_texts c
+           where c.relid = p.relid and svc_private.allows_nothing('select', c.using_text, c.check_text)
+             and not c.permissive and c.command in ('select', 'all') and (c.for_everybody or reader.name = any (c.roles))))
    and not exists (
      select from svc_private.policy_texts c
       where c.relid = w.relid and (c.oid = w.oid or not c.permissive and c.command in (w.command, 'all')
