@@ -31,7 +31,7 @@ select distinct on (w.oid, a.attnum)
              and (c.oid = w.oid or not c.permissive and c.command in (write.command, 'all')
                                    and (c.for_everybody or role.name = any (c.roles)))))
    and exists (
-     -- A reader from whom no restrictive policy hides every file.
+     -- A role that reads files: no restrictive policy hides all of them from it.
      select from unnest('{svc_anonymous,svc_authenticated}'::text[]) as reader (name)
       where (p.for_everybody or reader.name = any (p.roles))
         and not exists (
