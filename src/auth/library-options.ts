@@ -91,7 +91,16 @@ export function libraryOptions(
     plugins: [...pluginsInSnakeCase(wanted.plugins ?? []), secondFactorRules],
   };
   checkPluginTables(options);
+  checkLifetime(options.session?.expiresIn);
   return options;
+}
+
+/** @throws DefinitionError for a lifetime in which nobody stays signed in, or that browsers do not keep a cookie for */
+function checkLifetime(seconds: number | undefined): void {
+  if (seconds === undefined || (Number.isInteger(seconds) && seconds > 0 && seconds <= 400 * days)) return;
+  throw new DefinitionError(`defineAuth: betterAuth sets session.expiresIn to ${seconds}.`, {
+    hint: "It is a whole number of seconds, from 1 to 34560000 (400 days). Leave it out for 7 days.",
+  });
 }
 
 /** Cookie, origin and address settings that our own routes rely on. */

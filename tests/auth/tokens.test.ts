@@ -1,6 +1,7 @@
 // If this file fails, people are signed out for no reason, or stay signed in when they should not.
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, ann, secret, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
 
@@ -102,6 +103,37 @@ describe("a session", () => {
       expect(await remainingHours(sessionToken)).toBe(7 * 24);
     }
   });
+
+  test("lasts and slides as the application's hook says", async () => {
+    const definition = defineAuth({
+      betterAuth: (defaults) => ({
+        ...defaults,
+        session: { ...defaults.session, expiresIn: 20 * 3600, updateAge: 2 * 3600 },
+      }),
+    });
+    const hooked = await startAuthServer(db, { definition });
+    const { sessionToken } = (await hooked.signUp({ ...ann, email: "hooked@example.com" })).body;
+    expect(await remainingHours(sessionToken)).toBe(20);
+    for (const [left, after] of [
+      ["18 hours 10 minutes", 18],
+      ["17 hours", 20],
+    ] as const) {
+      await age(sessionToken, left);
+      await hooked.post("/token", undefined, { bearer: sessionToken });
+      expect(await remainingHours(sessionToken)).toBe(after);
+    }
+    await hooked.close();
+  });
+
+  test.for([0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 401 * 86_400, "3600"])(
+    "that would last %s seconds is refused when the application is loaded",
+    async (expiresIn) => {
+      const definition = defineAuth({
+        betterAuth: (defaults) => ({ ...defaults, session: { ...defaults.session, expiresIn: expiresIn as number } }),
+      });
+      await expect(startAuthServer(db, { definition })).rejects.toThrow(/betterAuth sets session\.expiresIn to/);
+    },
+  );
 
   test("slides when its token is used directly, too", async () => {
     const { sessionToken } = await somebody();
