@@ -982,6 +982,12 @@ index search_totals_group: svc_private.search_totals USING btree (group_id)
 grant delete, insert, select, update to svc_system
 comment: Documents of a group, and terms in each field: changes, to be added up.
 
+-- table svc_private.search_waiting: owner svc_owner
+column table_id: integer not null
+column row_id: text not null
+grant delete, insert, select, update to svc_system
+comment: Rows that the current transaction wrote and svc.index_waiting_rows() will index.
+
 -- table svc_private.storage_usage: owner svc_owner
 column bucket: text not null
 column bytes: bigint not null
@@ -2826,8 +2832,11 @@ declare
   reason text;
 begin
   set constraints all immediate;
+  set local svc.defers_indexing = on;  -- for svc_private.index_rows(). SQL of a request has no SET
   begin
     for written in execute statement using calls loop end loop;
+    set local svc.defers_indexing = off;
+    perform svc.index_waiting_rows();
     return jsonb_build_object('written', written, 'refused', refused);
   exception when others then
     -- A deadlock, a timeout, a lack of resources, a wrong function: not a matter of any row. A refusal by a policy is one,
@@ -2836,24 +2845,53 @@ begin
       raise;
     end if;
   end;
-  for one in select e.value from jsonb_array_elements(calls) as e loop
+  for attempt in 1 .. 2 loop
     begin
-      for added in execute statement using jsonb_build_array(one) loop end loop;
-      written := written + added;
+      place := 0;
+      written := 0;
+      refused := '[]';
+      for one in select e.value from jsonb_array_elements(calls) as e loop
+        begin
+          for added in execute statement using jsonb_build_array(one) loop end loop;
+          written := written + added;
+        exception when others then
+          if sqlstate ~ '^(40|42|5|XX)' and sqlstate not in ('42501', '54000') then
+            raise;
+          end if;
+          get stacked diagnostics state = returned_sqlstate, said = message_text, reason = pg_exception_detail;
+          refused := refused || jsonb_build_object('index', place, 'state', state, 'message', said, 'detail', reason);
+        end;
+        place := place + 1;
+      end loop;
+      set local svc.defers_indexing = off;
+      perform svc.index_waiting_rows();
+      exit;
     exception when others then
-      if sqlstate ~ '^(40|42|5|XX)' and sqlstate not in ('42501', '54000') then
+      if attempt = 2 or sqlstate ~ '^(40|42|5|XX)' and sqlstate not in ('42501', '54000') then
         raise;
       end if;
-      get stacked diagnostics state = returned_sqlstate, said = message_text, reason = pg_exception_detail;
-      refused := refused || jsonb_build_object('index', place, 'state', state, 'message', said, 'detail', reason);
+      set local svc.defers_indexing = off;
     end;
-    place := place + 1;
   end loop;
   return jsonb_build_object('written', written, 'refused', refused);
 end
 $function$
 execute: svc_authenticated, svc_system
 comment: Calls a generated create or upsert for each row; returns the number of written rows, and the refused ones.
+
+-- function svc.index_waiting_rows(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.index_waiting_rows()
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform svc_private.index_rows_together();
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: Puts the rows that an import has written into the inverted index, all at once. Definer: the role that writes a row has no rights on the index.
 
 -- function svc.ingest_source(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.ingest_source(document jsonb)
@@ -7233,6 +7271,17 @@ begin
     return null;
   end if;
 
+  if current_setting('svc.defers_indexing', true) = 'on' then
+    source := case tg_op
+      when 'INSERT' then format('select %s from new_rows as t', columns)
+      when 'DELETE' then format('select %s from old_rows as t', columns)
+      else format('(select %1$s from old_rows as t except select %1$s from new_rows as t) union all
+        (select %1$s from new_rows as t except select %1$s from old_rows as t)', columns)
+    end;
+    execute format('insert into svc_private.search_waiting (table_id, row_id) select %s, s.row_id from (%s) as s', target, source);
+    return null;
+  end if;
+
   if tg_op = 'DELETE' then
     execute format('select array_agg(row_id) from (select %s from old_rows as t) as s', columns) into row_ids;
   elsif tg_op = 'UPDATE' then
@@ -7261,6 +7310,46 @@ end
 $function$
 execute: svc_system
 comment: Trigger: applies inserts, updates and deletes to the inverted index. lint:allow executed_text: only names of columns that svc migrate recorded, no value of a row. Definer: the role that writes a row has no rights on the index.
+
+-- function svc_private.index_rows_together(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.index_rows_together()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+ SET jit TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET gin_pending_list_limit TO '256kB'
+AS $function$
+declare
+  each record;
+  statements text[];
+  touched integer[];
+  keys bigint[];
+begin
+  for each in
+    with gone as (delete from svc_private.search_waiting returning table_id, row_id),
+         waiting as (select g.table_id, array_agg(distinct g.row_id) as row_ids from gone g group by 1)
+    select t.id, t.name, t.definition ->> 'id' as key, a.atttypid::regtype as type, w.row_ids
+      from waiting w
+      join svc_private.search_tables t on t.id = w.table_id
+      join pg_catalog.pg_attribute a on a.attrelid = t.relation and a.attname = t.definition ->> 'id'
+     order by 1
+  loop
+    perform svc_private.remove_documents(each.id, each.row_ids);
+    statements := svc_private.indexing_sql(each.id, format('select %s from %s as t where t.%I = any ($1::%s[])',
+      svc_private.search_columns(each.id), each.name, each.key, each.type));
+    execute statements[1] using each.row_ids;
+    execute statements[2] into touched, keys using each.row_ids;
+    perform svc_private.fold_counters(each.id, touched, keys);
+  end loop;
+  if found then
+    -- A search reads the whole list of pending entries: it is emptied at once.
+    perform pg_catalog.gin_clean_pending_list('svc_private.search_documents_keys');
+  end if;
+end
+$function$
+execute: svc_system
+comment: Puts the rows that an import has written into the inverted index, all at once. lint:allow executed_text: only names of columns and tables that svc migrate recorded, no value of a row.
 
 -- function svc_private.indexing_sql(integer,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.indexing_sql(target integer, source text, counters text DEFAULT 'search_counters'::text)

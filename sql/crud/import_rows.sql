@@ -5,6 +5,9 @@
 -- All rows are tried at once, because a subtransaction for each costs as much as the row. Only if one is refused, each is
 -- tried by itself. A loop over EXECUTE takes one statement only, and none that is SET. Deferred constraints are checked
 -- with the row: at COMMIT they would refuse rows that are valid.
+--
+-- Searchable rows are indexed together at the end, because a statement that indexes one row costs twenty times as much as
+-- writing it. If the index refuses one of them, each is indexed with its row, so that only this one is refused.
 
 create or replace function svc.import_rows(operation text, calls jsonb)
 returns jsonb
@@ -26,8 +29,11 @@ declare
   reason text;
 begin
   set constraints all immediate;
+  set local svc.defers_indexing = on;  -- for svc_private.index_rows(). SQL of a request has no SET
   begin
     for written in execute statement using calls loop end loop;
+    set local svc.defers_indexing = off;
+    perform svc.index_waiting_rows();
     return jsonb_build_object('written', written, 'refused', refused);
   exception when others then
     -- A deadlock, a timeout, a lack of resources, a wrong function: not a matter of any row. A refusal by a policy is one,
@@ -36,18 +42,33 @@ begin
       raise;
     end if;
   end;
-  for one in select e.value from jsonb_array_elements(calls) as e loop
+  for attempt in 1 .. 2 loop
     begin
-      for added in execute statement using jsonb_build_array(one) loop end loop;
-      written := written + added;
+      place := 0;
+      written := 0;
+      refused := '[]';
+      for one in select e.value from jsonb_array_elements(calls) as e loop
+        begin
+          for added in execute statement using jsonb_build_array(one) loop end loop;
+          written := written + added;
+        exception when others then
+          if sqlstate ~ '^(40|42|5|XX)' and sqlstate not in ('42501', '54000') then
+            raise;
+          end if;
+          get stacked diagnostics state = returned_sqlstate, said = message_text, reason = pg_exception_detail;
+          refused := refused || jsonb_build_object('index', place, 'state', state, 'message', said, 'detail', reason);
+        end;
+        place := place + 1;
+      end loop;
+      set local svc.defers_indexing = off;
+      perform svc.index_waiting_rows();
+      exit;
     exception when others then
-      if sqlstate ~ '^(40|42|5|XX)' and sqlstate not in ('42501', '54000') then
+      if attempt = 2 or sqlstate ~ '^(40|42|5|XX)' and sqlstate not in ('42501', '54000') then
         raise;
       end if;
-      get stacked diagnostics state = returned_sqlstate, said = message_text, reason = pg_exception_detail;
-      refused := refused || jsonb_build_object('index', place, 'state', state, 'message', said, 'detail', reason);
+      set local svc.defers_indexing = off;
     end;
-    place := place + 1;
   end loop;
   return jsonb_build_object('written', written, 'refused', refused);
 end

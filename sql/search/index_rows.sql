@@ -3,6 +3,8 @@
 --
 -- SECURITY DEFINER, because the roles that write rows have no rights on the index. An update that changes neither text
 -- nor scope changes nothing here.
+--
+-- While svc.defers_indexing is on, as in an import, the rows wait for svc.index_waiting_rows().
 
 create or replace function svc_private.index_rows()
 returns trigger
@@ -23,6 +25,17 @@ declare
 begin
   if tg_op = 'TRUNCATE' then
     perform svc_private.clear_search(target);
+    return null;
+  end if;
+
+  if current_setting('svc.defers_indexing', true) = 'on' then
+    source := case tg_op
+      when 'INSERT' then format('select %s from new_rows as t', columns)
+      when 'DELETE' then format('select %s from old_rows as t', columns)
+      else format('(select %1$s from old_rows as t except select %1$s from new_rows as t) union all
+        (select %1$s from new_rows as t except select %1$s from old_rows as t)', columns)
+    end;
+    execute format('insert into svc_private.search_waiting (table_id, row_id) select %s, s.row_id from (%s) as s', target, source);
     return null;
   end if;
 

@@ -125,7 +125,7 @@ test("nobody but the service says anything to subscribers", async () => {
   }
 });
 
-test("few functions run with more than the caller's rights where SQL of a request may call them, and change nothing", async () => {
+test("few functions run with more than the caller's rights where SQL of a request may call them, and change no row", async () => {
   const rows = await db.sql<{ name: string; owner: string; volatile: boolean }>(
     `select p.proname as name, p.proowner::regrole::text as owner, p.provolatile = 'v' as volatile
        from pg_proc p join pg_namespace n on n.oid = p.pronamespace
@@ -135,6 +135,7 @@ test("few functions run with more than the caller's rights where SQL of a reques
       order by 1`,
   );
   const locking = { owner: "svc_owner", volatile: true };
+  const indexing = locking; // of rows that the same transaction has written
   const platform = { owner: "svc_owner", volatile: false };
   const readers = ["anonymous", "authenticated"].map((role) => ({
     role,
@@ -145,6 +146,7 @@ test("few functions run with more than the caller's rights where SQL of a reques
     ...readers.map(({ role, ...more }) => ({ name: `find_evidence_as_${role}`, ...more })),
     ...readers.map(({ role, ...more }) => ({ name: `find_objects_as_${role}`, ...more })),
     ...readers.map(({ role, ...more }) => ({ name: `find_passages_as_${role}`, ...more })),
+    { name: "index_waiting_rows", ...indexing },
     { name: "lock", ...locking },
     { name: "lock_document", ...locking },
     ...readers.map(({ role, ...more }) => ({ name: `search_keyword_as_${role}`, ...more })),

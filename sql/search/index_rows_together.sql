@@ -1,0 +1,47 @@
+-- Indexes the rows of searchable tables that the transaction wrote while svc.defers_indexing was on, by one statement for
+-- each table. Called by svc.index_waiting_rows().
+--
+-- Each row is indexed as it is now, however often the transaction changed it. Rows of other transactions are not visible
+-- here: theirs are gone when they commit.
+
+create or replace function svc_private.index_rows_together()
+returns void
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_mergejoin = off  -- the planner does not know how many words a text has
+set gin_pending_list_limit = '256kB'
+as $$
+declare
+  each record;
+  statements text[];
+  touched integer[];
+  keys bigint[];
+begin
+  for each in
+    with gone as (delete from svc_private.search_waiting returning table_id, row_id),
+         waiting as (select g.table_id, array_agg(distinct g.row_id) as row_ids from gone g group by 1)
+    select t.id, t.name, t.definition ->> 'id' as key, a.atttypid::regtype as type, w.row_ids
+      from waiting w
+      join svc_private.search_tables t on t.id = w.table_id
+      join pg_catalog.pg_attribute a on a.attrelid = t.relation and a.attname = t.definition ->> 'id'
+     order by 1
+  loop
+    perform svc_private.remove_documents(each.id, each.row_ids);
+    statements := svc_private.indexing_sql(each.id, format('select %s from %s as t where t.%I = any ($1::%s[])',
+      svc_private.search_columns(each.id), each.name, each.key, each.type));
+    execute statements[1] using each.row_ids;
+    execute statements[2] into touched, keys using each.row_ids;
+    perform svc_private.fold_counters(each.id, touched, keys);
+  end loop;
+  if found then
+    -- A search reads the whole list of pending entries: it is emptied at once.
+    perform pg_catalog.gin_clean_pending_list('svc_private.search_documents_keys');
+  end if;
+end
+$$;
+
+comment on function svc_private.index_rows_together() is
+  'Puts the rows that an import has written into the inverted index, all at once. '
+  'lint:allow executed_text: only names of columns and tables that svc migrate recorded, no value of a row.';
