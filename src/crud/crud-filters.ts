@@ -10,14 +10,28 @@ import { maxLevels } from "./wire-kinds.ts";
 /** All operators of filters. The kind of a column decides which of them it accepts. */
 export const filterOperators = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "like", "ilike"] as const;
 
-type Columns<T extends PgTable> = T["_"]["columns"];
+type ColumnOf<T extends PgTable, K> = K extends keyof T["_"]["columns"] ? T["_"]["columns"][K] : never;
 type Row<T extends PgTable> = T["$inferSelect"];
 type Nullable<V> = V | null;
 
-/** A date may also be ISO 8601 text, and a bigint decimal text. */
-type Accepted<V> = V extends Date ? Date | string : V extends bigint ? bigint | number | string : V;
-/** The same for the columns that a caller writes. */
-export type AcceptedRow<R> = { [K in keyof R]: Accepted<R[K]> } & {};
+/**
+ * A date may also be ISO 8601 text, and a bigint decimal text. The other way round, columns that Drizzle reads as text take
+ * a number or a Date.
+ */
+type Accepted<V, Column> = V extends Date
+  ? Date | string
+  : V extends bigint
+    ? bigint | number | string
+    : V extends string
+      ? V | AcceptedBeside<Column>
+      : V;
+type AcceptedBeside<Column> = Column extends { _: { columnType: "PgNumeric" } }
+  ? number
+  : Column extends { _: { columnType: "PgDateString" | "PgTimestampString" } }
+    ? Date
+    : never;
+/** The same for the columns of `T` that a caller writes. */
+export type AcceptedRow<T extends PgTable, R> = { [K in keyof R]: Accepted<R[K], ColumnOf<T, K>> } & {};
 
 /** Numbers and dates, also those that Drizzle returns as strings. */
 type IsOrdered<Column> = Column extends { _: { dataType: "number" | "bigint" | "date" } }
@@ -47,7 +61,7 @@ type Condition<Column, V> = Column extends { _: { dataType: "json" | "array" } }
 
 /** The values that each of these properties may be compared with. */
 export type ConditionsOf<T extends PgTable, Allowed extends keyof Row<T>> = {
-  [K in Allowed]: Condition<K extends keyof Columns<T> ? Columns<T>[K] : never, Accepted<NonNullable<Row<T>[K]>>>;
+  [K in Allowed]: Condition<ColumnOf<T, K>, Accepted<NonNullable<Row<T>[K]>, ColumnOf<T, K>>>;
 };
 
 interface Groups<Conditions> {

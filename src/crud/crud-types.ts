@@ -76,7 +76,7 @@ type Filterable<T extends PgTable, O> = O extends { allowedFilters: readonly (in
     : NoAllowedFilters;
 
 type RowOf<T extends PgTable, O> = Flat<Pick<CrudRow<T>, Visible<T, O> & keyof CrudRow<T>>>;
-type CreateOf<T extends PgTable, O> = AcceptedRow<Pick<CrudCreate<T>, Visible<T, O> & keyof CrudCreate<T>>>;
+type CreateOf<T extends PgTable, O> = AcceptedRow<T, Pick<CrudCreate<T>, Visible<T, O> & keyof CrudCreate<T>>>;
 
 /** `ifUnmodifiedSince` is for tables with `updatedAt`: the update fails with 409 when the row has changed since. */
 type UpdateOf<T extends PgTable, O> = Flat<

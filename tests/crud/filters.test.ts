@@ -272,7 +272,7 @@ test("editors know the operators and values of each column", () => {
   expectTypeOf<OrderOf<Values<"anInteger">>>().toEqualTypeOf<number>();
   expectTypeOf<OrderOf<Values<"anInstant">>>().toEqualTypeOf<Date | string>();
   expectTypeOf<OrderOf<Values<"aBigint">>>().toEqualTypeOf<bigint | number | string>();
-  expectTypeOf<OrderOf<Values<"aNumeric">>>().toEqualTypeOf<string>();
+  expectTypeOf<OrderOf<Values<"aNumeric">>>().toEqualTypeOf<number | string>();
   expectTypeOf<OrderOf<Values<"aText">>>().toEqualTypeOf<never>();
   expectTypeOf<{ aText: string }>().not.toExtend<Required<Pick<CrudFilters<typeof samples, "aDate">, "aDate">>>();
 });

@@ -3,6 +3,7 @@ import { sql } from "drizzle-orm";
 import {
   bigint,
   boolean,
+  date,
   doublePrecision,
   integer,
   numeric,
@@ -13,7 +14,7 @@ import {
   timestamp,
 } from "drizzle-orm/pg-core";
 import { describe, expectTypeOf, it } from "vitest";
-import type { CrudList, CrudListArguments, CrudOptions } from "../../src/index.ts";
+import { type CrudList, type CrudListArguments, type CrudOptions, openRls } from "../../src/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { createCrud, type Note, type TypesOf } from "./builders.ts";
 
@@ -80,6 +81,27 @@ describe("generated CRUD", () => {
       bigint | number | string | null | undefined
     >();
     expectTypeOf<TypesOf<typeof articles.create>["output"]["publishedAt"]>().toEqualTypeOf<Date | null>();
+  });
+
+  it("takes a number for a numeric and a Date for a date, which rows have as text", () => {
+    const invoices = pgTable(
+      "invoices",
+      {
+        id: serial("id").primaryKey(),
+        total: numeric("total").notNull(),
+        day: date("day"),
+        sentAt: timestamp("sent_at", { mode: "string" }),
+      },
+      () => openRls({ read: "anyone", write: "authenticated" }),
+    );
+    const crud = createCrud(invoices, { allowedFilters: ["total", "day"] });
+    type Create = TypesOf<typeof crud.create>["input"];
+    expectTypeOf<Create["total"]>().toEqualTypeOf<number | string>();
+    expectTypeOf<Create["day"]>().toEqualTypeOf<Date | string | null | undefined>();
+    expectTypeOf<Create["sentAt"]>().toEqualTypeOf<Date | string | null | undefined>();
+    type Filters = NonNullable<NonNullable<TypesOf<typeof crud.list>["input"]>["filters"]>;
+    expectTypeOf<{ total: { op: "gt"; value: number }; day: Date }>().toExtend<Filters>();
+    expectTypeOf<TypesOf<typeof crud.create>["output"]["total"]>().toEqualTypeOf<string>();
   });
 
   it("has the operations that its options add, and no others", () => {
