@@ -8,9 +8,10 @@ select distinct on (k.oid)
        'warning' as severity, 'pg_catalog.pg_constraint'::regclass as catalog, k.oid as object, 0 as part,
        format('%I on %s', k.conname, r.name) as name,
        format('lets %s refer to rows of %s that are hidden from them', role.name, f.name) as problem,
-       case when f.oid = r.oid then  -- PostgreSQL refuses a policy that reads its own table
+       case when f.oid = r.oid or back.is_read then  -- PostgreSQL refuses a policy that reads its own table
          format('Let the condition of %s call a function with security definer and set search_path = '''' that checks whether the '
-                'caller may refer to %s.%I. A policy must not read its own table.', p.policy, r.relation, a.attname)
+                'caller may refer to %s.%I. A policy must not read its own table%s.', p.policy, r.relation, a.attname,
+                case when f.oid <> r.oid then format(', and the policies of %s read it', f.name) end)
        else
          format('Add to the condition of %s: exists (select from %s as seen where seen.%I = %s.%I). Its own policies apply there.',
                 p.policy, f.name, g.attname, r.relation, a.attname)
@@ -22,6 +23,13 @@ select distinct on (k.oid)
   join pg_catalog.pg_attribute g on g.attrelid = k.confrelid and g.attnum = k.confkey[1]
  cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
   join svc_private.policy_texts p on p.relid = r.oid and p.permissive and (p.for_everybody or role.name = any (p.roles))
+ cross join lateral (
+   -- The expressions are read as PostgreSQL keeps them, where each relation of a sub-select stands by its number.
+   select coalesce(bool_or(e.polqual::text like format('%%:relid %s %%', r.oid::oid)), false) as is_read
+     from svc_private.policy_texts s
+     join pg_catalog.pg_policy e on e.oid = s.oid
+    where s.relid = f.oid and s.command in ('select', 'all') and (s.for_everybody or role.name = any (s.roles))
+ ) as back
  where k.contype = 'f' and cardinality(k.conkey) = 1
    and exists (
      select from unnest('{insert,update}'::text[]) as write (command)

@@ -66,6 +66,20 @@ describe("a planted violation is found, and is gone with it", () => {
     expect(finding?.remedy).toContain("Let the condition of own call a function with security definer");
   });
 
+  test("nor one of a table whose policies read it", async () => {
+    await db.sql(`create table lab.people (id bigint primary key);
+      create table lab.s (team bigint, person bigint references lab.people (id));
+      alter table lab.people enable row level security; alter table lab.s enable row level security;
+      grant select on lab.people to svc_authenticated; grant select, insert on lab.s to svc_authenticated;
+      create policy seen on lab.people for select to svc_authenticated using (exists (select from lab.s where person = people.id));
+      create policy own on lab.s for insert to svc_authenticated with check (team = 1)`);
+    const [finding] = await db.sql<Finding>(
+      "select * from svc_private.lint_reference_past_policy where name like '%lab.s'",
+    );
+    await db.sql("drop table lab.s, lab.people cascade");
+    expect(finding?.remedy).toContain("Let the condition of own call a function with security definer");
+  });
+
   test.for([
     [
       "with check (file is null or svc.owns_object(file))",
