@@ -44,7 +44,7 @@ export function whereToLook(error: unknown, { session }: Caller): unknown {
   const hint =
     session && isNoUuid(error.cause, session.user.id)
       ? textIds
-      : (brokenRule(error.cause) ?? placeOf(sqlState(error.cause) ?? ""));
+      : (brokenRule(error.cause) ?? missingGrant(error.cause) ?? placeOf(sqlState(error.cause) ?? ""));
   return hint ? new SvcError(error.code, error.message, { hint, cause: error.cause }) : error;
 }
 
@@ -54,6 +54,12 @@ function brokenRule(cause: unknown): string | undefined {
   if (!code?.startsWith("23") || !constraint) return undefined;
   return `It violates the constraint "${constraint}" of ${schema}.${table}; the log has the details.`;
 }
+
+/** PostgreSQL names the table alone, also where only the privilege for one of its columns is missing. */
+const missingGrant = (cause: unknown) => (fromDatabase(cause)?.routine === "aclcheck_error" ? ungranted : undefined);
+
+const ungranted =
+  "A grant is missing: for what the log entry with this requestId names, or for one of its columns. Migrations of svc grant no update of id, userId and createdAt. svc policies lists the columns.";
 
 const textIds =
   "A policy compares a uuid with this user's id, which is not a uuid. Make the column text. Or set advanced.database.generateId to \"uuid\" in defineAuth's betterAuth: new users then get uuids.";

@@ -10,6 +10,9 @@ const db = database();
 const insert = procedure.mutation.name("test.insert").handler(async ({ context }) => {
   await context.db.insert(schema.notes).values({ title: "x", userId: "somebody else" });
 });
+const give = procedure.mutation.name("test.give").handler(async ({ context }) => {
+  await context.db.update(schema.notes).set({ userId: "somebody else" });
+});
 const twice = procedure.mutation.name("test.twice").handler(async ({ context }) => {
   const values = { title: "x", userId: context.auth.requireAuth().user.id, id: 1_000_000 };
   await context.unsafeDb.insert(schema.notes).values([values, values]);
@@ -20,7 +23,7 @@ const unfit = procedure.mutation
 const writes = procedure.mutation
   .name("test.writes")
   .handler(({ context }) => context.read((db) => db.insert(schema.notes).values({ title: "x", userId: "x" })));
-const api = apiWith({ procedures: { insert, twice, unfit, writes } });
+const api = apiWith({ procedures: { insert, give, twice, unfit, writes } });
 const developing = service(db, api);
 const serving = service(db, api, { production: true } as object);
 
@@ -39,6 +42,19 @@ test("a write that a policy refuses says, while developing, where to look", asyn
       ]);
     }
   }
+});
+
+test("an update of the owner says, while developing, that no request may make it", async () => {
+  // As a generated migration grants it.
+  await db.sql(
+    "revoke update on notes from svc_authenticated; grant update (title, done) on notes to svc_authenticated",
+  );
+  for (const svc of [developing, serving]) {
+    const { status, body } = await svc.mutate(await svc.signUp("ann"), "test.give");
+    const hint = svc === serving ? undefined : expect.stringContaining("no update of id, userId and createdAt");
+    expect([status, body.code, body.hint]).toEqual([403, "FORBIDDEN", hint]);
+  }
+  await db.sql("grant update on notes to svc_authenticated");
 });
 
 test("what unsafeDb refuses says, while developing, why callers are not told", async () => {
