@@ -8103,6 +8103,40 @@ $function$
 execute: svc_system
 comment: Releases a held run for a worker whose code knows it. Definer: svc_system has no rights on the queue's tables.
 
+-- function svc_private.postpone_job(bigint,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.postpone_job(job_id bigint, worker text, reason text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  run uuid := (select (j.payload ->> 'runId')::uuid from graphile_worker._private_jobs j where j.id = job_id);
+begin
+  perform from svc.workflow_runs r where r.id = run for no key update;
+  delete from graphile_worker._private_jobs j
+   where j.id = job_id and j.locked_by = postpone_job.worker and run is not null and j.key is null;
+  if found then
+    return true;
+  end if;
+  update graphile_worker._private_jobs j
+     set attempts = greatest(0, j.attempts - 1), locked_at = null, locked_by = null, last_error = reason,
+         flags = coalesce(j.flags, '{}') || jsonb_build_object('outages', o.outages),
+         run_at = clock_timestamp() + least(60, power(2, o.outages - 1)) * interval '1 second'
+    from (
+      select least(100, coalesce((h.flags ->> 'outages')::integer, 0) + 1) as outages
+        from graphile_worker._private_jobs h where h.id = job_id) o
+   where j.id = job_id and j.locked_by = postpone_job.worker;
+  if not found then
+    return false;
+  end if;
+  update svc.workflow_runs r set claims = greatest(0, r.claims - 1) where r.id = run and r.status = 'running';
+  return true;
+end
+$function$
+execute: svc_system
+comment: Returns a job to the queue for later without using up an attempt; false if this worker does not hold it. Definer: svc_system has no rights on the queue's tables.
+
 -- function svc_private.price_of(text,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.price_of(model text, input_tokens integer, output_tokens integer)
  RETURNS numeric
@@ -8931,7 +8965,7 @@ CREATE OR REPLACE FUNCTION svc_private.retry_job(job_id bigint)
 AS $function$
 begin
   update graphile_worker._private_jobs j
-     set attempts = 0, flags = j.flags - 'deaths', run_at = now(), updated_at = now()
+     set attempts = 0, flags = j.flags - '{deaths,outages}'::text[], run_at = now(), updated_at = now()
    where j.id = retry_job.job_id and j.locked_at is null;
   if found then
     perform pg_notify('jobs:insert', '{"count":1}');

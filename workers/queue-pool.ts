@@ -16,12 +16,20 @@ export interface QueuePool extends OnePool {
   forLibrary: pg.Pool;
 }
 
-/** @param url of the system's login; not through a pooler in transaction mode, which does not deliver notices */
-export function createQueuePool(url: string, settings: PoolSettings, log: Logger): QueuePool {
+/**
+ * @param url of the system's login; not through a pooler in transaction mode, which does not deliver notices
+ * @param mayClaim asked before each claim: while it says no, the library finds no job. (Default: always)
+ */
+export function createQueuePool(
+  url: string,
+  settings: PoolSettings,
+  log: Logger,
+  mayClaim: () => boolean = () => true,
+): QueuePool {
   const queue = createPool("system", url, { ...settings, system: connections }, log, async (client) => {
     await client.query("set synchronous_commit = off");
   });
-  return { ...queue, forLibrary: claimTogether(queue.pool) };
+  return { ...queue, forLibrary: claimTogether(queue.pool, mayClaim) };
 }
 
 /**
@@ -46,12 +54,13 @@ interface Claim {
  * Claims jobs in one statement for all that ask while another claim is under way. Nobody waits for others to ask, and no
  * job is claimed that cannot begin at once.
  */
-function claimTogether(pool: pg.Pool): pg.Pool {
+function claimTogether(pool: pg.Pool, mayClaim: () => boolean): pg.Pool {
   let waiting: Claim[] = [];
   let isClaiming = false;
 
   const claim = (values: Claim["values"]) =>
     new Promise<Pick<pg.QueryResult, "rows">>((give, fail) => {
+      if (!mayClaim()) return give({ rows: [] });
       waiting.push({ values, give, fail });
       if (!isClaiming) void claimForAll();
     });

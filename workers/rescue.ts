@@ -79,12 +79,22 @@ export function startRescue(options: RescueOptions): Rescue {
 
   // The second check follows soon: a worker that replaces a killed one takes its jobs at once.
   const delays = [0, Math.min(secondCheckAfter, lookEveryMs)];
+  /** Logged once: further attempts while the database is away tell nothing new. */
+  let isAway = false;
+  const look = () =>
+    runOnce().then(
+      () => {
+        isAway = false;
+      },
+      (error) => {
+        if (!isAway) log.warn({ reason: String(error) }, "could not look for dead workers; trying again");
+        isAway = true;
+      },
+    );
   const schedule = () => {
     if (closed) return;
     timer = setTimeout(() => {
-      checking = runOnce()
-        .catch((error) => log.warn({ reason: String(error) }, "could not look for dead workers; trying again"))
-        .finally(schedule);
+      checking = look().finally(schedule);
     }, delays.shift() ?? lookEveryMs);
   };
 

@@ -58,11 +58,29 @@ export async function runJob(
     services.history?.add(row, "done", ms);
     log.info({ ms: Math.round(ms) }, "job done");
   } catch (error) {
+    if (!gaveUp && (await postponed(row.id, worker, error, services))) {
+      log.info({ reason: reasonOf(error).message }, "job postponed: the worker cannot connect to run it");
+      throw reasonOf(error);
+    }
     const last = gaveUp || job.attempt >= job.maxAttempts;
     if (last) services.history?.add(row, "dead", performance.now() - began);
     log.warn({ err: error, attempt: job.attempt, of: job.maxAttempts }, last ? "job failed for good" : "job failed");
     throw reasonOf(error);
   }
+}
+
+/**
+ * Returns the job to the queue if the worker's connections do not work. The library then does not hold the job any more, and
+ * records no error. Without the direct connection either, the failure counts.
+ */
+async function postponed(job: string, worker: string, error: unknown, services: TaskServices): Promise<boolean> {
+  const { connections, queue } = services;
+  if (!connections || !queue || (await connections.work())) return false;
+  const text = "select svc_private.postpone_job($1, $2, $3) as postponed";
+  return queue.query(text, [job, worker, reasonOf(error).message]).then(
+    ({ rows }) => rows[0].postponed,
+    () => false,
+  );
 }
 
 /**

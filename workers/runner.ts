@@ -18,6 +18,7 @@ import type { Tracing } from "../src/telemetry/span.ts";
 import { startCrontab } from "./crontab.ts";
 import { JobHistory } from "./job-history.ts";
 import { inJobSpan, jobName } from "./job-span.ts";
+import { OwnConnections } from "./own-connections.ts";
 import { createQueuePool } from "./queue-pool.ts";
 import { startRescue } from "./rescue.ts";
 import { runJob } from "./run-job.ts";
@@ -75,10 +76,12 @@ export function startWorker(options: WorkerOptions): Worker {
   const settings = { ...config.pool, ...config.limits, ...sizes, traced: options.tracing !== undefined };
   const pools = createPools(options.urls, settings, log);
   const direct = options.urls.queue ?? options.urls.system;
-  const queue = createQueuePool(direct, settings, log);
+  const connections = new OwnConnections({ pools, log, onChange: (work) => options.metrics?.setPaused(!work) });
+  const queue = createQueuePool(direct, settings, log, () => connections.seemToWork);
   const runtime = createRuntime(app, pools, config, options.secrets, log, { url: options.url });
   const history = new JobHistory(queue.pool, config.limits, log);
-  const services: TaskServices = { app, runtime, sessionOf: sessionsOfUsers(pools.system, app.auth), history };
+  const sessionOf = sessionsOfUsers(pools.system, app.auth);
+  const services: TaskServices = { app, runtime, sessionOf, history, connections, queue: queue.pool };
 
   const { promise: ready, resolve: nowReady } = Promise.withResolvers<void>();
   // A worker without procedure jobs leaves the crons to others.
@@ -149,7 +152,7 @@ export function startWorker(options: WorkerOptions): Worker {
       url: direct,
       worker: pool.id,
       running,
-      pool: pools.system,
+      pool: queue.pool,
       log,
       afterLoss,
       ...(options.rescueEveryMs && { lookEveryMs: options.rescueEveryMs }),
@@ -202,6 +205,7 @@ export function startWorker(options: WorkerOptions): Worker {
     hold(); // in case it was never held
     abandoned = !(await Promise.race([graceful, after(config.limits.shutdownMs)]));
     await Promise.all([rescue.close(), history.close()]);
+    connections.close();
     runtime.documents.children.close();
     await Promise.all([pools.close(), queue.close()]);
     // Only now: a claim that was in progress would take the jobs again.

@@ -10,6 +10,7 @@ import type { SessionOfUser, UserRow } from "../src/auth/sessions/find-user.ts";
 import type { Runtime } from "../src/call/invoke.ts";
 import type { LoadedApp } from "../src/contract/loaded-app.ts";
 import type { JobHistory } from "./job-history.ts";
+import type { OwnConnections } from "./own-connections.ts";
 
 /** Shared by all jobs of a worker. */
 export interface TaskServices {
@@ -18,6 +19,9 @@ export interface TaskServices {
   sessionOf: SessionOfUser;
   /** Keeps finished jobs. (Default: they are forgotten) */
   history?: JobHistory;
+  /** The connections that jobs use, and the one of the queue. (Default: each failure is the job's own) */
+  connections?: OwnConnections;
+  queue?: pg.Pool;
 }
 
 /** A row of the queue, as `queue-pool.ts` claims it. */

@@ -48,6 +48,8 @@ export interface BouncerOptions {
   databases: Readonly<Record<string, { name: string; mode: "transaction" | "session" }>>;
   /** Over those of the file. */
   settings?: Readonly<Record<string, string | number>>;
+  /** To start again where another one was. (Default: a free one) */
+  port?: number;
 }
 
 export class Bouncer {
@@ -66,7 +68,7 @@ export class Bouncer {
     const directory = mkdtempSync(join(tmpdir(), "svc-pgbouncer-"));
     const user = await serverUser(""); // it refuses root, as PostgreSQL does
     if (user) chownSync(directory, user.uid, user.gid);
-    const bouncer = new Bouncer(options, directory, await freePort());
+    const bouncer = new Bouncer(options, directory, options.port ?? (await freePort()));
     const users = Object.entries(options.passwords).map(([login, password]) => `"${login}" "${password}"\n`);
     bouncer.#write("userlist.txt", users.join(""), user);
     bouncer.#write("pgbouncer.ini", bouncer.#ini(options.server), user);

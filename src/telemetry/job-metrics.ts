@@ -13,10 +13,20 @@ export class JobMetrics {
     registers: [],
   });
   readonly #running = new Gauge({ name: "svc_jobs_running", help: "Jobs that this process runs.", registers: [] });
+  readonly #paused = new Gauge({
+    name: "svc_worker_paused",
+    help: "1 while this process takes no jobs, because it cannot connect to PostgreSQL to run them.",
+    registers: [],
+  });
 
   addTo(registry: Registry): void {
     registry.registerMetric(this.#duration);
     registry.registerMetric(this.#running);
+    registry.registerMetric(this.#paused);
+  }
+
+  setPaused(isPaused: boolean): void {
+    this.#paused.set(isPaused ? 1 : 0);
   }
 
   /** Runs a job and records its duration and outcome. */

@@ -39,6 +39,8 @@ export interface ExecuteOptions {
   signal: AbortSignal;
   /** Runs the function that stores the result and ends the job, in one statement. */
   finishWith(call: { name: string; text: string; values: unknown[] }): Promise<void>;
+  /** Whether the worker's connections work. An error of a step counts only then. */
+  isConnected(): Promise<boolean>;
 }
 
 /** In milliseconds after its creation: during this time a run or job that needs newer code is left to other workers. */
@@ -95,7 +97,7 @@ async function runUntilBlocked(
   runId: string,
   claim: Claim,
   definition: WorkflowDefinition,
-  { runtime, signal, log }: ExecuteOptions,
+  { runtime, signal, log, isConnected }: ExecuteOptions,
 ): Promise<End> {
   let timer: NodeJS.Timeout | undefined;
   const overdue = new Promise<null>((resolve) => {
@@ -108,7 +110,7 @@ async function runUntilBlocked(
     args: decodeValue(claim.args),
     recorded: claim.steps,
     attempts: claim.attempts,
-    port: new RunPort(runtime, runId, claim.fence, identityOf(claim), signal),
+    port: new RunPort(runtime, runId, claim.fence, identityOf(claim), signal, isConnected),
     signal,
     log,
   });

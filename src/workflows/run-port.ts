@@ -52,14 +52,26 @@ export class RunPort implements ReplayPort {
   readonly #fence: number;
   readonly #identity: Identity;
   readonly #signal: AbortSignal;
+  readonly #isConnected: () => Promise<boolean>;
 
-  /** @param signal aborted when the worker stops, to abort long steps */
-  constructor(runtime: RunRuntime, runId: string, fence: number, identity: Identity, signal: AbortSignal) {
+  /**
+   * @param signal aborted when the worker stops, to abort long steps
+   * @param isConnected whether the worker's connections work
+   */
+  constructor(
+    runtime: RunRuntime,
+    runId: string,
+    fence: number,
+    identity: Identity,
+    signal: AbortSignal,
+    isConnected: () => Promise<boolean>,
+  ) {
     this.#runtime = runtime;
     this.#runId = runId;
     this.#fence = fence;
     this.#identity = identity;
     this.#signal = signal;
+    this.#isConnected = isConnected;
   }
 
   step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T> {
@@ -96,6 +108,8 @@ export class RunPort implements ReplayPort {
       await storage.rolledBack();
       if (this.#signal.aborted && error === this.#signal.reason) throw new StepInterrupted();
       const explained = transaction.explain(error);
+      // Ends the replay and uses up no attempt of the step: the job is tried again when the worker can connect.
+      if (!(await this.#isConnected())) throw explained;
       if (!last(explained)) throw new StepFailure("to be tried again", { cause: explained });
       const failure = runError(explained, name);
       await this.#record(null, values(null, JSON.stringify(failure)));

@@ -14,12 +14,13 @@ import { defineTask } from "../task.ts";
 export const workflow = defineTask({
   kind: "workflow",
   payload: z.object({ runId: z.uuid() }),
-  run: ({ runId }, job, { runtime, app }) =>
+  run: ({ runId }, job, { runtime, app, connections }) =>
     executeRun(runId, {
       runtime,
       workflows: app.api["~svc"].workflows,
       log: job.log,
       signal: job.signal,
       finishWith: (call) => job.finishWith(call),
+      isConnected: async () => (await connections?.work()) ?? true,
     }),
 });
