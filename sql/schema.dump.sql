@@ -8114,9 +8114,7 @@ declare
   run uuid := (select (j.payload ->> 'runId')::uuid from graphile_worker._private_jobs j where j.id = job_id);
 begin
   perform from svc.workflow_runs r where r.id = run for no key update;
-  delete from graphile_worker._private_jobs j
-   where j.id = job_id and j.locked_by = postpone_job.worker and run is not null and j.key is null;
-  if found then
+  if svc_private.remove_replaced_jobs(postpone_job.worker, job_id) > 0 then
     return true;
   end if;
   update graphile_worker._private_jobs j
@@ -8605,6 +8603,22 @@ $function$
 execute: svc_system
 comment: Removes rows of a searchable table from its index.
 
+-- function svc_private.remove_replaced_jobs(text,bigint): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.remove_replaced_jobs(worker text, only_job bigint DEFAULT NULL::bigint)
+ RETURNS bigint
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  with removed as (
+    delete from graphile_worker._private_jobs j
+     where j.locked_by = remove_replaced_jobs.worker and (only_job is null or j.id = only_job)
+       and j.key is null and j.payload ->> 'runId' is not null
+    returning j.id
+  )
+  select count(*) from removed
+$function$
+comment: Removes jobs of runs that a worker holds and that another job of the run has replaced; returns their number.
+
 -- function svc_private.remove_upload(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.remove_upload(upload uuid, owner text)
  RETURNS boolean
@@ -8758,6 +8772,7 @@ begin
     worker := holder;
     rescued := holder = any (suspects);
     if rescued then
+      perform svc_private.remove_replaced_jobs(holder);
       update graphile_worker._private_jobs j
          set locked_at = null, locked_by = null,
              flags = coalesce(j.flags, '{}') || jsonb_build_object('deaths', d.deaths),
@@ -9010,6 +9025,7 @@ AS $function$
 declare
   returned integer;
 begin
+  perform svc_private.remove_replaced_jobs(return_jobs.worker);
   update graphile_worker._private_jobs j
      set attempts = greatest(0, j.attempts - 1), locked_at = null, locked_by = null
    where j.locked_by = return_jobs.worker;
@@ -9043,6 +9059,7 @@ begin
   loop
     returned := job = any (suspects);
     if returned then
+      perform svc_private.remove_replaced_jobs(return_lost_jobs.worker, job);
       update graphile_worker._private_jobs j set locked_at = null, locked_by = null where j.id = job;
       perform pg_notify('jobs:insert', '{"count":1}');
     end if;

@@ -13,7 +13,7 @@ import type { Pools } from "../src/postgres/pools.ts";
 
 /** In milliseconds: the first pause between two attempts to connect; doubled each time. */
 const firstRetryAfter = 250;
-const longestRetryAfter = 5_000;
+const longestRetryAfter = 2_000;
 
 export interface OwnConnectionsOptions {
   /** The pools that jobs use. */

@@ -6,10 +6,13 @@
  */
 import type pg from "pg";
 import type { Logger } from "pino";
+import { isConnectionLoss } from "../src/postgres/errors.ts";
 import { createPool, type OnePool, type PoolSettings } from "../src/postgres/pools.ts";
 
 /** One connection listens for new jobs. The others claim, which is so short that few of them serve many jobs. */
 const connections = 4;
+/** In milliseconds. The library's own pauses grow to a minute, and until it listens each new job waits for the next poll. */
+const listenAgainAfter = 500;
 
 export interface QueuePool extends OnePool {
   /** The same connections, for the library, which finds and claims jobs through them. */
@@ -75,7 +78,9 @@ function claimTogether(pool: pg.Pool, mayClaim: () => boolean): pg.Pool {
         const { rows } = await pool.query({ ...ours, values: [...values, asked.length] });
         for (const [index, one] of asked.entries()) one.give({ rows: rows.slice(index, index + 1) });
       } catch (error) {
-        for (const one of asked) one.fail(error);
+        // Without a connection there is no job, and the library looks again. It would print the stack of an error while the
+        // worker stops. What was claimed although the answer was lost, `rescue.ts` finds.
+        for (const one of asked) isConnectionLoss(error) ? one.give({ rows: [] }) : one.fail(error);
       }
     }
     isClaiming = false;
@@ -95,9 +100,13 @@ function claimTogether(pool: pg.Pool, mayClaim: () => boolean): pg.Pool {
   };
   // The library connects with a callback to listen, and with a promise for statements.
   const listen = pool.connect.bind(pool);
-  const connect = (call?: Parameters<typeof listen>[0]) => {
+  const connect = (call?: Parameters<typeof listen>[0]): Promise<unknown> | undefined => {
     if (!call) return Promise.resolve(lend());
-    return listen((error, client, release) => {
+    listen((error, client, release) => {
+      if (error && !pool.ending) {
+        setTimeout(connect, listenAgainAfter, call).unref();
+        return;
+      }
       let isReleased = false;
       // The library releases it twice if it breaks while the worker stops.
       const once: typeof release = (destroy) => {
@@ -106,6 +115,7 @@ function claimTogether(pool: pg.Pool, mayClaim: () => boolean): pg.Pool {
       };
       call(error, client, once);
     });
+    return undefined;
   };
   return Object.create(pool, { connect: { value: connect } });
 }

@@ -30,8 +30,11 @@ export interface RescueOptions {
   lookEveryMs?: number;
   /** In milliseconds: no worker counts as dead during this time after a restart or a failover. (Default: 10000) */
   graceMs?: number;
-  /** Whether this worker has just lost the database. Others may have, too. (Default: false) */
-  afterLoss?: boolean;
+  /**
+   * What this worker was before it lost the database: the id under which it held jobs, and those that still run. Others may
+   * have lost it, too. (Default: it has just started)
+   */
+  former?: { id: string; running: ReadonlySet<string> } | undefined;
 }
 
 export interface Rescue {
@@ -45,14 +48,16 @@ export function startRescue(options: RescueOptions): Rescue {
   let suspectedWorkers: string[] = [];
   let suspectedJobs: string[] = [];
   /** No worker counts as dead before this time. */
-  let graceUntil = options.afterLoss ? performance.now() + graceMs : 0;
+  let graceUntil = options.former ? performance.now() + graceMs : 0;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
   let checking: Promise<void> | undefined;
 
   async function runOnce(): Promise<void> {
-    if (performance.now() < graceUntil) suspectedWorkers = [];
-    else await rescueDeadWorkers();
+    if (performance.now() < graceUntil) {
+      suspectedWorkers = [];
+      await rescueFormer();
+    } else await rescueDeadWorkers();
     await returnLostJobs();
   }
 
@@ -65,6 +70,17 @@ export function startRescue(options: RescueOptions): Rescue {
     for (const row of rows.filter(({ rescued }) => rescued)) {
       log.warn({ dead: row.worker }, "gave the jobs of a dead worker back");
     }
+  }
+
+  /**
+   * Nobody needs to wait for this worker's own return. Until its old jobs are given back, the runs among them keep others of
+   * a workflow with `concurrency` waiting.
+   */
+  async function rescueFormer(): Promise<void> {
+    if (!options.former || options.former.running.size > 0) return;
+    const text = "select worker from svc_private.rescue_workers(array[$1], '0') where rescued";
+    const { rowCount } = await pool.query(text, [options.former.id]);
+    if (rowCount) log.warn("gave the jobs back that this worker ran when it lost the database");
   }
 
   async function returnLostJobs(): Promise<void> {

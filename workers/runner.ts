@@ -20,7 +20,7 @@ import { JobHistory } from "./job-history.ts";
 import { inJobSpan, jobName } from "./job-span.ts";
 import { OwnConnections } from "./own-connections.ts";
 import { createQueuePool } from "./queue-pool.ts";
-import { startRescue } from "./rescue.ts";
+import { type RescueOptions, startRescue } from "./rescue.ts";
 import { runJob } from "./run-job.ts";
 import type { Task, TaskServices } from "./task.ts";
 import { tasks } from "./tasks.ts";
@@ -93,7 +93,7 @@ export function startWorker(options: WorkerOptions): Worker {
     .catch((error) => log.warn({ err: error }, "no sweep of stored bytes was enqueued; the next worker will"));
 
   let abandoned = false;
-  let life = begin(false);
+  let life = begin();
   let again: NodeJS.Timeout | undefined;
   let stopping: Promise<void> | undefined;
   return {
@@ -108,7 +108,7 @@ export function startWorker(options: WorkerOptions): Worker {
   };
 
   /** The library's worker pool, with the lock that marks it as alive. */
-  function begin(afterLoss: boolean) {
+  function begin(former?: RescueOptions["former"]) {
     const list: TaskList = {};
     const running = new Set<string>();
     for (const task of chosen) {
@@ -154,7 +154,7 @@ export function startWorker(options: WorkerOptions): Worker {
       running,
       pool: queue.pool,
       log,
-      afterLoss,
+      former,
       ...(options.rescueEveryMs && { lookEveryMs: options.rescueEveryMs }),
       ...(options.graceAfterRestartMs && { graceMs: options.graceAfterRestartMs }),
     });
@@ -181,7 +181,7 @@ export function startWorker(options: WorkerOptions): Worker {
       asked();
       setImmediate(() => Promise.resolve(pool.gracefulShutdown(String(error))).catch(end)); // when all have heard it
     });
-    return { pool, rescue, hold };
+    return { pool, rescue, hold, running };
   }
 
   /** Replaces a pool that could not store how a job ended, for example after a restart. Its jobs are rescued. */
@@ -189,7 +189,7 @@ export function startWorker(options: WorkerOptions): Worker {
     log.warn({ reason: String(reason) }, "the worker lost the database; starting again");
     again = setTimeout(async () => {
       await Promise.race([life.rescue.close(), after(endsWithin)]);
-      if (!stopping) life = begin(true);
+      if (!stopping) life = begin({ id: life.pool.id, running: life.running });
     }, restartAfter);
   }
 

@@ -3,8 +3,7 @@
 -- with each time in a row, from one second up to a minute: other workers, whose connections may work, get the job soon.
 --
 -- For a workflow run, the claim does not count either (svc_private.claim_run): ten claims without a checkpoint would fail
--- it. The run is locked before its job, in the order of svc_private.wake_run; the opposite order could deadlock. A run
--- that was woken meanwhile has another job (svc_private.add_job), and this one is removed.
+-- it. The run is locked before its job, in the order of svc_private.wake_run; the opposite order could deadlock.
 --
 -- False if the worker does not hold the job any more.
 
@@ -19,9 +18,7 @@ declare
   run uuid := (select (j.payload ->> 'runId')::uuid from graphile_worker._private_jobs j where j.id = job_id);
 begin
   perform from svc.workflow_runs r where r.id = run for no key update;
-  delete from graphile_worker._private_jobs j
-   where j.id = job_id and j.locked_by = postpone_job.worker and run is not null and j.key is null;
-  if found then
+  if svc_private.remove_replaced_jobs(postpone_job.worker, job_id) > 0 then
     return true;
   end if;
   update graphile_worker._private_jobs j

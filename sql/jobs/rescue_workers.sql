@@ -44,6 +44,7 @@ begin
     worker := holder;
     rescued := holder = any (suspects);
     if rescued then
+      perform svc_private.remove_replaced_jobs(holder);
       update graphile_worker._private_jobs j
          set locked_at = null, locked_by = null,
              flags = coalesce(j.flags, '{}') || jsonb_build_object('deaths', d.deaths),

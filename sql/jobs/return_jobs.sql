@@ -11,6 +11,7 @@ as $$
 declare
   returned integer;
 begin
+  perform svc_private.remove_replaced_jobs(return_jobs.worker);
   update graphile_worker._private_jobs j
      set attempts = greatest(0, j.attempts - 1), locked_at = null, locked_by = null
    where j.locked_by = return_jobs.worker;

@@ -24,6 +24,7 @@ begin
   loop
     returned := job = any (suspects);
     if returned then
+      perform svc_private.remove_replaced_jobs(return_lost_jobs.worker, job);
       update graphile_worker._private_jobs j set locked_at = null, locked_by = null where j.id = job;
       perform pg_notify('jobs:insert', '{"count":1}');
     end if;

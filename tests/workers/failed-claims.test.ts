@@ -1,6 +1,8 @@
 // If this file fails, a worker that starts while the server has no connection left never takes a job, and does not say so.
 import type { Socket } from "node:net";
 import { expect, test } from "vitest";
+import { createLog } from "../../src/telemetry/log.ts";
+import { createQueuePool } from "../../workers/queue-pool.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { type Database, database } from "../support/database.ts";
 import { apiWith, service } from "../support/service.ts";
@@ -25,6 +27,42 @@ class RefusingProxy extends TcpProxy {
     upstream.on("close", () => client.destroy());
   }
 }
+
+const settings = {
+  request: 1,
+  system: 1,
+  auth: 1,
+  waitMs: 5_000,
+  statementTimeoutMs: 5_000,
+  idleInTransactionMs: 5_000,
+};
+
+test("a claim without a connection finds no job: the library would print a stack when the worker stops", async () => {
+  const proxy = await new RefusingProxy(db.url("system"), 1).listen();
+  const queue = createQueuePool(proxy.url, settings, createLog("silent"));
+  const client = await queue.forLibrary.connect();
+  const claim = { name: "get_job/graphile_worker", text: "not sent", values: ["worker", []] };
+  expect((await client.query(claim)).rows).toEqual([]);
+  expect(proxy.connections).toBe(1);
+  expect((await client.query(claim)).rows).toEqual([]);
+  expect(proxy.connections).toBe(2);
+  await queue.close();
+  await proxy.stop();
+});
+
+test("the queue listens again by itself: the library's own pauses would grow to a minute", async () => {
+  const proxy = await new RefusingProxy(db.url("system"), 1).listen();
+  const queue = createQueuePool(proxy.url, settings, createLog("silent"));
+  const answers: unknown[] = [];
+  queue.forLibrary.connect((error, _client, release) => {
+    answers.push(error ?? "connected");
+    release();
+  });
+  await until(() => answers.length > 0);
+  expect([answers, proxy.connections]).toEqual([["connected"], 2]);
+  await queue.close();
+  await proxy.stop();
+});
 
 let ran = 0;
 const count = procedure.internal.name("claims.count").handler(async () => {

@@ -124,6 +124,63 @@ describe("the rescue", () => {
   });
 });
 
+describe("the job of a run that was woken meanwhile", () => {
+  // Otherwise it is dead for ever, and an operator is called although the run has gone on.
+  test.for([
+    ["its worker died", "select svc_private.rescue_workers('{gone}', '0')"],
+    ["its worker stops", "select svc_private.return_jobs('gone')"],
+    ["its worker does not know of it", "select svc_private.return_lost_jobs('gone', '{}', array[$1::bigint])"],
+  ])("is removed when %s: the run has another one", async ([, text]) => {
+    const add = "select svc_private.add_run($1, false, 'crash.unknown', 1, '{\"json\": {}}', null, null, null) as id";
+    const [run] = await db.sql(add, [user]);
+    const later = "now() + interval '1 hour'";
+    const [replaced] = await db.sql(
+      `update graphile_worker._private_jobs set locked_by = 'gone', locked_at = now() - interval '1 minute', attempts = 1
+        where key = 'workflow:' || $1 returning id`,
+      [run?.id],
+    );
+    await db.sql(`select svc_private.wake_run($1, ${later})`, [run?.id]);
+    expect(await job(replaced?.id)).toMatchObject({ attempts: 1000, locked_by: "gone" });
+    await db.sql(text as string, text?.includes("$1") ? [replaced?.id] : []);
+    expect(await job(replaced?.id)).toBeUndefined();
+    const left = "select attempts from graphile_worker._private_jobs where key = 'workflow:' || $1";
+    expect(await db.sql(left, [run?.id])).toEqual([{ attempts: 0 }]);
+    await db.sql("select svc_private.cancel_any_workflow($1)", [run?.id]);
+  });
+});
+
+describe("a worker that lost the database and is back under another name", () => {
+  test("gives the jobs back that it held before, and waits for those that it still runs", async () => {
+    const id = await enqueue("crash.unknown", "held before");
+    await hold(id, "before");
+    const running = new Set([id]);
+    const pool = db.pool("system");
+    const rescue = startRescue({
+      url: db.url("system"),
+      worker: "after",
+      running: new Set(),
+      former: { id: "before", running },
+      pool,
+      log: createLog("silent"),
+      lookEveryMs: 20,
+      graceMs: 3_600_000, // in which nobody else's jobs are given back
+    });
+    try {
+      await rescue.held;
+      let looks = 0;
+      pool.on("acquire", () => void looks++);
+      await until(() => looks > 10);
+      expect(await job(id)).toMatchObject({ locked_by: "before" });
+      running.clear();
+      await until(async () => (await job(id))?.locked_by === null);
+    } finally {
+      await rescue.close();
+      await pool.end();
+    }
+    await db.sql("select svc_private.cancel_any_job($1)", [id]);
+  });
+});
+
 describe("a worker that has lost its own lock, as all do at once in a failover", () => {
   test("takes nobody for dead until they had time to come back", async () => {
     const id = await enqueue("crash.unknown", "of a slow one");
