@@ -26,6 +26,8 @@ export interface Standby extends OnePool {
   /** The time, by `performance.now()`, when the primary was at this standby's position; -Infinity if unknown. */
   caughtUpAt: number;
   lost: boolean;
+  /** The read of its position that is under way. */
+  looking: Promise<void> | undefined;
   /** Queries sent to it: those that it answered, and those that the primary had to answer. */
   reads: { answered: number; failed: number };
 }
@@ -57,6 +59,7 @@ export class Replicas {
       replayed: -1n,
       caughtUpAt: Number.NEGATIVE_INFINITY,
       lost: false,
+      looking: undefined,
     }));
     this.#looking = this.#look();
   }
@@ -95,7 +98,12 @@ export class Replicas {
       const position = await this.position().then(readPosition, () => null);
       const kept = this.#places.filter((place) => place.at >= at - this.#stalest);
       this.#places = position === null ? kept : [...kept, { position, at }];
-      await Promise.all(this.standbys.map((standby) => this.#lookAt(standby)));
+      // Not awaited: one whose host has vanished answers nothing for seconds, and must not make the others look old.
+      for (const standby of this.standbys) {
+        standby.looking ??= this.#lookAt(standby).finally(() => {
+          standby.looking = undefined;
+        });
+      }
       await sleep(lookEvery, undefined, { signal, ref: false }).catch(() => {});
     }
   }

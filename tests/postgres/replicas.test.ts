@@ -14,6 +14,7 @@ import { createLog } from "../../src/telemetry/log.ts";
 import type { crud } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
+import { PostgresProxy } from "../support/postgres-proxy.ts";
 import { apiWith, bearer, TestService, type User } from "../support/service.ts";
 import { until } from "../support/worker.ts";
 import { begun, onlyPrimary, procedures } from "./once.ts";
@@ -137,19 +138,23 @@ describe.skipIf(missing)(`standbys for queries${missing}`, () => {
     }
   });
 
+  const standbyUrl = () => Object.assign(new URL(db.url("request")), { port: String(standby.port) }).href;
   const settings = {
     request: 2,
     system: 1,
     auth: 1,
     waitMs: 5_000,
-    statementTimeoutMs: 5_000,
+    statementTimeoutMs: 60_000,
     idleInTransactionMs: 5_000,
   };
   /** Standbys in another process. Calls back with a function that chooses one for a new client. */
-  async function withReplicas(stalest: number, use: (choose: () => unknown, replicas: Replicas) => Promise<void>) {
+  async function withReplicas(
+    stalest: number,
+    use: (choose: () => unknown, replicas: Replicas) => Promise<void>,
+    others: string[] = [],
+  ) {
     const primary = db.pool("request");
-    const url = Object.assign(new URL(db.url("request")), { port: String(standby.port) });
-    const replicas = new Replicas([url.href], primary, settings, createLog("silent"), stalest);
+    const replicas = new Replicas([standbyUrl(), ...others], primary, settings, createLog("silent"), stalest);
     try {
       await use(() => replicas.choose(0n, "ann"), replicas);
     } finally {
@@ -171,6 +176,21 @@ describe.skipIf(missing)(`standbys for queries${missing}`, () => {
       }
       await until(() => choose() !== null);
     });
+  });
+
+  test("one whose host has vanished does not keep the others from answering", async () => {
+    const proxy = await PostgresProxy.start(standbyUrl());
+    await withReplicas(
+      2_000,
+      async (choose, { standbys: [living, vanished] }) => {
+        await until(() => [living, vanished].every((one) => Number(one?.replayed) > 0));
+        proxy.mode = "falls silent";
+        await until(() => performance.now() - Number(vanished?.caughtUpAt) > 3_000);
+        expect(choose()).toBe(living);
+      },
+      [proxy.url],
+    );
+    await proxy.stop();
   });
 
   test("one that is always a little behind answers, though it is never level with the primary", async () => {
