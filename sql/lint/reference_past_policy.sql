@@ -43,7 +43,9 @@ select distinct on (k.oid)
    and not exists (
      -- The condition itself, or a restrictive one, names the column, so it decides which rows may be referenced.
      select from svc_private.policy_texts c
-      where c.relid = r.oid and (c.oid = p.oid or not c.permissive and c.command in (p.command, 'all'))
+      where c.relid = r.oid
+        and (c.oid = p.oid or not c.permissive and c.command in (p.command, 'all')
+                              and (c.for_everybody or role.name = any (c.roles)))
         and coalesce(c.check_text, c.using_text) ~
             ('(^|[^[:alnum:]_"])' || svc_private.name_pattern(a.attname) || '($|[^[:alnum:]_"])'))
    and not (

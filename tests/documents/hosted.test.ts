@@ -147,7 +147,7 @@ test.each([
   answers.push(answer);
   const { credits, state } = purse(10);
   const { hosted, ...rest } = platform(3, credits);
-  const patience = { hosted_ai_a: { ...hosted.hosted_ai_a, timeMs: answer.fault === "silence" ? 100 : 30_000 } };
+  const patience = { hosted_ai_a: { ...hosted.hosted_ai_a, timeMs: answer.fault === "silence" ? 2_000 : 30_000 } };
   const error = await convertDocument(document, external, { ...rest, hosted: patience }).catch((thrown) => thrown);
   expect(error).toMatchObject({ code: "DOCUMENT_PAID_FALLBACK_REQUIRED" });
   expect(`${error.message} ${error.hint} ${error.stack}`).not.toContain(key);

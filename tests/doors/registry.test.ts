@@ -25,6 +25,7 @@ const registry: Record<string, { test: string } | { reason: string }> = {
   find_passages_as_anonymous: { test: "tests/doors/doors.test.ts" },
   find_passages_as_authenticated: { test: "tests/doors/doors.test.ts" },
   finish_job: { reason: "Removes the job that this worker holds." },
+  index_waiting_rows: { reason: "Indexes the rows that its own transaction wrote, and returns nothing." },
   jobs_of_transaction: { test: "tests/studio/dry-run.test.ts" },
   lock: { reason: "Locks a name of the application's." },
   lock_document: { reason: "Locks a name that holds the caller's id." },

@@ -63,3 +63,10 @@ test("a file that a restrictive policy hides from those to whom another shows it
   expect(await found(own, none("svc_authenticated"))).toEqual(["reference_past_policy"]);
   expect((await found(own, none("svc_anonymous"))).sort()).toEqual(both);
 });
+
+test("a restrictive policy about the referenced row counts for the callers that it applies to", async () => {
+  const seen = (role: string) =>
+    policy("seen", "all", "using (exists (select from lab.a where a.id = t.parent))", role);
+  expect(await found(own + seen("svc_authenticated"))).toEqual(["unowned_file_shared"]);
+  expect((await found(own + seen("svc_anonymous"))).sort()).toEqual(both);
+});
