@@ -32,7 +32,7 @@ export function createQueuePool(
   const queue = createPool("system", url, { ...settings, system: connections }, log, async (client) => {
     await client.query("set synchronous_commit = off");
   });
-  return { ...queue, forLibrary: claimTogether(queue.pool, mayClaim) };
+  return { ...queue, forLibrary: claimTogether(queue.pool, log, mayClaim) };
 }
 
 /**
@@ -57,9 +57,11 @@ interface Claim {
  * Claims jobs in one statement for all that ask while another claim is under way. Nobody waits for others to ask, and no
  * job is claimed that cannot begin at once.
  */
-function claimTogether(pool: pg.Pool, mayClaim: () => boolean): pg.Pool {
+function claimTogether(pool: pg.Pool, log: Logger, mayClaim: () => boolean): pg.Pool {
   let waiting: Claim[] = [];
   let isClaiming = false;
+  /** Logged once: the library asks again every second or so, and says nothing. */
+  let isRefused = false;
 
   const claim = (values: Claim["values"]) =>
     new Promise<Pick<pg.QueryResult, "rows">>((give, fail) => {
@@ -76,11 +78,18 @@ function claimTogether(pool: pg.Pool, mayClaim: () => boolean): pg.Pool {
       waiting = waiting.filter((one) => one.values[0] !== values[0]); // of a worker that was started again
       try {
         const { rows } = await pool.query({ ...ours, values: [...values, asked.length] });
+        if (isRefused) log.info("this worker takes jobs again");
+        isRefused = false;
         for (const [index, one] of asked.entries()) one.give({ rows: rows.slice(index, index + 1) });
       } catch (error) {
+        const isLost = isConnectionLoss(error) || pool.ending;
+        if (!isLost && !isRefused) {
+          log.error({ reason: String(error) }, "this worker cannot take jobs, because PostgreSQL refuses to claim one");
+          isRefused = true;
+        }
         // Without a connection there is no job, and the library looks again. It would print the stack of an error while the
         // worker stops. What was claimed although the answer was lost, `rescue.ts` finds.
-        for (const one of asked) isConnectionLoss(error) ? one.give({ rows: [] }) : one.fail(error);
+        for (const one of asked) isLost ? one.give({ rows: [] }) : one.fail(error);
       }
     }
     isClaiming = false;

@@ -1,5 +1,6 @@
 // If this file fails, a worker that starts while the server has no connection left never takes a job, and does not say so.
 import type { Socket } from "node:net";
+import { Writable } from "node:stream";
 import { expect, test } from "vitest";
 import { createLog } from "../../src/telemetry/log.ts";
 import { createQueuePool } from "../../workers/queue-pool.ts";
@@ -48,6 +49,28 @@ test("a claim without a connection finds no job: the library would print a stack
   expect(proxy.connections).toBe(2);
   await queue.close();
   await proxy.stop();
+});
+
+test("a claim that PostgreSQL refuses is logged once, and once when claims succeed again", async () => {
+  const lines: string[] = [];
+  const write = (chunk: Buffer, _: string, done: () => void) => {
+    lines.push(JSON.parse(String(chunk)).msg);
+    done();
+  };
+  const queue = createQueuePool(db.url("system"), settings, createLog("info", new Writable({ write })));
+  const client = await queue.forLibrary.connect();
+  const claim = () => client.query({ name: "get_job/graphile_worker", text: "not sent", values: ["worker", []] });
+  await db.sql("revoke execute on function svc_private.claim_jobs(text, integer[], integer) from svc_system");
+  await expect(claim()).rejects.toThrow("permission denied");
+  await expect(claim()).rejects.toThrow("permission denied");
+  await db.sql("grant execute on function svc_private.claim_jobs(text, integer[], integer) to svc_system");
+  await claim();
+  await claim();
+  expect(lines).toEqual([
+    "this worker cannot take jobs, because PostgreSQL refuses to claim one",
+    "this worker takes jobs again",
+  ]);
+  await queue.close();
 });
 
 test("the queue listens again by itself: the library's own pauses would grow to a minute", async () => {
