@@ -209,6 +209,11 @@ function finishedProcedure(path: string, value: unknown): ProcedureDefinition {
       hint: "End it with .handler(…).",
     });
   }
+  if (Array.isArray(value)) {
+    throw new DefinitionError(`${path} is a list.`, {
+      hint: "Make it a record: clients call a procedure by its key.",
+    });
+  }
   if (isFolder(value)) {
     throw new DefinitionError(`${path} is a folder inside a folder.`, {
       hint: "Procedures are nested one level deep. For a longer name, call .name() on the procedure.",
@@ -221,7 +226,11 @@ function finishedProcedure(path: string, value: unknown): ProcedureDefinition {
 
 /** A record of procedures. A circular import yields undefined, which must not count as an empty record. */
 const isFolder = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !hasSvc(value) && !(value instanceof ProcedureBuilder);
+  typeof value === "object" &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !hasSvc(value) &&
+  !(value instanceof ProcedureBuilder);
 const isProcedure = (value: unknown): value is Procedure => hasSvc(value) && "procedure" in value["~svc"];
 const isRoute = (value: unknown): value is HttpRoute => hasSvc(value) && "route" in value["~svc"];
 const hasSvc = (value: unknown): value is { "~svc": object } =>

@@ -155,6 +155,12 @@ const mistakes: Mistake[] = [
   ],
   ["a route for a procedure", () => api({ procedures: { a: at("/a") } }), "procedures.a is not a procedure.", makeOne],
   [
+    "a list of procedures",
+    () => api({ procedures: { a: [ask("x.y")] } }),
+    "procedures.a is a list.",
+    "Make it a record: clients call a procedure by its key.",
+  ],
+  [
     "procedures nested too deep",
     () => api({ procedures: { a: { b: { c: ask("x.y") } } } }),
     "procedures.a.b is a folder inside a folder.",
