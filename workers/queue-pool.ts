@@ -111,8 +111,9 @@ function claimTogether(pool: pg.Pool, log: Logger, mayClaim: () => boolean): pg.
   const listen = pool.connect.bind(pool);
   const connect = (call?: Parameters<typeof listen>[0]): Promise<unknown> | undefined => {
     if (!call) return Promise.resolve(lend());
+    if (pool.ending) return undefined; // nobody listens any more
     listen((error, client, release) => {
-      if (error && !pool.ending) {
+      if (error) {
         setTimeout(connect, listenAgainAfter, call).unref();
         return;
       }
@@ -122,7 +123,7 @@ function claimTogether(pool: pg.Pool, log: Logger, mayClaim: () => boolean): pg.
         if (!isReleased) release(destroy);
         isReleased = true;
       };
-      call(error, client, once);
+      call(undefined, client, once);
     });
     return undefined;
   };

@@ -31,9 +31,11 @@ if (!chromiumPath) {
     await soon(async () => (await cards(page, "Bob"))[0]).toBe("Call Busan");
     const strip = page.getByRole("region", { name: "What the last click did" });
     await strip.getByText(/Bob after \d+ ms/).waitFor();
-    expect(await strip.textContent()).toMatch(
-      /Ann: cards\.create \{"title":"Call Busan"\}.*cards_create.*insert_own.*200 after.*"type":"invalidate".*"xid":/,
-    );
+    await expect
+      .poll(() => strip.textContent())
+      .toMatch(
+        /Ann: cards\.create \{"title":"Call Busan"\}.*cards_create.*insert_own.*200 after.*"type":"invalidate".*"xid":/,
+      );
     await page.getByRole("button", { name: "Shared: Call Busan" }).click();
     await soon(async () => (await cards(page, "Bob")).includes("Call Busan")).toBe(false);
     await page.getByText("2 cards are hidden from Bob").waitFor();

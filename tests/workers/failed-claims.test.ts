@@ -84,6 +84,12 @@ test("the queue listens again by itself: the library's own pauses would grow to 
   await until(() => answers.length > 0);
   expect([answers, proxy.connections]).toEqual([["connected"], 2]);
   await queue.close();
+  // As after an attempt that failed shortly before the worker stopped.
+  queue.forLibrary.connect((error, _client, release) => {
+    answers.push(error);
+    release();
+  });
+  expect(answers).toEqual(["connected"]);
   await proxy.stop();
 });
 
