@@ -29,7 +29,7 @@ export interface Strategy {
 export type AuthRequest = (path: string, options?: Partial<RequestOptions> & { json?: object }) => Promise<unknown>;
 
 /** Of a call of a plugin's endpoint. */
-export type CallOptions = Pick<RequestOptions, "method"> & { json?: object };
+type CallOptions = Pick<RequestOptions, "method"> & { json?: object };
 
 export interface StrategyParts {
   state: StateStore;
