@@ -14,7 +14,7 @@ export interface Strategy {
   restore(): Promise<User | null>;
   completeSocialSignIn(code: string | undefined): Promise<User>;
   /** Calls an endpoint of a plugin as the signed-in user, and takes over the session that its answer opens. */
-  call(path: string, options: CallOptions): Promise<unknown>;
+  call(path: string, options: PluginCallOptions): Promise<unknown>;
   /** The URL at which a browser begins a social sign-in. */
   socialUrl(provider: string, callbackURL: string): string;
   /** Credentials for calls; refreshes expired ones. */
@@ -29,7 +29,7 @@ export interface Strategy {
 export type AuthRequest = (path: string, options?: Partial<RequestOptions> & { json?: object }) => Promise<unknown>;
 
 /** Of a call of a plugin's endpoint. */
-type CallOptions = Pick<RequestOptions, "method"> & { json?: object };
+type PluginCallOptions = Pick<RequestOptions, "method"> & { json?: object };
 
 export interface StrategyParts {
   state: StateStore;
