@@ -9,4 +9,4 @@ create table svc_private.search_waiting (
 alter table svc_private.search_waiting enable row level security;
 
 comment on table svc_private.search_waiting is
-  'Rows that the current transaction wrote and svc.index_waiting_rows() will index.';
+  'Rows that the current transaction wrote and svc_hidden.index_waiting_rows() will index.';

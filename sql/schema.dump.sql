@@ -986,7 +986,7 @@ comment: Documents of a group, and terms in each field: changes, to be added up.
 column table_id: integer not null
 column row_id: text not null
 grant delete, insert, select, update to svc_system
-comment: Rows that the current transaction wrote and svc.index_waiting_rows() will index.
+comment: Rows that the current transaction wrote and svc_hidden.index_waiting_rows() will index.
 
 -- table svc_private.storage_usage: owner svc_owner
 column bucket: text not null
@@ -2822,6 +2822,9 @@ declare
   parameters constant text := case when operation like '%\_upsert'
     then 'c.value ->> 0, c.value -> 1, c.value -> 2' else 'c.value -> 0' end;
   statement constant text := format('select count(svc_crud.%I(%s)) from jsonb_array_elements($1) as c', operation, parameters);
+  -- A deadlock, a timeout, a lack of resources, a wrong function. A refusal by a policy concerns a row, and so does a value
+  -- that an index cannot hold.
+  of_no_row constant text := '^(?!42501|54000)(40|42|5|XX)';
   place integer := 0;
   one jsonb;
   added bigint;
@@ -2836,12 +2839,10 @@ begin
   begin
     for written in execute statement using calls loop end loop;
     set local svc.defers_indexing = off;
-    perform svc.index_waiting_rows();
+    perform svc_hidden.index_waiting_rows();
     return jsonb_build_object('written', written, 'refused', refused);
   exception when others then
-    -- A deadlock, a timeout, a lack of resources, a wrong function: not a matter of any row. A refusal by a policy is one,
-    -- and so is a value that an index cannot hold.
-    if sqlstate ~ '^(40|42|5|XX)' and sqlstate not in ('42501', '54000') then
+    if sqlstate ~ of_no_row then
       raise;
     end if;
   end;
@@ -2855,7 +2856,7 @@ begin
           for added in execute statement using jsonb_build_array(one) loop end loop;
           written := written + added;
         exception when others then
-          if sqlstate ~ '^(40|42|5|XX)' and sqlstate not in ('42501', '54000') then
+          if sqlstate ~ of_no_row then
             raise;
           end if;
           get stacked diagnostics state = returned_sqlstate, said = message_text, reason = pg_exception_detail;
@@ -2864,10 +2865,10 @@ begin
         place := place + 1;
       end loop;
       set local svc.defers_indexing = off;
-      perform svc.index_waiting_rows();
+      perform svc_hidden.index_waiting_rows();
       exit;
     exception when others then
-      if attempt = 2 or sqlstate ~ '^(40|42|5|XX)' and sqlstate not in ('42501', '54000') then
+      if attempt = 2 or sqlstate ~ of_no_row then
         raise;
       end if;
       set local svc.defers_indexing = off;
@@ -2878,20 +2879,6 @@ end
 $function$
 execute: svc_authenticated, svc_system
 comment: Calls a generated create or upsert for each row; returns the number of written rows, and the refused ones.
-
--- function svc.index_waiting_rows(): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.index_waiting_rows()
- RETURNS void
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-begin
-  perform svc_private.index_rows_together();
-end
-$function$
-execute: svc_authenticated, svc_system
-comment: Puts the rows that an import has written into the inverted index, all at once. Definer: the role that writes a row has no rights on the index.
 
 -- function svc.ingest_source(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.ingest_source(document jsonb)
@@ -4757,6 +4744,20 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
 comment: Path to the first part of filters that a list would ignore, or null. Part of svc_hidden.exact_filter().
 
+-- function svc_hidden.index_waiting_rows(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.index_waiting_rows()
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform svc_private.index_rows_together();
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: Puts the rows that an import has written into the inverted index, all at once. Definer: the role that writes a row has no rights on the index.
+
 -- function svc_hidden.list_name(text,text,text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.list_name(resource text, order_by text, direction text, filters text, search text)
  RETURNS text
@@ -5765,20 +5766,6 @@ end
 $function$
 execute: svc_system
 comment: Whether the bytes begin where the upload continues; an upload accepts bytes at most 10,000 times.
-
--- function svc_private.allows_nothing(text,text,text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.allows_nothing(command text, using_text text, check_text text)
- RETURNS boolean
- LANGUAGE sql
- IMMUTABLE
- SET search_path TO ''
-AS $function$
-  select case command when 'insert' then coalesce(check_text, using_text) = 'false'
-                      when 'update' then 'false' in (using_text, coalesce(check_text, using_text))
-                      else using_text = 'false' end
-$function$
-execute: svc_system
-comment: Whether the condition of a policy for a command is false.
 
 -- function svc_private.announce_run(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.announce_run(run_id uuid, user_id text)
@@ -8405,6 +8392,27 @@ end
 $function$
 execute: svc_system
 comment: The terms of a query, with what the index says of them. Part of svc_private.find_matches(). lint:allow function_without_search_path: it runs under that of svc_private.find_matches().
+
+-- function svc_private.refuses_every_row(oid,text,text,oid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.refuses_every_row(relation oid, command text, role_name text, permission oid DEFAULT NULL::oid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select exists (
+    select from svc_private.policy_texts p
+     where p.relid = relation
+       and (p.oid = permission or not p.permissive and p.command in (refuses_every_row.command, 'all')
+                                  and (p.for_everybody or role_name = any (p.roles)))
+       and case refuses_every_row.command
+             when 'insert' then coalesce(p.check_text, p.using_text) = 'false'
+             when 'update' then 'false' in (p.using_text, coalesce(p.check_text, p.using_text))
+             else p.using_text = 'false'
+           end)
+$function$
+execute: svc_system
+comment: Whether the condition of a restrictive policy, or of the named one, is false for a command of a role.
 
 -- function svc_private.register_cron(text,text,timestamp with time zone): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.register_cron(cron text, schedule text, now timestamp with time zone)

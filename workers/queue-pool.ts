@@ -87,8 +87,8 @@ function claimTogether(pool: pg.Pool, log: Logger, mayClaim: () => boolean): pg.
           log.error({ reason: String(error) }, "this worker cannot take jobs, because PostgreSQL refuses to claim one");
           isRefused = true;
         }
-        // Without a connection there is no job, and the library looks again. It would print the stack of an error while the
-        // worker stops. What was claimed although the answer was lost, `rescue.ts` finds.
+        // Without a connection there is no job, and the library asks again. An error would make it print a stack while the
+        // worker stops. `rescue.ts` finds jobs that were claimed although the answer was lost.
         for (const one of asked) isLost ? one.give({ rows: [] }) : one.fail(error);
       }
     }

@@ -19,6 +19,9 @@ declare
   parameters constant text := case when operation like '%\_upsert'
     then 'c.value ->> 0, c.value -> 1, c.value -> 2' else 'c.value -> 0' end;
   statement constant text := format('select count(svc_crud.%I(%s)) from jsonb_array_elements($1) as c', operation, parameters);
+  -- A deadlock, a timeout, a lack of resources, a wrong function. A refusal by a policy concerns a row, and so does a value
+  -- that an index cannot hold.
+  of_no_row constant text := '^(?!42501|54000)(40|42|5|XX)';
   place integer := 0;
   one jsonb;
   added bigint;
@@ -33,12 +36,10 @@ begin
   begin
     for written in execute statement using calls loop end loop;
     set local svc.defers_indexing = off;
-    perform svc.index_waiting_rows();
+    perform svc_hidden.index_waiting_rows();
     return jsonb_build_object('written', written, 'refused', refused);
   exception when others then
-    -- A deadlock, a timeout, a lack of resources, a wrong function: not a matter of any row. A refusal by a policy is one,
-    -- and so is a value that an index cannot hold.
-    if sqlstate ~ '^(40|42|5|XX)' and sqlstate not in ('42501', '54000') then
+    if sqlstate ~ of_no_row then
       raise;
     end if;
   end;
@@ -52,7 +53,7 @@ begin
           for added in execute statement using jsonb_build_array(one) loop end loop;
           written := written + added;
         exception when others then
-          if sqlstate ~ '^(40|42|5|XX)' and sqlstate not in ('42501', '54000') then
+          if sqlstate ~ of_no_row then
             raise;
           end if;
           get stacked diagnostics state = returned_sqlstate, said = message_text, reason = pg_exception_detail;
@@ -61,10 +62,10 @@ begin
         place := place + 1;
       end loop;
       set local svc.defers_indexing = off;
-      perform svc.index_waiting_rows();
+      perform svc_hidden.index_waiting_rows();
       exit;
     exception when others then
-      if attempt = 2 or sqlstate ~ '^(40|42|5|XX)' and sqlstate not in ('42501', '54000') then
+      if attempt = 2 or sqlstate ~ of_no_row then
         raise;
       end if;
       set local svc.defers_indexing = off;

@@ -34,12 +34,7 @@ select distinct on (k.oid)
    and exists (
      select from unnest('{insert,update}'::text[]) as write (command)
       where p.command in (write.command, 'all') and has_column_privilege(role.name, r.oid, a.attnum, write.command)
-        -- Neither this policy nor a restrictive one refuses the command for every row.
-        and not exists (
-          select from svc_private.policy_texts c
-           where c.relid = r.oid and svc_private.allows_nothing(write.command, c.using_text, c.check_text)
-             and (c.oid = p.oid or not c.permissive and c.command in (write.command, 'all')
-                                   and (c.for_everybody or role.name = any (c.roles)))))
+        and not svc_private.refuses_every_row(r.oid, write.command, role.name, p.oid))
    and not exists (
      -- The condition itself, or a restrictive one, names the column, so it decides which rows may be referenced.
      select from svc_private.policy_texts c

@@ -24,20 +24,12 @@ select distinct on (w.oid, a.attnum)
    and exists (
      select from unnest('{insert,update}'::text[]) as write (command)
       where w.command in (write.command, 'all') and has_column_privilege(role.name, w.relid, a.attnum, write.command)
-        -- Neither this policy nor a restrictive one refuses the command for every row.
-        and not exists (
-          select from svc_private.policy_texts c
-           where c.relid = w.relid and svc_private.allows_nothing(write.command, c.using_text, c.check_text)
-             and (c.oid = w.oid or not c.permissive and c.command in (write.command, 'all')
-                                   and (c.for_everybody or role.name = any (c.roles)))))
+        and not svc_private.refuses_every_row(w.relid, write.command, role.name, w.oid))
    and exists (
      -- A role that reads files: no restrictive policy hides all of them from it.
      select from unnest('{svc_anonymous,svc_authenticated}'::text[]) as reader (name)
       where (p.for_everybody or reader.name = any (p.roles))
-        and not exists (
-          select from svc_private.policy_texts c
-           where c.relid = p.relid and svc_private.allows_nothing('select', c.using_text, c.check_text)
-             and not c.permissive and c.command in ('select', 'all') and (c.for_everybody or reader.name = any (c.roles))))
+        and not svc_private.refuses_every_row(p.relid, 'select', reader.name))
    and not exists (
      select from svc_private.policy_texts c
       where c.relid = w.relid and (c.oid = w.oid or not c.permissive and c.command in (w.command, 'all')

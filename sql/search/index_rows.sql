@@ -4,7 +4,7 @@
 -- SECURITY DEFINER, because the roles that write rows have no rights on the index. An update that changes neither text
 -- nor scope changes nothing here.
 --
--- While svc.defers_indexing is on, as in an import, the rows wait for svc.index_waiting_rows().
+-- While svc.defers_indexing is on, as in an import, the rows wait for svc_hidden.index_waiting_rows().
 
 create or replace function svc_private.index_rows()
 returns trigger

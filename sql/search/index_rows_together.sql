@@ -1,8 +1,8 @@
 -- Indexes the rows of searchable tables that the transaction wrote while svc.defers_indexing was on, by one statement for
--- each table. Called by svc.index_waiting_rows().
+-- each table. Called by svc_hidden.index_waiting_rows().
 --
--- Each row is indexed as it is now, however often the transaction changed it. Rows of other transactions are not visible
--- here: theirs are gone when they commit.
+-- Each row is indexed in its present state, however often the transaction changed it. Waiting rows of other transactions are
+-- not visible here: they are gone when those commit.
 
 create or replace function svc_private.index_rows_together()
 returns void

@@ -122,7 +122,7 @@ describe("a network that has made as many users as it may", () => {
     expect([await door(at("198.51.100.1")), await users()]).toEqual([200, 3]);
   });
 
-  test("is told when to come back, whoever asks", async () => {
+  test("is told when to come back, by every endpoint", async () => {
     await start(1);
     await doors["a guest"]?.(home);
     for (const path of ["/sign-up", "/sign-in/anonymous", "/own/within"]) {

@@ -44,7 +44,7 @@ describe("a function that requests may call and that runs as the owner of the ta
     const reads = ({ source }: Routine) =>
       /svc\.rag_\w+|svc_private\.search_(documents|counters|totals|groups)\b/.test(source.replace(/--.*$/gm, ""));
     // Indexes the rows that its transaction wrote: it takes and returns nothing.
-    const indexing = "svc.index_waiting_rows";
+    const indexing = "svc_hidden.index_waiting_rows";
     const asOwner = routines.filter(
       ({ name, definer, owner, exposed }) => definer && exposed && owner === "svc_owner" && name !== indexing,
     );

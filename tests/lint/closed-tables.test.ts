@@ -57,7 +57,7 @@ describe("it is reported if", () => {
   });
 });
 
-test("a file that a restrictive policy hides from those to whom another shows it is not shared", async () => {
+test("a file is not shared where a restrictive policy hides it from the readers", async () => {
   const none = (role: string) =>
     `create policy app_none on svc.storage_objects as restrictive for select to ${role} using (false);`;
   expect(await found(own, none("svc_authenticated"))).toEqual(["reference_past_policy"]);
