@@ -18,7 +18,7 @@ import { type AuthParts, requirePasswords, tokenAnswer } from "./routes/endpoint
 import type { AdditionalFields } from "./user-fields.ts";
 
 export function handlerAuth(parts: AuthParts, fields: AdditionalFields): HandlerAuth {
-  const { credentials, library, links, passwords, sessions } = parts;
+  const { credentials, library, links, passwords, sessions, verified } = parts;
   const { internalAdapter, adapter } = library.context;
   const changesRule = rowRule(fields);
   const { newPassword } = passwordRules(library);
@@ -31,6 +31,7 @@ export function handlerAuth(parts: AuthParts, fields: AdditionalFields): Handler
         throw "email" in changes ? new SvcError("EMAIL_TAKEN") : new SvcError("CONFLICT", undefined, { cause });
       });
     if (!updated) throw refused();
+    verified.forget(user.id); // the next call of this client may come before the notice
     return updated;
   };
   const signedIn = (opened: Parameters<typeof tokenAnswer>[1]): Promise<SignedIn> => tokenAnswer(parts, opened);

@@ -41,6 +41,8 @@ function answering(parts: AuthParts, { id, path }: PluginEndpoint): RequestHandl
     const began = Date.now();
     const ask = () => parts.library.handle(inner);
     const answer = readAnswer(parts, credential, await countingGuesses(parts, request, inner, credential, ask));
+    // It may have changed the user, and the next call of this client may come before the notice.
+    if (credential?.live && !isReading(request.method)) parts.verified.forget(credential.live.session.user.id);
     if (!exempt.has(id) && (await askForSecondFactor(parts, request, response, answer, began))) return;
     const opened = answer.token === null || answer.isError ? null : await parts.sessions.opened(answer.token);
     // After a sign-in, failed attempts of others do not lock this account out on this network.
