@@ -222,6 +222,10 @@ usage: svc_anonymous, svc_authenticated, svc_system
 composite table_id integer, group_id integer, places integer[], bits integer, width integer, documents double precision, average double precision, k1 double precision, b double precision, terms text[], weights double precision[], lows bigint[], highs bigint[], term_of integer[], tops double precision[], addends double precision[], keys bigint[], counts bigint[]
 usage: svc_anonymous, svc_authenticated, svc_system
 
+-- type svc_private.search_row
+composite row_id text, corpus text, visibility text, owner_id text, texts text[]
+usage: svc_anonymous, svc_authenticated, svc_system
+
 -- sequence svc.ai_ledger_id_seq: owner svc_owner
 range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.ai_ledger.id
 grant select, usage to svc_system
@@ -6603,9 +6607,8 @@ AS $function$
   with indexed as (
     select t.id, t.definition, jsonb_array_length(t.definition -> 'fields') as width from svc_private.search_tables t where t.name = explain_match.target
   ), searched as (
-    select g.id from svc_private.search_groups g, indexed i
-     where g.table_id = i.id and g.corpus = explain_match.corpus and g.visibility = explain_match.visibility
-       and g.owner_id is not distinct from case when explain_match.visibility = 'private' then explain_match.owner end
+    select svc_private.search_group_id(i.id, explain_match.corpus, explain_match.visibility, explain_match.owner) as id
+      from indexed i
   ), place as (
     select p.place::integer as place
       from indexed i cross join lateral jsonb_array_elements_text(i.definition -> 'fields') with ordinality as p (field, place)
@@ -6707,25 +6710,14 @@ CREATE OR REPLACE FUNCTION svc_private.fill_search(target svc_private.search_tab
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO ''
- SET jit TO 'off'
  SET work_mem TO '64MB'
  SET gin_pending_list_limit TO '2MB'
- SET enable_mergejoin TO 'off'
 AS $function$
 declare
-  blocks constant integer := 500;  -- of 8 kB; what is stored beside the rows is not counted
-  source constant text := format('select %s from %s as t', svc_private.search_columns(target.id), target.name);
-  final constant bigint := pg_catalog.pg_relation_size(target.relation) / current_setting('block_size')::integer;
-  statements text[];
+  rows refcursor;
 begin
-  for start in 0 .. final by blocks loop
-    -- The last part has no upper bound: partitions may be larger than the table itself.
-    statements := svc_private.indexing_sql(target.id, format('%s where t.ctid >= %L', source, format('(%s,0)', start))
-      || case when start + blocks <= final then format(' and t.ctid < %L', format('(%s,0)', start + blocks)) else '' end,
-      'search_filling');
-    execute statements[1];
-    execute statements[2];
-  end loop;
+  open rows for execute format('select %s from %s as t', svc_private.search_columns(target.id), target.name);
+  perform svc_private.index_source(target.id, rows, true);
   perform pg_catalog.gin_clean_pending_list('svc_private.search_documents_keys');
 
   insert into svc_private.search_counters (group_id, documents, key, term)
@@ -7249,9 +7241,7 @@ declare
   columns constant text := svc_private.search_columns(target);
   row_ids text[];
   source text;
-  statements text[];
-  touched integer[];
-  keys bigint[];
+  added refcursor;
 begin
   if tg_op = 'TRUNCATE' then
     perform svc_private.clear_search(target);
@@ -7280,15 +7270,12 @@ begin
   end if;
 
   if tg_op = 'INSERT' then
-    source := format('select %s from new_rows as t', columns);
+    open added for execute format('select %s from new_rows as t', columns);
   elsif tg_op = 'UPDATE' and row_ids is not null then
-    source := format('select %1$s from new_rows as t except select %1$s from old_rows as t', columns);
+    open added for execute format('select %1$s from new_rows as t except select %1$s from old_rows as t', columns);
   end if;
-  if source is not null then
-    statements := svc_private.indexing_sql(target, source);
-    execute statements[1];
-    execute statements[2] into touched, keys;
-    perform svc_private.fold_counters(target, touched, keys);
+  if added is not null then
+    perform svc_private.index_source(target, added);
     -- A search reads the whole list of pending entries: it is emptied at once.
     perform pg_catalog.gin_clean_pending_list('svc_private.search_documents_keys');
   end if;
@@ -7303,15 +7290,11 @@ CREATE OR REPLACE FUNCTION svc_private.index_rows_together()
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO ''
- SET jit TO 'off'
- SET enable_mergejoin TO 'off'
  SET gin_pending_list_limit TO '256kB'
 AS $function$
 declare
   each record;
-  statements text[];
-  touched integer[];
-  keys bigint[];
+  rows refcursor;
 begin
   for each in
     with gone as (delete from svc_private.search_waiting returning table_id, row_id),
@@ -7323,11 +7306,10 @@ begin
      order by 1
   loop
     perform svc_private.remove_documents(each.id, each.row_ids);
-    statements := svc_private.indexing_sql(each.id, format('select %s from %s as t where t.%I = any ($1::%s[])',
-      svc_private.search_columns(each.id), each.name, each.key, each.type));
-    execute statements[1] using each.row_ids;
-    execute statements[2] into touched, keys using each.row_ids;
-    perform svc_private.fold_counters(each.id, touched, keys);
+    open rows for execute format('select %s from %s as t where t.%I = any ($1::%s[])',
+      svc_private.search_columns(each.id), each.name, each.key, each.type) using each.row_ids;
+    perform svc_private.index_source(each.id, rows);
+    rows := null;
   end loop;
   if found then
     -- A search reads the whole list of pending entries: it is emptied at once.
@@ -7338,95 +7320,138 @@ $function$
 execute: svc_system
 comment: Puts the rows that an import has written into the inverted index, all at once. lint:allow executed_text: only names of columns and tables that svc migrate recorded, no value of a row.
 
--- function svc_private.indexing_sql(integer,text,text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.indexing_sql(target integer, source text, counters text DEFAULT 'search_counters'::text)
- RETURNS text[]
+-- function svc_private.index_source(integer,refcursor,boolean): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.index_source(target integer, source refcursor, filling boolean DEFAULT false)
+ RETURNS void
  LANGUAGE plpgsql
- STABLE
  SET search_path TO ''
 AS $function$
 declare
-  definition constant jsonb := (select t.definition from svc_private.search_tables t where t.id = target);
-  fields constant integer := jsonb_array_length(definition -> 'fields');
-  scoped constant text := format($sql$
-    select s.row_id, s.corpus, s.visibility, case when s.visibility = 'private' then s.owner_id end as owner_id, s.texts
-      from (%s) as s
-     where s.corpus is not null and (s.visibility in ('shared', 'public') or s.visibility = 'private' and s.owner_id is not null)
-  $sql$, source);
+  most_rows constant integer := 2000;
+  most_bytes constant bigint := 4 * 1024 * 1024;
+  each svc_private.search_row;
+  rows svc_private.search_row[];
+  bytes bigint;
+  added record;
 begin
-  -- Groups first, because a statement sees the inserts of earlier statements. In order, so that two writers do not deadlock.
-  return array[format($sql$
-    insert into svc_private.search_groups (table_id, corpus, visibility, owner_id)
-    select distinct %s, s.corpus, s.visibility, s.owner_id from (%s) as s
-     where not exists (
-       select from svc_private.search_groups g
-        where g.table_id = %1$s and g.corpus = s.corpus and g.visibility = s.visibility
-          and g.owner_id is not distinct from s.owner_id
-     )
-     order by 2, 3, 4
-    on conflict do nothing
-  $sql$, target, scoped), format($sql$
-    with document as materialized (
-      select row_number() over () as id, g.id as group_id, s.row_id, s.texts
-        from (%2$s) as s
-        join svc_private.search_groups g
-          on g.table_id = %1$s and g.corpus = s.corpus and g.visibility = s.visibility
-         and g.owner_id is not distinct from s.owner_id
-    ), word as materialized (
-      select d.id, f.field::integer as field, w.word
-        from document d
-       cross join lateral unnest(d.texts) with ordinality as f (content, field)
-       cross join lateral svc_private.search_words(f.content) as w (word)
-    ), term as materialized (
-      select w.word, t.term
-        from (select distinct word from word) as w
-       cross join lateral svc_private.search_terms(w.word, %3$L::regconfig) as t (term)
-    ), posting as materialized (
-      select w.id, t.term collate "C" as term, %4$s as frequencies, count(*)::integer as frequency,
-             bit_or(1 << (w.field - 1)) as fields
-        from word w join term t using (word)
-       group by 1, 2
-    ), length as materialized (
-      select p.id, %5$s as lengths, sum(p.frequency)::integer as length from posting p group by 1
-    ), entry as materialized (
-      select d.id, d.group_id, p.term, p.frequencies, p.fields,
-             svc_private.search_key(d.group_id, p.term, p.fields, svc_private.search_class(p.frequency, l.length), %6$s) as key
-        from posting p join document d using (id) join length l using (id)
-    ), arrays as materialized (
-      select e.id, array_agg(e.key order by e.key) as keys from entry e group by 1
-    ), other as (
-      select e.id, array_agg((width_bucket(e.key, a.keys)::bigint << 36) | ((u.field - 1) << 32) | u.n order by e.key, u.field) as others
-        from entry e join arrays a using (id)
-       cross join lateral unnest(e.frequencies) with ordinality as u (n, field)
-       where (e.key & 128 <> 0 or e.fields & (e.fields - 1) <> 0) and u.n > 0
-       group by 1
-    ), added as (
-      insert into svc_private.search_documents (group_id, table_id, row_id, lengths, keys, others)
-      select d.group_id, %1$s, d.row_id, coalesce(l.lengths, array_fill(0, array[%6$s])), coalesce(a.keys, '{}'), o.others
-        from document d left join length l using (id) left join arrays a using (id) left join other o using (id)
-      returning group_id, lengths
-    ), counters as (
-      insert into svc_private.%8$I (group_id, documents, key, term)
-      select group_id, count(*), key, term from entry group by 1, 3, 4
-      returning group_id, key
-    ), totals as (
-      insert into svc_private.search_totals (group_id, documents, lengths)
-      select group_id, count(*), %7$s from added group by 1
-    )
-    select array_agg(c.group_id), array_agg(c.key) from counters c where random() < 0.03
-  $sql$,
-    target, scoped, definition ->> 'language',
-    (select format('array[%s]', string_agg(case fields when 1 then 'count(*)::integer' else format('(count(*) filter (where w.field = %s))::integer', i) end, ', '))
-       from generate_series(1, fields) i),
-    (select format('array[%s]', string_agg(format('sum(p.frequencies[%s])::integer', i), ', ')) from generate_series(1, fields) i),
-    fields,
-    (select format('array[%s]', string_agg(format('sum(lengths[%s])', i), ', ')) from generate_series(1, fields) i),
-    counters
-  )];
+  loop
+    rows := '{}';
+    bytes := 0;
+    loop
+      fetch source into each;
+      exit when not found;
+      rows := rows || each;
+      bytes := bytes + pg_column_size(each.texts);
+      exit when cardinality(rows) = most_rows or bytes > most_bytes;
+    end loop;
+    exit when rows = '{}';
+
+    added := svc_private.index_texts(target, rows);
+    if filling then
+      insert into svc_private.search_filling (group_id, documents, key, term)
+      select * from unnest(added.group_ids, added.documents, added.keys, added.terms);
+    else
+      insert into svc_private.search_counters (group_id, documents, key, term)
+      select * from unnest(added.group_ids, added.documents, added.keys, added.terms);
+      perform svc_private.fold_counters(target, array_agg(u.group_id), array_agg(u.key))
+         from unnest(added.group_ids, added.keys) as u (group_id, key) where random() < 0.03;
+    end if;
+  end loop;
+  close source;
 end
 $function$
 execute: svc_system
-comment: SQL that indexes the rows which a piece of SQL selects.
+comment: Puts the rows of a cursor over a searchable table into its inverted index.
+
+-- function svc_private.index_texts(integer,svc_private.search_row[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.index_texts(target integer, source svc_private.search_row[], OUT group_ids integer[], OUT documents integer[], OUT keys bigint[], OUT terms text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO ''
+ SET jit TO 'off'
+ SET work_mem TO '64MB'
+ SET enable_mergejoin TO 'off'
+ SET enable_nestloop TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  definition constant jsonb := (select t.definition from svc_private.search_tables t where t.id = target);
+  language constant regconfig := definition ->> 'language';
+  width constant integer := jsonb_array_length(definition -> 'fields');
+begin
+  -- Groups first, because a statement sees the inserts of earlier statements. In order, so that two writers do not deadlock.
+  insert into svc_private.search_groups (table_id, corpus, visibility, owner_id)
+  select distinct target, s.corpus, s.visibility, case when s.visibility = 'private' then s.owner_id end
+    from unnest(source) as s
+   where s.corpus is not null and (s.visibility in ('shared', 'public') or s.visibility = 'private' and s.owner_id is not null)
+     and svc_private.search_group_id(target, s.corpus, s.visibility, s.owner_id) is null
+   order by 2, 3, 4
+  on conflict do nothing;
+
+  with document as materialized (
+    -- Rows without a scope have no group.
+    select row_number() over () as id, s.group_id, s.row_id, s.texts
+      from (
+        select svc_private.search_group_id(target, r.corpus, r.visibility, r.owner_id) as group_id, r.row_id, r.texts
+          from unnest(source) as r offset 0
+      ) as s
+     where s.group_id is not null
+  ), word as materialized (
+    select d.id, f.field::integer as field, w.word
+      from document d
+     cross join lateral unnest(d.texts) with ordinality as f (content, field)
+     cross join lateral svc_private.search_words(f.content) as w (word)
+  ), term as materialized (
+    select w.word, t.term
+      from (select distinct word from word) as w
+     cross join lateral unnest(array(select t.term from svc_private.search_terms(w.word, language) as t (term))) as t (term)
+  ), posting as materialized (
+    select w.id, w.field, t.term collate "C" as term, count(*)::integer as n
+      from word w join term t using (word)
+     group by 1, 2, 3
+  ), length as materialized (
+    select d.id, d.group_id, d.row_id, sum(l.n)::integer as length, array_agg(coalesce(l.n, 0) order by f.field) as lengths
+      from document d
+     cross join generate_series(1, width) as f (field)
+      left join (select p.id, p.field, sum(p.n)::integer as n from posting p group by 1, 2) as l using (id, field)
+     group by 1, 2, 3
+  ), entry as materialized (
+    select e.id, l.group_id, e.term, e.fields,
+           svc_private.search_key(l.group_id, e.term, e.fields, svc_private.search_class(e.n, l.length), width) as key
+      from (select p.id, p.term, bit_or(1 << (p.field - 1)) as fields, sum(p.n)::integer as n from posting p group by 1, 2) as e
+      join length l using (id)
+  ), arrays as materialized (
+    select e.id, array_agg(e.key order by e.key) as keys from entry e group by 1
+  ), other as (
+    select e.id, array_agg((width_bucket(e.key, a.keys)::bigint << 36) | ((p.field - 1)::bigint << 32) | p.n order by e.key, p.field) as others
+      from entry e
+      join arrays a using (id)
+      join posting p using (id, term)
+     where e.key & 128 <> 0 or e.fields & (e.fields - 1) <> 0
+     group by 1
+  ), added as (
+    insert into svc_private.search_documents (group_id, table_id, row_id, lengths, keys, others)
+    select l.group_id, target, l.row_id, l.lengths, coalesce(a.keys, '{}'), o.others
+      from length l left join arrays a using (id) left join other o using (id)
+    returning group_id, lengths
+  ), totals as (
+    insert into svc_private.search_totals (group_id, documents, lengths)
+    select s.group_id, max(s.documents), array_agg(s.n order by s.field)
+      from (
+        select a.group_id, u.field, count(*) as documents, sum(u.n) as n
+          from added a cross join lateral unnest(a.lengths) with ordinality as u (n, field)
+         group by 1, 2
+      ) as s
+     group by 1
+  )
+  select array_agg(c.group_id), array_agg(c.documents), array_agg(c.key), array_agg(c.term)
+    into index_texts.group_ids, index_texts.documents, index_texts.keys, index_texts.terms
+    from (select e.group_id, count(*)::integer as documents, e.key, e.term from entry e group by 1, 3, 4) as c;
+end
+$function$
+execute: svc_system
+comment: Puts rows of a searchable table into its inverted index, and returns the counters to add.
 
 -- function svc_private.insert_object(svc.storage_objects): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.insert_object(object svc.storage_objects)
@@ -9522,11 +9547,8 @@ begin
   end if;
   select c.k1, c.b into searched.k1, searched.b from svc_private.search_constants(definition) as c;
 
-  searched.group_id := (
-    select g.id from svc_private.search_groups g
-     where g.table_id = searched.table_id and g.corpus = search_group.corpus and g.visibility = search_group.visibility
-       and g.owner_id is not distinct from case when search_group.visibility = 'private' then search_group.owner_id end
-  );
+  searched.group_id := svc_private.search_group_id(
+    searched.table_id, search_group.corpus, search_group.visibility, search_group.owner_id);
   select sum(t.documents), sum((select sum(t.lengths[p]) from unnest(searched.places) as p))
     into searched.documents, average
     from svc_private.search_totals t where t.group_id = searched.group_id;
@@ -9535,6 +9557,34 @@ end
 $function$
 execute: svc_system
 comment: The group that a keyword search covers, with its totals. Part of svc_private.find_matches(). lint:allow function_without_search_path: it runs under that of svc_private.find_matches().
+
+-- function svc_private.search_group_id(integer,text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_group_id(target integer, corpus text, visibility text, owner_id text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  if visibility = 'private' then
+    return (
+      select g.id from svc_private.search_groups g
+       where g.table_id = search_group_id.target and g.corpus = search_group_id.corpus
+         and g.visibility = 'private' and g.owner_id = search_group_id.owner_id
+    );
+  end if;
+  return (
+    select g.id from svc_private.search_groups g
+     where g.table_id = search_group_id.target and g.corpus = search_group_id.corpus
+       and g.visibility = search_group_id.visibility and g.owner_id is null
+  );
+end
+$function$
+execute: svc_system
+comment: The group of a searchable table's rows with a corpus, visibility and owner.
 
 -- function svc_private.search_key(integer,text,integer,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_key(group_id integer, term text, fields integer, class integer, width integer)
@@ -9689,13 +9739,13 @@ CREATE OR REPLACE FUNCTION svc_private.search_words(content text)
  IMMUTABLE
 AS $function$
   select left(word, 200)  -- an index entry has a limit, and longer strings are not words
-    from regexp_split_to_table(
+    from unnest(regexp_split_to_array(
       -- NFKC does not change ASCII.
       lower(regexp_replace(
         case when octet_length(content) = length(content) then content else normalize(content, nfkc) end,
         '\m([A-Z][A-Z0-9]+)s\M', '\1', 'g')),
       '[\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]+'
-    ) as word
+    )) as word
    where word <> ''
 $function$
 execute: svc_system

@@ -23,9 +23,8 @@ as $$
   with indexed as (
     select t.id, t.definition, jsonb_array_length(t.definition -> 'fields') as width from svc_private.search_tables t where t.name = explain_match.target
   ), searched as (
-    select g.id from svc_private.search_groups g, indexed i
-     where g.table_id = i.id and g.corpus = explain_match.corpus and g.visibility = explain_match.visibility
-       and g.owner_id is not distinct from case when explain_match.visibility = 'private' then explain_match.owner end
+    select svc_private.search_group_id(i.id, explain_match.corpus, explain_match.visibility, explain_match.owner) as id
+      from indexed i
   ), place as (
     select p.place::integer as place
       from indexed i cross join lateral jsonb_array_elements_text(i.definition -> 'fields') with ordinality as p (field, place)

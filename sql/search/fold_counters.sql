@@ -1,6 +1,5 @@
--- Merges the counter rows of some terms, and the totals of their groups, into one row each. Called by the trigger
--- function svc_private.index_rows() for about one term in thirty that it touches, so that no term has many rows for
--- long.
+-- Merges the counter rows of some terms, and the totals of their groups, into one row each. Called by
+-- svc_private.index_source() for about one term in thirty that it touches, so that no term has many rows for long.
 --
 -- Rows that another transaction is merging are skipped, and nobody waits. Above READ COMMITTED, a row that was deleted
 -- meanwhile would be an error: there nothing is merged.

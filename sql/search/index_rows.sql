@@ -19,9 +19,7 @@ declare
   columns constant text := svc_private.search_columns(target);
   row_ids text[];
   source text;
-  statements text[];
-  touched integer[];
-  keys bigint[];
+  added refcursor;
 begin
   if tg_op = 'TRUNCATE' then
     perform svc_private.clear_search(target);
@@ -50,15 +48,12 @@ begin
   end if;
 
   if tg_op = 'INSERT' then
-    source := format('select %s from new_rows as t', columns);
+    open added for execute format('select %s from new_rows as t', columns);
   elsif tg_op = 'UPDATE' and row_ids is not null then
-    source := format('select %1$s from new_rows as t except select %1$s from old_rows as t', columns);
+    open added for execute format('select %1$s from new_rows as t except select %1$s from old_rows as t', columns);
   end if;
-  if source is not null then
-    statements := svc_private.indexing_sql(target, source);
-    execute statements[1];
-    execute statements[2] into touched, keys;
-    perform svc_private.fold_counters(target, touched, keys);
+  if added is not null then
+    perform svc_private.index_source(target, added);
     -- A search reads the whole list of pending entries: it is emptied at once.
     perform pg_catalog.gin_clean_pending_list('svc_private.search_documents_keys');
   end if;

@@ -9,15 +9,11 @@ returns void
 language plpgsql
 volatile
 set search_path = ''
-set jit = off
-set enable_mergejoin = off  -- the planner does not know how many words a text has
 set gin_pending_list_limit = '256kB'
 as $$
 declare
   each record;
-  statements text[];
-  touched integer[];
-  keys bigint[];
+  rows refcursor;
 begin
   for each in
     with gone as (delete from svc_private.search_waiting returning table_id, row_id),
@@ -29,11 +25,10 @@ begin
      order by 1
   loop
     perform svc_private.remove_documents(each.id, each.row_ids);
-    statements := svc_private.indexing_sql(each.id, format('select %s from %s as t where t.%I = any ($1::%s[])',
-      svc_private.search_columns(each.id), each.name, each.key, each.type));
-    execute statements[1] using each.row_ids;
-    execute statements[2] into touched, keys using each.row_ids;
-    perform svc_private.fold_counters(each.id, touched, keys);
+    open rows for execute format('select %s from %s as t where t.%I = any ($1::%s[])',
+      svc_private.search_columns(each.id), each.name, each.key, each.type) using each.row_ids;
+    perform svc_private.index_source(each.id, rows);
+    rows := null;
   end loop;
   if found then
     -- A search reads the whole list of pending entries: it is emptied at once.

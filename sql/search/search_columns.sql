@@ -1,6 +1,7 @@
--- The select list by which the trigger function svc_private.index_rows() reads its rows, over the alias `t`. Names come
--- from the declaration and are quoted. An undeclared column has the same value in all rows: the corpus "default", the
--- visibility that the declaration names, no owner.
+-- The select list by which svc_private.index_rows(), svc_private.index_rows_together() and svc_private.fill_search() read
+-- rows to index, over the alias `t`: the members of svc_private.search_row. Names come from the declaration and are quoted.
+-- An undeclared column has the same value in all rows: the corpus "default", the visibility that the declaration names, no
+-- owner.
 
 create or replace function svc_private.search_columns(target integer)
 returns text

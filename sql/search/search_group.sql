@@ -35,11 +35,8 @@ begin
   end if;
   select c.k1, c.b into searched.k1, searched.b from svc_private.search_constants(definition) as c;
 
-  searched.group_id := (
-    select g.id from svc_private.search_groups g
-     where g.table_id = searched.table_id and g.corpus = search_group.corpus and g.visibility = search_group.visibility
-       and g.owner_id is not distinct from case when search_group.visibility = 'private' then search_group.owner_id end
-  );
+  searched.group_id := svc_private.search_group_id(
+    searched.table_id, search_group.corpus, search_group.visibility, search_group.owner_id);
   select sum(t.documents), sum((select sum(t.lengths[p]) from unnest(searched.places) as p))
     into searched.documents, average
     from svc_private.search_totals t where t.group_id = searched.group_id;

@@ -1,4 +1,4 @@
--- The terms by which a word is found. Called for each distinct word by svc_private.index_rows(), and for those of a
+-- The terms by which a word is found. Called for each distinct word by svc_private.index_texts(), and for those of a
 -- query by svc_private.read_query().
 --
 -- Words are stemmed by a text search configuration; its stop words are not terms. Korean, Japanese and Chinese are

@@ -15,13 +15,13 @@ language sql
 immutable
 as $$
   select left(word, 200)  -- an index entry has a limit, and longer strings are not words
-    from regexp_split_to_table(
+    from unnest(regexp_split_to_array(
       -- NFKC does not change ASCII.
       lower(regexp_replace(
         case when octet_length(content) = length(content) then content else normalize(content, nfkc) end,
         '\m([A-Z][A-Z0-9]+)s\M', '\1', 'g')),
       '[\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]+'
-    ) as word
+    )) as word
    where word <> ''
 $$;
 

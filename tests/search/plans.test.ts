@@ -132,3 +132,28 @@ test("under a policy, found rows are read by their keys", async () => {
   expect(rows).toHaveLength(10);
   expect((await scanned()) - before).toBe(0); // of 26,000 rows
 });
+
+test("a write and a search of one user's rows do not read the groups of all users", async () => {
+  await client.query("create table owned (id integer primary key, body text, user_id text)");
+  const scope = { visibility: "visibility", owner: "user_id", always: "private" };
+  const declared = [
+    { table: '"public"."owned"', id: "id", fields: ["body"], language: "english", ...scope, visibility: null },
+  ];
+  await client.query("select svc_private.install_search($1, 'owned')", [JSON.stringify(declared)]);
+  await client.query("insert into owned select n, 'a private note', 'user' || n from generate_series(1, 2000) as n");
+  const groups = async () => {
+    const { rows } = await client.query<{ n: string }>(
+      `select sum(pg_stat_get_xact_tuples_returned(oid)) as n from pg_class
+        where relnamespace = 'svc_private'::regnamespace and relname like 'search_groups%'`,
+    );
+    return Number(rows[0]?.n);
+  };
+  const before = await groups();
+  await client.query("insert into owned values (3000, 'another note', 'user7')");
+  const { rows } = await client.query<{ row_ids: string[] }>(
+    "select row_ids from svc_private.find_matches($1, '{body}', 'note', 'default', 'private', 'user7', 10)",
+    ['"public"."owned"'],
+  );
+  expect(rows[0]?.row_ids.toSorted()).toEqual(["3000", "7"]);
+  expect((await groups()) - before).toBeLessThan(20);
+});
