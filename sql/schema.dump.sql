@@ -2451,6 +2451,7 @@ CREATE OR REPLACE FUNCTION svc.find_newer_document(run_id uuid)
  SET search_path TO ''
 AS $function$
 declare
+  owner constant text := svc.current_user_id();
   run record;
   document jsonb;
 begin
@@ -2472,7 +2473,7 @@ begin
            )
       from svc.rag_sources s
      where s.corpus = document #>> '{scope,corpus}' and s.visibility = document #>> '{scope,visibility}'
-       and s.owner_id is not distinct from (select svc.current_user_id()) and s.key = document ->> 'sourceUri'
+       and (s.owner_id = owner or owner is null and s.owner_id is null) and s.key = document ->> 'sourceUri'
        and exists (
          select from svc.workflow_runs newer
            join svc.workflow_steps step on step.run_id = newer.id
@@ -2688,6 +2689,8 @@ CREATE OR REPLACE FUNCTION svc.find_unchanged(corpus text, visibility text, key 
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
+declare
+  owner constant text := svc.current_user_id();
 begin
   perform svc_hidden.lock_document(corpus, visibility, key);
   -- A separate statement, so that it sees rows that were committed while the lock was awaited.
@@ -2700,7 +2703,7 @@ begin
            )
       from svc.rag_sources s
      where s.corpus = find_unchanged.corpus and s.visibility = find_unchanged.visibility
-       and s.owner_id is not distinct from (select svc.current_user_id()) and s.key = find_unchanged.key
+       and (s.owner_id = owner or owner is null and s.owner_id is null) and s.key = find_unchanged.key
        and s.checksum = find_unchanged.checksum
   );
 end
@@ -2898,7 +2901,7 @@ declare
 begin
   select * into source from svc.rag_sources s
    where s.corpus = document ->> 'corpus' and s.visibility = document ->> 'visibility'
-     and s.owner_id is not distinct from owner and s.key = document ->> 'key';
+     and (s.owner_id = owner or owner is null and s.owner_id is null) and s.key = document ->> 'key';
   if source.checksum is distinct from document ->> 'checksum' then
     status := case when source.id is null then 'created' else 'replaced' end;
     insert into svc.rag_sources (corpus, visibility, owner_id, key, title, uri, storage_id, language, checksum)
@@ -6845,7 +6848,7 @@ CREATE OR REPLACE FUNCTION svc_private.find_conversion(owner_id text, sha256 tex
  SET search_path TO ''
 AS $function$
   update svc_private.document_conversions c set used_at = now()
-   where c.owner_id is not distinct from find_conversion.owner_id
+   where (c.owner_id = find_conversion.owner_id or find_conversion.owner_id is null and c.owner_id is null)
      and c.sha256 = find_conversion.sha256 and c.options = find_conversion.options
      and c.result is not null  -- or it is under way
   returning c.id
@@ -8872,7 +8875,7 @@ begin
     perform pg_advisory_xact_lock(hashtextextended('svc.ai_ledger ' || coalesce(reserve_credits.user_id, ''), 0));
     select coalesce(sum(case when l.state = 'settled' then l.charged else l.reserved end), 0) into spent
       from svc.ai_ledger l
-     where l.user_id is not distinct from reserve_credits.user_id
+     where (l.user_id = reserve_credits.user_id or reserve_credits.user_id is null and l.user_id is null)
        and l.created_at > clock_timestamp() - interval '24 hours'
        and (l.state = 'settled' or (l.state = 'reserved' and l.expires_at > clock_timestamp()));
     if spent + amount > user_cap then

@@ -25,7 +25,7 @@ begin
     perform pg_advisory_xact_lock(hashtextextended('svc.ai_ledger ' || coalesce(reserve_credits.user_id, ''), 0));
     select coalesce(sum(case when l.state = 'settled' then l.charged else l.reserved end), 0) into spent
       from svc.ai_ledger l
-     where l.user_id is not distinct from reserve_credits.user_id
+     where (l.user_id = reserve_credits.user_id or reserve_credits.user_id is null and l.user_id is null)
        and l.created_at > clock_timestamp() - interval '24 hours'
        and (l.state = 'settled' or (l.state = 'reserved' and l.expires_at > clock_timestamp()));
     if spent + amount > user_cap then

@@ -8,7 +8,7 @@ volatile
 set search_path = ''
 as $$
   update svc_private.document_conversions c set used_at = now()
-   where c.owner_id is not distinct from find_conversion.owner_id
+   where (c.owner_id = find_conversion.owner_id or find_conversion.owner_id is null and c.owner_id is null)
      and c.sha256 = find_conversion.sha256 and c.options = find_conversion.options
      and c.result is not null  -- or it is under way
   returning c.id

@@ -13,6 +13,7 @@ volatile
 set search_path = ''
 as $$
 declare
+  owner constant text := svc.current_user_id();
   run record;
   document jsonb;
 begin
@@ -34,7 +35,7 @@ begin
            )
       from svc.rag_sources s
      where s.corpus = document #>> '{scope,corpus}' and s.visibility = document #>> '{scope,visibility}'
-       and s.owner_id is not distinct from (select svc.current_user_id()) and s.key = document ->> 'sourceUri'
+       and (s.owner_id = owner or owner is null and s.owner_id is null) and s.key = document ->> 'sourceUri'
        and exists (
          select from svc.workflow_runs newer
            join svc.workflow_steps step on step.run_id = newer.id

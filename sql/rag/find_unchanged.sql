@@ -11,6 +11,8 @@ language plpgsql
 volatile
 set search_path = ''
 as $$
+declare
+  owner constant text := svc.current_user_id();
 begin
   perform svc_hidden.lock_document(corpus, visibility, key);
   -- A separate statement, so that it sees rows that were committed while the lock was awaited.
@@ -23,7 +25,7 @@ begin
            )
       from svc.rag_sources s
      where s.corpus = find_unchanged.corpus and s.visibility = find_unchanged.visibility
-       and s.owner_id is not distinct from (select svc.current_user_id()) and s.key = find_unchanged.key
+       and (s.owner_id = owner or owner is null and s.owner_id is null) and s.key = find_unchanged.key
        and s.checksum = find_unchanged.checksum
   );
 end

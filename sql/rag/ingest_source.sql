@@ -20,7 +20,7 @@ declare
 begin
   select * into source from svc.rag_sources s
    where s.corpus = document ->> 'corpus' and s.visibility = document ->> 'visibility'
-     and s.owner_id is not distinct from owner and s.key = document ->> 'key';
+     and (s.owner_id = owner or owner is null and s.owner_id is null) and s.key = document ->> 'key';
   if source.checksum is distinct from document ->> 'checksum' then
     status := case when source.id is null then 'created' else 'replaced' end;
     insert into svc.rag_sources (corpus, visibility, owner_id, key, title, uri, storage_id, language, checksum)

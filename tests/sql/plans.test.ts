@@ -165,3 +165,36 @@ test("rows of one's teams are found by an index, and not among those of all team
   expect(await rowsRead(client, "public.boards")).toBeLessThan(100);
   await client.query("rollback");
 });
+
+test("a user's own row is found without reading those of all users", async () => {
+  const users = "generate_series(1, 8000) n";
+  await db.sql(`insert into auth."user" (id, name, email) select 'u' || n, 'U', 'u' || n || '@x.test' from ${users}`);
+  await db.sql(
+    `insert into svc.rag_sources (corpus, visibility, owner_id, key, title, language, checksum)
+       select 'notes', 'private', 'u' || n, 'note', 'A note', 'english', 'same' from ${users}`,
+  );
+  await db.sql(
+    `insert into svc_private.document_conversions (owner_id, sha256, options, result) select 'u' || n, repeat('a', 64), '{}', '{}' from ${users}`,
+  );
+  await db.sql(
+    `insert into svc.ai_ledger (user_id, operation, model, reserved, expires_at) select 'u' || n, 'text', 'm', 1, now() + interval '1 hour' from ${users}`,
+  );
+  await db.sql(`analyze auth."user", svc.rag_sources, svc_private.document_conversions, svc.ai_ledger`);
+  const client = await db.connect("admin");
+  const document = JSON.stringify({ corpus: "notes", visibility: "private", key: "note", checksum: "same" });
+  for (const call of [
+    `svc.ingest_source('${document}')`,
+    "svc.find_unchanged('notes', 'private', 'note', 'same')",
+    "svc_private.find_conversion('u7', repeat('a', 64), '{}')",
+    "svc_private.reserve_credits('u7', 'text', 'm', 1, 10, 1000)",
+  ]) {
+    await client.query("begin");
+    await client.query("select set_config('svc.user_id', 'u7', true)");
+    // PostgreSQL uses a generic plan after the fifth execution.
+    for (let time = 0; time < 7; time++) await client.query(`select ${call}`);
+    const { rows } = await client.query(`explain (analyze, buffers, format json) select ${call}`);
+    const { Plan } = rows[0]["QUERY PLAN"][0];
+    expect([call, Plan["Shared Hit Blocks"] + Plan["Shared Read Blocks"] < 60]).toEqual([call, true]);
+    await client.query("rollback");
+  }
+});
