@@ -3,7 +3,7 @@
 --
 -- `resource` comes from the code generator and is trusted; its member `aggregate` has the SQL of every group and measure
 -- by name, in which $1 is the time zone. `args` comes from the caller, checked by src/crud/aggregate.ts: {groupBy,
--- measures, filters, orderBy, orderDir, limit, timeZone}. Its names are looked up in `aggregate`.
+-- measures, filters, search, orderBy, orderDir, limit, timeZone}. Its names are looked up in `aggregate`.
 --
 -- Groups are in the order that is asked for and then in that of their own values, so that the limit always leaves out
 -- the same ones.
@@ -17,6 +17,8 @@ as $$
 declare
   known constant jsonb := (resource #> '{aggregate,groups}') || (resource #> '{aggregate,measures}');
   page_size constant integer := (args -> 'limit')::integer;
+  condition constant text := concat(coalesce(resource ->> 'visible', 'true'), svc_hidden.exact_filter(resource, args -> 'filters'),
+    ' and ' || svc_hidden.search_sql(resource -> 'search', quote_literal(svc_hidden.search_pattern(nullif(args ->> 'search', '')))));
   chosen text;
   shown text;
   keys text;
@@ -45,10 +47,9 @@ begin
     'select coalesce(json_agg(item.it) filter (where item.n <= %1$s), ''[]''), count(*)
        from (
          select (select row_to_json(one.*) from (select %2$s) as one) as it, row_number() over () as n
-           from (select %3$s from %4$s as t where %5$s%6$s%7$s%8$s limit %1$s + 1) as g
+           from (select %3$s from %4$s as t where %5$s%6$s%7$s limit %1$s + 1) as g
        ) as item',
-    page_size, shown, chosen, resource ->> 'table', coalesce(resource ->> 'visible', 'true'),
-    svc_hidden.exact_filter(resource, args -> 'filters'), ' group by ' || keys, ' order by ' || sorted)
+    page_size, shown, chosen, resource ->> 'table', condition, ' group by ' || keys, ' order by ' || sorted)
     into found, total using args ->> 'timeZone';
   return json_build_object('data', found, 'hasMore', total > page_size);
 end

@@ -40,6 +40,8 @@ interface Arguments<Group extends string, Measure extends string, Conditions> {
   groupBy?: readonly Group[];
   measures: readonly Measure[];
   filters?: FiltersOf<Conditions>;
+  /** As in lists: text that stands in one of the resource's `searchFields`, ignoring case. */
+  search?: string;
   /** One of `groupBy` or `measures`. (Default: the groups, ascending) */
   orderBy?: { [K in Group | Measure]?: "asc" | "desc" };
   /** Clamped to 1 and 1,000. (Default: 100) */

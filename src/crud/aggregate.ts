@@ -9,8 +9,9 @@ import { check, type Input, isPlain, own, toObject } from "../kit/input-checks.t
 import type { Issue } from "../kit/svc-error.ts";
 import { quote } from "../postgres/schema-names.ts";
 import { toFilterJson } from "./crud-filters.ts";
+import { listArguments } from "./crud-list.ts";
 import type { CrudOptions } from "./crud-types.ts";
-import { checkExact } from "./many-arguments.ts";
+import { checkExact, checkKnown, checkSearch } from "./many-arguments.ts";
 
 /** Groups of an answer, and the most of them. */
 export const aggregateLimits = { default: 100, max: 1_000 };
@@ -92,22 +93,27 @@ function measure(by: string, column: ColumnDescription): AggregatePart {
   return { sql, text: column.kind !== "number" }; // the sum of integers is a bigint, their average a numeric
 }
 
+const taken = ["groupBy", "measures", "filters", "search", "orderBy", "limit", "timeZone"];
+
 /** The SQL function's arguments. @throws SvcError VALIDATION_FAILED */
 export function aggregateArguments(crud: CrudDefinition, input: unknown): Input {
   const { groups, measures } = crud.aggregate as NonNullable<CrudDefinition["aggregate"]>;
   return check((issues) => {
     const object = toObject(input, issues);
+    checkKnown(object, taken, issues);
     const groupBy = names(groups, own(object, "groupBy") ?? [], "groupBy", issues);
     const measured = names(measures, own(object, "measures"), "measures", issues);
     if (measured.length === 0) issues.push({ path: ["measures"], message: "must name at least one" });
     const filters = own(object, "filters") ?? {};
     checkExact(crud, filters, issues);
+    checkSearch(crud, own(object, "search"), issues);
     const limit = own(object, "limit") ?? aggregateLimits.default;
     if (typeof limit !== "number" || Number.isNaN(limit)) issues.push({ path: ["limit"], message: "must be a number" });
     return {
       groupBy,
       measures: measured,
       filters: toFilterJson(filters, crud) ?? {},
+      ...listArguments(crud, { search: own(object, "search") }),
       limit: Math.trunc(Math.min(Math.max(Number(limit), 1), aggregateLimits.max)),
       timeZone: timeZone(own(object, "timeZone"), issues),
       ...orderOf([...groupBy, ...measured], own(object, "orderBy"), issues),

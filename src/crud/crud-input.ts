@@ -50,10 +50,10 @@ export function crudValues(crud: CrudDefinition, operation: CrudOperation): ToVa
           const inner: Issue[] = [];
           const set = rowOf(writable, toObject(own(object, "set"), inner), inner, "update");
           issues.push(...inner.map(({ path, message }) => ({ path: ["set", ...path], message })));
-          return [manyArguments(crud, object, issues), JSON.stringify(set)];
+          return [manyArguments(crud, object, ["filters", "set", "max"], issues), JSON.stringify(set)];
         });
     case "removeMany":
-      return (input) => check((issues) => [manyArguments(crud, toObject(input, issues), issues)]);
+      return (input) => check((issues) => [manyArguments(crud, toObject(input, issues), ["filters", "max"], issues)]);
     case "update": {
       const canCompare = crud.columns.some(({ property }) => property === "updatedAt");
       return (input) =>

@@ -1,6 +1,6 @@
 /**
- * Checks the arguments of `updateMany` and `removeMany`, and the filters of `aggregate`. What a list would ignore in `filters` is an error here, for
- * less conditions match more rows.
+ * Checks the arguments of `updateMany` and `removeMany`, and the conditions of `aggregate` and exports. What a list would
+ * ignore is an error here, for less conditions match more rows.
  * Next hop: `sql/crud/exact_filter.sql` for what only SQL knows about filters.
  */
 import type { CrudDefinition } from "../contract/crud.ts";
@@ -13,12 +13,16 @@ import { maxLevels } from "./wire-kinds.ts";
 /** Most rows of `updateMany` and `removeMany`. */
 export const maxChanged = 10_000;
 
+/** Unknown arguments that an error names. */
+const maxUnknown = 10;
+
 /** What the hooks returned for each row. A symbol: callers cannot send it. */
 const hooked = Symbol("rows");
 
 /** The function's first argument: `{ filters, max }`, or the rows that hooks have looked at. */
-export function manyArguments(crud: CrudDefinition, object: Input, issues: Issue[]): string {
+export function manyArguments(crud: CrudDefinition, object: Input, known: readonly string[], issues: Issue[]): string {
   if (hooked in object) return JSON.stringify({ rows: object[hooked as never] });
+  checkKnown(object, known, issues);
   const filters = own(object, "filters");
   const max = own(object, "max");
   checkExact(crud, filters, issues);
@@ -26,6 +30,20 @@ export function manyArguments(crud: CrudDefinition, object: Input, issues: Issue
     issues.push({ path: ["max"], message: `must be a whole number from 1 to ${maxChanged}` });
   }
   return JSON.stringify({ filters: toFilterJson(filters, crud) ?? {}, max });
+}
+
+/** Refuses arguments that nothing reads: one of them may be meant as a condition, such as `where` or `search`. */
+export function checkKnown(object: Input, known: readonly string[], issues: Issue[]): void {
+  const others = Object.keys(object).filter((name) => !known.includes(name));
+  for (const name of others.slice(0, maxUnknown)) {
+    issues.push({ path: [name], message: `is no argument of this operation, which takes ${known.join(", ")}` });
+  }
+}
+
+/** Refuses a search of a resource that has nothing to search. */
+export function checkSearch(crud: CrudDefinition, search: unknown, issues: Issue[]): void {
+  if (search === undefined || search === null || crud.searchFields.length > 0) return;
+  issues.push({ path: ["search"], message: "is not offered: this resource has no searchFields" });
 }
 
 /** Refuses filters of which a part would be left out. */

@@ -99,6 +99,7 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
           groupBy: { type: "array", items: { enum: Object.keys(crud.aggregate?.groups ?? {}) } },
           measures: { type: "array", minItems: 1, items: { enum: Object.keys(crud.aggregate?.measures ?? {}) } },
           filters: exact,
+          ...searchOf(crud),
           orderBy: {
             type: "object",
             description: "One of the groups or measures of the call.",
@@ -110,6 +111,7 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
           timeZone: { type: "string", default: "UTC", examples: ["Europe/Berlin"] },
         },
         required: ["measures"],
+        additionalProperties: false,
       },
       {
         type: "object",
@@ -119,17 +121,29 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
       `Measures of ${table}, as far as the caller may see them, by groups`,
     ),
     updateMany: call(
-      { type: "object", properties: { filters: exact, set: changes, max }, required: ["filters", "set", "max"] },
+      manyOf({ filters: exact, set: changes, max }),
       counted,
       `Change those of ${table} that match, or none if they are more than max`,
     ),
     removeMany: call(
-      { type: "object", properties: { filters: exact, max }, required: ["filters", "max"] },
+      manyOf({ filters: exact, max }),
       counted,
       `Remove those of ${table} that match, or none if they are more than max`,
     ),
   };
 }
+
+const manyOf = (properties: Record<string, JsonSchema>): JsonSchema => ({
+  type: "object",
+  properties,
+  required: Object.keys(properties),
+  additionalProperties: false,
+});
+
+const searchOf = ({ searchFields }: CrudDefinition): Record<string, JsonSchema> =>
+  searchFields.length === 0
+    ? {}
+    : { search: { type: "string", maxLength: maxSearch, description: `Looks in ${searchFields.join(", ")}.` } };
 
 function object(
   columns: readonly ColumnDescription[],
@@ -168,7 +182,7 @@ function listArguments(
   filters: JsonSchema | undefined,
   choices: Record<string, JsonSchema>,
 ): JsonSchema {
-  const { maxLimit, defaultLimit, searchFields } = crud;
+  const { maxLimit, defaultLimit } = crud;
   return {
     type: "object",
     properties: {
@@ -177,9 +191,7 @@ function listArguments(
       orderBy: { type: "string", enum: sortableColumns(crud).map(({ property }) => property) },
       orderDir: { type: "string", enum: ["asc", "desc"], default: "desc" },
       cursor: { type: ["string", "null"], description: "null for the beginning, then each answer's nextCursor." },
-      ...(searchFields.length > 0 && {
-        search: { type: "string", maxLength: maxSearch, description: `Looks in ${searchFields.join(", ")}.` },
-      }),
+      ...searchOf(crud),
       ...(filters && { filters }),
       ...choices,
     },

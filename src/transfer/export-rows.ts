@@ -7,7 +7,7 @@
 import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { toFilterJson } from "../crud/crud-filters.ts";
 import { listArguments } from "../crud/crud-list.ts";
-import { checkExact } from "../crud/many-arguments.ts";
+import { checkExact, checkSearch } from "../crud/many-arguments.ts";
 import { check, type Input } from "../kit/input-checks.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { cellKinds, csvHeader } from "./csv.ts";
@@ -41,9 +41,7 @@ export const exportedColumns = ({ columns, visible }: CrudDefinition): ColumnDes
 function exportArguments(crud: CrudDefinition, { filters, ...others }: Input): object {
   return check((issues) => {
     if (filters !== undefined) checkExact(crud, filters, issues);
-    if (others.search !== undefined && crud.searchFields.length === 0) {
-      issues.push({ path: ["search"], message: "is not offered: this resource has no searchFields" });
-    }
+    checkSearch(crud, others.search, issues);
     return {
       ...listArguments(crud, others),
       ...(filters !== undefined && { filters: toFilterJson(filters, crud) ?? {} }),

@@ -151,6 +151,7 @@ test(`${runs} random aggregates are those of the visible rows`, { timeout: 3_600
     const groupBy = some(groups, 3);
     const asked = [pick(measures)].concat(some(measures, 4)).filter((one, at, all) => all.indexOf(one) === at);
     const isPaid = pick([undefined, true, false]);
+    const search = pick([undefined, undefined, "", "A", "%"]);
     const order = pick([
       undefined,
       ...groupBy.filter((name) => name !== "total"),
@@ -164,10 +165,15 @@ test(`${runs} random aggregates are those of the visible rows`, { timeout: 3_600
       measures: asked,
       limit,
       ...(isPaid !== undefined && { filters: { isPaid } }),
+      ...(search !== undefined && { search }),
       ...(order && { orderBy: { [order]: direction } }),
     };
     const rows = sold.filter(
-      (one) => one.userId === user.id && !one.gone && (isPaid === undefined || one.isPaid === isPaid),
+      (one) =>
+        one.userId === user.id &&
+        !one.gone &&
+        (isPaid === undefined || one.isPaid === isPaid) &&
+        (!search || one.status?.toUpperCase().includes(search)),
     );
     const byKey = new Map<string, Sale[]>(groupBy.length === 0 ? [["[]", []]] : []);
     for (const row of rows) {
@@ -275,6 +281,8 @@ describe("aggregate refuses", () => {
       expect.stringContaining("must be one of groupBy"),
     ],
     ["a limit that is not a number", { limit: "ten" }, ["limit"], "must be a number"],
+    ["a search that is no text", { search: 5 }, ["search"], expect.stringContaining("must be a string")],
+    ["an argument that it does not take", { where: {} }, ["where"], expect.stringContaining("is no argument of")],
     [
       "a filter that a list would ignore",
       { filters: { secret: "x" } },

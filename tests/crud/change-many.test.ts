@@ -172,6 +172,26 @@ describe("both", () => {
     expect(await stored()).toEqual(before);
   });
 
+  // A client that believes in it would change all rows that the other conditions match.
+  test("refuse an argument that they do not take, such as the search of a list", async () => {
+    const before = await stored();
+    for (const [operation, more] of [
+      ["updateMany", { set: { title: "new" } }],
+      ["removeMany", {}],
+    ] as const) {
+      const { status, body } = await running.mutate(ann, `books.${operation}`, {
+        filters: {},
+        max: 100,
+        search: "a1",
+        ...more,
+      });
+      const takes = operation === "updateMany" ? "filters, set, max" : "filters, max";
+      const message = `is no argument of this operation, which takes ${takes}`;
+      expect([status, body.issues]).toEqual([400, [{ path: ["search"], message }]]);
+    }
+    expect(await stored()).toEqual(before);
+  });
+
   test("require max, from 1 to 10,000", async () => {
     for (const max of [null, 0, 10_001, 1.5, "10"]) {
       const { status, body } = await removeMany(ann, {}, max);

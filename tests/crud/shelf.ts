@@ -137,6 +137,7 @@ export const procedures = {
   sales: createCrud(sales, {
     columns: { omit: ["secret"] },
     allowedFilters: ["status", "isPaid", "pieces"],
+    searchFields: ["status"],
     softDelete: { field: "gone" },
     aggregate: {
       groupBy: ["status", "isPaid", "pieces", "total", "soldAt", "seenAt", "day"],
