@@ -48,7 +48,7 @@ export const sqlStates: Record<string, Mapping> = {
   },
   "25P03": {
     code: "TIMEOUT",
-    hint: "The transaction was open without a statement for too long. Do slow work outside it, for example in a workflow.",
+    hint: "The transaction was open without a statement for too long. Do slow work outside it, for example in a step of a workflow that does not use wf.db.",
   },
   "40001": { code: "CONFLICT" },
   "40P01": { code: "CONFLICT" },

@@ -130,8 +130,9 @@ export class RunPort implements ReplayPort {
       await this.#record(transaction, values(done.stored, null));
     } catch (error) {
       await transaction.rollback();
-      // The commit's outcome is unknown here: the next replay looks for the checkpoint.
-      if (error instanceof RunLostError || isConnectionLoss(error)) throw error;
+      // The commit's outcome is unknown here: the next replay looks for the checkpoint. After a pause there was none.
+      const isPause = sqlState(error) === "25P03";
+      if (error instanceof RunLostError || (isConnectionLoss(error) && !isPause)) throw error;
       return fail(error);
     }
     await storage.committed();

@@ -1,0 +1,55 @@
+// If this file fails, a step that waits for another service with an open transaction repeats its call ten times, and its
+// author is told nothing.
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { workflow } from "../../src/index.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import { notes } from "../fixture/backend/schema.ts";
+import { database } from "../support/database.ts";
+import { apiWith, service } from "../support/service.ts";
+import { until, workers } from "../support/worker.ts";
+
+const idleInTransactionMs = 100;
+/** Longer than PostgreSQL lets a transaction be idle. */
+const answer = () => sleep(5 * idleInTransactionMs);
+let calls = 0;
+
+const reading = workflow("pauses.reading", {
+  retries: { limit: 1, delay: 0 },
+  handler: async (wf) => {
+    const apart = await wf.step("read", async () => (await wf.db.select().from(notes)).length);
+    await wf.step("call", answer);
+    await wf.step("read and call", async () => {
+      await wf.db.select().from(notes);
+      calls++;
+      await answer();
+    });
+    return apart;
+  },
+});
+const start = procedure.mutation.name("pauses.start").handler(({ context }) => context.workflows.start(reading, {}));
+
+const db = database();
+const api = apiWith({ procedures: { start }, workflows: { reading } });
+const startWorker = workers(db, api);
+const app = service(db, api);
+
+test("a step that pauses for too long after wf.db fails as a step, and says what to do", async () => {
+  const config = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
+  await startWorker({ config: { ...config, limits: { ...config.limits, idleInTransactionMs } } });
+  const ann = await app.signUp("ann");
+  const { id } = (await app.mutate(ann, "pauses.start", {})).body.json;
+  const get = async () => (await app.query(ann, "workflows.get", { id })).body.json;
+  await until(async () => (await get()).status === "failed");
+
+  const { error, steps } = await get();
+  expect(error).toMatchObject({ code: "TIMEOUT", step: "read and call", hint: expect.stringContaining("wf.db") });
+  expect(steps.map(({ name, error }: { name: string; error: unknown }) => [name, error === null])).toEqual([
+    ["read", true],
+    ["call", true],
+    ["read and call", false],
+  ]);
+  expect(calls).toBe(2);
+});
