@@ -40,7 +40,9 @@ export const besides =
   "A statement of another transaction failed, such as one of unsafeDb. Callers get no details unless the handler catches the error. The log has them.";
 
 export function whereToLook(error: unknown, { session }: Caller): unknown {
-  if (!(error instanceof SvcError) || error.code === "UNAUTHORIZED" || error.issues) return error;
+  if (!(error instanceof SvcError) || error.issues) return error;
+  // Of those only PostgreSQL's refusal has a place: a policy or grant that leaves out callers without an account.
+  if (error.code === "UNAUTHORIZED" && sqlState(error.cause) !== "42501") return error;
   const hint =
     session && isNoUuid(error.cause, session.user.id)
       ? textIds

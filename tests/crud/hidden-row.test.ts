@@ -23,7 +23,11 @@ const unfit = procedure.mutation
 const writes = procedure.mutation
   .name("test.writes")
   .handler(({ context }) => context.read((db) => db.insert(schema.notes).values({ title: "x", userId: "x" })));
-const api = apiWith({ procedures: { insert, give, twice, unfit, writes } });
+const visit = procedure.query
+  .name("test.visit")
+  .allowAnonymous()
+  .handler(({ context }) => context.db.$count(schema.notes));
+const api = apiWith({ procedures: { insert, give, twice, unfit, writes, visit } });
 const developing = service(db, api);
 const serving = service(db, api, { production: true } as object);
 
@@ -41,6 +45,14 @@ test("a write that a policy refuses says, while developing, where to look", asyn
         svc === serving ? undefined : expect.stringContaining("svc policies"),
       ]);
     }
+  }
+});
+
+test("a visitor whom a grant refuses is told to sign in, and its developer where to look", async () => {
+  for (const svc of [developing, serving]) {
+    const { status, body } = await svc.query(null, "test.visit");
+    const hint = svc === serving ? undefined : expect.stringContaining("A grant is missing");
+    expect([status, body.code, body.hint]).toEqual([401, "UNAUTHORIZED", hint]);
   }
 });
 
