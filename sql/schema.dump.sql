@@ -1549,6 +1549,17 @@ column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
 comment: Published tables without a usable replica identity.
 
+-- view svc_private.lint_unreadable_table_in_policy: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text collate "C"
+column problem: text collate "C"
+column remedy: text collate "C"
+grant delete, insert, select, update to svc_system
+comment: Policies that read a table from which a role of theirs may not select, which PostgreSQL refuses.
+
 -- view svc_private.lint_unreadable_view: owner svc_owner
 column severity: text
 column catalog: regclass
@@ -2178,6 +2189,8 @@ AS $function$
 declare
   known constant jsonb := (resource #> '{aggregate,groups}') || (resource #> '{aggregate,measures}');
   page_size constant integer := (args -> 'limit')::integer;
+  condition constant text := concat(coalesce(resource ->> 'visible', 'true'), svc_hidden.exact_filter(resource, args -> 'filters'),
+    ' and ' || svc_hidden.search_sql(resource -> 'search', quote_literal(svc_hidden.search_pattern(nullif(args ->> 'search', '')))));
   chosen text;
   shown text;
   keys text;
@@ -2206,10 +2219,9 @@ begin
     'select coalesce(json_agg(item.it) filter (where item.n <= %1$s), ''[]''), count(*)
        from (
          select (select row_to_json(one.*) from (select %2$s) as one) as it, row_number() over () as n
-           from (select %3$s from %4$s as t where %5$s%6$s%7$s%8$s limit %1$s + 1) as g
+           from (select %3$s from %4$s as t where %5$s%6$s%7$s limit %1$s + 1) as g
        ) as item',
-    page_size, shown, chosen, resource ->> 'table', coalesce(resource ->> 'visible', 'true'),
-    svc_hidden.exact_filter(resource, args -> 'filters'), ' group by ' || keys, ' order by ' || sorted)
+    page_size, shown, chosen, resource ->> 'table', condition, ' group by ' || keys, ' order by ' || sorted)
     into found, total using args ->> 'timeZone';
   return json_build_object('data', found, 'hasMore', total > page_size);
 end

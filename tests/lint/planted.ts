@@ -126,6 +126,16 @@ const others: Planted[] = [
     undo: "drop extension pg_stat_statements",
   },
   {
+    rule: "unreadable_table_in_policy",
+    plant: `create table lab.staff (id text primary key); alter table lab.staff enable row level security;
+      create policy own on lab.staff for select to svc_authenticated using (id = (select svc.current_user_id()));
+      grant select on lab.staff to svc_authenticated;
+      create table lab.t (id int primary key); alter table lab.t enable row level security;
+      grant select on lab.t to svc_anonymous, svc_authenticated;
+      create policy shown on lab.t for select to svc_anonymous, svc_authenticated using (id > 0 or exists (select from lab.staff))`,
+    undo: "drop table lab.t, lab.staff",
+  },
+  {
     rule: "unreadable_view",
     plant: `create table lab.t (id int primary key); alter table lab.t enable row level security;
       create policy own on lab.t for select to svc_authenticated using (id > 0); grant select on lab.t to svc_authenticated;
