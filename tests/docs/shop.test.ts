@@ -128,6 +128,12 @@ test("a payment counts once, whatever the payment service repeats, and only with
   expect(await app.sql(`select count(*)::int from payments where id = '${event.id}'`)).toEqual([{ count: 1 }]);
 });
 
+test("an event of another kind is accepted, so that the payment service does not repeat it, and changes nothing", async () => {
+  expect((await pay({ id: randomUUID(), type: "payout.created" }, "a guess")).status).toBe(401);
+  expect((await pay({ id: randomUUID(), type: "payout.created" })).status).toBe(202);
+  expect((await app.flushJobs()).ran).toBe(0);
+});
+
 test("an order that nobody pays gives its stock back, once, and takes no payment after that", async () => {
   const product = await addProduct(5);
   const ann = await buyer(product, 2);
