@@ -35,6 +35,7 @@ export const rowSchema = (column: ColumnDescription): JsonSchema => whole(column
 
 /** The schema in `create` and `update`. */
 export function inputSchema(column: ColumnDescription): JsonSchema {
+  if (column.kind === "json" && column.notNull && !column.isArray) return { not: { type: "null" } };
   return whole(column, single(column, accepted[column.kind] ?? forms[column.kind]));
 }
 

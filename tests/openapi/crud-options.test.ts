@@ -1,11 +1,23 @@
 // If this file fails, the document says something else about upsert, aggregate and operations on many rows than they take.
+import { jsonb, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
 import { crudSchemas } from "../../src/crud/openapi.ts";
-import { defineApi } from "../../src/index.ts";
+import { createCrudFactory, createSvcProcedureBuilders, defineApi, ownerRls } from "../../src/index.ts";
 import { Schemas } from "../../src/kit/schemas.ts";
 import { procedures } from "../crud/shelf.ts";
 
-const resources = defineApi({ procedures })["~svc"].crud;
+const things = pgTable(
+  "things",
+  {
+    id: serial("id").primaryKey(),
+    userId: text("user_id").notNull(),
+    form: jsonb("form").notNull().default({}),
+    notes: jsonb("notes"),
+  },
+  (t) => ownerRls(t.userId),
+);
+const others = { things: createCrudFactory(createSvcProcedureBuilders())(things) };
+const resources = defineApi({ procedures: { ...procedures, ...others } })["~svc"].crud;
 const documented = (prefix: string) => {
   const schemas = new Schemas();
   const crud = resources.find((one) => one.prefix === prefix);
@@ -28,6 +40,7 @@ test("operations on many rows have their limits, and the filters of the list", (
   for (const { args, optional } of [of.updateMany, of.removeMany]) {
     expect(optional).toBe(false);
     expect(args.required).toEqual(expect.arrayContaining(["filters", "max"]));
+    expect(args.additionalProperties).toBe(false);
     expect(properties(args).filters).toEqual(properties(of.list.args).filters);
     expect(properties(args).max).toMatchObject({ minimum: 1, maximum: 10_000 });
   }
@@ -53,4 +66,9 @@ test("aggregate names the groups and measures of its option", () => {
   expect(groupBy).toMatchObject({ items: { enum: expect.arrayContaining(["status", "soldAt:week"]) } });
   expect(measures).toMatchObject({ items: { enum: expect.arrayContaining(["count", "sum:amount"]) } });
   expect(limit).toMatchObject({ default: 100, maximum: 1_000 });
+});
+
+test("a JSON column takes null only where it may be null", () => {
+  const { form, notes } = properties(documented("things").of.create.args);
+  expect([form, notes]).toEqual([{ not: { type: "null" } }, {}]);
 });
