@@ -1,6 +1,6 @@
 /**
- * For development: generated operations ignore keys of rows and conditions of lists that are not allowed. This says
- * which, once in the log and with each answer; the SDK prints it in the browser's console.
+ * For development: generated operations ignore arguments, keys of rows and conditions of lists that are not allowed. This
+ * says which, once in the log and with each answer; the SDK prints it in the browser's console.
  * Next hop: `docs/reference/filters.md` and `crud-input.ts` state what is ignored.
  */
 import type { Logger } from "pino";
@@ -43,6 +43,8 @@ export function noteIgnored(
   return ignored.length > 0 ? ignored.map(({ name, say }) => say(name)).join("\n") : undefined;
 }
 
+const listArguments = ["page", "limit", "search", "orderBy", "orderDir", "filters", "cursor", "include", "select"];
+
 interface Ignored {
   readonly name: string;
   /** @param shown the name; undefined: without it */
@@ -53,9 +55,12 @@ function sayIgnored(crud: CrudDefinition, operation: string, input: unknown): Ig
   switch (operation.slice(operation.lastIndexOf(".") + 1)) {
     case "list":
       return [
+        ...sayArguments(crud, operation, input, listArguments),
         ...sayFilters(crud, operation, Object(input).filters),
         ...sayOrder(crud, operation, Object(input).orderBy),
       ];
+    case "get":
+      return sayArguments(crud, operation, input, [...new Set(["id", ...crud.getBy.flat()]), "include", "select"]);
     case "create":
       return sayKeys(crud, operation, input, []);
     case "update": {
@@ -66,6 +71,24 @@ function sayIgnored(crud: CrudDefinition, operation: string, input: unknown): Ig
     default:
       return [];
   }
+}
+
+/** A list takes all rows for `filter`, which is meant as `filters`. */
+function sayArguments(crud: CrudDefinition, operation: string, input: unknown, taken: readonly string[]): Ignored[] {
+  if (!isPlain(input)) return [];
+  const unknown = Object.keys(input).filter((name) => !taken.includes(name));
+  const hasNoFields = taken.includes("search") && crud.searchFields.length === 0 && Boolean(input.search);
+  return [
+    ...(hasNoFields
+      ? [{ name: "search", say: () => `"${operation}" ignores the search: its createCrud has no searchFields.` }]
+      : []),
+    ...unknown.slice(0, maxNamed).map((name) => ({
+      name,
+      say: (shown: string | undefined) =>
+        `"${operation}" ignores ${shown === undefined ? "an argument of the call" : `the argument ${quoted(shown)}`}. ` +
+        `${nearOf(name, taken)}It takes ${taken.join(", ")}.`,
+    })),
+  ];
 }
 
 function sayKeys(crud: CrudDefinition, operation: string, input: unknown, also: readonly string[]): Ignored[] {

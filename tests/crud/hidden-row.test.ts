@@ -184,6 +184,22 @@ test("what the resource does not allow is told with each answer and once in the 
   }
 });
 
+test("an argument that a list or a get does not take is told while developing, with those that it takes", async () => {
+  const ann = await developing.signUp("ann");
+  const notice = async (name: string, args: object) => (await developing.query(ann, name, args)).body.notice;
+  expect(await notice("articles.list", { filter: { title: "x" }, limit: 5 })).toBe(
+    '"articles.list" ignores the argument "filter". Did you mean "filters"? It takes page, limit, search, orderBy, orderDir, ' +
+      "filters, cursor, include, select.",
+  );
+  expect(await notice("notes.get", { id: 1, includes: {} })).toBe(
+    '"notes.get" ignores the argument "includes". Did you mean "include"? It takes id, include, select.',
+  );
+  expect(await notice("guestbook.list", { search: "x" })).toBe(
+    '"guestbook.list" ignores the search: its createCrud has no searchFields.',
+  );
+  expect(await notice("notes.get", { id: 1, select: ["id"] })).toBeUndefined();
+});
+
 test("an order by a name that is no column is told while developing, with the columns", async () => {
   const ann = await developing.signUp("ann");
   const notice = async (orderBy: string) =>
