@@ -1,7 +1,5 @@
 /** The builders, made once and typed by the schema. */
-import { createCrudFactory, createSvcHttpRouteBuilders, createSvcProcedureBuilders } from "@svc/core";
-import type * as schema from "./schema.ts";
+import { createSvc } from "@svc/core";
+import * as schema from "./schema.ts";
 
-export const procedure = createSvcProcedureBuilders<typeof schema>();
-export const httpRoute = createSvcHttpRouteBuilders<typeof schema>();
-export const createCrud = createCrudFactory(procedure);
+export const { procedure, httpRoute, workflow, createCrud } = createSvc({ schema });
