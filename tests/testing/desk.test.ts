@@ -27,6 +27,13 @@ test("everybody has a session of their own, and sees what is theirs", async () =
   await expect(app.asUser("nobody@example.com")).rejects.toThrow("There is no user nobody@example.com");
 });
 
+// PostgreSQL ends idle connections when the database of a closed app is dropped. Without a listener that ended the process.
+test("an idle connection of the app that PostgreSQL ends is replaced, and the tests go on", async () => {
+  const [row] = await app.sql<{ pid: number }>("select pg_backend_pid() as pid");
+  await db.sql(`select pg_terminate_backend(${row?.pid}, 5000)`);
+  await expect.poll(() => app.sql("select 1 as one")).toEqual([{ one: 1 }]);
+});
+
 test("a field that is not declared is refused", async () => {
   await expect(app.asUser({ rle: "admin" })).rejects.toThrow('auth.ts declares no field "rle" of users. Known: none.');
 });

@@ -88,6 +88,7 @@ export async function createTestApp<Api extends Operations>(options: TestAppOpti
     const pool = new pg.Pool({ connectionString: urls.admin, max: 2, allowExitOnIdle: true });
     // The pool ends before the server has noticed, and the drop of the database then ends its connections.
     pool.on("connect", (client) => client.on("error", () => {}));
+    pool.on("error", () => {});
     closing.push(() => pool.end());
     const log = createLog(options.log ?? "error", process.stderr);
     const parts = { app, config, urls, secrets: [secret], log };
