@@ -7,6 +7,7 @@ queue at revision 20
 -- role svc_auth: login
 setting DateStyle: ISO, MDY
 setting TimeZone: UTC
+setting default_transaction_isolation: read committed
 setting jit: off
 setting row_security: on
 setting search_path: auth
@@ -32,6 +33,7 @@ member of svc_anonymous
 member of svc_authenticated
 setting DateStyle: ISO, MDY
 setting TimeZone: UTC
+setting default_transaction_isolation: read committed
 setting idle_in_transaction_session_timeout: 60s
 setting jit: off
 setting row_security: on
@@ -41,6 +43,7 @@ setting statement_timeout: 60s
 -- role svc_studio_act: login
 setting DateStyle: ISO, MDY
 setting TimeZone: UTC
+setting default_transaction_isolation: read committed
 setting row_security: on
 setting standard_conforming_strings: on
 setting statement_timeout: 10s
@@ -50,6 +53,7 @@ member of svc_anonymous
 member of svc_authenticated
 setting DateStyle: ISO, MDY
 setting TimeZone: UTC
+setting default_transaction_isolation: read committed
 setting default_transaction_read_only: on
 setting idle_in_transaction_session_timeout: 10s
 setting jit: off
@@ -61,6 +65,7 @@ setting statement_timeout: 10s
 member of pg_read_all_stats
 setting DateStyle: ISO, MDY
 setting TimeZone: UTC
+setting default_transaction_isolation: read committed
 setting jit: off
 setting row_security: on
 setting standard_conforming_strings: on
@@ -7317,7 +7322,8 @@ begin
     select t.id, t.name, t.definition ->> 'id' as key, a.atttypid::regtype as type, w.row_ids
       from waiting w
       join svc_private.search_tables t on t.id = w.table_id
-      join pg_catalog.pg_attribute a on a.attrelid = t.relation and a.attname = t.definition ->> 'id'
+      -- By name: after pg_restore the table has another number than t.relation.
+      join pg_catalog.pg_attribute a on a.attrelid = t.name::regclass and a.attname = t.definition ->> 'id'
      order by 1
   loop
     perform svc_private.remove_documents(each.id, each.row_ids);
@@ -7549,6 +7555,10 @@ begin
     -- The constants of BM25 are no part of the index.
     if known.definition - 'bm25' = each.definition - 'bm25' and known.definition <> each.definition then
       update svc_private.search_tables t set definition = each.definition where t.id = known.id returning * into known;
+    end if;
+    -- After pg_restore a table has another number, and still the triggers. A table that was made anew has no triggers.
+    if known.relation <> each.relation and svc_private.is_searchable(each.relation, known.id) then
+      update svc_private.search_tables t set relation = each.relation where t.id = known.id returning * into known;
     end if;
     continue when known.relation = each.relation and known.definition = each.definition
       and svc_private.is_searchable(each.relation, known.id);
@@ -8705,13 +8715,15 @@ declare
 begin
   for known in
     select t.* from svc_private.search_tables t
-     where t.splitting <> svc_private.search_splitting() and to_regclass(t.name) = t.relation
+     where t.splitting <> svc_private.search_splitting()
+       and (to_regclass(t.name) = t.relation or svc_private.is_searchable(to_regclass(t.name), t.id))  -- or restored
      order by t.id
   loop
     execute format('lock table %s in share row exclusive mode', known.name);
+    update svc_private.search_tables t set splitting = svc_private.search_splitting(), relation = to_regclass(t.name)
+     where t.id = known.id returning * into known;
     perform svc_private.clear_search(known.id);
     perform svc_private.fill_search(known);
-    update svc_private.search_tables t set splitting = svc_private.search_splitting() where t.id = known.id;
     name := known.name;
     return next;
   end loop;

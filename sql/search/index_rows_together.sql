@@ -21,7 +21,8 @@ begin
     select t.id, t.name, t.definition ->> 'id' as key, a.atttypid::regtype as type, w.row_ids
       from waiting w
       join svc_private.search_tables t on t.id = w.table_id
-      join pg_catalog.pg_attribute a on a.attrelid = t.relation and a.attname = t.definition ->> 'id'
+      -- By name: after pg_restore the table has another number than t.relation.
+      join pg_catalog.pg_attribute a on a.attrelid = t.name::regclass and a.attname = t.definition ->> 'id'
      order by 1
   loop
     perform svc_private.remove_documents(each.id, each.row_ids);

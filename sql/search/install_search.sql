@@ -40,6 +40,10 @@ begin
     if known.definition - 'bm25' = each.definition - 'bm25' and known.definition <> each.definition then
       update svc_private.search_tables t set definition = each.definition where t.id = known.id returning * into known;
     end if;
+    -- After pg_restore a table has another number, and still the triggers. A table that was made anew has no triggers.
+    if known.relation <> each.relation and svc_private.is_searchable(each.relation, known.id) then
+      update svc_private.search_tables t set relation = each.relation where t.id = known.id returning * into known;
+    end if;
     continue when known.relation = each.relation and known.definition = each.definition
       and svc_private.is_searchable(each.relation, known.id);
 

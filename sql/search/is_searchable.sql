@@ -1,5 +1,5 @@
 -- Whether a table has the triggers, and its vector columns the indexes, that svc_private.install_search() makes. Called
--- by that function before it locks the table.
+-- by that function before it locks the table, and by svc_private.renew_search().
 
 create or replace function svc_private.is_searchable(relation regclass, search_id integer)
 returns boolean

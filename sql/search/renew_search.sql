@@ -14,13 +14,15 @@ declare
 begin
   for known in
     select t.* from svc_private.search_tables t
-     where t.splitting <> svc_private.search_splitting() and to_regclass(t.name) = t.relation
+     where t.splitting <> svc_private.search_splitting()
+       and (to_regclass(t.name) = t.relation or svc_private.is_searchable(to_regclass(t.name), t.id))  -- or restored
      order by t.id
   loop
     execute format('lock table %s in share row exclusive mode', known.name);
+    update svc_private.search_tables t set splitting = svc_private.search_splitting(), relation = to_regclass(t.name)
+     where t.id = known.id returning * into known;
     perform svc_private.clear_search(known.id);
     perform svc_private.fill_search(known);
-    update svc_private.search_tables t set splitting = svc_private.search_splitting() where t.id = known.id;
     name := known.name;
     return next;
   end loop;

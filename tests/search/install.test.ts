@@ -154,4 +154,23 @@ test("svc migrate indexes a table again whose texts were split into other words"
   expect(lines).toEqual([expect.stringContaining('indexed "public"."older" again')]);
   await migrate(options);
   expect(lines).toHaveLength(1);
+  // As after a restore, where every table has another number.
+  await db.sql(`${older}; update svc_private.search_tables set relation = 0 where name = '"public"."older"'`);
+  await migrate(options);
+  expect(lines).toHaveLength(2);
+});
+
+test("a restored table is not indexed again, and a table that was made anew is", async () => {
+  const { install, find } = await searched("moved", "simple", ["a crane", "a boat"]);
+  const documents = () => db.sql("select ctid, row_id from svc_private.search_documents order by ctid");
+  const indexed = await documents();
+  // As after a restore, where every table has another number.
+  await db.sql(`update svc_private.search_tables set relation = 0 where name = '"public"."moved"'`);
+  await install();
+  expect(await documents()).toEqual(indexed);
+  await db.sql("drop table moved; create table moved (id integer primary key, body text)");
+  await db.sql("insert into moved values (3, 'a crane')");
+  await install();
+  expect(Object.keys(await find("crane"))).toEqual(["3"]);
+  expect(await find("boat")).toEqual({});
 });

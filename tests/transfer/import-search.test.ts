@@ -100,6 +100,12 @@ test("new, changed, repeated and refused rows leave the index that the table's r
   expect(kept).toEqual(await index());
 });
 
+test("what is imported after a restore, where every table has another number, is found", async () => {
+  await db.sql("update svc_private.search_tables set relation = 0 where name = $1", [declared.table]);
+  expect(await imported(["slug,title", "a,crane"])).toMatchObject({ written: 1 });
+  expect(await found("crane")).toEqual(["a"]);
+});
+
 test("a row that the index refuses is the only one that is refused", async () => {
   await db.sql(
     "alter table svc_private.search_documents add constraint lab_short check (cardinality(keys) < 5) not valid",
