@@ -109,7 +109,8 @@ end
 $$;
 
 -- Settings that statements and drivers here rely on, whatever the defaults of the server or the database are: timestamps
--- are ISO 8601 in UTC, a backslash in a literal is only a backslash, and policies filter instead of refusing.
+-- are ISO 8601 in UTC, a backslash in a literal is only a backslash, and policies filter instead of refusing. Generated
+-- functions, sign-ins and claims of jobs are statements without BEGIN: above READ COMMITTED those that meet would fail.
 do $$
 declare
   login text;
@@ -119,6 +120,7 @@ begin
     execute format('alter role %I set datestyle = ''ISO, MDY''', login);
     execute format('alter role %I set standard_conforming_strings = on', login);
     execute format('alter role %I set row_security = on', login);
+    execute format('alter role %I set default_transaction_isolation = ''read committed''', login);
   end loop;
 end
 $$;

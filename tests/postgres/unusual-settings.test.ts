@@ -6,6 +6,7 @@ import { fixture, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 import { apiWith, TestService } from "../support/service.ts";
+import { until } from "../support/worker.ts";
 
 const unusual = {
   timezone: "Asia/Kolkata",
@@ -54,6 +55,24 @@ test("a service signs in, writes and reads what it reads elsewhere", async () =>
     const changed = await svc.mutate(ann, "articles.update", { id, title: "b", ifUnmodifiedSince: updatedAt });
     expect([changed.status, changed.body.json?.title]).toEqual([200, "b"]);
     expect((await svc.query(null, "articles.list", { filters })).body.json.data).toEqual([]);
+  } finally {
+    await svc.stop();
+  }
+});
+
+test("a sign-in that waits for another one of the same account succeeds", async () => {
+  const svc = new TestService(db, apiWith(), {});
+  await svc.start();
+  try {
+    const { email } = await svc.signUp("bob");
+    const signIn = (password: string) => svc.post("/api/auth/sign-in", { email, password });
+    expect((await signIn("a wrong password")).status).toBe(401);
+    const other = await db.connect("admin");
+    await other.query("begin; update auth.attempt set count = count");
+    const waiting = signIn("correct horse");
+    await until(async () => (await db.sql("select from pg_locks where not granted")).length > 0);
+    await other.query("commit");
+    expect((await waiting).status).toBe(200);
   } finally {
     await svc.stop();
   }
