@@ -1,5 +1,5 @@
--- Uncounts an attempt that succeeded or was not made. Called by auth.take_attempt() and by
--- src/auth/passwords/attempts.ts, as svc_auth.
+-- Uncounts an attempt that succeeded or was not made. Called by auth.take_attempt(), auth.open_session() and
+-- src/auth/passwords/attempt-counters.ts, as svc_auth.
 --
 -- A window that began after the attempt was counted does not contain it: uncounting it there would allow one more try.
 

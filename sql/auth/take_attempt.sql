@@ -1,5 +1,5 @@
 -- Counts an attempt before it is made, under each of several limits: all of them or none. Called by
--- src/auth/passwords/attempts.ts as svc_auth.
+-- src/auth/passwords/attempt-counters.ts as svc_auth.
 --
 -- One call is one transaction, and the rows stay locked until its end: of a hundred attempts at the same moment, only
 -- as many as the limit still allows succeed. Rows are locked in one order, so that calls do not deadlock. A refused

@@ -1,5 +1,5 @@
 -- The parts that have arrived of uploads in progress, in the order of their keys, starting after a key. Called by
--- src/backup/take.ts in the snapshot of a backup, first with nulls, then with the last key.
+-- src/backup/copy-files.ts in the snapshot of a backup, first with nulls, then with the last key.
 
 create or replace function svc_private.next_upload_parts(after_upload uuid, after_start bigint, most integer)
 returns table (upload_id uuid, start bigint, size bigint, name text, sha256 text)

@@ -1,4 +1,4 @@
--- A JSON list of column names as a list over the alias t, in the same order. Called by svc_hidden.related_rows() and
+-- A JSON list of column names as a list over the alias t, in the same order. Called by svc_hidden.related_link() and
 -- svc_hidden.filter_relation() for the two sides of a comparison.
 
 create or replace function svc_hidden.names_sql(names jsonb)

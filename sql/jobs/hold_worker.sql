@@ -1,5 +1,5 @@
 -- Marks a worker as alive: takes a lock that ends with this connection, and so the moment its process dies. Called by
--- workers/rescue.ts on a separate connection, when a worker begins and whenever that connection was opened again.
+-- workers/worker-lock.ts on a separate connection, when a worker begins and whenever that connection was opened again.
 --
 -- The key is a pair of numbers: the first is svc's, the second a hash of the worker's id. The call waits while
 -- svc_private.rescue_workers() checks this worker.

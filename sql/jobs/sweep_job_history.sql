@@ -1,5 +1,5 @@
--- Removes rows of svc.job_history by their age. Called by workers/tasks/sweep-storage.ts, once a day. Their number is
--- limited by keep_finished_jobs.sql. Reads the whole table, which is small.
+-- Removes rows of svc.job_history by their age. Called by workers/job-history.ts, once a day. Their number is limited
+-- by keep_finished_jobs.sql. Reads the whole table, which is small.
 
 create or replace function svc_private.sweep_job_history(age interval)
 returns void

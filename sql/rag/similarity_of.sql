@@ -1,5 +1,5 @@
--- The cosine of the angle between two vectors of length 1: their product. Called by svc.find_evidence() and
--- svc.find_passages() for vectors of the same dimensions.
+-- The cosine of the angle between two vectors of length 1: their product. Called by
+-- svc_private.chunks_by_vector() and svc_private.select_passages() for vectors of the same dimensions.
 --
 -- pgvector multiplies many times as fast. Not every server has it, so the statement that names its type is parsed only
 -- where the type exists.

@@ -1,6 +1,6 @@
 -- Marks the transaction with a trace: jobs enqueued in it carry the trace (svc_private.current_trace), and readers of
 -- the write-ahead log see which call made the changes. Called where a writing transaction of a traced call begins
--- (src/postgres/transaction.ts, src/crud/statement.ts), and never while tracing is off.
+-- (src/postgres/transaction-statements.ts, src/crud/statement.ts), and never while tracing is off.
 --
 -- SECURITY DEFINER for the message. Only the login and the system may execute it, not the roles of requests: SQL inside
 -- a request must not attribute its changes to another trace. SET rather than set_config(), which is closed to the owner

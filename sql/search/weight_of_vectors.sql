@@ -1,5 +1,6 @@
 -- How much vectors weigh beside words, whose weight is 1, when the scores of both are added: 0.15 times the power 1.5 of
--- their contrast over that of the words, 1 at most. Called by svc.search_hybrid(), which says why, and svc.find_passages().
+-- their contrast over that of the words, 1 at most. Called by svc.search_hybrid(), which says why, and
+-- svc_private.select_passages().
 --
 -- The arguments are scores of candidates: the best and the worst that words found, the best and the worst that vectors
 -- found, and `apart`, the vector score of what only words found, or null.

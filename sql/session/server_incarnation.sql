@@ -1,9 +1,10 @@
 -- Identifies the current run of the server. It changes when the server starts, and when it has recovered from a crash
 -- or was promoted: then the server may reuse a transaction id that was not yet on disk.
 --
--- Called when a writing transaction begins (src/postgres/transaction.ts), and compared by svc.transaction_outcome. No
--- `set search_path`: it would prevent inlining, and every mutation calls this. Volatile for the same reason: PostgreSQL
--- does not inline a function that promises more than pg_last_wal_replay_lsn(), which is volatile.
+-- Called when a writing transaction begins (src/postgres/transaction-statements.ts), and compared by
+-- svc.transaction_outcome(). No `set search_path`: it would prevent inlining, and every mutation calls this. Volatile for
+-- the same reason: PostgreSQL does not inline a function that promises more than pg_last_wal_replay_lsn(), which is
+-- volatile.
 
 create or replace function svc.server_incarnation()
 returns text

@@ -1,4 +1,4 @@
--- Records a part after its bytes are stored. Called by src/storage/uploads.ts as svc_system.
+-- Records a part after its bytes are stored. Called by src/storage/upload-parts.ts as svc_system.
 --
 -- Where the upload has a part of this name, the bytes were written behind it, and the hash is that of all of the part.
 --

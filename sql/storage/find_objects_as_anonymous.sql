@@ -1,5 +1,5 @@
--- The stored files with these ids that the policies show to anonymous callers. Called by svc.find_public_object(),
--- svc.start_transcription() and svc_private.find_storage_objects(), for the user of the transaction.
+-- The stored files with these ids that the policies show to anonymous callers. Called by svc.find_public_object()
+-- and svc_private.find_storage_objects(), for the user of the transaction.
 --
 -- SECURITY DEFINER, owned by a reader: PostgreSQL applies the policies of svc_anonymous and also select_public, which
 -- only readers have. So a public file is found by its id and is in no list, and a restrictive policy of the application

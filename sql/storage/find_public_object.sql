@@ -1,5 +1,5 @@
--- A public file by its id, for a caller who knows the id. Called by ctx.storage (src/storage/context.ts) in addition to
--- the rows that the caller may list, and by SQL of applications.
+-- A public file by its id, for a caller who knows the id. Called by svc.find_object() in addition to the rows that
+-- the caller may list, and by SQL of applications.
 --
 -- The policies decide whether the caller may see it, in svc_hidden.find_objects_as_…; the role decides which of the two
 -- functions is called. No role may execute the other one.

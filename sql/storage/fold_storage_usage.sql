@@ -1,5 +1,5 @@
--- Merges the rows of a bucket into one. Called by svc_private.reserve_upload() for the buckets that it has to add up,
--- and by src/storage/sweep.ts for all of them, once a day.
+-- Merges the rows of a bucket into one. Called by svc_private.stored_bytes() for a bucket of many rows, and
+-- by src/storage/sweep.ts for all of them, once a day.
 --
 -- Needs no lock: a row that another call has deleted meanwhile is left out, and uncommitted rows are not visible.
 

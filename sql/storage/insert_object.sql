@@ -1,6 +1,5 @@
 -- Inserts a stored file as its owner, so that the policies of svc.storage_objects decide. Called by
--- svc_private.finish_upload() and svc_private.try_to_store() as svc_system, and by svc.store_object() as the owner of
--- the tables. The caller has set svc.user_id.
+-- svc_private.store_upload(), as svc_system or as the owner of the tables, with svc.user_id set.
 
 create or replace function svc_private.insert_object(object svc.storage_objects)
 returns void

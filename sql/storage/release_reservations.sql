@@ -1,4 +1,4 @@
--- Frees the room that a failed call reserved and did not use. Called by src/storage/context.ts as svc_system after the
+-- Frees the room that a failed call reserved and did not use. Called by src/storage/reserve.ts as svc_system after the
 -- call. Reservations of a process that died expire.
 
 create or replace function svc_private.release_reservations(ids uuid[])

@@ -1,5 +1,5 @@
 -- Gives a run to a worker, with its checkpoints, and a fence that invalidates every earlier claim. Called by
--- workers/tasks/workflow.ts. Null when there is nothing to do: the run has ended, is gone, or waits for its turn.
+-- src/workflows/execute.ts. Null when there is nothing to do: the run has ended, is gone, or waits for its turn.
 --
 -- A run that is already "running" is claimed too: the queue gives a job away twice only when its first worker is dead.
 -- Ten claims without a checkpoint between them mean that the run kills its workers: it fails.

@@ -1,6 +1,6 @@
 // If this file fails, sql/ and migrations/ no longer show a DBA all code that runs in the database.
 import { readdir, readFile } from "node:fs/promises";
-import { basename, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import { crudFunctions } from "../../src/crud/crud-sql.ts";
 import api from "../fixture/backend/index.ts";
@@ -26,6 +26,28 @@ describe("every function of the platform", () => {
     );
     expect(functions.length).toBeGreaterThan(3);
     expect(functions.map(({ name }) => name).filter((name) => !named.includes(name))).toEqual([]);
+  });
+
+  test("is called where its header says", async () => {
+    const wrong: string[] = [];
+    const functions = (await files("sql", ".sql")).filter((file) => dirname(relative(root, file)) !== "sql");
+    for (const file of functions) {
+      const name = basename(file, ".sql");
+      const [header = ""] = (await readFile(file, "utf8")).split(/^create /m);
+      const prose = header.replace(/\s*\n-- ?/g, " ");
+      for (const [said] of prose.matchAll(/\b[Cc]alled (by|where|when) .*?(?=[.:] |$)/g)) {
+        const inSql = [...said.matchAll(/\b(?:svc|svc_hidden|svc_private|auth)\.(\w+)/g)].map(([, caller]) => caller);
+        const callers = [
+          ...[...said.matchAll(/\b(?:src|workers)\/[\w/-]+\.ts/g)].map(([path]) => join(root, path)),
+          ...functions.filter((path) => inSql.includes(basename(path, ".sql"))),
+        ];
+        for (const caller of callers) {
+          const text = await readFile(caller, "utf8").catch(() => "");
+          if (!new RegExp(`\\b${name}\\b`).test(text)) wrong.push(`${name}: ${relative(root, caller)}`);
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
   });
 
   test("has a comment, and PUBLIC may not execute it", async () => {
