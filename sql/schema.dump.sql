@@ -8443,6 +8443,31 @@ $function$
 execute: svc_system
 comment: The terms of a query, with what the index says of them. Part of svc_private.find_matches(). lint:allow function_without_search_path: it runs under that of svc_private.find_matches().
 
+-- function svc_private.recount_stored_bytes(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.recount_stored_bytes()
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  insert into svc_private.storage_usage (bucket, bytes)
+  select c.bucket, sum(c.bytes)
+    from (
+      select b.bucket, greatest(f.size, 4096) as bytes
+        from (
+          select o.user_id, o.by_system, o.size from svc.storage_objects o
+          union all
+          select u.user_id, u.by_system, u.size from svc.storage_uploads u
+        ) as f
+       cross join lateral (values ('all'), (svc_private.storage_bucket(f.user_id, f.by_system))) b (bucket)
+      union all
+      select u.bucket, -u.bytes from svc_private.storage_usage u
+    ) as c
+   group by c.bucket
+  having sum(c.bytes) <> 0
+$function$
+execute: svc_system
+comment: Corrects the counted bytes of files and uploads, by bucket, from their rows.
+
 -- function svc_private.refuses_every_row(oid,text,text,oid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.refuses_every_row(relation oid, command text, role_name text, permission oid DEFAULT NULL::oid)
  RETURNS boolean

@@ -36,6 +36,7 @@ export async function sweepStorage(
     }
   }
   await sweepUploads(storage, before, signal);
+  await storage.pool.query("select svc_private.recount_stored_bytes()");
   await storage.pool.query("select svc_private.fold_storage_usage()");
   return removed;
 }

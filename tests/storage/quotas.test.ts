@@ -7,6 +7,7 @@ import { RequestTransaction } from "../../src/postgres/transaction.ts";
 import { CallStorage } from "../../src/storage/context.ts";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { createStorage } from "../../src/storage/storage.ts";
+import { sweepStorage } from "../../src/storage/sweep.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { database } from "../support/database.ts";
 import { bytesFolder, fileProcedures, send, stored } from "../support/files.ts";
@@ -158,6 +159,14 @@ describe("room is free again", () => {
     expect(await totals()).toEqual(new Map());
     await db.sql("select svc_private.fold_storage_usage()");
     expect(await db.sql("select from svc_private.storage_usage")).toEqual([]);
+  });
+
+  test("when an operator has given the files to somebody else, after the next sweep", async () => {
+    await fill();
+    await db.sql("update svc.storage_objects set user_id = $2 where user_id = $1", [ann.id, bob.id]);
+    await sweepStorage({ driver: new DiskDriver(dir), pool, log: createLog("silent") });
+    expect(await totals()).toEqual(new Map(["all", `user ${bob.id}`].map((bucket) => [bucket, 9 * size])));
+    expect(await more()).toBe(1);
   });
 });
 
