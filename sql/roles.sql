@@ -38,12 +38,22 @@ $$;
 -- needs the host's own replication login.
 do $$
 begin
+  alter role svc_owner nologin nocreatedb nocreaterole;
+  alter role svc_anonymous nologin nocreatedb nocreaterole;
+  alter role svc_authenticated nologin nocreatedb nocreaterole;
+  alter role svc_reader_anonymous nologin nocreatedb nocreaterole;
+  alter role svc_reader_authenticated nologin nocreatedb nocreaterole;
   alter role svc_request noinherit nocreatedb nocreaterole;
   alter role svc_auth nocreatedb nocreaterole;
   alter role svc_system nocreatedb nocreaterole;
   alter role svc_studio_read noinherit nocreatedb nocreaterole;
   alter role svc_studio_act nocreatedb nocreaterole;
   begin
+    alter role svc_owner nosuperuser nobypassrls noreplication;
+    alter role svc_anonymous nosuperuser nobypassrls noreplication;
+    alter role svc_authenticated nosuperuser nobypassrls noreplication;
+    alter role svc_reader_anonymous nosuperuser nobypassrls noreplication;
+    alter role svc_reader_authenticated nosuperuser nobypassrls noreplication;
     alter role svc_request nosuperuser nobypassrls noreplication;
     alter role svc_auth nosuperuser nobypassrls noreplication;
     alter role svc_system nosuperuser bypassrls noreplication;

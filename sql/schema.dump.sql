@@ -6352,10 +6352,13 @@ AS $function$
    where a.grantee <> d.defaclrole
    group by d.defaclrole, n.nspname, d.defaclobjtype, a.grantee
   union all
+  -- An administrator creates pg_stat_statements by hand, where the server has it (docs/how-to/observe.md).
   select 'extension ' || quote_ident(e.extname), 'itself', '', 'in schema ' || n.nspname, 0
     from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid = e.extnamespace
+   where e.extname <> 'pg_stat_statements'
   union all
-  select 'extension ' || quote_ident(e.extname), 'version', '', e.extversion, 0 from pg_catalog.pg_extension e
+  select 'extension ' || quote_ident(e.extname), 'version', '', e.extversion, 0
+    from pg_catalog.pg_extension e where e.extname <> 'pg_stat_statements'
   union all
   select 'publication ' || quote_ident(p.pubname), 'itself', '',
          concat('publishes', case when p.pubinsert then ' insert' end, case when p.pubupdate then ' update' end,
@@ -9182,11 +9185,13 @@ AS $function$
     join pg_catalog.pg_roles role on role.oid = m.roleid
    where member.rolname like 'svc\_%'
   union all
-  select 'role ' || r.rolname, 'setting', split_part(line, '=', 1), substr(line, strpos(line, '=') + 1), 0
+  select 'role ' || r.rolname, 'setting', concat(split_part(line, '=', 1), ' in database ' || quote_ident(d.datname)),
+         substr(line, strpos(line, '=') + 1), 0
     from pg_catalog.pg_db_role_setting s
     join pg_catalog.pg_roles r on r.oid = s.setrole
+    left join pg_catalog.pg_database d on d.oid = s.setdatabase
    cross join unnest(s.setconfig) as line
-   where s.setdatabase = 0 and r.rolname like 'svc\_%'
+   where (s.setdatabase = 0 or d.datname = current_database()) and r.rolname like 'svc\_%'
 $function$
 execute: svc_system
 comment: Attributes, memberships and settings of the platform's roles, for list_facts().

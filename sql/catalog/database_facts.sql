@@ -38,10 +38,13 @@ as $$
    where a.grantee <> d.defaclrole
    group by d.defaclrole, n.nspname, d.defaclobjtype, a.grantee
   union all
+  -- An administrator creates pg_stat_statements by hand, where the server has it (docs/how-to/observe.md).
   select 'extension ' || quote_ident(e.extname), 'itself', '', 'in schema ' || n.nspname, 0
     from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid = e.extnamespace
+   where e.extname <> 'pg_stat_statements'
   union all
-  select 'extension ' || quote_ident(e.extname), 'version', '', e.extversion, 0 from pg_catalog.pg_extension e
+  select 'extension ' || quote_ident(e.extname), 'version', '', e.extversion, 0
+    from pg_catalog.pg_extension e where e.extname <> 'pg_stat_statements'
   union all
   select 'publication ' || quote_ident(p.pubname), 'itself', '',
          concat('publishes', case when p.pubinsert then ' insert' end, case when p.pubupdate then ' update' end,

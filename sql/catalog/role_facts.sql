@@ -27,11 +27,13 @@ as $$
     join pg_catalog.pg_roles role on role.oid = m.roleid
    where member.rolname like 'svc\_%'
   union all
-  select 'role ' || r.rolname, 'setting', split_part(line, '=', 1), substr(line, strpos(line, '=') + 1), 0
+  select 'role ' || r.rolname, 'setting', concat(split_part(line, '=', 1), ' in database ' || quote_ident(d.datname)),
+         substr(line, strpos(line, '=') + 1), 0
     from pg_catalog.pg_db_role_setting s
     join pg_catalog.pg_roles r on r.oid = s.setrole
+    left join pg_catalog.pg_database d on d.oid = s.setdatabase
    cross join unnest(s.setconfig) as line
-   where s.setdatabase = 0 and r.rolname like 'svc\_%'
+   where (s.setdatabase = 0 or d.datname = current_database()) and r.rolname like 'svc\_%'
 $$;
 
 comment on function svc_private.role_facts() is 'Attributes, memberships and settings of the platform''s roles, for list_facts().';

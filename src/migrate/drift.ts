@@ -53,7 +53,7 @@ export async function describeFiles(files: Files): Promise<Fact[]> {
   const facts = await withScratchDatabase(files.adminUrl, files.scratchUrl, (adminUrl) =>
     rehearseMigration({ ...files, adminUrl }, readFacts),
   );
-  return withoutMemberships(facts, files.platform);
+  return withoutRolesByHand(facts, files.platform);
 }
 
 /** Works on any connection of an administrator, also within a transaction. */
@@ -68,18 +68,19 @@ async function describeDatabase(adminUrl: string): Promise<Fact[]> {
 }
 
 /**
- * Removes role memberships. Roles belong to the server, so the empty database has manual memberships too. `roles.sql`
- * resets attributes but revokes no membership; the expected ones come from the committed dump.
+ * Removes memberships and settings of roles that somebody added by hand. Roles belong to the server, so the empty database
+ * has these too: `roles.sql` sets its own again, and takes none away. The expected ones come from the committed dump.
  */
-async function withoutMemberships(described: Fact[], platform: string): Promise<Fact[]> {
+export async function withoutRolesByHand(described: Fact[], platform: string): Promise<Fact[]> {
   const dump = await readFile(join(platform, "sql/schema.dump.sql"), "utf8");
-  const memberships = new Map<string, string>();
+  const roles = new Map<string, string[]>();
   for (const section of dump.split("\n\n")) {
     const role = section.match(/^-- (role \w+):/)?.[1];
-    if (role) memberships.set(role, section);
+    if (role) roles.set(role, section.split(/[:\n]/));
   }
   return described.filter(
-    ({ object, kind, part }) => kind !== "member of" || memberships.get(object)?.includes(`member of ${part}`),
+    ({ object, kind, part }) =>
+      !["member of", "setting"].includes(kind) || roles.get(object)?.includes(`${kind} ${part}`),
   );
 }
 
@@ -118,7 +119,7 @@ function difference(
   const state = !wanted ? "unexpected" : !present ? "missing" : "differs";
   const expected = wanted?.definition ?? null;
   const found = present?.definition ?? null;
-  return { state, object, kind, part, expected, found, remedy: remedyFor(state, object, kind) };
+  return { state, object, kind, part, expected, found, remedy: remedyFor(state, object, kind, part) };
 }
 
 // Objects that sql/ recreates on every run: functions, views, policies and grants of the platform, roles and schemas.
@@ -127,13 +128,19 @@ const repeatable =
 const repeatableParts = ["policy", "grant", "comment"];
 const platformTable = /^(table|sequence) (svc|svc_hidden|svc_private|auth)\./;
 
-function remedyFor(state: Difference["state"], object: string, kind: string): string {
+function remedyFor(state: Difference["state"], object: string, kind: string, part: string): string {
   if (kind === "version")
     return "Update the extension (alter extension … update), here or where the files are applied.";
   const isRestated = repeatable.test(object) || (platformTable.test(object) && repeatableParts.includes(kind));
   // Only policies and grants of a platform table are removed before its file is applied again.
   const isTakenAway = platformTable.test(object) && ["policy", "grant"].includes(kind);
   if (isRestated && (state !== "unexpected" || isTakenAway)) return "`svc migrate --again` restores it.";
+  // A migration may not change roles.
+  if (state === "unexpected" && kind === "member of") return `revoke ${part} from ${object.replace("role ", "")};`;
+  if (state === "unexpected" && kind === "setting") {
+    const [name, where = ""] = part.split(/( in database .*)/);
+    return `alter ${object}${where} reset ${name};`;
+  }
   if (state === "unexpected") return "Remove it by hand, or write the migration that creates it.";
   return "Restore it by hand, or write a migration for its current state.";
 }

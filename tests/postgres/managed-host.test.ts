@@ -100,6 +100,8 @@ describe.skipIf(!process.env.CHAOS_ROUNDS)("a host whose administrator is no sup
       "svc_reader_authenticated in svc_authenticated",
       "svc_request in svc_anonymous",
       "svc_request in svc_authenticated",
+      "svc_studio_read in svc_anonymous",
+      "svc_studio_read in svc_authenticated",
     ]);
     expect(rows.filter(({ admin }) => admin)).toEqual([]);
     // Servers before 16 lack this option; there svc_request is NOINHERIT.

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type pg from "pg";
 import { beforeAll, expect, test } from "vitest";
-import { compareFacts, describeFiles, type Fact, readFacts } from "../../src/migrate/drift.ts";
+import { compareFacts, describeFiles, type Fact, readFacts, withoutRolesByHand } from "../../src/migrate/drift.ts";
 import { refuseUsed } from "../../src/migrate/scratch.ts";
 import { fixture, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
@@ -29,7 +29,14 @@ test("a database that was only migrated has none", async () => {
 /** Manual changes, and the expected differences: state, object, kind, part. */
 const planted: [sql: string, ...told: string[]][] = [
   // Roles belong to the server. In the order of roles.sql, to avoid deadlocks with migrations of other files.
+  ["alter role svc_authenticated bypassrls", "differs role svc_authenticated itself"],
   ["alter role svc_request inherit", "differs role svc_request itself"],
+  ["alter role svc_request set search_path = 'other'", "unexpected role svc_request setting search_path"],
+  ["alter role svc_request set jit = on", "differs role svc_request setting jit"],
+  [
+    "alter role svc_system in database {database} set row_security = off",
+    "unexpected role svc_system setting row_security in database {database}",
+  ],
   ["grant svc_anonymous to svc_replicator", "unexpected role svc_replicator member of svc_anonymous"],
   ["create table by_hand (id int)", "unexpected table public.by_hand itself"],
   ["drop table vault", "missing sequence public.vault_id_seq itself", "missing table public.vault itself"],
@@ -84,6 +91,7 @@ const planted: [sql: string, ...told: string[]][] = [
   ["create rule quiet as on delete to notes do instead nothing", "unexpected table public.notes rule quiet"],
   ["alter type mood add value 'cross'", "differs type public.mood definition"],
   ["create extension hstore", "unexpected extension hstore itself"],
+  ["create extension pg_stat_statements schema extensions"], // as docs/how-to/observe.md says
   [
     "create or replace view svc_private.relations_of_mine as select 1 as one",
     "unexpected view svc_private.relations_of_mine itself",
@@ -123,11 +131,36 @@ test("every change by hand is told, and nothing else", async () => {
   try {
     const differences = compareFacts(expected, await readFacts(admin));
     const told = differences.map(({ state, object, kind, part }) => [state, object, kind, part].join(" ").trim());
-    expect(told.toSorted()).toEqual(planted.flatMap(([, ...names]) => names).toSorted());
+    const names = planted.flatMap(([, ...expected]) => expected).map((name) => name.replace("{database}", db.name));
+    expect(told.toSorted()).toEqual(names.toSorted());
     for (const { remedy } of differences) expect(remedy).toMatch(/\w{3}/);
+    expect(differences.map(({ remedy }) => remedy)).toEqual(
+      expect.arrayContaining([
+        "alter role svc_request reset search_path;",
+        `alter role svc_system in database ${db.name} reset row_security;`,
+        "revoke svc_anonymous from svc_replicator;",
+      ]),
+    );
   } finally {
     await admin.query("rollback");
   }
+});
+
+test("what somebody gave to a role is not expected, although the empty database has the same roles", async () => {
+  const facts: [kind: string, part: string][] = [
+    ["itself", ""],
+    ["member of", "svc_anonymous"],
+    ["member of", "svc_owner"],
+    ["setting", "jit"],
+    ["setting", "search_path"],
+  ];
+  const described = facts.map(([kind, part]) => ({ object: "role svc_request", kind, part, definition: "" }));
+  const kept = await withoutRolesByHand(described, root);
+  expect(kept.map(({ kind, part }) => `${kind} ${part}`.trim())).toEqual([
+    "itself",
+    "member of svc_anonymous",
+    "setting jit",
+  ]);
 });
 
 const scratches = async () =>
