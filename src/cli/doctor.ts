@@ -22,6 +22,7 @@ import {
 } from "./doctor-connections.ts";
 import { forgetful } from "./doctor-durability.ts";
 import { examineReplication, replicationState } from "./doctor-replication.ts";
+import { examineSchema, examineTriggers } from "./doctor-schema.ts";
 import { explain } from "./explain.ts";
 import { during, print } from "./output.ts";
 import { about, paint } from "./table.ts";
@@ -78,6 +79,8 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
       await report.check(null, async () => {
         for (const text of await forgetful(pools.request)) report.note("advice", text);
       });
+      await report.check(null, async () => report.add(await examineTriggers(pools)));
+      await report.check(null, async () => report.add(await examineSchema(pools.system)));
       await report.check(null, () => examineQueue(pools.system, report));
       await report.check(null, async () => report.add(examineReplication(await replicationState(pools.system))));
       await report.check(null, async () => {

@@ -62,7 +62,7 @@ export const findings = (adminUrl: string): Promise<Finding[]> =>
     return rows[0].is_there ? lintSchema(client) : [];
   });
 
-const lintSchema = async (client: Pick<pg.Pool, "query">): Promise<Finding[]> =>
+export const lintSchema = async (client: Pick<pg.Pool, "query">): Promise<Finding[]> =>
   (await client.query<Finding>("select * from svc_private.lint_schema()")).rows;
 
 export const describe = ({ severity, rule, name, problem, remedy }: Finding) =>
