@@ -7087,6 +7087,40 @@ $function$
 execute: svc_system
 comment: Merges the counters of terms that have many counter rows.
 
+-- function svc_private.fold_search(integer,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.fold_search(after_group integer, most integer DEFAULT 200)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  each record;
+  looked_at constant integer[] := array(
+    select g.id from svc_private.search_groups g where g.id > after_group order by g.id limit most);
+begin
+  for each in
+    select g.table_id, array_agg(f.group_id) as group_ids, array_agg(f.key) as keys
+      from svc_private.search_groups g
+     cross join lateral (
+       select c.group_id, c.key
+         from svc_private.search_counters c
+        where c.group_id = g.id
+        group by 1, 2
+       having count(*) > 1 or sum(c.documents) = 0
+       union all
+       select t.group_id, null from svc_private.search_totals t where t.group_id = g.id group by 1 having count(*) > 1
+     ) as f
+     where g.id = any (looked_at)
+     group by 1
+  loop
+    perform svc_private.fold_counters(each.table_id, each.group_ids, each.keys);
+  end loop;
+  return looked_at[cardinality(looked_at)];
+end
+$function$
+execute: svc_system
+comment: Merges counters of the search index; returns the last group that it looked at, null at the end.
+
 -- function svc_private.fold_storage_usage(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.fold_storage_usage(one_bucket text DEFAULT NULL::text)
  RETURNS void

@@ -1,6 +1,7 @@
 // If this file fails, the index does not match its table: rows are missed, or have wrong scores.
 
 import { expect, test } from "vitest";
+import { foldSearch } from "../../src/search/fold-search.ts";
 import { database } from "../support/database.ts";
 import { fc } from "../support/properties.ts";
 import { addPages } from "./application.ts";
@@ -84,6 +85,27 @@ test("writers at the same time neither wait for each other nor miscount", async 
   expect(await holding("hous")).toBe("200");
   expect(await holding("boat")).toBe("201");
   expect(await count("search_totals", "true")).toBe("201");
+});
+
+test("counters of rows that are gone go with the daily care, and others keep their sums", async () => {
+  await db.sql("truncate pages");
+  const page = (userId: string, title: string) => ({ userId, title, visibility: "private" as const });
+  await addPages(db, [page("ann", "boat"), page("ann", "boat"), page("ann", "crane"), page("bob", "boat")]);
+  await db.sql("delete from pages where user_id = 'bob' or title = 'crane'");
+  // Another transaction holds what it merges meanwhile.
+  const [one, other] = [await db.connect("system"), await db.connect("system")];
+  await one.query("begin; select svc_private.fold_search(0)");
+  await foldSearch(other);
+  await addPages(db, [page("ann", "boat")]);
+  await one.query("commit");
+  await foldSearch(one);
+  const counted = "select documents from svc_private.search_counters order by documents";
+  expect(await db.sql(counted)).toEqual([{ documents: 3 }]);
+  expect(await db.sql("select documents::integer from svc_private.search_totals where documents > 0")).toEqual([
+    { documents: 3 },
+  ]);
+  const many = "select from svc_private.search_totals group by group_id having count(*) > 1";
+  expect(await db.sql(many)).toEqual([]);
 });
 
 test("a truncated table is not found any more", async () => {

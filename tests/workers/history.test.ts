@@ -118,6 +118,19 @@ test("the daily sweep removes those that are older than limits.finishedJobDays",
   ]);
 });
 
+test("the daily sweep merges the counters of the search index", async () => {
+  await db.sql("delete from graphile_worker._private_jobs where key = 'sweep-storage'"); // that of the next day
+  await db.sql(
+    `with t as (insert into svc_private.search_tables (name, relation, declared_by, definition)
+                values ('gone', 0, 'test', '{"fields": ["a"]}') returning id),
+          g as (insert into svc_private.search_groups (table_id, corpus, visibility) select id, 'a', 'public' from t returning id)
+     insert into svc_private.search_counters (group_id, documents, key) select id, n, 0 from g, (values (1), (-1)) v (n)`,
+  );
+  await db.sql("select svc_private.keep_sweep_job('0 seconds')");
+  await work({});
+  expect(await db.sql("select from svc_private.search_counters")).toEqual([]);
+});
+
 test("where it cannot be written, jobs are done all the same", async () => {
   await clear();
   await db.sql("alter table svc.job_history rename to away");

@@ -1,13 +1,15 @@
 /**
  * Removes bytes without a stored object, left by unfinished uploads and by calls that rolled back while their process
- * died. Also removes conversions of files that were not used for a month, and old rows of the history of jobs. Every starting worker ensures that one such
- * job is queued; each enqueues the next day's.
+ * died. Also removes conversions of files that were not used for a month, counters of the search index that cancel each
+ * other out, and old rows of the history of jobs. Every starting worker ensures that one such job is queued; each enqueues
+ * the next day's.
  *
  * Retries: 3 attempts; the next day's run does the rest.
  * Idempotency: it only removes what is unused at the time.
  * Next hop: `src/storage/sweep.ts`.
  */
 import { z } from "zod";
+import { foldSearch } from "../../src/search/fold-search.ts";
 import { sweepStorage } from "../../src/storage/sweep.ts";
 import { defineTask } from "../task.ts";
 
@@ -17,6 +19,7 @@ export const sweepStorageTask = defineTask({
   async run(_payload, job, { runtime, history }) {
     const removed = await sweepStorage(runtime.storage, undefined, job.signal);
     await runtime.systemPool.query("select svc_private.sweep_conversions('30 days')");
+    await foldSearch(runtime.systemPool, job.signal);
     await history?.sweep();
     await runtime.systemPool.query("select svc_private.keep_sweep_job('1 day')");
     job.log.info({ removed }, "storage swept");
