@@ -98,8 +98,8 @@ describe("GraphQL is answered", () => {
 
 describe("SQL runs", () => {
   test.for(of("sql"))("$place", async ({ text }) => {
-    // Definitions are files of sql/, which the administrator applies.
-    const client = await db.connect(text.startsWith("create ") ? "admin" : "request");
+    // Definitions are files of sql/, which the administrator applies. Old rows are removed as the administrator.
+    const client = await db.connect(/^(create|delete) /.test(text) ? "admin" : "request");
     // A statement with parameters can only be prepared; PostgreSQL checks it then, too.
     await client.query(text.includes("$1") ? `prepare snippet as ${text}` : text);
   });
