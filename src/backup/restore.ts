@@ -13,6 +13,7 @@ import pg from "pg";
 import { applyRoles } from "../migrate/apply-roles.ts";
 import { dropEverything } from "../migrate/migration-reset.ts";
 import { withClient } from "../postgres/with-client.ts";
+import { liftLimits } from "../postgres/without-limits.ts";
 import { DiskDriver } from "../storage/drivers/disk.ts";
 import type { StorageDriver } from "../storage/drivers/driver.ts";
 import { putBytes } from "../storage/storage.ts";
@@ -154,11 +155,11 @@ async function restoreDatabase(options: RestoreOptions, programs: Programs, targ
     for (const statement of statements) if (!input.write(`${statement};\n`)) await drained(input);
   };
   try {
-    await say("begin", "set local client_min_messages = warning", "set local lock_timeout = '10s'");
+    await say("begin", liftLimits, "set local client_min_messages = warning", "set local lock_timeout = '10s'");
     if (target.tables > 0) await say(dropEverything.trim().replace(/;$/, ""));
     await say(...furnishDatabase(clusterState, target.name));
     await pour(programs, join(folder, dumpName), input, majorOf(target.serverVersion));
-    await say("reset all"); // undoes settings of the dump's text
+    await say("reset all", liftLimits); // undoes settings of the dump's text
     await say(
       `select svc_private.require_restored(${json(tables)}, ${json(sameMajor ? definitions : null)}, ${json(clusterState.sequences)})`,
     );

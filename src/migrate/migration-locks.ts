@@ -6,6 +6,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { liftLimits } from "../postgres/without-limits.ts";
 
 export interface Patience {
   /** In milliseconds: how long to keep retrying. (Default: 300,000) */
@@ -22,9 +23,6 @@ export interface Patience {
 /** In milliseconds: pause between two attempts, for queued transactions. Doubled each time. */
 const firstPause = 1_000;
 const longestPause = 10_000;
-
-/** Of the administrator's role, for other work: a migration may build an index for an hour. pg_dump lifts them too. */
-const limits = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"];
 
 // An arbitrary number, the same in every version of svc.
 const advisoryLock = 7_265_021_846_113;
@@ -46,7 +44,7 @@ export async function withLocks<T>(
   const deadline = performance.now() + patienceMs;
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
     await client.query("begin");
-    for (const limit of limits) await client.query(`set local ${limit} = 0`);
+    await client.query(liftLimits);
     await client.query("select pg_advisory_xact_lock($1)", [advisoryLock]);
     try {
       return await run(() => client.query(`set local lock_timeout = ${Number(lockWaitMs)}`));

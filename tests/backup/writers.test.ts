@@ -2,12 +2,14 @@
 // existed together.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { backedUpFiles, checkBackup } from "../../src/backup/check.ts";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { sweepStorage } from "../../src/storage/sweep.ts";
 import { createLog } from "../../src/telemetry/log.ts";
+import { maintain } from "../support/admin.ts";
 import { backupsFolder, hasPrograms, restore, rowsOf, take } from "../support/backups.ts";
 import { database } from "../support/database.ts";
 import { bytesFolder, fileProcedures, stored } from "../support/files.ts";
@@ -64,6 +66,23 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("while the servic
     expect(await Promise.all(keys.map((key) => disk.readWhole(key)))).not.toContain(null);
     await sweep();
     expect(await Promise.all(keys.map((key) => disk.readWhole(key)))).toEqual([null, null]);
+  });
+
+  test("limits of the database, such as for transactions, do not end it", async () => {
+    await stored(svc, ann, file("long"));
+    const limits = ["idle_in_transaction_session_timeout"];
+    if (Number.parseInt(inject("serverVersion"), 10) >= 17) limits.push("transaction_timeout");
+    for (const it of limits) await maintain(inject("urls").admin, `alter database ${db.name} set ${it} = '300ms'`);
+    try {
+      await take(
+        db,
+        pausing(() => sleep(1000)),
+        join(backups, "limits"),
+      );
+    } finally {
+      for (const it of limits) await maintain(inject("urls").admin, `alter database ${db.name} reset ${it}`);
+    }
+    expect((await checkBackup(join(backups, "limits"))).problems).toEqual([]);
   });
 
   test("what is restored has the rows of the snapshot, and each file of it, while others write", async () => {

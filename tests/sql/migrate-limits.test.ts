@@ -1,16 +1,16 @@
 // If this file fails, a limit that somebody has set on the administrator's role ends every migration that takes longer.
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { withLocks } from "../../src/migrate/migration-locks.ts";
 import { database } from "../support/database.ts";
 
 const db = database("template0");
 
 test("a migration is not bound by the limits of the administrator's role", async () => {
-  const options = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"].map(
-    (it) => `-c ${it}=50`,
-  );
+  const limits = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"];
+  if (Number.parseInt(inject("serverVersion"), 10) >= 17) limits.push("transaction_timeout");
+  const options = limits.map((it) => `-c ${it}=50`);
   const client = new pg.Client({ connectionString: db.url("admin"), options: options.join(" ") });
   client.on("error", () => {}); // the statement itself fails
   await client.connect();
