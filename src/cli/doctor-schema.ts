@@ -1,4 +1,7 @@
-/** Checks of `svc doctor`: what `svc db lint` finds, and whether triggers fire. Next hop: `sql/lint/lint_schema.sql`. */
+/**
+ * Checks of `svc doctor`: what `svc db lint` finds, whether triggers fire, and whether indexes on text may be trusted.
+ * Next hop: `sql/lint/lint_schema.sql`.
+ */
 import type pg from "pg";
 import type { Pools } from "../postgres/pools.ts";
 import { lintSchema } from "./db/lint.ts";
@@ -29,5 +32,23 @@ export async function examineTriggers(pools: Record<keyof Omit<Pools, "close">, 
     `session_replication_role is replica for ${off.join(", ")}: triggers and foreign keys are off. Deleted users leave ` +
     "their rows, ended sessions go on, searches and quotas are wrong.\n" +
     "  Reset it: alter system, alter database or alter role … reset session_replication_role.";
+  return [{ kind: "wrong", text }];
+}
+
+/**
+ * Indexes on text are sorted by rules of the operating system's library (or ICU). Another version of it may sort otherwise:
+ * then a unique index takes the same value twice, and rows are not found. PostgreSQL only warns, at each connection.
+ */
+export async function examineCollation(system: Asked): Promise<Finding[]> {
+  const { rows } = await system.query(
+    `select quote_ident(d.datname) as name, d.datcollversion as made, pg_catalog.pg_database_collation_actual_version(d.oid) as now
+       from pg_catalog.pg_database d where d.datname = current_database()`,
+  );
+  const { name, made, now } = rows[0];
+  if (made === null || now === null || made === now) return [];
+  const text =
+    `The rules by which text is sorted have changed: the indexes were made with version ${made}, and the server has ${now}. ` +
+    "Unique indexes may take a value twice, and rows may not be found.\n" +
+    `  In psql: reindex database ${name}; and then alter database ${name} refresh collation version;`;
   return [{ kind: "wrong", text }];
 }
