@@ -3,6 +3,7 @@
  * the row. Run by a job; safe to run anywhere, at any time and concurrently.
  */
 import { isUuid } from "../kit/uuid.ts";
+import { unlimited } from "../postgres/silence.ts";
 import { mayRemoveBytes, objectKey, removeBytes, type Storage } from "./storage.ts";
 import { uploadPrefix } from "./upload-parts.ts";
 
@@ -36,7 +37,7 @@ export async function sweepStorage(
     }
   }
   await sweepUploads(storage, before, signal);
-  await storage.pool.query("select svc_private.recount_stored_bytes()");
+  await unlimited(storage.pool).query("select svc_private.recount_stored_bytes()"); // reads all rows
   await storage.pool.query("select svc_private.fold_storage_usage()");
   return removed;
 }
