@@ -7092,6 +7092,8 @@ CREATE OR REPLACE FUNCTION svc_private.fold_search(after_group integer, most int
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO ''
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
   each record;
@@ -7100,17 +7102,20 @@ declare
 begin
   for each in
     select g.table_id, array_agg(f.group_id) as group_ids, array_agg(f.key) as keys
-      from svc_private.search_groups g
-     cross join lateral (
-       select c.group_id, c.key
-         from svc_private.search_counters c
-        where c.group_id = g.id
-        group by 1, 2
-       having count(*) > 1 or sum(c.documents) = 0
-       union all
-       select t.group_id, null from svc_private.search_totals t where t.group_id = g.id group by 1 having count(*) > 1
-     ) as f
-     where g.id = any (looked_at)
+      from (
+        select c.group_id, c.key
+          from svc_private.search_counters c
+         where c.group_id = any (looked_at)
+         group by 1, 2
+        having count(*) > 1 or sum(c.documents) = 0
+        union all
+        select t.group_id, null
+          from svc_private.search_totals t
+         where t.group_id = any (looked_at)
+         group by 1
+        having count(*) > 1
+      ) as f
+      join svc_private.search_groups g on g.id = f.group_id
      group by 1
   loop
     perform svc_private.fold_counters(each.table_id, each.group_ids, each.keys);

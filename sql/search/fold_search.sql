@@ -11,6 +11,8 @@ returns integer  -- the last group that it looked at; null when there is none be
 language plpgsql
 volatile
 set search_path = ''
+set enable_seqscan = off  -- groups differ much in size, and the planner expects an average one
+set jit = off
 as $$
 declare
   each record;
@@ -19,17 +21,20 @@ declare
 begin
   for each in
     select g.table_id, array_agg(f.group_id) as group_ids, array_agg(f.key) as keys
-      from svc_private.search_groups g
-     cross join lateral (
-       select c.group_id, c.key
-         from svc_private.search_counters c
-        where c.group_id = g.id
-        group by 1, 2
-       having count(*) > 1 or sum(c.documents) = 0
-       union all
-       select t.group_id, null from svc_private.search_totals t where t.group_id = g.id group by 1 having count(*) > 1
-     ) as f
-     where g.id = any (looked_at)
+      from (
+        select c.group_id, c.key
+          from svc_private.search_counters c
+         where c.group_id = any (looked_at)
+         group by 1, 2
+        having count(*) > 1 or sum(c.documents) = 0
+        union all
+        select t.group_id, null
+          from svc_private.search_totals t
+         where t.group_id = any (looked_at)
+         group by 1
+        having count(*) > 1
+      ) as f
+      join svc_private.search_groups g on g.id = f.group_id
      group by 1
   loop
     perform svc_private.fold_counters(each.table_id, each.group_ids, each.keys);
