@@ -8125,7 +8125,7 @@ CREATE OR REPLACE FUNCTION svc_private.next_storage_objects(after uuid, most int
  SET search_path TO ''
 AS $function$
   select o.id, coalesce(o.bytes_id, o.id), o.size, o.sha256 from svc.storage_objects o
-   where after is null or o.id > after
+   where o.id > coalesce(after, '00000000-0000-0000-0000-000000000000')  -- with "or", the index would not be entered at this id
    order by o.id
    limit most
 $function$
@@ -8141,7 +8141,7 @@ CREATE OR REPLACE FUNCTION svc_private.next_upload_parts(after_upload uuid, afte
 AS $function$
   select p.upload_id, p.start, p.size, p.name, p.sha256
     from svc.storage_upload_parts p
-   where after_upload is null or (p.upload_id, p.start) > (after_upload, after_start)
+   where (p.upload_id, p.start) > (coalesce(after_upload, '00000000-0000-0000-0000-000000000000'), coalesce(after_start, -1))
    order by p.upload_id, p.start
    limit most
 $function$

@@ -8,7 +8,7 @@ stable
 set search_path = ''
 as $$
   select o.id, coalesce(o.bytes_id, o.id), o.size, o.sha256 from svc.storage_objects o
-   where after is null or o.id > after
+   where o.id > coalesce(after, '00000000-0000-0000-0000-000000000000')  -- with "or", the index would not be entered at this id
    order by o.id
    limit most
 $$;

@@ -198,3 +198,19 @@ test("a user's own row is found without reading those of all users", async () =>
     await client.query("rollback");
   }
 });
+
+test("a later page of files is found without reading the pages before it", async () => {
+  await db.sql(
+    `insert into svc.storage_objects (id, name, size, type, sha256, by_system)
+       select gen_random_uuid(), 'f', 1, 'text/plain', repeat('a', 64), true from generate_series(1, 3000)`,
+  );
+  const [late] = await db.sql<{ id: string }>(
+    "select (array_agg(id order by id))[2900] as id from svc.storage_objects",
+  );
+  const client = await db.connect("admin");
+  await client.query("begin");
+  const { rows } = await client.query("select id from svc_private.next_storage_objects($1, 10)", [late?.id]);
+  expect(rows).toHaveLength(10);
+  expect(await rowsRead(client, "svc.storage_objects")).toBeLessThan(30);
+  await client.query("rollback");
+});
