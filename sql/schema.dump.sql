@@ -8711,9 +8711,12 @@ comment: Makes the signed URL usable again.
 -- function svc_private.remove_documents(integer,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.remove_documents(target integer, row_ids text[])
  RETURNS void
- LANGUAGE sql
+ LANGUAGE plpgsql
  SET search_path TO ''
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
 AS $function$
+begin
   with document as (
     delete from svc_private.search_documents d
      where d.table_id = target and d.row_id = any (row_ids)
@@ -8723,7 +8726,8 @@ AS $function$
     select d.group_id, -count(*), u.key from document d cross join lateral unnest(d.keys) as u (key) group by 1, 3
   )
   insert into svc_private.search_totals (group_id, documents, lengths)
-  select d.group_id, -1, array(select -n::bigint from unnest(d.lengths) as n) from document d
+  select d.group_id, -1, array(select -n::bigint from unnest(d.lengths) as n) from document d;
+end
 $function$
 execute: svc_system
 comment: Removes rows of a searchable table from its index.
