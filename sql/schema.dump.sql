@@ -6268,7 +6268,7 @@ CREATE OR REPLACE FUNCTION svc_private.count_stored_bytes()
 AS $function$
 begin
   insert into svc_private.storage_usage (bucket, bytes)
-  select b.bucket, sum(greatest(c.size, 4096)) * case tg_op when 'INSERT' then 1 else -1 end
+  select b.bucket, sum(svc_private.counted_size(c.size)) * case tg_op when 'INSERT' then 1 else -1 end
     from changed c
    cross join lateral (values ('all'), (svc_private.storage_bucket(c.user_id, c.by_system))) b (bucket)
    group by b.bucket;
@@ -6277,6 +6277,17 @@ end
 $function$
 execute: svc_system
 comment: Records how many bytes a statement added or removed, by bucket. Definer: a trigger; the role that stores a file may not write the counters.
+
+-- function svc_private.counted_size(bigint): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.counted_size(size bigint)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select greatest(size, 4096)
+$function$
+execute: svc_system
+comment: The bytes that a file of this size counts for quotas. lint:allow function_without_search_path: SET would prevent inlining; it calls only built-in functions.
 
 -- function svc_private.cover_sentences(text,integer[],regconfig,text[],tsquery[],double precision[],double precision): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.cover_sentences(chunk text, sentence_starts integer[], stemming regconfig, lexemes text[], queries tsquery[], weights double precision[], weight double precision)
@@ -8141,6 +8152,7 @@ CREATE OR REPLACE FUNCTION svc_private.next_upload_parts(after_upload uuid, afte
 AS $function$
   select p.upload_id, p.start, p.size, p.name, p.sha256
     from svc.storage_upload_parts p
+   -- With "or", the index would not be entered at this key.
    where (p.upload_id, p.start) > (coalesce(after_upload, '00000000-0000-0000-0000-000000000000'), coalesce(after_start, -1))
    order by p.upload_id, p.start
    limit most
@@ -8494,7 +8506,7 @@ AS $function$
   insert into svc_private.storage_usage (bucket, bytes)
   select c.bucket, sum(c.bytes)
     from (
-      select b.bucket, greatest(f.size, 4096) as bytes
+      select b.bucket, svc_private.counted_size(f.size) as bytes
         from (
           select o.user_id, o.by_system, o.size from svc.storage_objects o
           union all
@@ -8997,7 +9009,7 @@ AS $function$
 #variable_conflict use_column
 declare
   bucket constant text := svc_private.storage_bucket(owner, reserve_upload.by_system);
-  more constant bigint := greatest(reserve_upload.size, 4096);
+  more constant bigint := svc_private.counted_size(reserve_upload.size);
   full_one text;
 begin
   if not reserve_upload.by_system then
@@ -9667,7 +9679,6 @@ CREATE OR REPLACE FUNCTION svc_private.search_group_id(target integer, corpus te
  SET jit TO 'off'
  SET enable_seqscan TO 'off'
 AS $function$
-#variable_conflict use_column
 begin
   if visibility = 'private' then
     return (

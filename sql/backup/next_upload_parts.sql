@@ -9,6 +9,7 @@ set search_path = ''
 as $$
   select p.upload_id, p.start, p.size, p.name, p.sha256
     from svc.storage_upload_parts p
+   -- With "or", the index would not be entered at this key.
    where (p.upload_id, p.start) > (coalesce(after_upload, '00000000-0000-0000-0000-000000000000'), coalesce(after_start, -1))
    order by p.upload_id, p.start
    limit most

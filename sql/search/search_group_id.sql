@@ -1,7 +1,8 @@
 -- The number of a group: the rows of one corpus and visibility, and for private rows of one owner. Null: it has no rows, or
--- the scope names no group. Called by svc_private.index_texts() and svc_private.search_group().
+-- the scope names no group. Called by svc_private.index_texts(), svc_private.search_group() and svc_private.explain_match().
 --
--- Two statements, because "is not distinct from" does not use the index: a table may have a group for each user.
+-- Two statements, because "is not distinct from" does not use the index (sql/README.md): a table may have a group for each
+-- user.
 
 create or replace function svc_private.search_group_id(target integer, corpus text, visibility text, owner_id text)
 returns integer
@@ -11,7 +12,6 @@ set search_path = ''
 set jit = off
 set enable_seqscan = off  -- the table may have been empty when the plan was made
 as $$
-#variable_conflict use_column
 begin
   if visibility = 'private' then
     return (

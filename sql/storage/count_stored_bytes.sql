@@ -3,8 +3,6 @@
 --
 -- SECURITY DEFINER, because a request deletes its own files but may not write the counters. An upload that becomes a
 -- stored file leaves one table and enters the other in one transaction, so it is never counted twice.
---
--- A file counts at least 4 KiB, the block size of a disk: otherwise empty files would have no limit.
 
 create or replace function svc_private.count_stored_bytes()
 returns trigger
@@ -15,7 +13,7 @@ set search_path = ''
 as $$
 begin
   insert into svc_private.storage_usage (bucket, bytes)
-  select b.bucket, sum(greatest(c.size, 4096)) * case tg_op when 'INSERT' then 1 else -1 end
+  select b.bucket, sum(svc_private.counted_size(c.size)) * case tg_op when 'INSERT' then 1 else -1 end
     from changed c
    cross join lateral (values ('all'), (svc_private.storage_bucket(c.user_id, c.by_system))) b (bucket)
    group by b.bucket;

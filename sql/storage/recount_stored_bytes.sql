@@ -16,7 +16,7 @@ as $$
   insert into svc_private.storage_usage (bucket, bytes)
   select c.bucket, sum(c.bytes)
     from (
-      select b.bucket, greatest(f.size, 4096) as bytes
+      select b.bucket, svc_private.counted_size(f.size) as bytes
         from (
           select o.user_id, o.by_system, o.size from svc.storage_objects o
           union all

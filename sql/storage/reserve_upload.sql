@@ -31,7 +31,7 @@ as $$
 #variable_conflict use_column
 declare
   bucket constant text := svc_private.storage_bucket(owner, reserve_upload.by_system);
-  more constant bigint := greatest(reserve_upload.size, 4096);
+  more constant bigint := svc_private.counted_size(reserve_upload.size);
   full_one text;
 begin
   if not reserve_upload.by_system then

@@ -41,7 +41,7 @@ export const besides =
 
 export function whereToLook(error: unknown, { session }: Caller): unknown {
   if (!(error instanceof SvcError) || error.issues) return error;
-  // Of those only PostgreSQL's refusal has a place: a policy or grant that leaves out callers without an account.
+  // A missing session has no place in the schema. PostgreSQL's refusal has one: a policy or grant that leaves out visitors.
   if (error.code === "UNAUTHORIZED" && sqlState(error.cause) !== "42501") return error;
   const hint =
     session && isNoUuid(error.cause, session.user.id)

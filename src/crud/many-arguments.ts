@@ -1,6 +1,6 @@
 /**
  * Checks the arguments of `updateMany` and `removeMany`, and the conditions of `aggregate` and exports. What a list would
- * ignore is an error here, for less conditions match more rows.
+ * ignore is an error here, because fewer conditions match more rows.
  * Next hop: `sql/crud/exact_filter.sql` for what only SQL knows about filters.
  */
 import type { CrudDefinition } from "../contract/crud.ts";

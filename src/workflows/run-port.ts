@@ -130,7 +130,8 @@ export class RunPort implements ReplayPort {
       await this.#record(transaction, values(done.stored, null));
     } catch (error) {
       await transaction.rollback();
-      // The commit's outcome is unknown here: the next replay looks for the checkpoint. After a pause there was none.
+      // The commit's outcome is unknown here: the next replay looks for the checkpoint. A transaction that PostgreSQL ended
+      // in a pause (25P03) had not begun to commit: the step has failed.
       const isPause = sqlState(error) === "25P03";
       if (error instanceof RunLostError || (isConnectionLoss(error) && !isPause)) throw error;
       return fail(error);

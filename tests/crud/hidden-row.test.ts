@@ -48,7 +48,7 @@ test("a write that a policy refuses says, while developing, where to look", asyn
   }
 });
 
-test("a visitor whom a grant refuses is told to sign in, and its developer where to look", async () => {
+test("a visitor without a grant is told to sign in, and the developer where to look", async () => {
   for (const svc of [developing, serving]) {
     const { status, body } = await svc.query(null, "test.visit");
     const hint = svc === serving ? undefined : expect.stringContaining("A grant is missing");
