@@ -63,6 +63,11 @@ async function ready() {
 const click = (title: string) => act(() => screen.getByText(`rename to ${title}`).click());
 const bySql = (id: string, from: string, to: string) =>
   db.sql("update notes set title = $3 where user_id = $1 and title = $2", [id, from, to]);
+/** Until the user has a note of this title. Others of this file have such notes too. */
+const stored = (id: string, title: string) =>
+  waitFor(() =>
+    expect(db.sql("select from notes where user_id = $1 and title = $2", [id, title])).resolves.toHaveLength(1),
+  );
 
 test("a result that comes while a mutation is under way has its change too", async ({ task }) => {
   const { hold, id } = await ready();
@@ -72,7 +77,7 @@ test("a result that comes while a mutation is under way has its change too", asy
   await bySql(id, "c", "C");
   await screen.findByText("A b C");
   release();
-  await waitFor(() => expect(db.sql("select from notes where title = 'A'")).resolves.toHaveLength(1));
+  await stored(id, "A");
   await bySql(id, "b", "last");
   await screen.findByText("A last C");
   expect(seen).toEqual(["A b c", "A b C", "A last C"]);
@@ -86,7 +91,7 @@ test("a mutation that fails takes back its own change alone", async () => {
   await screen.findByText("refused b c");
   click("B");
   await screen.findByText("refused B c");
-  await waitFor(() => expect(db.sql("select from notes where title = 'B'")).resolves.toHaveLength(1));
+  await stored(id, "B");
   await bySql(id, "c", "C");
   await screen.findByText("refused B C");
   release();
@@ -100,7 +105,7 @@ test("an answer that was asked for before a mutation ended is not shown after it
   await bySql(id, "c", "C");
   await waitFor(() => expect(held).toHaveLength(1)); // asked after the change of c, and before that of a
   click("A");
-  await waitFor(() => expect(db.sql("select from notes where title = 'A'")).resolves.toHaveLength(1));
+  await stored(id, "A");
   await waitFor(() => expect(held).toHaveLength(2));
   later();
   await screen.findByText("A b C");
