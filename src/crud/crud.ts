@@ -54,12 +54,9 @@ const operations: Record<CrudOperation, Pick<CrudStatement, "absent"> & { kind: 
  */
 export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilders<S>, schema?: S) {
   /**
-   * Registers `<prefix>.list
-   * get
-   * create
-   * update
-   * remove` for a table with an `id` and declared policies, the first two for a view with `security_invoker`; with `upsertBy` also `upsert`, with `many` `createMany`,
-   * `updateMany` and `removeMany`.
+   * Registers `<prefix>.list`, `get`, `create`, `update` and `remove` for a table with an `id` and declared policies, the
+   * first two for a view with `security_invoker`; with `upsertBy` also `upsert`, with `many` `createMany`, `updateMany` and
+   * `removeMany`.
    *
    * @throws DefinitionError when the table has no usable `id` or no policy, or an option is invalid
    */

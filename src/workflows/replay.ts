@@ -1,6 +1,5 @@
 /**
- * The `wf` of one replay. It runs a handler from its start, answers completed steps from checkpoints, executes new
- * ones,
+ * The `wf` of one replay. It runs a handler from its start, answers completed steps from checkpoints, executes new ones,
  * and detects when the run can only wait.
  *
  * The handler's calls form a tree of positions: "0", "1", … and inside the branches of a parallel at "2": "2.0.0",
