@@ -40,8 +40,10 @@ export async function withSystem(
 }
 
 /**
- * The id of the user that `--as` names. @param text an id or an e-mail address @throws DefinitionError when there is
- * none
+ * The id of the user that `--as` names.
+ *
+ * @param text an id or an e-mail address
+ * @throws DefinitionError when there is none
  */
 export async function findUser(pool: pg.Pool, text: string): Promise<string> {
   const { rows } = await pool.query("select auth.find_user_id($1) as id", [text]);

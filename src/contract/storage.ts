@@ -47,7 +47,9 @@ export interface ContextStorage {
   getMeta(id: string): Promise<StorageObject>;
   /**
    * As `getMeta`, but only for the caller's own objects: checks an id that a client sends in order to share the file.
-   * The system owns every object. @throws SvcError NOT_FOUND also for objects that others have made public or shared
+   * The system owns every object.
+   *
+   * @throws SvcError NOT_FOUND also for objects that others have made public or shared
    */
   requireOwned(id: string): Promise<StorageObject>;
   /**

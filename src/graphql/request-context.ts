@@ -11,7 +11,8 @@ export interface RequestContext {
    * Runs a generated mutation in the request's transaction.
    *
    * @param name of the procedure, for example `notes.create`
-   * @returns the id of its row. @throws SvcError as the procedure
+   * @returns the id of its row
+   * @throws SvcError as the procedure
    */
   write(name: string, input: unknown): Promise<string | number>;
 }

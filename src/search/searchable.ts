@@ -132,8 +132,7 @@ export const onlyCorpus = "default";
  * read: their own private rows, shared rows when signed in, public rows always. Declare who may write beside it,
  * usually with `ownerRls`.
  *
- * @throws DefinitionError without a field, with too many, or with one that is not text; for private rows without an
- * owner
+ * @throws DefinitionError without a field, with too many, or with one that is not text; for private rows without an owner
  * @example
  * (t) => [...ownerRls(t.userId), ...searchable({ fields: [t.title, t.body], corpus: t.corpus,
  *   visibility: t.visibility, owner: t.userId })]

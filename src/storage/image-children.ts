@@ -142,9 +142,7 @@ export class ImageChildren {
     this.#idle.push(child);
   }
 
-  /**
-   * Kills a process that exceeds a limit. @returns a function that stops watching and returns the reason of a kill
-   */
+  /** Kills a process that exceeds a limit. @returns a function that stops watching and returns the reason of a kill */
   #watch(child: Child): () => string | undefined {
     const { processorMs, timeMs, memoryBytes } = this.#limits;
     const began = performance.now();

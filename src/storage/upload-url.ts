@@ -27,8 +27,7 @@ const optionsSchema = z.strictObject({
 
 /**
  * @param reserved receives the id of the reservation, to release it when the call fails
- * @throws SvcError BAD_REQUEST for a value out of range, STORAGE_QUOTA_EXCEEDED, FORBIDDEN where a policy refuses the
- * file
+ * @throws SvcError BAD_REQUEST for a value out of range, STORAGE_QUOTA_EXCEEDED, FORBIDDEN where a policy refuses the file
  */
 export async function reserveUpload(
   transaction: RequestTransaction,
