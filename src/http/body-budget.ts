@@ -42,10 +42,6 @@ class Pot {
     this.#share = Math.max(Math.floor(total / 4), largest);
   }
 
-  get held(): number {
-    return this.#held;
-  }
-
   /** @throws SvcError RATE_LIMITED beyond the address's share, UNAVAILABLE when the budget is used up */
   take(address: string, bytes: number): void {
     const ofAddress = (this.#ofAddress.get(address) ?? 0) + bytes;
