@@ -33,8 +33,8 @@ export interface CrudDefinition {
   methods: readonly CrudOperation[];
   /** Whether GraphQL may expose the table through this resource. src/graphql/exposed.ts chooses between several. */
   graphql: boolean;
-  /** The column with the owner's id, if rows are private to their owner. Only the owner gets events about them. */
-  owner: ColumnDescription | null;
+  /** The columns with the ids of those who read a row, if nobody else does. Only they get events about it. */
+  owners: readonly ColumnDescription[];
   /** What subscribers are notified of; null: nothing. */
   realtime: RealtimeDefinition | null;
   /** Whether callers without a session may read through it. */

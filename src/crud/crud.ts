@@ -29,7 +29,7 @@ import { argumentTypes, functionName } from "./crud-text.ts";
 import type { CrudOptions } from "./crud-types.ts";
 import { optionsOfView, type ProceduresOf, sourceOf, type TableOf } from "./crud-views.ts";
 import { closedRelation } from "./related-arguments.ts";
-import { ownerColumn } from "./rls.ts";
+import { ownerColumns } from "./rls.ts";
 
 const operations: Record<CrudOperation, Pick<CrudStatement, "absent"> & { kind: "query" | "mutation" }> = {
   list: { kind: "query", absent: "null" },
@@ -109,6 +109,7 @@ function describeCrud(
       hint: "Use a letter or _, then letters, digits or _; at most 50 characters.",
     });
   }
+  const owners = ownerColumns(policies);
   const crud: CrudDefinition = {
     prefix,
     schema,
@@ -125,7 +126,7 @@ function describeCrud(
     maxLimit,
     methods: operationsOf(name, options),
     graphql: options.graphql ?? true,
-    owner: columns.find((column) => column.name === ownerColumn(policies)) ?? null,
+    owners: columns.filter((column) => owners.includes(column.name)),
     realtime: describeRealtime(name, options.realtime, (options.methods ?? crudOperations).includes("list")),
     anonymous: options.allowAnonymous ?? false,
     getBy: describeKeys(table, columns, "getBy", options.getBy ?? []),

@@ -6,13 +6,13 @@
 import { is } from "drizzle-orm";
 import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
 import type { Api } from "../contract/api.ts";
-import { ownerColumn, type TeamScope, teamScope } from "./rls.ts";
+import { ownerColumns, type TeamScope, teamScope } from "./rls.ts";
 
 export interface FollowedTable {
   schema: string;
   name: string;
-  /** The column with the owner's id, if rows are private to their owner. */
-  owner: string | null;
+  /** The columns with the ids of those who read a row, if nobody else does. */
+  owners: readonly string[];
   /** If rows are shown to the members of their team alone. */
   team: TeamScope | null;
   /** Columns that identify a changed row in the log; empty for the primary key, "full" for all columns. */
@@ -36,13 +36,13 @@ export const nameOfTable = (table: PgTable): string => {
 export function followedTables(api: Api, schema: Readonly<Record<string, unknown>>): FollowedTable[] {
   const { crud: resources, procedures } = api["~svc"];
   const found = new Map<string, FollowedTable>();
-  for (const { schema: space, table: name, realtime, owner, id, source } of resources.filter(
+  for (const { schema: space, table: name, realtime, owners, id, source } of resources.filter(
     ({ realtime, isView }) => realtime && !isView,
   )) {
     const team = teamScope(getTableConfig(source.table).policies);
-    const table = { schema: space, name, owner: owner?.name ?? null, team };
-    const narrowing = owner?.name ?? team?.column;
-    const identity = realtime?.scoped ? "full" : narrowing ? [id.name, narrowing] : [];
+    const table = { schema: space, name, owners: owners.map((column) => column.name), team };
+    const narrowing = narrowingColumns(table);
+    const identity = realtime?.scoped ? "full" : narrowing.length > 0 ? [...new Set([id.name, ...narrowing])] : [];
     // If one of several resources needs the whole old row, it is logged for all of them.
     if (found.get(tableName(table))?.identity !== "full") found.set(tableName(table), { ...table, identity });
   }
@@ -69,12 +69,17 @@ const isOfPlatform = (schema: string | undefined) => /^(auth|svc(_\w+)?|graphile
 
 function describe(table: PgTable): FollowedTable {
   const { schema = "public", name, columns, primaryKeys, policies } = getTableConfig(table);
-  const owner = ownerColumn(policies);
+  const owners = ownerColumns(policies);
   const team = teamScope(policies);
-  const narrowing = owner ?? team?.column;
+  const narrowing = narrowingColumns({ owners, team });
   const composite = primaryKeys.flatMap((key) => key.columns.map((column) => column.name));
   const key = [...columns.filter(({ primary }) => primary).map((column) => column.name), ...composite];
   // Without any identity PostgreSQL would refuse every update of a published table.
-  const identity = key.length === 0 ? "full" : narrowing ? [...new Set([...key, narrowing])] : [];
-  return { schema, name, owner, team, identity };
+  const identity = key.length === 0 ? "full" : narrowing.length > 0 ? [...new Set([...key, ...narrowing])] : [];
+  return { schema, name, owners, team, identity };
+}
+
+/** What the log must say of a changed row, so that only those who read it are told. */
+function narrowingColumns({ owners, team }: Pick<FollowedTable, "owners" | "team">): readonly string[] {
+  return owners.length === 0 && team ? [team.column] : owners;
 }

@@ -12,8 +12,8 @@ const anonymous = pgRole("svc_anonymous").existing();
 const authenticated = pgRole("svc_authenticated").existing();
 const everybody = [anonymous, authenticated];
 
-/** The owner's column, by policy. */
-const owners = new WeakMap<PgPolicy, string>();
+/** The columns with the ids of the users who read a row by a policy. */
+const owners = new WeakMap<PgPolicy, readonly string[]>();
 
 /** Whose rows a policy of `memberRls` shows: those whose `column` holds a team of the caller in a table of memberships. */
 export interface TeamScope {
@@ -44,13 +44,14 @@ function meant(policy: PgPolicy, said: string, rules: readonly string[]): PgPoli
 }
 
 /**
- * The owner's column, for realtime: events about a row go only to its owner.
+ * The columns with the ids of those who read a row, for realtime: events about a row go only to them.
  *
- * @returns the column with the owner's id; null when others may read rows too, or the author wrote the policies
+ * @returns none when others may read rows too, or the author wrote the policies
  */
-export function ownerColumn(policies: readonly PgPolicy[]): string | null {
-  const columns = new Set(reading(policies).map((policy) => owners.get(policy) ?? null));
-  return columns.size === 1 ? ([...columns][0] ?? null) : null;
+export function ownerColumns(policies: readonly PgPolicy[]): string[] {
+  const columns = reading(policies).map((policy) => owners.get(policy));
+  if (columns.some((names) => names === undefined)) return [];
+  return [...new Set(columns.flatMap((names) => names ?? []))];
 }
 
 /** The same for rows of teams: null unless `memberRls` alone says who reads. */
@@ -59,24 +60,34 @@ export function teamScope(policies: readonly PgPolicy[]): TeamScope | null {
   return (policy && others.length === 0 && scopes.get(policy)) || null;
 }
 
+/** A restrictive policy shows nobody a row that the others hide. */
 const reading = (policies: readonly PgPolicy[]) =>
-  policies.filter((policy) => policy.for === "select" || policy.for === "all" || !policy.for);
+  policies.filter((policy) => (!policy.for || ["select", "all"].includes(policy.for)) && policy.as !== "restrictive");
 
-/** Records that a policy shows rows only to their owners. */
-export const readsOwn = (policy: PgPolicy, owner: AnyPgColumn) => owners.set(policy, owner.name);
+/** Records that a policy shows rows only to those whose ids are in these columns. */
+export const readsOwn = (policy: PgPolicy, ...columns: AnyPgColumn[]) =>
+  owners.set(
+    policy,
+    columns.map(({ name }) => name),
+  );
 
 /**
  * Rows belong to the user in `userIdColumn`: only the owner may create, change and remove them.
  *
  * @param userIdColumn     text, or uuid where ids of users are UUIDs; compared with the caller's id
- * @param options.read     `"public"` lets everybody read. (Default: only the owner reads)
+ * @param options.read     `"public"` lets everybody read; columns with ids of users let these read, such as the
+ *   recipient of a message. (Default: only the owner reads)
  * @param options.write    `"nobody"`: not even the owner writes, for what the application decides, such as memberships,
  *   credits and plans. Another policy may allow more. (Default: the owner writes)
  * @example
  * export const notes = pgTable("notes", { … }, (t) => ownerRls(t.userId));
  */
-export function ownerRls(userIdColumn: AnyPgColumn, options: { read?: "public"; write?: "nobody" } = {}): PgPolicy[] {
-  checkOne("ownerRls", "read", options.read, [undefined, "public"]);
+export function ownerRls(
+  userIdColumn: AnyPgColumn,
+  options: { read?: "public" | readonly AnyPgColumn[]; write?: "nobody" } = {},
+): PgPolicy[] {
+  const readers = Array.isArray(options.read) ? (options.read as AnyPgColumn[]) : [];
+  if (readers.length === 0) checkOne("ownerRls", "read", options.read, [undefined, "public"], ["[a column]"]);
   checkOne("ownerRls", "write", options.write, [undefined, "nobody"]);
   const own = isCaller(userIdColumn);
   const select =
@@ -88,13 +99,25 @@ export function ownerRls(userIdColumn: AnyPgColumn, options: { read?: "public"; 
         )
       : pgPolicy("select_owner", { for: "select", to: authenticated, using: own });
   if (options.read !== "public") readsOwn(select, userIdColumn);
-  if (options.write === "nobody") return [select];
+  const reads = readers.length > 0 ? [select, selectReader(readers)] : [select];
+  if (options.write === "nobody") return reads;
   return [
-    select,
+    ...reads,
     pgPolicy("insert_owner", { for: "insert", to: authenticated, withCheck: own }),
     pgPolicy("update_owner", { for: "update", to: authenticated, using: own, withCheck: own }),
     pgPolicy("delete_owner", { for: "delete", to: authenticated, using: own }),
   ];
+}
+
+/** Those whose ids are in one of the columns read the row, and do not write it. */
+function selectReader(readers: readonly AnyPgColumn[]): PgPolicy {
+  const using = sql.join(
+    readers.map((column) => isCaller(column)),
+    sql` or `,
+  );
+  const policy = pgPolicy("select_reader", { for: "select", to: authenticated, using });
+  readsOwn(policy, ...readers);
+  return policy;
 }
 
 /** Who may access the rows of an open table. */
@@ -211,11 +234,18 @@ const comparedAsText = new Set([
 ]);
 
 /** Types are not checked at run time: a misspelt audience must not become another one. */
-function checkOne(helper: string, option: string, given: unknown, allowed: readonly (string | undefined)[]): void {
+function checkOne(
+  helper: string,
+  option: string,
+  given: unknown,
+  allowed: readonly (string | undefined)[],
+  more: readonly string[] = [],
+): void {
   if (allowed.includes(given as string | undefined)) return;
-  const choices = allowed.map((one) => (one === undefined ? "nothing" : JSON.stringify(one)));
-  throw new DefinitionError(`${helper}: ${option} is ${JSON.stringify(given)}.`, {
-    hint: `Give ${choices.join(" or ")}.`,
+  const choices = [...allowed.map((one) => (one === undefined ? "nothing" : JSON.stringify(one))), ...more];
+  const said = typeof given === "object" && given ? "an object" : JSON.stringify(given); // a column refers to itself
+  throw new DefinitionError(`${helper}: ${option} is ${said}.`, {
+    hint: `Give ${choices.join(", ").replace(/, ([^,]*)$/, " or $1")}.`,
   });
 }
 

@@ -16,9 +16,9 @@ export function bucketOf({ policy, resourceIdentity }: ScopedRealtime, scope: un
   return createHash("sha256").update(named).digest("base64url").slice(0, 22);
 }
 
-/** The topic of a bucket; rows that only their owner may see notify only the owner here too. */
+/** The topic of a bucket; rows that only their owners may see notify only these here too. */
 export const bucketTopic = (bucket: string, crud: CrudDefinition, owner: unknown): string =>
-  crud.owner ? `bucket:${bucket}:${owner ?? ""}` : `bucket:${bucket}`;
+  crud.owners.length > 0 ? `bucket:${bucket}:${owner ?? ""}` : `bucket:${bucket}`;
 
 type Change = Pgoutput.MessageInsert | Pgoutput.MessageUpdate | Pgoutput.MessageDelete;
 
@@ -39,7 +39,8 @@ export function bucketsOf(crud: CrudDefinition, scoped: ScopedRealtime, change: 
         crud.columns.map((column) => [column.property, column.fromDriver(logged[column.name])]),
       );
       const bucket = bucketOf(scoped, scoped.scopeFromRow({ row: row as never, ctx: { log } }), source);
-      return [bucketTopic(bucket, crud, crud.owner && logged[crud.owner.name])];
+      if (crud.owners.length === 0) return [bucketTopic(bucket, crud, null)];
+      return crud.owners.map(({ name }) => bucketTopic(bucket, crud, logged[name]));
     });
   } catch (err) {
     log.error({ err, resource: crud.prefix }, `${source} failed; all of its lists are told`);

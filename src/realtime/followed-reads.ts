@@ -51,8 +51,8 @@ export const tableTopics = {
 /** In milliseconds: how long somebody who may no longer call the query can go on hearing that its tables change. */
 export const followLifetime = 30 * 60_000;
 
-/** In characters, of all teams in a token. */
-const maxTeamText = 3_000;
+/** In bytes, of the tables and teams in a token: it fits a frame of the socket (16 KiB) beside the longest key of a query. */
+const maxTokenText = 8_500;
 
 /** What one query may follow: the token fits a frame of the socket. */
 const maxFollowed = 50;
@@ -125,7 +125,7 @@ export class FollowedReads {
   #seal(names: string[], whole: number, user: string | null, allTeams: CallerTeams): string {
     const key = this.#keys[0] as Buffer;
     // The token must fit a frame of the socket: without their teams the tables are followed as a whole.
-    const teams = JSON.stringify(allTeams).length > maxTeamText ? {} : allTeams;
+    const teams = Buffer.byteLength(JSON.stringify([names, allTeams])) > maxTokenText ? {} : allTeams;
     const subject = JSON.stringify([user, whole, names, teams]);
     const id = createHmac("sha256", key).update(subject).digest("base64url").slice(0, 22);
     const contents: Contents = { user, names, whole, teams, expiresAt: Date.now() + followLifetime };
@@ -135,8 +135,8 @@ export class FollowedReads {
   /** Rows with owners or teams are told to these alone, unless the author follows the table as a whole. */
   #topics({ names, whole, user, teams = {} }: Contents): string[] {
     return names.flatMap((name, index) => {
-      const { owner, team } = this.#tables.get(name) ?? {};
-      if (index >= whole && owner) return [tableTopics.many(name), tableTopics.own(name, user)];
+      const { owners = [], team } = this.#tables.get(name) ?? {};
+      if (index >= whole && owners.length > 0) return [tableTopics.many(name), tableTopics.own(name, user)];
       const theirs = index >= whole && team ? teams[scopeKey(team)] : undefined;
       if (!theirs) return [tableTopics.every(name)];
       return [tableTopics.many(name), ...theirs.map((one) => tableTopics.team(name, one))];
@@ -177,7 +177,10 @@ export class FollowedReads {
 
   #unfollowed(name: string, { tables, unpublished, bypassing, outside }: Reads): string[] {
     const unknown = [...unpublished, ...tables.filter((table) => !this.#tables.has(table))];
-    const own = tables.filter((name) => this.#tables.get(name)?.owner || this.#tables.get(name)?.team);
+    const own = tables.filter((name) => {
+      const { owners = [], team } = this.#tables.get(name) ?? {};
+      return owners.length > 0 || team;
+    });
     return [
       unknown.length > 0 &&
         `Changes of ${list(unknown)} are not read from the log: not a table of the application's schema, or one whose ` +

@@ -141,7 +141,7 @@ export class SubscriptionTopics {
     const crud = this.#resources.get(name.slice(0, dot));
     if (!crud?.realtime) return [];
     const operation = name.slice(dot + 1);
-    const owner = crud.owner ? `:${userId ?? ""}` : "";
+    const owner = crud.owners.length > 0 ? `:${userId ?? ""}` : "";
     const all = `all:${crud.prefix}`;
     if (operation === "list") {
       if (!crud.realtime.list) return [];

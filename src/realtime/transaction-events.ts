@@ -70,7 +70,7 @@ export function transactionEvents(
     if (sink.hears(every)) topics.add(every);
     if (!narrow || !sink.hears(many)) return;
     if (topics.size > maxTopics) topics.add(many);
-    else for (const row of rows) if (row) topics.add(narrow(row));
+    else for (const row of rows) if (row) for (const topic of narrow(row)) topics.add(topic);
   };
 
   return {
@@ -136,21 +136,21 @@ type Row = Record<string, unknown>;
 interface TableTopics {
   every: string;
   many: string;
-  /** Of a row's owner or team; null where rows have neither. */
-  narrow: ((row: Row) => string) | null;
+  /** Of a row's owners or team; null where rows have neither. */
+  narrow: ((row: Row) => string[]) | null;
 }
 
 function topicsOf(table: FollowedTable): TableTopics {
   const name = tableName(table);
-  const { owner, team } = table;
+  const { owners, team } = table;
   const many = tableTopics.many(name);
   // The log lacks the team of an old row until `svc migrate` has set the replica identity.
   const ofTeam = (column: string) => (row: Row) => {
     const value = row[column] ?? null;
-    return value === null ? many : tableTopics.team(name, value);
+    return [value === null ? many : tableTopics.team(name, value)];
   };
-  const ofOwner = (column: string) => (row: Row) => tableTopics.own(name, row[column]);
-  const narrow = owner !== null ? ofOwner(owner) : team ? ofTeam(team.column) : null;
+  const ofOwners = (row: Row) => owners.map((column) => tableTopics.own(name, row[column]));
+  const narrow = owners.length > 0 ? ofOwners : team ? ofTeam(team.column) : null;
   return { every: tableTopics.every(name), many, narrow };
 }
 
@@ -159,9 +159,10 @@ function topicsOf(table: FollowedTable): TableTopics {
  * alone.
  */
 function tell(crud: CrudDefinition, row: Row, topics: Set<string>): void {
-  const owner = crud.owner ? `:${row[crud.owner.name] ?? ""}` : "";
-  if (crud.realtime?.list && !crud.realtime.scoped) topics.add(`list:${crud.prefix}${owner}`);
-  topics.add(`get:${crud.prefix}:${row[crud.id.name]}${owner}`);
+  for (const owner of crud.owners.length > 0 ? crud.owners.map(({ name }) => `:${row[name] ?? ""}`) : [""]) {
+    if (crud.realtime?.list && !crud.realtime.scoped) topics.add(`list:${crud.prefix}${owner}`);
+    topics.add(`get:${crud.prefix}:${row[crud.id.name]}${owner}`);
+  }
 }
 
 interface Said {

@@ -8,7 +8,7 @@ import {
   type AnyPgColumn,
   getTableConfig,
   PgColumn,
-  type PgPolicy,
+  PgPolicy,
   PgTable,
   PgVector,
   pgPolicy,
@@ -40,6 +40,11 @@ export interface SearchableOptions {
    * `public` for all rows, or an enum without `private`.
    */
   owner?: AnyPgColumn;
+  /**
+   * Policies that say who finds the rows, instead of those of the visibility, which must be `shared`: `memberRls(…)`, or
+   * `ownerRls(…)` with readers. They are returned. (Default: any signed-in user finds shared rows)
+   */
+  readers?: PgPolicy[];
   /**
    * Constants of the ranking formula BM25: `k1`, how much further occurrences of a word in a row count, and `b`, how
    * much a row's length does. (Default: 1.2 and 0.75)
@@ -83,6 +88,11 @@ const languageRule = must(
   "a text search configuration, such as english, german or simple: select cfgname from pg_ts_config",
 );
 
+const policiesRule = must(
+  "policies, such as memberRls({ through, team, user }) or ownerRls(t.userId, { read: [t.recipientId] })",
+);
+const somePolicy = z.custom<PgPolicy>((value) => is(value, PgPolicy), policiesRule);
+
 const optionsSchema = z
   .strictObject({
     fields: z.array(textColumn, someFields).min(1, someFields).max(16, someFields),
@@ -101,12 +111,17 @@ const optionsSchema = z
       ),
     ),
     owner: z.exactOptional(anyColumn),
+    readers: z.exactOptional(z.array(somePolicy, policiesRule).min(1, policiesRule)),
     bm25: z.exactOptional(z.strictObject({ k1: number(0, 10).optional(), b: number(0, 1).optional() })),
   } satisfies ShapeOf<SearchableOptions>)
   .transform(({ visibility = "private", ...options }) => ({ visibility, ...options }))
   .refine(({ visibility }) => visibilitiesOf(visibility).length > 0, {
     path: ["visibility"],
     error: "has none of the values private, shared and public",
+  })
+  .refine(({ readers, visibility }) => !readers || visibility === "shared", {
+    path: ["readers"],
+    error: 'is for visibility: "shared". Write that, or leave readers out',
   })
   .refine(({ owner, visibility }) => owner || !visibilitiesOf(visibility).includes("private"), {
     path: ["owner"],
@@ -144,12 +159,13 @@ export function searchable(options: SearchableOptions): PgPolicy[] {
     corpus,
     visibility,
     owner,
+    readers,
     bm25 = null,
   } = checkOptions("searchable", optionsSchema, options);
   const always = typeof visibility === "string" ? visibility : null;
   const column = typeof visibility === "string" ? undefined : visibility;
   const visibilities = visibilitiesOf(visibility);
-  const policies = policiesOf(column, visibilities, owner);
+  const policies = readers ?? policiesOf(column, visibilities, owner);
   const names = { corpus: corpus?.name ?? null, visibility: column?.name ?? null, owner: owner?.name ?? null };
   const declared = { fields: fields.map(({ name }) => name), language, ...names, always, visibilities, bm25 };
   declarations.set(policies[0] as PgPolicy, declared);

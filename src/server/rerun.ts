@@ -40,4 +40,6 @@ export function publicRerun(
 
 /** A list that is watched only with a grant and whose rows have no owner: each of its subscribers was authorized. */
 export const isGrantedList = (name: string, resources: readonly CrudDefinition[]): boolean =>
-  resources.some(({ prefix, realtime, owner }) => name === `${prefix}.list` && !owner && realtime?.scoped);
+  resources.some(
+    ({ prefix, realtime, owners }) => name === `${prefix}.list` && owners.length === 0 && realtime?.scoped,
+  );

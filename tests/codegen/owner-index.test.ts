@@ -52,6 +52,31 @@ test.for<[what: string, table: () => unknown, index: string[]]>([
   expect(made.map(({ expression, asc }) => (asc ? expression : `${expression} desc`))).toEqual(expected);
 });
 
+test("each column of further readers has one, unless one begins so", async () => {
+  const columns = {
+    id: id(),
+    userId: userId(),
+    to: text("recipient_id").notNull(),
+    cc: text("copy_to"),
+    at: timestamp("at"),
+  };
+  const made = async (extra: Extra = () => []) => {
+    const table = pgTable("t", columns, (t) => [
+      ...ownerRls(t.userId, { read: [t.to, t.cc] }),
+      ...(extra(t as never) as never[]),
+    ]);
+    const { tables } = await takeSnapshot({ schema: { table }, auth: {} }, null);
+    return Object.values(tables["public.t"]?.indexes ?? {}).map(({ name, columns: parts }) => [
+      name,
+      parts[0]?.expression,
+    ]);
+  };
+  const owner = ["t_owner_newest", "user_id"];
+  expect(await made()).toEqual([owner, ["t_recipient_id_newest", "recipient_id"], ["t_copy_to_newest", "copy_to"]]);
+  const own: Extra = (t) => [index("own").on(t.to as never, t.id as never)];
+  expect(await made(own)).toEqual([["own", "recipient_id"], owner, ["t_copy_to_newest", "copy_to"]]);
+});
+
 test("a table of teams has one on the team, unless one begins so", async () => {
   const of = (extra: Extra = () => [], write?: "nobody") => {
     const memberships = pgTable("memberships", { teamId: text("team_id"), userId: userId() });

@@ -23,6 +23,7 @@ const applications = [
   "docs/tutorial/first-application", // tests/packages/publish.test.ts
   ...[
     "audit-trail",
+    "direct-messages",
     "existing-database",
     "from-prisma",
     "from-supabase",

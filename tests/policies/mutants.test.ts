@@ -20,6 +20,7 @@ const through = { through: memberships, user: memberships.userId };
 const tables = [
   pgTable("owned", columns, (t) => ownerRls(t.owner)),
   pgTable("owned_by_uuid", uuids, (t) => ownerRls(t.owner)),
+  pgTable("owned_with_reader", columns, (t) => ownerRls(t.owner, { read: [t.other] })),
   pgTable("owned_read_only", columns, (t) => ownerRls(t.owner, { write: "nobody" })),
   pgTable("owned_public", columns, (t) => ownerRls(t.owner, { read: "public" })),
   pgTable("of_team", columns, (t) => memberRls({ ...through, team: t.owner })),
@@ -69,18 +70,21 @@ const line = {
   bobOnly:   "2    2     - 1 - -                  2    2       - 2 - 2                   2    2",
   annShown:  "7    1     1 - - 1                  1    1       1 - - -                   1    1",
   bobShown:  "7    2     - 1 - -                  2    2       - 2 - 2                   2    2",
+  annOthers: "3    1     1 - - 1                  1    1       1 - - -                   1    1",
+  bobOthers: "3    2     - 1 - -                  2    2       - 2 - 2                   2    2",
   annReads:  "1    0     - - - -                  0    0       0 0 0 0                   0    0",
   bobReads:  "2    0     - - - -                  0    0       0 0 0 0                   0    0",
   nothing:   "0    0     - - - -                  0    0       0 0 0 0                   0    0",
   readOnly:  "7    0     - - - -                  0    0       0 0 0 0                   0    0",
   all:       "7    7     1 1 1 1                  7    7       7 7 7 7                   7    7",
 };
-const { annOnly, bobOnly, annShown, bobShown, annReads, bobReads, nothing, readOnly, all } = line;
+const { annOnly, bobOnly, annShown, bobShown, annOthers, bobOthers, annReads, bobReads, nothing, readOnly, all } = line;
 // biome-ignore format: a table
 const behaviour: Record<string, string[]> = {
   //                                 ann,      bob,      nobody,    no identity, no account
   owned:                            [annOnly,  bobOnly,  nothing,   nothing,     nothing],
   owned_by_uuid:                    [annOnly,  bobOnly,  nothing,   nothing,     nothing],
+  owned_with_reader:                [annOthers, bobOthers, nothing, nothing,     nothing],
   owned_read_only:                  [annReads, bobReads, nothing,   nothing,     nothing],
   owned_public:                     [annShown, bobShown, readOnly,  readOnly,    readOnly],
   of_team:                          [annOnly,  bobOnly,  nothing,   nothing,     nothing],
@@ -110,7 +114,7 @@ const equivalents: { mutants: RegExp; because: string }[] = [
     because: "Only a caller without identity would pass, and USING leaves that one no row to update.",
   },
   {
-    mutants: /^(owned|owned_by_uuid|of_team) \w+ for all$/,
+    mutants: /^((owned|owned_by_uuid|of_team) \w+|owned_with_reader \w+_owner) for all$/,
     because: "All four verbs have this very condition and role already, so it adds nothing to any of them.",
   },
   {
@@ -235,7 +239,14 @@ describe("openRls", () => {
 test("ownerRls with another reader than the public is refused, not taken for private", () => {
   const columns = { id, owner: text("owner") };
   const table = pgTable("misspelt", columns, (t) => ownerRls(t.owner, { read: "anyone" as "public" }));
-  expect(() => getTableConfig(table)).toThrow('ownerRls: read is "anyone".\n  Give nothing or "public".');
+  expect(() => getTableConfig(table)).toThrow('ownerRls: read is "anyone".\n  Give nothing, "public" or [a column].');
+  const given = (read: unknown) => () =>
+    getTableConfig(
+      pgTable("misspelt", columns, (t) => ownerRls(t.owner, { read: read === "owner" ? t.owner : read } as never)),
+    );
+  expect(given("owner")).toThrow("ownerRls: read is an object.");
+  expect(given([])).toThrow("ownerRls: read is an object.");
+  expect(given([undefined])).toThrow("ownerRls got no column");
 });
 
 test("memberRls with another writer than nobody is refused, not taken for all members", () => {

@@ -105,6 +105,15 @@ describe("a change of a team's row", () => {
     expect(await heardOf(blue.socket)).toEqual(keys);
   });
 
+  test("reaches no other team of who has as many teams as a token names", async () => {
+    const teams = Array.from({ length: 100 }, () => crypto.randomUUID());
+    const many = await member(...teams);
+    await add(crypto.randomUUID());
+    expect(await heardOf(many.socket)).toEqual([]);
+    await add(teams[99] as string);
+    expect(await heardOf(many.socket)).toEqual(keys);
+  });
+
   test("reaches who has more teams than a token names", async () => {
     const many = await member(...Array.from({ length: 101 }, (_, n) => `team ${n}`));
     await add("another team");
@@ -131,7 +140,7 @@ test("who joins a team hears of its rows from then on, and who leaves it does no
 test("the log says the team of a changed row", () => {
   const team = { column: "team_id", schema: "public", table: "memberships", team: "team_id", user: "user_id" };
   const followed = followedTables(api, schema).find(({ name }) => name === "places");
-  expect(followed).toMatchObject({ identity: ["id", "team_id"], owner: null, team });
+  expect(followed).toMatchObject({ identity: ["id", "team_id"], owners: [], team });
   // Nobody would hear of a membership that changes.
   const silent = followedTables(defineApi({ procedures: {} }), { places: schema.places });
   expect(silent).toMatchObject([{ name: "places", team: null }]);

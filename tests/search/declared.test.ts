@@ -1,10 +1,10 @@
 // If this file fails, a table that declares only some columns of a scope shows rows to the wrong users, or none.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createSvcProcedureBuilders, defineApi, searchable, v } from "@svc/core";
+import { createSvcProcedureBuilders, defineApi, ownerRls, searchable, v } from "@svc/core";
 import { getTableConfig, integer, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ownerColumn } from "../../src/crud/rls.ts";
+import { ownerColumns } from "../../src/crud/rls.ts";
 import { migrate } from "../../src/migrate/migrate.ts";
 import { searchFile } from "../../src/search/search-sql.ts";
 import { leavePlatform, migrationsOf } from "../codegen/evolution.ts";
@@ -169,8 +169,8 @@ test("constants of BM25 reach the database where they are declared", async () =>
 });
 
 test("events about rows that are private without exception go to their owners alone", () => {
-  const owner = (table: Table) => ownerColumn(getTableConfig(tables[table]).policies);
-  expect([owner("diaries"), owner("papers"), owner("manuals")]).toEqual(["user_id", null, null]);
+  const owner = (table: Table) => ownerColumns(getTableConfig(tables[table]).policies);
+  expect([owner("diaries"), owner("papers"), owner("manuals")]).toEqual([["user_id"], [], []]);
 });
 
 describe("a declaration is refused", () => {
@@ -217,6 +217,12 @@ describe("a declaration is refused", () => {
       "with a language that is none",
       { fields, owner: t.userId, language: "'; drop" },
       "language: must be a text search configuration",
+    ],
+    ["with readers that are none", { fields, visibility: "shared", readers: [] }, "readers: must be policies"],
+    [
+      "with readers and another visibility",
+      { fields, visibility: "public", readers: ownerRls(t.userId) },
+      'readers: is for visibility: "shared"',
     ],
     [
       "with a constant out of range",

@@ -1,6 +1,6 @@
 /**
  * Adds an index to every table with ownerRls: (owner, created_at desc, id desc), as far as the columns exist. It serves
- * generated CRUD's default list and the policies' comparison. A table with memberRls gets an index on the team, for the
+ * generated CRUD's default list and the policies' comparison. Columns of further readers get one each. A table with memberRls gets an index on the team, for the
  * policies; it gives no order across several teams.
  */
 import { getTableColumns } from "drizzle-orm";
@@ -13,16 +13,20 @@ const plain = { isUnique: false, concurrently: false, method: "btree", with: {} 
 /** Adds the index to the snapshot of a table, unless a declared index begins with the same columns. */
 export function addOwnerIndex(declared: PgTable, table: Table): void {
   addTeamIndex(table);
-  const { id, createdAt } = getTableColumns(declared);
   const owner = ownerColumn(table);
-  if (!owner) return;
+  if (owner) addNewest(declared, table, owner, "owner_newest");
+  for (const reader of readerColumns(table)) addNewest(declared, table, reader, `${reader}_newest`);
+}
+
+function addNewest(declared: PgTable, table: Table, owner: string, suffix: string): void {
+  const { id, createdAt } = getTableColumns(declared);
   // Without createdAt, an index or key that begins with the owner suffices for the policies.
   if ((!createdAt || !id) && isFirst(table, owner)) return;
 
   const order = [createdAt, id].flatMap((column) => (column ? [descending(column.name)] : []));
   const columns = [ascending(owner), ...order];
   if (Object.values(table.indexes).some((index) => beginsWith(index, columns))) return;
-  const name = derivedName(table.name, null, "owner_newest");
+  const name = derivedName(table.name, null, suffix);
   table.indexes[name] = { name, columns, ...plain };
 }
 
@@ -39,8 +43,14 @@ function addTeamIndex(table: Table): void {
  */
 function ownerColumn({ policies }: Table): string | undefined {
   const condition = policies.insert_owner?.withCheck ?? policies.select_owner?.using;
-  return comparedColumn(condition, "\\(select svc\\.current_user_id\\(\\)\\)");
+  return comparedColumn(condition, isCaller);
 }
+
+const isCaller = "\\(select svc\\.current_user_id\\(\\)\\)";
+
+/** Those that ownerRls lets read besides the owner. */
+const readerColumns = ({ policies }: Table): string[] =>
+  (policies.select_reader?.using ?? "").split(" or ").flatMap((part) => comparedColumn(part, isCaller) ?? []);
 
 const comparedColumn = (check: string | undefined, withWhat: string): string | undefined =>
   new RegExp(`^(?:"[^"]+"\\.)?"([^"]+)" = ${withWhat}`).exec(check ?? "")?.[1];

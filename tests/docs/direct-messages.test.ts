@@ -1,0 +1,135 @@
+// If this file fails, messages of two people as in docs/how-to/direct-messages.md are shown to others, or others are told of them.
+import { expect, test } from "vitest";
+import { documented } from "./documented.ts";
+
+const { db, url, person, call, post, lint, startWorker } = documented("docs/how-to/direct-messages.md");
+type Person = { token: string; user: { id: string } };
+const three = (...names: string[]) => Promise.all(names.map(person)) as Promise<[Person, Person, Person]>;
+const uuid = () => crypto.randomUUID();
+
+async function upload(token: string, text: string): Promise<string> {
+  const headers = { authorization: `Bearer ${token}`, "tus-resumable": "1.0.0" };
+  const made = await fetch(`${url()}/api/storage/uploads`, {
+    method: "POST",
+    headers: { ...headers, "upload-length": `${text.length}` },
+  });
+  const place = new URL(made.headers.get("location") ?? "", url());
+  const part = { ...headers, "upload-offset": "0", "content-type": "application/offset+octet-stream" };
+  expect((await fetch(place, { method: "PATCH", headers: part, body: text })).status).toBe(204);
+  return place.pathname.split("/").at(-1) ?? "";
+}
+const send = (from: Person, to: Person, more: object = {}) =>
+  call("mutation", from.token, "messages.send", { id: uuid(), to: to.user.id, body: "the harbour opens", ...more });
+
+test("both read a message by every way, and others by none", async () => {
+  const [ann, bob, eve] = await three("ann", "bob", "eve");
+  const { body: sent } = await send(ann, bob);
+  const { id, pair } = sent.json;
+  const sees = async ({ token, user }: Person, other: Person) => {
+    const query = async (name: string, args = {}) => (await call("query", token, name, args)).body.json;
+    const graphql = `{ list: messages { nodes { id } } one: message(id: "${id}") { id } }`;
+    const { data } = (await post("/api/graphql", { query: graphql }, token)).body;
+    const file = await fetch(`${url()}/api/export/messages.ndjson`, { headers: { authorization: `Bearer ${token}` } });
+    return {
+      list: (await query("messages.list")).total,
+      search: (await query("messages.search", { person: other.user.id, words: "harbour" })).length,
+      withPerson: (await query("messages.withPerson", { person: other.user.id })).data.length,
+      get: (await query("messages.get", { id }))?.id ?? null,
+      count: (await query("messages.aggregate", { groupBy: ["pair"], measures: ["count"] })).data,
+      graphql: [data?.list?.nodes?.length, data?.one?.id ?? null],
+      export: (await file.text()).split("\n").filter(Boolean).length,
+      sql: (await asUser(user.id, "select id from public.messages")).length,
+    };
+  };
+  const all = {
+    list: 1,
+    search: 1,
+    withPerson: 1,
+    get: id,
+    count: [{ pair, count: 1 }],
+    graphql: [1, id],
+    export: 1,
+    sql: 1,
+  };
+  expect(await sees(ann, bob)).toEqual(all);
+  expect(await sees(bob, ann)).toEqual(all);
+  const none = { list: 0, search: 0, withPerson: 0, get: null, count: [], graphql: [0, null], export: 0, sql: 0 };
+  expect(await sees(eve, ann)).toEqual(none);
+});
+
+async function asUser(id: string, text: string): Promise<unknown[]> {
+  const client = await db.connect("request");
+  await client.query("begin");
+  await client.query("select set_config('svc.user_id', $1, true), set_config('role', 'svc_authenticated', true)", [id]);
+  const { rows } = await client.query(text).finally(() => client.query("rollback"));
+  return rows;
+}
+
+test("only the sender changes and removes it, and nobody writes as somebody else", async () => {
+  const [ann, bob, eve] = await three("amy", "ben", "eli");
+  const { id } = (await send(ann, bob)).body.json;
+  for (const { token } of [bob, eve]) {
+    expect((await call("mutation", token, "messages.update", { id, body: "forged" })).status).toBe(404);
+    expect((await call("mutation", token, "messages.remove", { id })).status).toBe(404);
+    const update = `mutation { updateMessage(id: "${id}", patch: { body: "forged" }) { id } }`;
+    expect((await post("/api/graphql", { query: update }, token)).body.errors).toMatchObject([
+      { path: ["updateMessage"] },
+    ]);
+  }
+  const insert = "insert into public.messages (user_id, recipient_id, body) values";
+  await expect(asUser(eve.user.id, `${insert} ('${ann.user.id}', '${bob.user.id}', 'forged')`)).rejects.toThrow(
+    "policy",
+  );
+  expect((await call("mutation", ann.token, "messages.update", { id, body: "edited" })).status).toBe(200);
+  expect((await call("query", bob.token, "messages.get", { id })).body.json.body).toBe("edited");
+  expect((await call("mutation", ann.token, "messages.remove", { id })).status).toBe(200);
+  expect((await call("query", bob.token, "messages.list")).body.json.total).toBe(0);
+});
+
+test("a message that is sent twice is there once, and the id of another one tells nothing", async () => {
+  const [ann, bob, eve] = await three("ada", "bo", "eda");
+  const message = { id: uuid() };
+  const answers = [await send(ann, bob, message), await send(ann, bob, message)];
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  expect((await call("query", bob.token, "messages.list")).body.json.total).toBe(1);
+  const { status, body } = await send(eve, bob, message);
+  expect([status, body.error]).toEqual([409, "There is another message with this id."]);
+});
+
+test("who is blocked sends nothing by any way, and moves no message there", async () => {
+  const [ann, bob, eve] = await three("alma", "bert", "ella");
+  const { id } = (await send(eve, ann)).body.json;
+  expect((await call("mutation", bob.token, "blocks.create", { person: eve.user.id })).status).toBe(200);
+  expect((await send(eve, bob)).status).toBe(403);
+  const message = { recipientId: bob.user.id, body: "hi" };
+  expect((await call("mutation", eve.token, "messages.create", message)).status).toBe(403);
+  expect((await call("mutation", eve.token, "messages.update", { id, recipientId: bob.user.id })).status).toBe(403);
+  await startWorker();
+  const storageId = await upload(eve.token, `recipientId,body\n${bob.user.id},imported\n${ann.user.id},imported`);
+  const run = (await call("mutation", eve.token, "messages.import", { storageId, format: "csv" })).body.json.id;
+  await expect
+    .poll(async () => (await call("query", eve.token, "workflows.get", { id: run })).body.json.status, {
+      timeout: 30_000,
+    })
+    .toBe("completed");
+  expect((await call("query", bob.token, "messages.list")).body.json.total).toBe(0);
+  expect((await call("query", eve.token, "blocks.list")).body.json.total).toBe(0);
+  expect((await send(ann, bob)).status).toBe(200);
+});
+
+test("the recipient reads an attachment until the message is gone, and others never do", async () => {
+  const [ann, bob, eve] = await three("anna", "bill", "eva");
+  const [file, theirs] = [await upload(ann.token, "plan"), await upload(eve.token, "secret")];
+  expect((await send(ann, bob, { storageId: theirs })).status).toBe(404);
+  const message = { recipientId: bob.user.id, body: "look", storageId: theirs };
+  expect((await call("mutation", ann.token, "messages.create", message)).status).toBe(403);
+  const { id } = (await send(ann, bob, { storageId: file })).body.json;
+  expect((await call("query", eve.token, "messages.attachment", { id })).status).toBe(404);
+  const grant = (await call("query", bob.token, "messages.attachment", { id })).body.json.url;
+  const read = async () => (await fetch(url() + grant)).status;
+  expect(await read()).toBe(200);
+  await call("mutation", ann.token, "messages.remove", { id });
+  expect(await read()).toBe(404);
+});
+
+test("the linter has nothing against it", async () => expect(await lint()).toEqual([]));
