@@ -23,6 +23,17 @@ function Pages() {
         data: page.data.map((note) => (note.id === id ? { ...note, title } : note)),
       })),
   });
+  const add = useMutation(api.notes.create, {
+    optimistic: (cache, { title }) => {
+      cache.update(api.notes.list, { orderBy: "title", orderDir: "asc", limit: 2 }, (page, at) => {
+        const [note] = page.data;
+        return at === 0 && note ? { ...page, data: [{ ...note, id: -1, title }, ...page.data] } : page;
+      });
+      cache.update(api.notes.list, { orderBy: "title", orderDir: "desc", limit: 2 }, () => {
+        throw new Error("another list");
+      });
+    },
+  });
   const rows = list.data?.pages.flatMap((page) => page.data) ?? [];
   const last = rows.at(-1);
   return h(
@@ -30,6 +41,7 @@ function Pages() {
     null,
     h("p", null, `${rows.map(({ title }) => title).join(" ")}${list.hasNextPage ? " and more" : ""}`),
     h("button", { type: "button", onClick: () => void list.fetchNextPage() }, "next"),
+    h("button", { type: "button", onClick: () => add.mutate({ title: "b" }) }, "add"),
     h("button", { type: "button", onClick: () => last && rename.mutate({ id: last.id, title: "z" }) }, "rename"),
   );
 }
@@ -91,4 +103,13 @@ test("an optimistic change is in its pages at once", async () => {
   await screen.findByText("a c e z and more");
   release();
   await screen.findByText("a c e i and more"); // sorted by the service
+});
+
+test("a row is added at once to the first page of the list with these arguments", async () => {
+  const { hold } = await ready();
+  const release = hold();
+  act(() => screen.getByText("add").click());
+  await screen.findByText("b a c e g and more");
+  release();
+  await screen.findByText("a b c e and more"); // sorted by the service
 });

@@ -16,7 +16,7 @@ import type {
   SelectOf,
 } from "@svc/client";
 import type { InfiniteData, QueryClient } from "@tanstack/react-query";
-import { hasPages, queryKey } from "./query-key.ts";
+import { hasPages, infiniteQueryKey, queryKey } from "./query-key.ts";
 
 /** The first argument of `optimistic`. */
 export interface OptimisticCache {
@@ -32,7 +32,11 @@ export interface OptimisticCache {
     args: ResourceInput<R, Input, I, S>,
   ): ResourceOutput<R, Output, I, S> | undefined;
   get<Q extends Query>(operation: Q, args: ArgumentsOf<Q>): OutputOf<Q> | undefined;
-  /** Changes the cached result of a query with these arguments, if any. */
+  /**
+   * Changes the cached result of a query with these arguments, if any, and each page of an infinite list with them.
+   *
+   * @param change gets the result or page, and the page's number, from 0
+   */
   update<
     R extends Resource,
     Input,
@@ -42,11 +46,15 @@ export interface OptimisticCache {
   >(
     operation: ResourceQuery<R, Input, Output> & OnlyKnown<R, I>,
     args: ResourceInput<R, Input, I, S>,
-    change: (data: ResourceOutput<R, Output, I, S>) => ResourceOutput<R, Output, I, S>,
+    change: (data: ResourceOutput<R, Output, I, S>, page: number) => ResourceOutput<R, Output, I, S>,
   ): void;
-  update<Q extends Query>(operation: Q, args: ArgumentsOf<Q>, change: (data: OutputOf<Q>) => OutputOf<Q>): void;
+  update<Q extends Query>(
+    operation: Q,
+    args: ArgumentsOf<Q>,
+    change: (data: OutputOf<Q>, page: number) => OutputOf<Q>,
+  ): void;
   /** Changes all cached results of a query, with any arguments: all pages of a list, for example. */
-  updateAll<Q extends Query>(operation: Q, change: (data: OutputOf<Q>) => OutputOf<Q>): void;
+  updateAll<Q extends Query>(operation: Q, change: (data: OutputOf<Q>, page: number) => OutputOf<Q>): void;
 }
 
 type Key = readonly unknown[];
@@ -71,18 +79,18 @@ export class OptimisticChange implements OptimisticCache {
     return this.#queries.getQueryData(queryKey(this.#user, operation, args)) as never;
   }
 
-  update(operation: Query, args: unknown, change: (data: never) => unknown): void {
-    const wanted = JSON.stringify(queryKey(this.#user, operation, args));
-    this.#change((key, data) => (JSON.stringify(key) === wanted ? change(data as never) : data));
+  update(operation: Query, args: unknown, change: (data: never, page: number) => unknown): void {
+    const wanted = [
+      queryKey(this.#user, operation, args),
+      infiniteQueryKey(this.#user, operation, { cursor: null, ...(args as object) }),
+    ].map((key) => JSON.stringify(key));
+    this.#change((key, data) => (wanted.includes(JSON.stringify(key)) ? changed(key, data, change) : data));
   }
 
-  updateAll<Q extends Query>(operation: Q, change: (data: OutputOf<Q>) => OutputOf<Q>): void {
-    this.#change((key, data) => {
-      if (key[1] !== this.#user || key[2] !== operation.name) return data;
-      if (!hasPages(key)) return change(data as OutputOf<Q>);
-      const { pages, ...rest } = data as InfiniteData<OutputOf<Q>>;
-      return { ...rest, pages: pages.map(change) };
-    });
+  updateAll<Q extends Query>(operation: Q, change: (data: OutputOf<Q>, page: number) => OutputOf<Q>): void {
+    this.#change((key, data) =>
+      key[1] === this.#user && key[2] === operation.name ? changed(key, data, change as never) : data,
+    );
   }
 
   apply(key: Key, data: unknown): unknown {
@@ -171,6 +179,13 @@ class Layers {
     }
     this.#covered.set(hash, { base, shown: query.state.data });
   }
+}
+
+/** @returns the result with the change, of an infinite list each page */
+function changed(key: Key, data: unknown, change: (data: never, page: number) => unknown): unknown {
+  if (!hasPages(key)) return change(data as never, 0);
+  const { pages, ...rest } = data as InfiniteData<never>;
+  return { ...rest, pages: pages.map((page, at) => change(page, at)) };
 }
 
 const isOurs = (key: Key) => key[0] === "svc";
