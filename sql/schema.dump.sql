@@ -3655,7 +3655,7 @@ begin
        join pg_catalog.pg_namespace n on n.oid = c.relnamespace
       where c.oid = coalesce(pg_catalog.pg_partition_root(l.relation), l.relation)
         and c.relkind in ('r', 'p', 'f', 'm', 'v')
-        and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')
+        and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast', 'svc_private')
      offset 0
    ) c
    where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation';

@@ -132,4 +132,13 @@ test("the recipient reads an attachment until the message is gone, and others ne
   expect(await read()).toBe(404);
 });
 
+test("a watched search follows the messages, and says of no table that it is missed", async () => {
+  const [ann, bob] = await three("abby", "bart", "enid");
+  await send(ann, bob);
+  const args = { person: bob.user.id, words: "harbour" };
+  const { body } = await post("/api/query", { name: "messages.search", args, watch: true }, ann.token);
+  expect(body).toMatchObject({ json: [{ body: "the harbour opens" }], follows: expect.any(String) });
+  expect(body).not.toHaveProperty("notice");
+});
+
 test("the linter has nothing against it", async () => expect(await lint()).toEqual([]));
