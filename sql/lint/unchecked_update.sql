@@ -7,7 +7,8 @@ create or replace view svc_private.lint_unchecked_update as
 select distinct on (u.oid, a.attnum)
        'warning' as severity, 'pg_catalog.pg_policy'::regclass as catalog, u.oid as object, 0 as part, u.name,
        format('lets %s change %I, which %s checks for inserts only', role.name, a.attname, i.policy) as problem,
-       format('Add the condition of %s to the check for updates, or revoke update (%I) on %s from %s.',
+       -- Generated update names all columns of the table, so that it needs the right on each.
+       format('Add the condition of %s to the check for updates. Or, without update of createCrud, revoke update (%I) on %s from %s.',
               i.policy, a.attname, u.relation_name, role.name) as remedy
   from svc_private.policy_texts i
   join svc_private.relations r on r.oid = i.relid

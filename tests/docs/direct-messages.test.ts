@@ -141,4 +141,47 @@ test("a watched search follows the messages, and says of no table that it is mis
   expect(body).not.toHaveProperty("notice");
 });
 
+test("unread messages are counted for the recipient, whatever is read, sent and removed at the same time", async () => {
+  const [ann, bob, eve] = await three("aida", "bela", "erna");
+  const listed = async ({ token }: Person) =>
+    (await call("query", token, "conversations.list", { orderBy: "lastAt" })).body.json.data.map(
+      ({ person: other, unread }: { person: string; unread: number }) => [other, unread],
+    );
+  const read = (by: Person, of: Person, until: string) =>
+    call("mutation", by.token, "conversations.markRead", { person: of.user.id, until });
+  const first = (await send(ann, bob)).body.json;
+  const second = (await send(ann, bob)).body.json;
+  expect([await listed(ann), await listed(bob), await listed(eve)]).toEqual([
+    [[bob.user.id, 0]],
+    [[ann.user.id, 2]],
+    [],
+  ]);
+  expect((await read(bob, ann, second.createdAt)).body.json).toEqual({ unread: 0 });
+  expect((await read(bob, ann, first.createdAt)).body.json).toEqual({ unread: 0 });
+  const third = (await send(ann, bob)).body.json;
+  await send(eve, bob);
+  expect(await listed(bob)).toEqual([
+    [eve.user.id, 1],
+    [ann.user.id, 1],
+  ]);
+  for (const { user } of [eve, bob]) // edited, and moved there and back
+    await call("mutation", ann.token, "messages.update", { id: third.id, recipientId: user.id, body: "edited" });
+  for (const { id } of [first, third])
+    expect((await call("mutation", ann.token, "messages.update", { id, body: "again" })).status).toBe(200);
+  expect(await listed(bob)).toContainEqual([ann.user.id, 1]);
+  expect(await listed(eve)).toContainEqual([ann.user.id, 0]);
+  for (const { id } of [third, second]) await call("mutation", ann.token, "messages.remove", { id });
+  expect(await listed(bob)).toContainEqual([ann.user.id, 0]);
+  // Both directions, and marks, at once: nothing waits for ever, and the count is that of the messages.
+  const all = Array.from({ length: 8 }, () => [send(ann, bob), send(bob, ann), read(bob, ann, third.createdAt)]);
+  for (const { status } of await Promise.all(all.flat())) expect(status).toBe(200);
+  const [{ n } = { n: 0 }] = await db.sql<{ n: number }>(
+    "select count(*)::int as n from messages where user_id = $1 and recipient_id = $2 and created_at > $3",
+    [ann.user.id, bob.user.id, third.createdAt],
+  );
+  expect(await listed(bob)).toContainEqual([ann.user.id, n]);
+  const write = `update public.conversations set unread = 0 where user_id = '${bob.user.id}' returning id`;
+  await expect(asUser(bob.user.id, write)).rejects.toThrow("permission denied");
+});
+
 test("the linter has nothing against it", async () => expect(await lint()).toEqual([]));

@@ -120,6 +120,23 @@ describe("a planted violation is found, and is gone with it", () => {
     expect(found).toEqual(before);
   });
 
+  // A revoked right on one column makes generated update answer 403 to every change, as the statement names all columns.
+  test("the remedy of an unchecked update says beside which operation no right may be revoked", async () => {
+    await db.sql(`create table lab.t (id bigint primary key, owner text, bought bigint);
+      alter table lab.t enable row level security;
+      create function lab.may_buy(bigint) returns boolean language sql stable as 'select true';
+      grant insert, update on lab.t to svc_authenticated;
+      create policy p on lab.t for insert to svc_authenticated with check (lab.may_buy(bought));
+      create policy q on lab.t for update to svc_authenticated using (owner = 'a')`);
+    const [{ remedy } = { remedy: "" }] = await db.sql<Finding>(
+      "select remedy from svc_private.lint_unchecked_update where problem like '%bought%'",
+    );
+    await db.sql("drop table lab.t; drop function lab.may_buy");
+    expect(remedy).toMatch(
+      /^Add the condition of p .* Or, without update of createCrud, revoke update \(bought\) on lab\.t/,
+    );
+  });
+
   // An insert looks for no row. Its policy refuses a row without an owner, so none disappears.
   test.for(["unindexed_policy_column", "dropped_owner_row"])(
     "%s is silent about a column that only inserts check",
