@@ -90,6 +90,7 @@ export function ownerRls(
   if (readers.length === 0) checkOne("ownerRls", "read", options.read, [undefined, "public"], ["[a column]"]);
   checkOne("ownerRls", "write", options.write, [undefined, "nobody"]);
   const own = isCaller(userIdColumn);
+  const reads = [own, ...readers.map((column) => isCaller(column))];
   const select =
     options.read === "public"
       ? meant(
@@ -97,27 +98,15 @@ export function ownerRls(
           'ownerRls with read: "public"',
           ["world_readable_table"],
         )
-      : pgPolicy("select_owner", { for: "select", to: authenticated, using: own });
-  if (options.read !== "public") readsOwn(select, userIdColumn);
-  const reads = readers.length > 0 ? [select, selectReader(readers)] : [select];
-  if (options.write === "nobody") return reads;
+      : pgPolicy("select_owner", { for: "select", to: authenticated, using: sql.join(reads, sql` or `) });
+  if (options.read !== "public") readsOwn(select, userIdColumn, ...readers);
+  if (options.write === "nobody") return [select];
   return [
-    ...reads,
+    select,
     pgPolicy("insert_owner", { for: "insert", to: authenticated, withCheck: own }),
     pgPolicy("update_owner", { for: "update", to: authenticated, using: own, withCheck: own }),
     pgPolicy("delete_owner", { for: "delete", to: authenticated, using: own }),
   ];
-}
-
-/** Those whose ids are in one of the columns read the row, and do not write it. */
-function selectReader(readers: readonly AnyPgColumn[]): PgPolicy {
-  const using = sql.join(
-    readers.map((column) => isCaller(column)),
-    sql` or `,
-  );
-  const policy = pgPolicy("select_reader", { for: "select", to: authenticated, using });
-  readsOwn(policy, ...readers);
-  return policy;
 }
 
 /** Who may access the rows of an open table. */

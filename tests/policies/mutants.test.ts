@@ -114,7 +114,7 @@ const equivalents: { mutants: RegExp; because: string }[] = [
     because: "Only a caller without identity would pass, and USING leaves that one no row to update.",
   },
   {
-    mutants: /^((owned|owned_by_uuid|of_team) \w+|owned_with_reader \w+_owner) for all$/,
+    mutants: /^((owned|owned_by_uuid|of_team) \w+|owned_with_reader (insert|update|delete)_owner) for all$/,
     because: "All four verbs have this very condition and role already, so it adds nothing to any of them.",
   },
   {

@@ -15,7 +15,7 @@ export function addOwnerIndex(declared: PgTable, table: Table): void {
   addTeamIndex(table);
   const owner = ownerColumn(table);
   if (owner) addNewest(declared, table, owner, "owner_newest");
-  for (const reader of readerColumns(table)) addNewest(declared, table, reader, `${reader}_newest`);
+  for (const reader of readerColumns(table).slice(1)) addNewest(declared, table, reader, `${reader}_newest`);
 }
 
 function addNewest(declared: PgTable, table: Table, owner: string, suffix: string): void {
@@ -48,9 +48,9 @@ function ownerColumn({ policies }: Table): string | undefined {
 
 const isCaller = "\\(select svc\\.current_user_id\\(\\)\\)";
 
-/** Those that ownerRls lets read besides the owner. */
+/** Those that ownerRls lets read, the owner first. */
 const readerColumns = ({ policies }: Table): string[] =>
-  (policies.select_reader?.using ?? "").split(" or ").flatMap((part) => comparedColumn(part, isCaller) ?? []);
+  (policies.select_owner?.using ?? "").split(" or ").flatMap((part) => comparedColumn(part, isCaller) ?? []);
 
 const comparedColumn = (check: string | undefined, withWhat: string): string | undefined =>
   new RegExp(`^(?:"[^"]+"\\.)?"([^"]+)" = ${withWhat}`).exec(check ?? "")?.[1];
