@@ -184,4 +184,13 @@ test("unread messages are counted for the recipient, whatever is read, sent and 
   await expect(asUser(bob.user.id, write)).rejects.toThrow("permission denied");
 });
 
+test("the messages of a deleted account stay with the other person, and its files go", async () => {
+  const [ann, bob] = await three("aina", "benno", "elsa");
+  const { id } = (await send(ann, bob, { storageId: await upload(ann.token, "plan") })).body.json;
+  const grant = (await call("query", bob.token, "messages.attachment", { id })).body.json.url;
+  expect((await post("/api/auth/delete-user", { password: "correct horse" }, ann.token)).status).toBe(200);
+  expect((await call("query", bob.token, "messages.get", { id })).body.json.body).toBe("the harbour opens");
+  expect((await fetch(url() + grant)).status).toBe(404);
+});
+
 test("the linter has nothing against it", async () => expect(await lint()).toEqual([]));
