@@ -12,7 +12,7 @@ import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 import { fc } from "../support/properties.ts";
 import { TestService, type User } from "../support/service.ts";
-import { placeOf, type Row, tables } from "./declared.ts";
+import { isReadBy, placeOf, type Row, tables } from "./declared.ts";
 
 type Table = keyof typeof tables;
 const names = Object.keys(tables) as Table[];
@@ -52,6 +52,13 @@ beforeAll(async () => {
       [users.map(({ id }) => id)],
     );
   }
+  // From each to the next, and every third one to nobody.
+  const recipients = await db.sql<{ id: number; recipientId: string | null }>(
+    `update letters set recipient_id = case when id % 3 > 0 then ($1::text[])[1 + array_position($1::text[], user_id) % 3] end
+     returning id, recipient_id as "recipientId"`,
+    [users.map(({ id }) => id)],
+  );
+  for (const row of rows.letters) row.recipientId = recipients.find(({ id }) => id === row.id)?.recipientId ?? null;
 });
 afterAll(() => app.stop());
 
@@ -103,7 +110,12 @@ test("everybody finds what the declaration says and no more, by every scope, fil
           const place = placeOf(table, row);
           const isInScope =
             place.corpus === corpus && place.visibility === visibility && (!owner || row.userId === owner);
-          return isInScope && (rank === undefined || row.rank === rank) && row.title.split(" ").includes(query);
+          return (
+            isInScope &&
+            isReadBy(row, user) &&
+            (rank === undefined || row.rank === rank) &&
+            row.title.split(" ").includes(query)
+          );
         });
         const ids = new Set(found.map(({ id }) => id));
         expect(body.json.items.filter(({ id }: { id: number }) => !ids.has(id))).toEqual([]);
@@ -127,7 +139,9 @@ test("the policies alone hold: a table read without a search shows what could be
         const { visibility } = placeOf(table, row);
         return (
           visibility === "public" ||
-          (user && (visibility === "shared" || (visibility === "private" && row.userId === user.id)))
+          (user &&
+            isReadBy(row, user) &&
+            (visibility === "shared" || (visibility === "private" && row.userId === user.id)))
         );
       });
       if (user || mayRead.length > 0) {
@@ -156,6 +170,7 @@ test("the migration holds one policy for each visibility that rows may have", as
   ]);
   expect(policies("manuals")).toEqual(["select_shared"]);
   expect(policies("bulletins")).toEqual(["select_public"]);
+  expect(policies("letters")).toEqual(["select_owner"]);
   expect(policies("notices")).toEqual(["select_public", "select_shared"]);
 });
 
@@ -171,6 +186,7 @@ test("constants of BM25 reach the database where they are declared", async () =>
 test("events about rows that are private without exception go to their owners alone", () => {
   const owner = (table: Table) => ownerColumns(getTableConfig(tables[table]).policies);
   expect([owner("diaries"), owner("papers"), owner("manuals")]).toEqual([["user_id"], [], []]);
+  expect(owner("letters")).toEqual(["user_id", "recipient_id"]);
 });
 
 describe("a declaration is refused", () => {

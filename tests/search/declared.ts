@@ -39,7 +39,18 @@ const notices = pgTable(
   (t) => searchable({ fields: [t.title], corpus: t.corpus, visibility: t.visibility }),
 );
 
-export const tables = { diaries, papers, manuals, bulletins, notices };
+/** Rows are shared between two people: `readers` alone decides who reads. */
+const letters = pgTable("letters", { ...columns, recipientId: text("recipient_id") }, (t) =>
+  searchable({
+    fields: [t.title],
+    corpus: t.corpus,
+    visibility: "shared",
+    owner: t.userId,
+    readers: ownerRls(t.userId, { read: [t.recipientId], write: "nobody" }),
+  }),
+);
+
+export const tables = { diaries, papers, manuals, bulletins, notices, letters };
 
 export interface Row {
   id: number;
@@ -48,15 +59,20 @@ export interface Row {
   rank: number;
   corpus: string;
   visibility: string;
+  /** Of letters. */
+  recipientId?: string | null;
 }
+
+/** Whether a row of a user's scope is one that they read. */
+export const isReadBy = ({ userId, recipientId }: Row, user: { id: string } | null): boolean =>
+  recipientId === undefined || (user !== null && [userId, recipientId].includes(user.id));
 
 /** The scope of a row, by its table's declaration. */
 export function placeOf(table: keyof typeof tables, row: Row): Pick<Row, "corpus" | "visibility"> {
   const own = row.visibility;
   // What the type of notices excludes, and psql wrote nevertheless, is in no scope.
   const listed = own === "private" ? "none" : own;
-  const visibility = { diaries: "private", papers: own, manuals: "shared", bulletins: "public", notices: listed }[
-    table
-  ];
+  const fixed = { diaries: "private", papers: own, manuals: "shared", bulletins: "public", letters: "shared" };
+  const visibility = { ...fixed, notices: listed }[table];
   return { corpus: table === "diaries" || table === "bulletins" ? "default" : row.corpus, visibility };
 }
