@@ -1103,6 +1103,17 @@ column remedy: text
 grant delete, insert, select, update to svc_system
 comment: SECURITY DEFINER functions without a search_path of their own.
 
+-- view svc_private.lint_descending_nulls_last: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text
+column problem: text collate "C"
+column remedy: text
+grant delete, insert, select, update to svc_system
+comment: Indexes of the application over "desc nulls last" of columns that are never null, which serve no "desc".
+
 -- view svc_private.lint_dropped_owner_row: owner svc_owner
 column severity: text
 column catalog: regclass

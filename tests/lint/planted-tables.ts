@@ -33,6 +33,11 @@ export const plantedTables: Planted[] = [
     undo: dropTable,
   },
   {
+    rule: "descending_nulls_last",
+    plant: table("at date not null", "create index newest on lab.t (id, at desc nulls last);"),
+    undo: dropTable,
+  },
+  {
     rule: "duplicate_index",
     plant: table(plain, "create index a on lab.t (note); create index b on lab.t (note);"),
     undo: dropTable,
