@@ -86,13 +86,19 @@ export function transactionEvents(
     changed(change) {
       const before = "old" in change ? (change.old ?? change.key) : null;
       const after = "new" in change ? change.new : null;
+      // The log lacks the owners of an old row until `svc migrate` has set the replica identity. With owners that may be null the
+      // whole row is logged.
+      const key = "old" in change && !change.old ? change.key : null;
+      const isUnknown = (columns: readonly string[]) =>
+        key !== null && columns.some((name) => (key[name] ?? null) === null);
       const { schema, name } = change.relation;
       const table = tables.get(`${schema}.${name}`);
+      if (table && isUnknown(table.owners) && sink.hears(table.many)) topics.add(table.many);
       if (table && !topics.has(table.many)) tellTable(table, [before, after]);
       for (const crud of cruds(change.relation)) {
         const all = `all:${crud.prefix}`;
         if (topics.has(all)) continue;
-        if (topics.size > maxTopics) {
+        if (topics.size > maxTopics || (key && isUnknown(crud.owners.map((column) => column.name)))) {
           topics.add(all);
           continue;
         }
@@ -136,6 +142,8 @@ type Row = Record<string, unknown>;
 interface TableTopics {
   every: string;
   many: string;
+  /** Columns with the ids of those who read a row. */
+  owners: readonly string[];
   /** Of a row's owners or team; null where rows have neither. */
   narrow: ((row: Row) => string[]) | null;
 }
@@ -151,7 +159,7 @@ function topicsOf(table: FollowedTable): TableTopics {
   };
   const ofOwners = (row: Row) => owners.map((column) => tableTopics.own(name, row[column]));
   const narrow = owners.length > 0 ? ofOwners : team ? ofTeam(team.column) : null;
-  return { every: tableTopics.every(name), many, narrow };
+  return { every: tableTopics.every(name), many, owners, narrow };
 }
 
 /**

@@ -163,6 +163,19 @@ describe("a change of a row of two people", () => {
     });
   });
 
+  test("reaches everybody while the log does not say whose the old row was", async () => {
+    const [ann, bob, eve] = [await person("ada"), await person("bo"), await person("edda")];
+    const told = async () => [await heardOf(ann.socket), await heardOf(bob.socket), await heardOf(eve.socket)];
+    await insert("cards", ann, bob);
+    await told();
+    await db.sql("alter table cards replica identity default");
+    await db.sql("update cards set body = 'changed'");
+    expect(await told()).toEqual([["cards.list"], ["cards.list"], []]);
+    await db.sql("delete from cards");
+    expect(await told()).toEqual([["cards.list"], ["cards.list"], ["cards.list"]]);
+    await db.sql(realtimeFile(followedTables(api, schema)));
+  });
+
   test("reaches everybody when a transaction has more than can be named, or the table is emptied", async () => {
     const eve = await person("eva");
     await db.sql("insert into cards (user_id, recipient_id) select 'a' || n, 'b' || n from generate_series(1, 1500) n");
