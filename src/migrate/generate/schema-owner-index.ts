@@ -1,7 +1,7 @@
 /**
  * Adds an index to every table with ownerRls: (owner, created_at desc, id desc), as far as the columns exist. It serves
- * generated CRUD's default list and the policies' comparison. Columns of further readers get one each. A table with memberRls gets an index on the team, for the
- * policies; it gives no order across several teams.
+ * generated CRUD's default list and the policies' comparison. Columns of further readers get one each. A table with
+ * memberRls gets an index on the team, for the policies; it gives no order across several teams.
  */
 import { getTableColumns } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
