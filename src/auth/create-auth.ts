@@ -14,6 +14,7 @@ import type { Authenticate, Ended } from "../kit/session.ts";
 import { Accounts } from "./accounts.ts";
 import { askAuth } from "./ask-auth.ts";
 import { asCaller } from "./caller.ts";
+import { inEndpoint } from "./endpoint-context.ts";
 import { handlerAuth } from "./handler-auth.ts";
 import { createLibrary } from "./library.ts";
 import { MailLinks } from "./mail/mail-links.ts";
@@ -27,6 +28,7 @@ import { Passwords } from "./passwords/passwords.ts";
 import { account } from "./routes/account.ts";
 import { cookieStyle } from "./routes/cookie-style.ts";
 import { currentSession } from "./routes/current-session.ts";
+import { about } from "./routes/endpoint.ts";
 import { mailLinks } from "./routes/mail-links.ts";
 import { plugins } from "./routes/plugins.ts";
 import { social } from "./routes/social.ts";
@@ -149,7 +151,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   const router = Router({ caseSensitive: true, strict: true });
   router.use((request, response, next) => {
     options.handed?.read(request);
-    asCaller(request, response, next);
+    asCaller(request, response, () => void inEndpoint(library, request.path, about(request), next));
   });
   // Plugins come last, so they cannot replace our own endpoints.
   for (const family of [tokenStyle, cookieStyle, social, currentSession, account, mailLinks, plugins]) {

@@ -10,6 +10,7 @@ import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { sqlState } from "../postgres/errors.ts";
 import { actAs } from "./caller.ts";
+import { inEndpoint } from "./endpoint-context.ts";
 import { addressHeader } from "./library-types.ts";
 import { refused } from "./passwords/passwords.ts";
 import { checked, email as emailRule, nameRule, passwordRules, text } from "./passwords/rules.ts";
@@ -61,14 +62,16 @@ export function handlerAuth(parts: AuthParts, fields: AdditionalFields): Handler
       await links.mailQuietly(await update(session, { email, emailVerified: false }));
     },
     setPassword: (session, input, client) =>
-      as(client, async () => {
-        requirePasswords(credentials.enabled);
-        const password = await checked(newPassword, input);
-        const old = await passwords.hashOf(session.user.id);
-        const hash = await passwords.hashQueue.run(() => passwords.hash(password));
-        if (await passwords.replace(session.user.id, { old, hash, keep: session.id })) return;
-        throw new SvcError("CONFLICT", "The password was changed by another request meanwhile.");
-      }),
+      as(client, (about) =>
+        inEndpoint(library, "/change-password", about, async () => {
+          requirePasswords(credentials.enabled);
+          const password = await checked(newPassword, input);
+          const old = await passwords.hashOf(session.user.id);
+          const hash = await passwords.hashQueue.run(() => passwords.hash(password));
+          if (await passwords.replace(session.user.id, { old, hash, keep: session.id })) return;
+          throw new SvcError("CONFLICT", "The password was changed by another request meanwhile.");
+        }),
+      ),
   };
 }
 

@@ -2,7 +2,7 @@
  * Creates users for trusted code, without a sign-up: for tests and seeds. The library's hooks run as usual.
  * Next hop: better-auth's internal adapter, through `library.ts`.
  */
-import { type AuthEndpointContext, runWithEndpointContext } from "@better-auth/core/context";
+import { inEndpoint } from "./endpoint-context.ts";
 import type { Library } from "./library-types.ts";
 import type { SessionTokens } from "./sessions/session-token.ts";
 
@@ -29,10 +29,8 @@ export class UserAdmin {
 
   /** Creates a user. @returns the id @throws errors of the database or of a hook of the application */
   async create({ email, name, password, emailVerified = true, fields }: NewUser): Promise<string> {
-    const { context } = this.#library;
-    const { internalAdapter } = context;
-    const hash = password === undefined ? undefined : await context.password.hash(password);
-    const make = async () => {
+    const { internalAdapter, password: passwords } = this.#library.context;
+    const make = async (hash?: string) => {
       const row = { ...fields, email: email.toLowerCase(), name, emailVerified };
       const user = await internalAdapter.createUser(row, { method: "email" });
       if (!user) throw new Error(`A hook of the application refused the user ${email}.`);
@@ -46,8 +44,10 @@ export class UserAdmin {
       }
       return user.id;
     };
-    // The application's `user.validateUserInfo` check needs an endpoint, and there is none here.
-    return runWithEndpointContext({ context } as unknown as AuthEndpointContext, () => this.#library.transaction(make));
+    return inEndpoint(this.#library, "", new Headers(), async () => {
+      const hash = password === undefined ? undefined : await passwords.hash(password);
+      return this.#library.transaction(() => make(hash));
+    });
   }
 
   /** Opens a session. @returns the token in the form that clients hold @throws errors of the database or of a hook */

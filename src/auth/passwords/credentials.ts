@@ -11,7 +11,7 @@ import type { Library } from "../library-types.ts";
 import type { MailLinks } from "../mail/mail-links.ts";
 import type { Opened, SessionStore } from "../sessions/session-store.ts";
 import type { Attempts } from "./attempts.ts";
-import type { Passwords } from "./passwords.ts";
+import { type Passwords, refusalOf } from "./passwords.ts";
 import { checked, email, nameRule, passwordRules } from "./rules.ts";
 import { complete } from "./second-factor.ts";
 
@@ -156,9 +156,7 @@ export class Credentials {
       const taken = await this.#library.context.internalAdapter.findUserByEmail(address).catch(() => null);
       return taken ? new SvcError("EMAIL_TAKEN") : new SvcError("INTERNAL", undefined, { cause: error });
     }
-    // The remaining errors are refusals by the application's hooks, written for the caller.
-    const status = statusErrors[error.statusCode];
-    return status ? new SvcError(status, error.message || undefined, { cause: error }) : error;
+    return refusalOf(error);
   }
 }
 
@@ -167,14 +165,4 @@ const libraryErrors: Record<string, ErrorCode> = {
   USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: "EMAIL_TAKEN",
   INVALID_EMAIL_OR_PASSWORD: "INVALID_CREDENTIALS",
   EMAIL_NOT_VERIFIED: "EMAIL_NOT_VERIFIED",
-};
-
-const statusErrors: Record<number, ErrorCode> = {
-  400: "BAD_REQUEST",
-  401: "UNAUTHORIZED",
-  403: "FORBIDDEN",
-  404: "NOT_FOUND",
-  409: "CONFLICT",
-  422: "BAD_REQUEST",
-  429: "RATE_LIMITED",
 };

@@ -2,6 +2,8 @@
  * Hashes, compares and replaces passwords. Replacing one ends the sessions that it opened. better-auth hashes, with scrypt.
  * Next hop: better-auth's internal adapter, through `src/auth/library.ts`.
  */
+import { isAPIError } from "better-auth/api";
+import type { ErrorCode } from "../../kit/error-codes.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import type { Library } from "../library-types.ts";
 import type { VerifiedTokens } from "../sessions/verified-tokens.ts";
@@ -48,9 +50,17 @@ export class Passwords {
     return (await this.#library.context.internalAdapter.findCredentialAccount(userId))?.password ?? null;
   }
 
-  /** Occupies a thread: run it in the hash queue. */
-  hash(password: string): Promise<string> {
-    return this.#library.context.password.hash(password);
+  /**
+   * Occupies a thread: run it in the hash queue.
+   *
+   * @throws SvcError when a plugin refuses the password, such as `haveIBeenPwned`
+   */
+  async hash(password: string): Promise<string> {
+    try {
+      return await this.#library.context.password.hash(password);
+    } catch (error) {
+      throw refusalOf(error);
+    }
   }
 
   /**
@@ -142,6 +152,22 @@ export async function endSessions(
 }
 
 class Overtaken extends Error {}
+
+const statusErrors: Record<number, ErrorCode> = {
+  400: "BAD_REQUEST",
+  401: "UNAUTHORIZED",
+  403: "FORBIDDEN",
+  404: "NOT_FOUND",
+  409: "CONFLICT",
+  422: "BAD_REQUEST",
+  429: "RATE_LIMITED",
+};
+
+/** A refusal by a hook of the application or of a plugin, whose text is written for the caller; other errors unchanged. */
+export function refusalOf(error: unknown): unknown {
+  const code = isAPIError(error) && statusErrors[error.statusCode];
+  return code ? new SvcError(code, error.message || undefined, { cause: error }) : error;
+}
 
 /** The library returns nothing when a hook of the application prevents a write. */
 export const refused = () => new SvcError("FORBIDDEN", "The application does not allow this.");

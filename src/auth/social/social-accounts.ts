@@ -3,6 +3,7 @@
  * hooks run.
  * Next hop: better-auth's internal adapter, through `../library.ts`.
  */
+import { getCurrentAuthEndpointContext } from "@better-auth/core/context";
 import { getIP, isAPIError } from "better-auth/api";
 import type { Logger } from "pino";
 import { sqlState } from "../../postgres/errors.ts";
@@ -90,13 +91,12 @@ export class SocialAccounts {
     { claims, email, emailVerified, name, image }: Profile,
     action: "create-user" | "link-account" | "sign-in",
   ): Promise<Found | null> {
-    const { context } = this.#library;
-    const validate = context.options.user?.validateUserInfo;
+    const validate = this.#library.context.options.user?.validateUserInfo;
     if (!validate) return null;
     const user = { ...(email !== null && { email }), emailVerified, name, image };
     const source = { action, method: "oauth", oauth: { providerId, profile: { ...claims } } };
-    // There is no endpoint of the library here, only its context.
-    const verdict = await validate({ user, source }, { context } as unknown as Parameters<typeof validate>[1]);
+    const endpoint = getCurrentAuthEndpointContext() as Parameters<typeof validate>[1];
+    const verdict = await validate({ user, source }, endpoint);
     return verdict ? this.#refused(verdict.error) : null;
   }
 

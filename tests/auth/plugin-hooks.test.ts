@@ -1,0 +1,125 @@
+// If this file fails, a plugin's hook does nothing at a door of svc: a banned user signs in, a leaked password is taken.
+import { getCurrentAuthEndpointContext } from "@better-auth/core/context";
+import { APIError } from "better-auth/api";
+import { admin } from "better-auth/plugins";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { defineAuth } from "../../src/contract/auth.ts";
+import { type AuthServer, ann, startAuthServer } from "../support/auth-server.ts";
+import { Browser, exchange, results } from "../support/browser.ts";
+import { database } from "../support/database.ts";
+import { migrateAuth } from "../support/plugin-tables.ts";
+import { type ScriptedProvider, startScriptedProvider } from "../support/scripted-provider.ts";
+
+/** Refuses passwords as `haveIBeenPwned` does: by the path, where they are hashed. */
+const leaked = {
+  id: "leaked",
+  init: ({ password }: { password: { hash(text: string): Promise<string> } }) => ({
+    context: {
+      password: {
+        ...password,
+        hash: async (text: string) => {
+          const { path } = getCurrentAuthEndpointContext();
+          const isNew = ["/sign-up/email", "/change-password", "/reset-password"].includes(path ?? "");
+          if (isNew && text.includes("leaked"))
+            throw APIError.from("BAD_REQUEST", { code: "LEAKED", message: "Leaked." });
+          return password.hash(text);
+        },
+      },
+    },
+  }),
+};
+
+const page = "https://front.test";
+const mails: { url: string }[] = [];
+const definition = defineAuth({
+  emailAndPassword: { sendResetPassword: (mail) => void mails.push(mail) },
+  oauth: { allowedReturnModes: ["token", "cookie"] },
+  betterAuth: (defaults) => ({
+    ...defaults,
+    rateLimit: { enabled: false },
+    plugins: [admin(), leaked as never],
+  }),
+});
+
+const db = database();
+let provider: ScriptedProvider;
+let server: AuthServer;
+let operator: string;
+beforeAll(async () => {
+  await migrateAuth(db, definition);
+  provider = await startScriptedProvider();
+  server = await startAuthServer(db, { google: provider.settings, definition, frontendOrigins: [page] });
+  operator = (await server.signUp({ ...ann, email: "operator@example.com" })).body.sessionToken;
+  await db.sql(`update auth."user" set role = 'admin'`);
+});
+afterAll(async () => {
+  await server.close();
+  await provider.close();
+});
+
+const idOf = async (email: string) => (await db.sql('select id from auth."user" where email = $1', [email]))[0]?.id;
+
+describe("a user who is banned", () => {
+  const claims = { sub: "gina-1", email: "gina@example.com", email_verified: true, name: "Gina" };
+  const signIn = (oauthReturnMode: string) =>
+    new Browser(server).signIn(provider, { claims }, { callbackURL: `${page}/done`, oauthReturnMode });
+  const ban = async (email: string) => {
+    const answer = await server.post("/admin/ban-user", { userId: await idOf(email) }, { bearer: operator });
+    expect(answer.status).toBe(200);
+  };
+
+  test("does not sign in by password", async () => {
+    const { token } = (await server.signUp()).body;
+    await ban(ann.email);
+    expect(await server.caller(token)).toBeNull();
+    expect(await server.post("/sign-in", ann)).toMatchObject({ status: 403, body: { code: "FORBIDDEN" } });
+  });
+
+  test("does not sign in with Google either, in neither mode, nor by a code from before", async () => {
+    expect(results(await signIn("cookie"))).toEqual({ oauth: "success" });
+    const { code } = results(await signIn("token"));
+    await ban(claims.email);
+    expect((await exchange(server, code)).status).toBe(401);
+    const answer = await signIn("cookie");
+    expect([results(answer), answer.headers.getSetCookie().join()]).toEqual([
+      { error: "sign_up_refused" },
+      expect.not.stringContaining("session_token"),
+    ]);
+    expect((await exchange(server, results(await signIn("token")).code)).status).toBe(401);
+    const rows = await db.sql("select from auth.session where user_id = $1", [await idOf(claims.email)]);
+    expect(rows).toEqual([]);
+  });
+});
+
+describe("a password that a plugin refuses", () => {
+  const refused = { status: 400, body: { code: "BAD_REQUEST", error: "Leaked." } };
+  const newPassword = "a leaked horse";
+  const email = "leaked@example.com";
+
+  test("is refused at sign-up, and where it replaces another", async () => {
+    expect(await server.signUp({ email, name: "Ann", password: newPassword })).toMatchObject(refused);
+    const { sessionToken } = (await server.signUp({ ...ann, email })).body;
+    const change = { currentPassword: ann.password, newPassword };
+    expect(await server.post("/change-password", change, { bearer: sessionToken })).toMatchObject(refused);
+    const session = await server.auth.authenticate({ authorization: `Bearer ${sessionToken}` });
+    if (!session) throw new Error("no session");
+    const client = { address: "192.0.2.1", userAgent: "", left: new AbortController().signal };
+    await expect(server.auth.forHandlers.setPassword(session, newPassword, client)).rejects.toMatchObject({
+      code: "BAD_REQUEST",
+      message: "Leaked.",
+    });
+  });
+
+  test("is refused at a reset", async () => {
+    await server.post("/request-password-reset", { email, redirectTo: page });
+    await expect.poll(() => mails.length).toBe(1);
+    const token = new URL(mails[0]?.url ?? "").searchParams.get("token");
+    expect(await server.post("/reset-password", { token, newPassword })).toMatchObject(refused);
+    expect((await server.post("/sign-in", { ...ann, email })).status).toBe(200);
+  });
+
+  test("is taken from trusted code, which names no path", async () => {
+    const user = { email: "seed@example.com", name: "Seed", password: newPassword };
+    await expect(server.auth.users.create(user)).resolves.toEqual(expect.any(String));
+  });
+});
