@@ -1,6 +1,6 @@
 // If this file fails, a better-auth plugin replaces an endpoint or a table, and no error says so.
 import { createAuthEndpoint } from "better-auth/api";
-import { bearer, jwt, organization } from "better-auth/plugins";
+import { bearer, captcha, jwt, organization } from "better-auth/plugins";
 import { describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { DefinitionError } from "../../src/kit/definition-error.ts";
@@ -20,6 +20,11 @@ describe("the service does not start", () => {
     ["with a wildcard", pathed("/strange/**"), /cannot be mounted/],
     ["with a path that climbs", pathed("/strange/a b"), /cannot be mounted/],
     ["with jwt(), whose table and paths are ours", jwt(), /auth\.jwks/],
+    [
+      "with captcha(), which svc's sign-up and sign-in would not ask",
+      captcha({ provider: "hcaptcha", secretKey: "x" }),
+      /"captcha" is not needed/,
+    ],
     ["with bearer(), which takes unsigned tokens", bearer(), /"bearer" is not needed/],
     [
       "with two plugins that want one column",

@@ -17,7 +17,11 @@ let people = 0;
 const somebody = async () => (await server.signUp({ ...ann, email: `somebody${++people}@example.com` })).body;
 const bare = (sessionToken: string) => sessionToken.split(".")[0];
 const age = (sessionToken: string, remaining: string) =>
-  db.sql("update auth.session set expires_at = now() + $2::interval where token = $1", [bare(sessionToken), remaining]);
+  db.sql(
+    `update auth.session set expires_at = now() + $2::interval, created_at = created_at + (now() + $2::interval - expires_at)
+      where token = $1`,
+    [bare(sessionToken), remaining],
+  );
 const remainingHours = async (sessionToken: string) => {
   const text = "select extract(epoch from expires_at - now()) / 3600 as hours from auth.session where token = $1";
   const [row] = await db.sql<{ hours: string }>(text, [bare(sessionToken)]);

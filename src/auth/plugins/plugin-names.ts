@@ -27,7 +27,14 @@ const nameOf = (chosen: string | undefined, key: string) => (chosen && chosen !=
 
 /** Copies the plugins, because a plugin's schema may be shared by all its instances. */
 export function pluginsInSnakeCase(plugins: readonly BetterAuthPlugin[]): BetterAuthPlugin[] {
-  return plugins.map((plugin) => (plugin.schema ? { ...plugin, schema: schemaInSnakeCase(plugin.schema) } : plugin));
+  return plugins.map((plugin) => {
+    if (!plugin.schema) return plugin;
+    const schema = schemaInSnakeCase(plugin.schema);
+    // The plugin sets a number whose owner has given the code. By `/sign-in/email-otp` a stranger could claim it first.
+    const number = plugin.id === "phone-number" && schema.user?.fields.phoneNumber;
+    if (number) number.input = false;
+    return { ...plugin, schema };
+  });
 }
 
 function schemaInSnakeCase(schema: NonNullable<BetterAuthPlugin["schema"]>): NonNullable<BetterAuthPlugin["schema"]> {

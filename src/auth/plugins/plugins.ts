@@ -30,7 +30,11 @@ interface Endpoint {
 export function pluginEndpoints({ api, context }: Pick<Library, "api" | "context">, taken: readonly string[]) {
   const plugins: BetterAuthPlugin[] = context.options.plugins ?? [];
   // It accepts tokens without a signature: a copy of auth.session would give access.
-  if (plugins.some(({ id }) => id === "bearer")) throw needless("bearer");
+  if (plugins.some(({ id }) => id === "bearer")) throw needless("bearer", "session tokens are accepted already");
+  // It filters what the library's router gets. Our sign-up and sign-in do not pass there, so nothing would ask for it.
+  if (plugins.some(({ id }) => id === "captcha")) {
+    throw needless("captcha", "svc's sign-up and sign-in do not ask it, and limit attempts themselves");
+  }
 
   const brought = endpointsOf(plugins);
   // A plugin's endpoint replaces the library's endpoint of the same name.
@@ -66,10 +70,8 @@ function overlap(first: string, second: string): boolean {
 
 const remedy = "What svc does itself needs no plugin. Leave it out of the betterAuth hook in auth.ts.";
 
-const needless = (id: string) =>
-  new DefinitionError(`The better-auth plugin "${id}" is not needed: session tokens are accepted already.`, {
-    hint: remedy,
-  });
+const needless = (id: string, why: string) =>
+  new DefinitionError(`The better-auth plugin "${id}" is not needed: ${why}.`, { hint: remedy });
 
 const unmountable = (id: string, path: string) =>
   new DefinitionError(`The better-auth plugin "${id}" has an endpoint "${path}", which cannot be mounted.`, {

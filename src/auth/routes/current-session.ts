@@ -4,11 +4,12 @@
  */
 import type { Request, Response, Router } from "express";
 import { SvcError } from "../../kit/svc-error.ts";
+import { splitSession, withoutSession } from "../library-cookies.ts";
 import { credentialIn, requirePageOfOurs } from "../sessions/authenticate.ts";
 import { type AuthParts, bearerSessionToken, on, publicUser, requireKnownOrigin } from "./endpoint.ts";
 
 export function currentSession(router: Router, parts: AuthParts): void {
-  const { cookie, schemes, sessions, sessionTokens } = parts;
+  const { cookie, library, schemes, sessions, sessionTokens } = parts;
 
   /** The different values of the session cookie. A credential in the Authorization header takes precedence. */
   const cookiesOf = ({ headers }: Request) =>
@@ -21,6 +22,13 @@ export function currentSession(router: Router, parts: AuthParts): void {
     const live = token !== null && session !== null;
     response.setHeader("set-cookie", live ? cookie.set(sessionTokens.sign(token), session.expiresAt) : cookie.clear());
     return session;
+  };
+
+  /** The other accounts of this browser: by the plugin's hook, which ends their sessions and removes their cookies. */
+  const signOutOthers = async (request: Request, response: Response) => {
+    const headers = new Headers({ cookie: withoutSession(request.headers.cookie) });
+    const { headers: set } = await library.api.signOut({ headers, returnHeaders: true });
+    for (const line of splitSession(set.getSetCookie(), cookie.name).others) response.appendHeader("set-cookie", line);
   };
 
   on(router, "get", "/me", async (request, response) => {
@@ -40,6 +48,7 @@ export function currentSession(router: Router, parts: AuthParts): void {
       requireKnownOrigin(parts, request);
       response.setHeader("set-cookie", cookie.clear());
     }
+    if (cookies.length > 0 && library.context.hasPlugin("multi-session")) await signOutOthers(request, response);
     for (const signed of cookies.length > 0 ? cookies : [bearerSessionToken(parts, request) ?? ""]) {
       const token = sessionTokens.open(signed);
       if (token !== null) await sessions.end(token);

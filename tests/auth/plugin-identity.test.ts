@@ -1,0 +1,117 @@
+// If this file fails, an endpoint of a plugin makes a session that lasts too long, or leads to somebody else's account.
+import { admin, emailOTP, multiSession, phoneNumber } from "better-auth/plugins";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { defineAuth } from "../../src/contract/auth.ts";
+import { type AuthServer, ann, startAuthServer } from "../support/auth-server.ts";
+import { database } from "../support/database.ts";
+import { migrateAuth } from "../support/plugin-tables.ts";
+import { Browser } from "./second-factor.ts";
+
+let sent = "";
+const keep = async ({ otp, code }: { otp?: string; code?: string }) => {
+  sent = otp ?? code ?? "";
+};
+const of = (session: object) =>
+  defineAuth({
+    betterAuth: (defaults) => ({
+      ...defaults,
+      session: { ...defaults.session, ...session },
+      rateLimit: { enabled: false },
+      plugins: [
+        admin(),
+        emailOTP({ sendVerificationOTP: keep }),
+        multiSession(),
+        phoneNumber({
+          sendOTP: keep,
+          signUpOnVerification: { getTempEmail: (phone) => `${phone.slice(1)}@example.com` },
+        }),
+      ],
+    }),
+  });
+
+const db = database();
+let server: AuthServer;
+beforeAll(async () => {
+  await migrateAuth(db, of({}));
+  server = await startAuthServer(db, { definition: of({}) });
+});
+afterAll(() => server.close());
+
+let people = 0;
+const signUp = async () => {
+  const { body } = await server.signUp({ ...ann, email: `ann-${++people}@example.com` });
+  return body as { user: { id: string; email: string }; sessionToken: string };
+};
+const minutesLeft = async (sessionToken: string) => {
+  const text =
+    "select round(extract(epoch from expires_at - now()) / 60)::int as minutes from auth.session where token = $1";
+  return (await db.sql<{ minutes: number }>(text, [sessionToken.split(".")[0]]))[0]?.minutes;
+};
+
+describe("a session that is opened for less than the usual time", () => {
+  const impersonate = async (at: AuthServer) => {
+    const [operator, user] = [await signUp(), await signUp()];
+    await db.sql(`update auth."user" set role = 'admin' where id = $1`, [operator.user.id]);
+    const answer = await at.post(
+      "/admin/impersonate-user",
+      { userId: user.user.id },
+      { bearer: operator.sessionToken },
+    );
+    expect(answer).toMatchObject({ status: 200, body: { user: { id: user.user.id } } });
+    return answer.body.sessionToken as string;
+  };
+
+  test("is not extended when it is used: an administrator is another user for an hour", async () => {
+    const sessionToken = await impersonate(server);
+    expect((await server.post("/token", undefined, { bearer: sessionToken })).status).toBe(200);
+    expect(await minutesLeft(sessionToken)).toBe(60);
+    await db.sql("update auth.session set expires_at = now() where token = $1", [sessionToken.split(".")[0]]);
+    expect(await server.caller(sessionToken)).toBeNull();
+  });
+
+  test("likewise where usual sessions are shorter than that hour", async () => {
+    const brief = await startAuthServer(db, { definition: of({ expiresIn: 30 * 60, updateAge: 0 }) });
+    const sessionToken = await impersonate(brief);
+    const earlier = "created_at = created_at - interval '50 minutes', expires_at = expires_at - interval '50 minutes'";
+    await db.sql(`update auth.session set ${earlier} where token = $1`, [sessionToken.split(".")[0]]);
+    expect((await brief.post("/token", undefined, { bearer: sessionToken })).status).toBe(200);
+    expect(await minutesLeft(sessionToken)).toBe(10);
+    await brief.close();
+  });
+
+  test("likewise one that is not to be remembered", async () => {
+    const { user } = await signUp();
+    await db.sql(`update auth."user" set phone_number = '+491', phone_number_verified = true where id = $1`, [user.id]);
+    const credentials = { phoneNumber: "+491", password: ann.password, rememberMe: false };
+    const { body } = await server.post("/sign-in/phone-number", credentials, { headers: { "svc-session": "token" } });
+    expect((await server.post("/token", undefined, { bearer: body.sessionToken })).status).toBe(200);
+    expect(await minutesLeft(body.sessionToken)).toBe(24 * 60);
+  });
+});
+
+test("a telephone number is its owner's, not who names it first at another endpoint", async () => {
+  const email = "claims@example.com";
+  const phone = "+4911";
+  await server.post("/email-otp/send-verification-otp", { email, type: "sign-in" });
+  const claim = await server.post("/sign-in/email-otp", { email, otp: sent, phoneNumber: phone });
+  expect(claim).toMatchObject({ status: 400, body: { hint: "FIELD_NOT_ALLOWED" } });
+  await server.post("/phone-number/send-otp", { phoneNumber: phone });
+  const headers = { "svc-session": "token" };
+  const owner = await server.post("/phone-number/verify", { phoneNumber: phone, code: sent }, { headers });
+  expect(owner).toMatchObject({ status: 200, body: { user: { email: "4911@example.com", phoneNumber: phone } } });
+});
+
+test("a sign-out ends the sessions of all accounts of this browser, and of no other", async () => {
+  const [one, two] = [await signUp(), await signUp()];
+  const browser = new Browser(server);
+  for (const { user } of [one, two]) {
+    expect((await browser.post("/sign-in/email", { email: user.email, password: ann.password })).status).toBe(200);
+  }
+  const names = () => [...browser.jar.keys()].filter((name) => name.includes("_multi-"));
+  expect(names()).toHaveLength(2);
+  const tokens = [...browser.jar.values()].map((value) => decodeURIComponent(value));
+  expect((await browser.post("/sign-out", {})).body).toEqual({ success: true });
+  expect([...browser.jar.keys()]).toEqual([]);
+  for (const token of tokens) await expect.poll(() => server.caller(token)).toBeNull();
+  for (const { sessionToken } of [one, two]) expect(await server.caller(sessionToken)).not.toBeNull();
+});
