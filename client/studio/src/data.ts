@@ -1,7 +1,7 @@
 /** Data: rows of any table as anybody sees them. */
 import { mayAct } from "./acting.ts";
 import { ask } from "./api.ts";
-import { type Child, copyButton, h, later, number, table } from "./dom.ts";
+import { type Child, command, copyButton, h, later, number, table } from "./dom.ts";
 import { newRow, stagedChanges } from "./edits.ts";
 import { openRow } from "./row.ts";
 import { fresh, go, href, type State } from "./state.ts";
@@ -176,11 +176,10 @@ function copies(name: string, as: string | null, columns: readonly Column[]): HT
     .filter(({ key_place }) => key_place !== null)
     .map(({ name }) => `"${name.replaceAll('"', '""')}"`);
   const sql = `select * from ${name}${key.length > 0 ? ` order by ${key.join(", ")}` : ""} limit 50`;
-  const quoted = sql.replaceAll("'", "'\\''");
   return h(
     "span",
     {},
     copyButton("Copy as SQL", `${sql};`),
-    copyButton("Copy as command", `npx svc db psql${as === null ? "" : ` --as ${as}`} -c '${quoted}'`),
+    copyButton("Copy as command", command("npx", "svc", "db", "psql", ...(as === null ? [] : ["--as", as]), "-c", sql)),
   );
 }

@@ -1,6 +1,6 @@
 /** Storage, Realtime and AI: what is used, by each owner. */
 import { ask } from "./api.ts";
-import { type Child, copyButton, h, later, number, table } from "./dom.ts";
+import { type Child, command, copyButton, h, later, number, table } from "./dom.ts";
 import { fresh, href, type State } from "./state.ts";
 
 interface Figure {
@@ -164,7 +164,7 @@ export const ai = (state: State): Child => {
               h("code", {}, "ctx.ai"),
               " writes each call and its cost into the ledger.",
             ),
-        h("p", {}, copyButton("Copy as command", `npx svc ai usage --days ${days}`)),
+        h("p", {}, copyButton("Copy as command", command("npx", "svc", "ai", "usage", "--days", String(days)))),
       ];
     }),
   ];

@@ -1,6 +1,6 @@
 /** Finished jobs, which the queue has removed. */
 import { ask } from "./api.ts";
-import { type Child, copyButton, h, lasting, table, time } from "./dom.ts";
+import { type Child, command, copyButton, h, lasting, table, time } from "./dom.ts";
 import { href, type State } from "./state.ts";
 import type { FinishedJob } from "./types.ts";
 
@@ -37,7 +37,9 @@ export async function history(state: State): Promise<Child> {
     lasting(job.ms),
   ]);
   const isFiltered = [outcome, least, name, before].some((one) => one !== null);
-  const options = [name && `--name ${name}`, outcome && `--outcome ${outcome}`, least && `--least ${least}`];
+  const options = Object.entries({ name, outcome, least }).flatMap(([key, value]) =>
+    value ? [`--${key}`, String(value)] : [],
+  );
   return [
     choices("outcome", outcome, [[null, "done and dead"], ...outcomes.map((one) => [one, one] as const)]),
     choices("least", least === null ? null : String(least), [
@@ -57,7 +59,7 @@ export async function history(state: State): Promise<Child> {
       { class: "pages" },
       before && h("a", { href: href({ before: null }) }, "Newest"),
       next && h("a", { href: href({ before: next }) }, "Older"),
-      copyButton("Copy as command", ["npx svc jobs history", ...options.filter(Boolean)].join(" ")),
+      copyButton("Copy as command", command("npx", "svc", "jobs", "history", ...options)),
     ),
   ];
 }

@@ -14,7 +14,7 @@ let shown = "";
 
 function show(): void {
   const now = state();
-  const name = now.panel && panels[now.panel] ? now.panel : "home";
+  const name = now.panel && Object.hasOwn(panels, now.panel) ? now.panel : "home";
   const panel = panels[name];
   if (!panel) return;
   const title = [now.table, panel.title].filter(Boolean).join(" · ");

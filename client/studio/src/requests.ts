@@ -1,6 +1,6 @@
 /** Requests, Trace and Mailbox: what the service of svc dev did lately. */
 import { ask } from "./api.ts";
-import { bar, type Child, copyButton, field, h, lasting, later, table, time } from "./dom.ts";
+import { bar, type Child, command, copyButton, field, h, lasting, later, table, time } from "./dom.ts";
 import { fresh, href, type State } from "./state.ts";
 import type { Mail, RequestSummary, Span } from "./types.ts";
 
@@ -108,7 +108,7 @@ async function trace(id: string): Promise<Child> {
       "p",
       { class: "pages" },
       h("a", { href: href({ trace: null }) }, "All requests"),
-      requestId !== "" && copyButton("Copy as command", `npx svc logs FILE --request ${requestId}`),
+      requestId !== "" && copyButton("Copy as command", command("npx", "svc", "logs", "FILE", "--request", requestId)),
       copyButton("Copy as JSON", JSON.stringify(spans, null, 2)),
     ),
   ];

@@ -1,6 +1,6 @@
 /** Search lab: what a viewer finds by keywords, and what each term adds to the score. */
 import { ask } from "./api.ts";
-import { type Child, copyButton, h, later, number, table } from "./dom.ts";
+import { type Child, command, copyButton, h, later, number, table } from "./dom.ts";
 import { fresh, go, href, type State } from "./state.ts";
 import { viewer } from "./viewer.ts";
 
@@ -84,8 +84,7 @@ function lab(tables: readonly Searchable[], state: State): Child {
 async function found(name: string, { as, query = "", visibility, prefix }: State): Promise<Child> {
   const input = { table: name, as: as ?? null, query, visibility: visibility ?? null, prefix: prefix === "1" };
   const { rows, terms, fields, ms, visibility: searched } = await ask<Result>("search", input);
-  const user = as ? ` --user ${as}` : "";
-  const command = `npx svc search '${name}' '${query.replaceAll("'", "'\\''")}' --visibility ${searched}${user} --explain`;
+  const options = ["--visibility", searched, ...(as ? ["--user", as] : []), "--explain"];
   return [
     h(
       "p",
@@ -119,6 +118,6 @@ async function found(name: string, { as, query = "", visibility, prefix }: State
         ),
       );
     }),
-    h("p", {}, copyButton("Copy as command", command)),
+    h("p", {}, copyButton("Copy as command", command("npx", "svc", "search", name, query, ...options))),
   ];
 }

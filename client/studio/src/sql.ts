@@ -1,6 +1,6 @@
 /** SQL: one statement as a user, read-only. */
 import { ask } from "./api.ts";
-import { type Child, copyButton, h, later, table } from "./dom.ts";
+import { type Child, command, copyButton, h, later, table } from "./dom.ts";
 import { go, href, type State } from "./state.ts";
 import { viewer } from "./viewer.ts";
 
@@ -49,9 +49,11 @@ const help = () =>
 
 async function result({ sql: text = "", as, plan }: State): Promise<Child> {
   const input = { as: as ?? null, text };
-  const quoted = text.replaceAll("'", "'\\''");
   const copies = [
-    copyButton("Copy as command", `npx svc db psql${as === undefined ? "" : ` --as ${as}`} -c '${quoted}'`),
+    copyButton(
+      "Copy as command",
+      command("npx", "svc", "db", "psql", ...(as === undefined ? [] : ["--as", as]), "-c", text),
+    ),
   ];
   if (plan === "1") {
     const { plan } = await ask<{ plan: string }>("sql", { ...input, plan: true });
@@ -71,8 +73,10 @@ async function result({ sql: text = "", as, plan }: State): Promise<Child> {
   ];
 }
 
-/** A cell that a spreadsheet would take for a formula begins with an apostrophe. */
+/** A cell that a spreadsheet would take for a formula begins with an apostrophe. A number does not. */
 function csvCell(cell: string | null): string {
   if (cell === null) return "";
-  return `"${(/^[=+\-@\t\r]/.test(cell) && !/^-?\d/.test(cell) ? `'${cell}` : cell).replaceAll('"', '""')}"`;
+  // As sql/crud/csv_sql.sql.
+  const text = cell.replace(/^(?=[=+@＝＋－＠\t\r\n-])(?![+-]?\d+(\.\d+)?(e[+-]?\d+)?$)/i, "'");
+  return `"${text.replaceAll('"', '""')}"`;
 }

@@ -1,7 +1,7 @@
 /** Jobs and Crons. */
 import { actButton, status } from "./acting.ts";
 import { ask } from "./api.ts";
-import { type Child, copyButton, h, later, number, table, time } from "./dom.ts";
+import { type Child, command, copyButton, h, later, number, table, time } from "./dom.ts";
 import { finished, history, noFilter } from "./history.ts";
 import { fresh, href, type State } from "./state.ts";
 import type { Cron, Job } from "./types.ts";
@@ -62,7 +62,7 @@ async function queue(shown: string | null): Promise<Child> {
       ? table(`Jobs that are ${shown}`, head, rows)
       : h("p", { class: "quiet" }, `No job is ${shown}. ${meanings[shown] ?? ""}`),
     jobs.length === 50 && h("p", { class: "quiet" }, "These are the 50 newest."),
-    h("p", {}, copyButton("Copy as command", `npx svc jobs list --state ${shown}`)),
+    h("p", {}, copyButton("Copy as command", command("npx", "svc", "jobs", "list", "--state", shown))),
   ];
 }
 

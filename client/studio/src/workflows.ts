@@ -1,7 +1,7 @@
 /** Workflows: runs, and one run with its steps in the order in which they were recorded. */
 import { actButton, perform, status } from "./acting.ts";
 import { ask } from "./api.ts";
-import { bar, type Child, copyButton, field, h, lasting, later, problem, table, time } from "./dom.ts";
+import { bar, type Child, command, copyButton, field, h, lasting, later, problem, table, time } from "./dom.ts";
 import { fresh, href, type State } from "./state.ts";
 import type { Run, RunDetails, Step } from "./types.ts";
 
@@ -45,7 +45,10 @@ async function list(state: State): Promise<Child> {
       { class: "pages" },
       state.before && h("a", { href: href({ before: null }) }, "Newest"),
       next && h("a", { href: href({ before: next }) }, "Older"),
-      copyButton("Copy as command", `npx svc workflows list${status ? ` --status ${status}` : ""}`),
+      copyButton(
+        "Copy as command",
+        command("npx", "svc", "workflows", "list", ...(status ? ["--status", status] : [])),
+      ),
     ),
   ];
 }
@@ -87,7 +90,12 @@ async function show(id: string): Promise<Child> {
     ),
     asUser
       ? h("p", {}, h("a", { href: fresh(row) }, "Arguments and result, as its user sees them"))
-      : h("p", { class: "quiet" }, "Arguments and result: ", h("code", {}, `npx svc workflows show ${id}`)),
+      : h(
+          "p",
+          { class: "quiet" },
+          "Arguments and result: ",
+          h("code", {}, command("npx", "svc", "workflows", "show", id)),
+        ),
     h("h2", {}, "Steps"),
     run.steps.length > 0
       ? table(
@@ -105,7 +113,7 @@ async function show(id: string): Promise<Child> {
       ),
     ],
     mayAct && acts(run, isOver),
-    h("p", {}, copyButton("Copy as command", `npx svc workflows show ${id}`)),
+    h("p", {}, copyButton("Copy as command", command("npx", "svc", "workflows", "show", id))),
   ];
 }
 
