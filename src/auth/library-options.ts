@@ -80,6 +80,9 @@ export function libraryOptions(
       ...wanted.verification,
       modelName: "verification",
       fields: columns.verification,
+      // The token of a link is part of the identifier: a copy of the database must not sign anybody in. Others stay
+      // plain, because we search for their beginnings (`forget` in passwords.ts).
+      storeIdentifier: { default: "plain", overrides: { "magic-link:": "hashed", "one-time-token:": "hashed" } },
       additionalFields: inSnakeCase(wanted.verification?.additionalFields),
     },
     rateLimit: { ...wanted.rateLimit, modelName: "rate_limit", fields: { lastRequest: "last_request" } },

@@ -1,5 +1,5 @@
 // If this file fails, an endpoint of a plugin makes a session that lasts too long, or leads to somebody else's account.
-import { admin, emailOTP, multiSession, phoneNumber } from "better-auth/plugins";
+import { admin, emailOTP, magicLink, multiSession, oneTimeToken, phoneNumber } from "better-auth/plugins";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, ann, startAuthServer } from "../support/auth-server.ts";
@@ -8,8 +8,8 @@ import { migrateAuth } from "../support/plugin-tables.ts";
 import { Browser } from "./second-factor.ts";
 
 let sent = "";
-const keep = async ({ otp, code }: { otp?: string; code?: string }) => {
-  sent = otp ?? code ?? "";
+const keep = async ({ otp, code, token }: { otp?: string; code?: string; token?: string }) => {
+  sent = otp ?? code ?? token ?? "";
 };
 const of = (session: object) =>
   defineAuth({
@@ -19,7 +19,9 @@ const of = (session: object) =>
       rateLimit: { enabled: false },
       plugins: [
         admin(),
-        emailOTP({ sendVerificationOTP: keep }),
+        emailOTP({ sendVerificationOTP: keep, storeOTP: "encrypted" }),
+        magicLink({ sendMagicLink: keep }),
+        oneTimeToken(),
         multiSession(),
         phoneNumber({
           sendOTP: keep,
@@ -114,4 +116,22 @@ test("a sign-out ends the sessions of all accounts of this browser, and of no ot
   expect([...browser.jar.keys()]).toEqual([]);
   for (const token of tokens) await expect.poll(() => server.caller(token)).toBeNull();
   for (const { sessionToken } of [one, two]) expect(await server.caller(sessionToken)).not.toBeNull();
+});
+
+test("a copy of the database has no link, no one-time token and no code by mail that would sign somebody in", async () => {
+  const { sessionToken, user } = await signUp();
+  await server.post("/sign-in/magic-link", { email: user.email });
+  const link = sent;
+  await server.post("/email-otp/send-verification-otp", { email: user.email, type: "sign-in" });
+  const otp = sent;
+  const { token } = (await server.get("/one-time-token/generate", { bearer: sessionToken })).body;
+  const copy = JSON.stringify(await db.sql("select identifier, value from auth.verification"));
+  for (const secret of [link, token]) expect(copy).not.toContain(secret);
+  expect(copy).not.toContain(`"${otp}:`);
+
+  const headers = { "svc-session": "token" };
+  const opened = { status: 200, body: { user: { id: user.id } } };
+  expect(await server.post("/one-time-token/verify", { token }, { headers })).toMatchObject(opened);
+  expect(await server.get(`/magic-link/verify?token=${link}`, { headers })).toMatchObject(opened);
+  expect(await server.post("/sign-in/email-otp", { email: user.email, otp }, { headers })).toMatchObject(opened);
 });
