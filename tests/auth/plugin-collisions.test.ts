@@ -1,6 +1,6 @@
 // If this file fails, a better-auth plugin replaces an endpoint or a table, and no error says so.
 import { createAuthEndpoint } from "better-auth/api";
-import { bearer, captcha, jwt, organization } from "better-auth/plugins";
+import { bearer, captcha, genericOAuth, jwt, oAuthProxy, organization } from "better-auth/plugins";
 import { describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { DefinitionError } from "../../src/kit/definition-error.ts";
@@ -23,8 +23,14 @@ describe("the service does not start", () => {
     [
       "with captcha(), which svc's sign-up and sign-in would not ask",
       captcha({ provider: "hcaptcha", secretKey: "x" }),
-      /"captcha" is not needed/,
+      /"captcha" protects nothing here/,
     ],
+    [
+      "with genericOAuth(), which adds providers to endpoints that are not there",
+      genericOAuth({ config: [] }),
+      /"generic-oauth" adds no sign-in here/,
+    ],
+    ["with oAuthProxy(), likewise", oAuthProxy(), /"oauth-proxy" does nothing here/],
     ["with bearer(), which takes unsigned tokens", bearer(), /"bearer" is not needed/],
     [
       "with two plugins that want one column",

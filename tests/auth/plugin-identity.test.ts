@@ -1,5 +1,13 @@
 // If this file fails, an endpoint of a plugin makes a session that lasts too long, or leads to somebody else's account.
-import { admin, emailOTP, magicLink, multiSession, oneTimeToken, phoneNumber } from "better-auth/plugins";
+import {
+  admin,
+  deviceAuthorization,
+  emailOTP,
+  magicLink,
+  multiSession,
+  oneTimeToken,
+  phoneNumber,
+} from "better-auth/plugins";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, ann, startAuthServer } from "../support/auth-server.ts";
@@ -19,6 +27,7 @@ const of = (session: object) =>
       rateLimit: { enabled: false },
       plugins: [
         admin(),
+        deviceAuthorization(),
         emailOTP({ sendVerificationOTP: keep, storeOTP: "encrypted" }),
         magicLink({ sendMagicLink: keep }),
         oneTimeToken(),
@@ -134,4 +143,18 @@ test("a copy of the database has no link, no one-time token and no code by mail 
   expect(await server.post("/one-time-token/verify", { token }, { headers })).toMatchObject(opened);
   expect(await server.get(`/magic-link/verify?token=${link}`, { headers })).toMatchObject(opened);
   expect(await server.post("/sign-in/email-otp", { email: user.email, otp }, { headers })).toMatchObject(opened);
+});
+
+test("a device gets a session of the user who has approved it, and no other device does", async () => {
+  const { sessionToken, user } = await signUp();
+  const { device_code, user_code } = (await server.post("/device/code", { client_id: "cli" })).body;
+  const grant = { grant_type: "urn:ietf:params:oauth:grant-type:device_code", device_code, client_id: "cli" };
+  expect((await server.post("/device/token", grant)).status).toBe(400);
+  expect((await server.get(`/device?user_code=${user_code}`, { bearer: sessionToken })).status).toBe(200);
+  await db.sql("update auth.device_code set last_polled_at = null"); // it may ask every five seconds
+  expect((await server.post("/device/approve", { userCode: user_code }, { bearer: sessionToken })).status).toBe(200);
+  const { access_token } = (await server.post("/device/token", grant)).body;
+  expect(await server.caller(access_token)).toMatchObject({ user: { id: user.id } });
+  expect(await server.caller(access_token.split(".")[0])).toBeNull();
+  expect((await server.post("/device/token", grant)).status).toBe(400);
 });

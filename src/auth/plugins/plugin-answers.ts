@@ -17,6 +17,8 @@ const passed = /^(?:content-(?:disposition|language|type)|location|www-authentic
 
 /** A plugin's answer to a request, and what it does to the session. */
 export interface PluginAnswer {
+  /** Of the plugin. */
+  id: string;
   answer: globalThis.Response;
   isError: boolean;
   /** Of the caller. */
@@ -31,13 +33,14 @@ export interface PluginAnswer {
 
 export function readAnswer(
   { cookie, sessionTokens }: AuthParts,
+  id: string,
   credential: Credential | null,
   answer: globalThis.Response,
 ): PluginAnswer {
   const { session, others: cookies } = splitSession(answer.headers.getSetCookie(), cookie.name);
   const token = session === null ? null : sessionTokens.open(session);
   const clears = session !== null && token === null;
-  return { answer, isError: answer.status >= 400, credential, token, clears, cookies };
+  return { id, answer, isError: answer.status >= 400, credential, token, clears, cookies };
 }
 
 /**
@@ -47,7 +50,7 @@ export function readAnswer(
 export async function sendAnswer(
   parts: AuthParts,
   response: Response,
-  { answer, isError, credential, token, clears, cookies }: PluginAnswer,
+  { id, answer, isError, credential, token, clears, cookies }: PluginAnswer,
   opened: Opened | null,
 ): Promise<void> {
   // A sign-in that was undone at its end (second-factor.ts) has set cookies of a session that no longer exists.
@@ -65,6 +68,7 @@ export async function sendAnswer(
   const { "content-type": type = "", ...further } = headers;
   if (text && type.startsWith("application/json")) {
     const body = await inStyle(parts, JSON.parse(text), credential, opened);
+    if (id === "device-authorization") signAccess(parts, body);
     return sendJson(response, answer.status, JSON.stringify(body), further);
   }
   response.writeHead(answer.status, { ...exchangeOf(response).headers, ...headers, "cache-control": "no-store" });
@@ -82,6 +86,12 @@ async function inStyle(parts: AuthParts, body: unknown, credential: Credential |
   const kept = isSession ? rest : { ...rest, token };
   if (credential?.style !== "token" || !opened) return kept;
   return { user: publicUser(opened.session.user), ...kept, ...(await tokensOf(parts, opened)) };
+}
+
+/** This plugin opens a session without a cookie. Clients hold session tokens with their signature. */
+function signAccess({ sessionTokens }: AuthParts, body: unknown): void {
+  const grant = Object(body) as { access_token?: unknown };
+  if (typeof grant.access_token === "string") grant.access_token = sessionTokens.sign(grant.access_token);
 }
 
 const byStatus = new Map<number, ErrorCode>([

@@ -29,11 +29,9 @@ interface Endpoint {
  */
 export function pluginEndpoints({ api, context }: Pick<Library, "api" | "context">, taken: readonly string[]) {
   const plugins: BetterAuthPlugin[] = context.options.plugins ?? [];
-  // It accepts tokens without a signature: a copy of auth.session would give access.
-  if (plugins.some(({ id }) => id === "bearer")) throw needless("bearer", "session tokens are accepted already");
-  // It filters what the library's router gets. Our sign-up and sign-in do not pass there, so nothing would ask for it.
-  if (plugins.some(({ id }) => id === "captcha")) {
-    throw needless("captcha", "svc's sign-up and sign-in do not ask it, and limit attempts themselves");
+  for (const { id } of plugins) {
+    const why = needless.get(id);
+    if (why) throw new DefinitionError(`The better-auth plugin "${id}" ${why}.`, { hint: remedy });
   }
 
   const brought = endpointsOf(plugins);
@@ -70,8 +68,16 @@ function overlap(first: string, second: string): boolean {
 
 const remedy = "What svc does itself needs no plugin. Leave it out of the betterAuth hook in auth.ts.";
 
-const needless = (id: string, why: string) =>
-  new DefinitionError(`The better-auth plugin "${id}" is not needed: ${why}.`, { hint: remedy });
+/** Plugins that would do nothing here, or harm, by id. */
+const needless = new Map([
+  // It accepts tokens without a signature: a copy of auth.session would give access.
+  ["bearer", "is not needed: session tokens are accepted already"],
+  // They act on the library's own endpoints, which are not mounted.
+  ["captcha", "protects nothing here: svc's sign-up and sign-in do not ask it, and limit attempts themselves"],
+  ["generic-oauth", "adds no sign-in here: svc's sign-in with a provider is its own"],
+  ["oauth-proxy", "does nothing here: svc's sign-in with a provider is its own"],
+  ["oauth-popup", "does nothing here: svc's sign-in with a provider is its own"],
+]);
 
 const unmountable = (id: string, path: string) =>
   new DefinitionError(`The better-auth plugin "${id}" has an endpoint "${path}", which cannot be mounted.`, {

@@ -40,7 +40,7 @@ function answering(parts: AuthParts, { id, path }: PluginEndpoint): RequestHandl
     const inner = innerRequest(parts, request, credential, body);
     const began = Date.now();
     const ask = () => parts.library.handle(inner);
-    const answer = readAnswer(parts, credential, await countingGuesses(parts, request, inner, credential, ask));
+    const answer = readAnswer(parts, id, credential, await countingGuesses(parts, request, inner, credential, ask));
     // It may have changed the user, and the next call of this client may come before the notice.
     if (credential?.live && !isReading(request.method)) parts.verified.forget(credential.live.session.user.id);
     if (!exempt.has(id) && (await askForSecondFactor(parts, request, response, answer, began))) return;
