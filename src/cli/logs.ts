@@ -13,6 +13,7 @@ import { defineCommand } from "./define.ts";
 import { type Filter, follow, linesOf, parseLine, wanted } from "./log-lines.ts";
 import { oneOf } from "./options.ts";
 import { stopSignal } from "./signal.ts";
+import { printable } from "./table.ts";
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 
@@ -79,7 +80,7 @@ async function show(lines: AsyncIterable<string>, filter: Filter, json: boolean)
     const entry = parseLine(line);
     // A line that is not an entry belongs to no request, so it is shown only without filters.
     if (entry ? !wanted(entry, filter) : asked || json || line === "") continue;
-    process.stdout.write(`${json ? line : paintless(entry ? formatEntry(entry) : line)}\n`);
+    process.stdout.write(`${json ? line : paintless(entry ? formatEntry(entry) : printable(line))}\n`);
   }
 }
 

@@ -3,18 +3,20 @@
  * --json, standard output holds one JSON document; commands that run until they are stopped print one document a line.
  */
 
+import { printable } from "./table.ts";
+
 /** One process runs one command. The parser sets it. */
 export const output = { json: false };
 
-/** Progress, and notes for the person at the terminal. */
-export const say = (line: string): void => void process.stderr.write(`${line}\n`);
+/** Progress, and notes for the person at the terminal. They may name what users have written: ids, errors. */
+export const say = (line: string): void => void process.stderr.write(`${printable(line)}\n`);
 
 export const printJson = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 
 /** A result that is text on standard output. @param value the result for --json */
 export function print(value: unknown, text: () => string): void {
   if (output.json) printJson(value);
-  else process.stdout.write(text());
+  else process.stdout.write(printable(text()));
 }
 
 /** A result that is said. @param value the result for --json */

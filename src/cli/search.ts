@@ -10,7 +10,7 @@ import { defineCommand } from "./define.ts";
 import { withSystem } from "./inspect.ts";
 import { oneOf, wholeNumber } from "./options.ts";
 import { conclude, output } from "./output.ts";
-import { table } from "./table.ts";
+import { printable, table } from "./table.ts";
 
 interface Found {
   row_id: string;
@@ -76,7 +76,7 @@ export const command = defineCommand({
       );
       if (output.json || !args.explain || found.length === 0) return;
       for (const { row_id, score } of found) {
-        process.stdout.write(`\n${row_id}: ${score.toFixed(4)}\n${table(head, ofRow(row_id).map(line))}`);
+        process.stdout.write(`\n${printable(row_id)}: ${score.toFixed(4)}\n${table(head, ofRow(row_id).map(line))}`);
       }
       say("\nadds = in query × idf × tf / (tf + norm); norm = k1 × (1 - b + b × length / average).");
     });

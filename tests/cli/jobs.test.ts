@@ -89,6 +89,11 @@ describe("svc jobs", () => {
     }
   });
 
+  test("nor does an error that names what was given", async () => {
+    const { text } = await run("jobs", "retry", "\u001b[2J\u009b1A\u0007x");
+    expect(text).toContain('"[2J1Ax" is not a job\'s id');
+  });
+
   test.for([
     [["show", "999999"], /There is no job 999999/],
     [["retry", "x"], /"x" is not a job's id/],

@@ -71,11 +71,11 @@ const logs = (args: string[], input = text) =>
     child.stdin.end(input);
   });
 
-test("svc logs shows lines from a pipe for a person, what is no entry as it is, and without colours", async () => {
-  const { code, out } = await logs([], `a line of a library\n${text}`);
+test("svc logs shows lines from a pipe for a person, what is no entry too, without colours and control characters", async () => {
+  const { code, out } = await logs([], `a line\u001b[2J of a \u009b1Alibrary\n${text}`);
   expect(code).toBe(0);
   expect(out.split("\n")).toEqual([
-    "a line of a library",
+    "a line[2J of a 1Alibrary",
     expect.stringMatching(/^\d\d:\d\d:00 info {2}POST tasks.list 200 1.5 ms done userId="ann"$/),
     expect.stringMatching(/info {2}POST tasks.create 401 0.4 ms refused code="UNAUTHORIZED" r2$/),
     expect.stringMatching(/error GET \/api\/report 500 9 ms failed userId="bob" r3$/),
