@@ -3,6 +3,7 @@
  * Next hop: `src/service/dry-run.ts`.
  */
 
+import { text } from "node:stream/consumers";
 import { loadApp } from "../app/load-app.ts";
 import { type DryRun, dryRun } from "../service/dry-run.ts";
 import { createLog } from "../telemetry/log.ts";
@@ -19,10 +20,11 @@ export const command = defineCommand({
     ...cwdArgument,
     name: { type: "positional", description: "The procedure's name, such as tasks.create.", required: true },
     as: { type: "string", description: "Id or e-mail address of a user. (Default: not signed in)" },
-    input: { type: "string", description: "The arguments as JSON. (Default: none)" },
+    input: { type: "string", description: "The arguments as JSON; - reads them from standard input. (Default: none)" },
   },
   run: async ({ args }) => {
-    const input = json("input", args.input, '{"title":"Write docs"}');
+    const given = args.input === "-" ? await text(process.stdin) : args.input;
+    const input = json("input", given, '{"title":"Write docs"}');
     const config = await readConfig(args.cwd);
     const app = await loadApp(config);
     await withDatabase(config, { logins: "serving" }, async ({ urls }) => {

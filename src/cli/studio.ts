@@ -110,11 +110,18 @@ async function open(
   });
 }
 
-/** In a process of its own, because imported modules of the application cannot be unloaded. */
-function runCommand(cwd: string, words: readonly string[]): Promise<unknown> {
+const inputOption = "--input=";
+
+/**
+ * In a process of its own, because imported modules of the application cannot be unloaded. The input of a dry run goes
+ * through a pipe: every user of the machine may read the arguments of a process.
+ */
+function runCommand(cwd: string, given: readonly string[]): Promise<unknown> {
+  const input = given.find((word) => word.startsWith(inputOption))?.slice(inputOption.length);
+  const words = given.map((word) => (word.startsWith(inputOption) ? `${inputOption}-` : word));
   const args = [process.argv[1] ?? "", ...words, "--json", "--cwd", cwd];
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, args, { maxBuffer: 1e7 }, (error, out, log) => {
+    const { stdin } = execFile(process.execPath, args, { maxBuffer: 1e7 }, (error, out, log) => {
       try {
         const result = JSON.parse(out); // also with exit code 1, which means findings
         if (typeof result.error === "string")
@@ -124,5 +131,7 @@ function runCommand(cwd: string, words: readonly string[]): Promise<unknown> {
         reject(new Error(`svc ${words.join(" ")} failed: ${log || error?.message}`));
       }
     });
+    stdin?.on("error", () => {}); // the command has ended without reading it
+    stdin?.end(input);
   });
 }
