@@ -41,6 +41,18 @@ describe("a changed password", () => {
     expect((await server.post("/sign-in", { ...ann, password: another })).status).toBe(200);
   });
 
+  test("takes one connection, so that many at the same moment do not wait for each other", async () => {
+    const small = await startAuthServer(db, { max: 2 });
+    const people = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => small.signUp({ ...ann, email: `person-${n}@example.com` })),
+    );
+    const answers = await Promise.all(
+      people.map(({ body }) => small.post("/change-password", change, { bearer: body.sessionToken })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(people.map(() => 200));
+    await small.close();
+  });
+
   test("ends more sessions than the library lists at a time", async () => {
     const { body } = await server.signUp();
     await db.sql(

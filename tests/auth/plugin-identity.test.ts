@@ -59,21 +59,17 @@ const minutesLeft = async (sessionToken: string) => {
   return (await db.sql<{ minutes: number }>(text, [sessionToken.split(".")[0]]))[0]?.minutes;
 };
 
-describe("a session that is opened for less than the usual time", () => {
-  const impersonate = async (at: AuthServer) => {
-    const [operator, user] = [await signUp(), await signUp()];
-    await db.sql(`update auth."user" set role = 'admin' where id = $1`, [operator.user.id]);
-    const answer = await at.post(
-      "/admin/impersonate-user",
-      { userId: user.user.id },
-      { bearer: operator.sessionToken },
-    );
-    expect(answer).toMatchObject({ status: 200, body: { user: { id: user.user.id } } });
-    return answer.body.sessionToken as string;
-  };
+const impersonate = async (at: AuthServer) => {
+  const [operator, user] = [await signUp(), await signUp()];
+  await db.sql(`update auth."user" set role = 'admin' where id = $1`, [operator.user.id]);
+  const answer = await at.post("/admin/impersonate-user", { userId: user.user.id }, { bearer: operator.sessionToken });
+  expect(answer).toMatchObject({ status: 200, body: { user: { id: user.user.id } } });
+  return { operator, user, sessionToken: answer.body.sessionToken as string, token: answer.body.token as string };
+};
 
+describe("a session that is opened for less than the usual time", () => {
   test("is not extended when it is used: an administrator is another user for an hour", async () => {
-    const sessionToken = await impersonate(server);
+    const { sessionToken } = await impersonate(server);
     expect((await server.post("/token", undefined, { bearer: sessionToken })).status).toBe(200);
     expect(await minutesLeft(sessionToken)).toBe(60);
     await db.sql("update auth.session set expires_at = now() where token = $1", [sessionToken.split(".")[0]]);
@@ -82,7 +78,7 @@ describe("a session that is opened for less than the usual time", () => {
 
   test("likewise where usual sessions are shorter than that hour", async () => {
     const brief = await startAuthServer(db, { definition: of({ expiresIn: 30 * 60, updateAge: 0 }) });
-    const sessionToken = await impersonate(brief);
+    const { sessionToken } = await impersonate(brief);
     const earlier = "created_at = created_at - interval '50 minutes', expires_at = expires_at - interval '50 minutes'";
     await db.sql(`update auth.session set ${earlier} where token = $1`, [sessionToken.split(".")[0]]);
     expect((await brief.post("/token", undefined, { bearer: sessionToken })).status).toBe(200);
@@ -97,6 +93,49 @@ describe("a session that is opened for less than the usual time", () => {
     const { body } = await server.post("/sign-in/phone-number", credentials, { headers: { "svc-session": "token" } });
     expect((await server.post("/token", undefined, { bearer: body.sessionToken })).status).toBe(200);
     expect(await minutesLeft(body.sessionToken)).toBe(24 * 60);
+  });
+});
+
+describe("a session in which an administrator acts as another user ends in every process", () => {
+  const newPassword = "another horse";
+  test.for<
+    [what: string, end: (operator: { user: { id: string }; sessionToken: string }) => Promise<{ status: number }>]
+  >([
+    [
+      "when the administrator is banned",
+      async ({ user }) => {
+        const other = await signUp();
+        await db.sql(`update auth."user" set role = 'admin' where id = $1`, [other.user.id]);
+        return server.post("/admin/ban-user", { userId: user.id }, { bearer: other.sessionToken });
+      },
+    ],
+    [
+      "with the administrator's password",
+      ({ sessionToken: bearer }) =>
+        server.post("/change-password", { currentPassword: ann.password, newPassword }, { bearer }),
+    ],
+    [
+      "with all the administrator's sessions",
+      ({ sessionToken: bearer }) => server.post("/sign-out-everywhere", {}, { bearer }),
+    ],
+    [
+      "with the administrator's account",
+      ({ sessionToken: bearer }) => server.post("/delete-user", { password: ann.password }, { bearer }),
+    ],
+  ])("%s", async ([, end]) => {
+    const second = await startAuthServer(db, { definition: of({}) });
+    await second.auth.listens();
+    const { operator, user, sessionToken, token } = await impersonate(server);
+    for (const held of [sessionToken, token]) {
+      expect(await second.caller(held)).toMatchObject({ user: { id: user.user.id } });
+    }
+    expect((await end(operator)).status).toBe(200);
+    for (const held of [sessionToken, token]) {
+      await expect.poll(() => second.caller(held)).toBeNull();
+      await expect.poll(() => server.caller(held)).toBeNull();
+    }
+    expect(await server.caller(user.sessionToken)).toMatchObject({ user: { id: user.user.id } });
+    await second.close();
   });
 });
 

@@ -2,6 +2,7 @@
  * Hashes, compares and replaces passwords. Replacing one ends the sessions that it opened. better-auth hashes, with scrypt.
  * Next hop: better-auth's internal adapter, through `src/auth/library.ts`.
  */
+import { getCurrentAdapter } from "@better-auth/core/context";
 import { isAPIError } from "better-auth/api";
 import type { ErrorCode } from "../../kit/error-codes.ts";
 import { SvcError } from "../../kit/svc-error.ts";
@@ -37,6 +38,15 @@ export class Passwords {
     const { verify } = password;
     // The library and its plugins compare passwords only here, so every comparison is counted.
     password.verify = (pair) => attempts.comparison(pair.hash, () => verify(pair));
+    const { deleteUser, deleteUserSessions } = internalAdapter;
+    internalAdapter.deleteUser = async (userId) => {
+      await deleteUser(userId);
+      await endImpersonations(library.context, userId);
+    };
+    internalAdapter.deleteUserSessions = async (userId) => {
+      await deleteUserSessions(userId);
+      await endImpersonations(library.context, userId);
+    };
     this.#updatePassword = internalAdapter.updatePassword;
     // Plugins replace passwords here: most of them leave the sessions that the old one opened.
     internalAdapter.updatePassword = async (userId, hash) => {
@@ -114,6 +124,7 @@ export class Passwords {
   async endSessions(userId: string, keep?: string): Promise<void> {
     const { context } = this.#library;
     await endSessions(context.internalAdapter, userId, keep);
+    await endImpersonations(context, userId);
     await forget(context, userId, "2fa-");
     await forget(context, userId, "trust-device-");
     this.#verified.forget(userId);
@@ -130,7 +141,16 @@ export async function forget(
     { field: "value", value: userId },
     { field: "identifier", operator: "starts_with", value: kind },
   ];
-  await adapter.deleteMany({ model: "verification", where });
+  // Within a transaction its own: waiting for a second connection, transactions could use up the pool and stop.
+  const current = await getCurrentAdapter(adapter);
+  await current.deleteMany({ model: "verification", where });
+}
+
+/** Ends the sessions in which an administrator acts as other users: they are the administrator's, too. */
+async function endImpersonations({ adapter, hasPlugin }: Library["context"], userId: string): Promise<void> {
+  if (!hasPlugin("admin")) return;
+  const current = await getCurrentAdapter(adapter);
+  await current.deleteMany({ model: "session", where: [{ field: "impersonatedBy", value: userId }] });
 }
 
 /** @throws SvcError FORBIDDEN when a hook of the application refuses */
