@@ -49,7 +49,8 @@ as $$
   select 'publication ' || quote_ident(p.pubname), 'itself', '',
          concat('publishes', case when p.pubinsert then ' insert' end, case when p.pubupdate then ' update' end,
            case when p.pubdelete then ' delete' end, case when p.pubtruncate then ' truncate' end,
-           case when p.puballtables then ' of all tables' end), 0
+           case when p.puballtables then ' of all tables' end,
+           case to_jsonb(p) ->> 'pubgencols' when 's' then ' with generated columns' end), 0
     from pg_catalog.pg_publication p
   union all
   select 'publication ' || quote_ident(t.pubname), 'table', format('%I.%I', t.schemaname, t.tablename), '', 0

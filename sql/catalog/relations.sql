@@ -49,3 +49,16 @@ select distinct p.relid, p.relation_name, p.is_platform, a.attnum, a.attname as 
         || '(\)::text)? = \(*( SELECT )?svc\.current_user_id\(\)'); -- of a varchar, or as a uuid, with a cast
 
 comment on view svc_private.identity_columns is 'Columns that policies compare with svc.current_user_id() to find rows.';
+
+-- Generated columns of the old row as the write-ahead log has it: PostgreSQL 18 demands that a publication has them, too.
+
+create or replace view svc_private.generated_identities as
+select c.oid::regclass as id, a.attname as column_name, a.attgenerated = 'v' as is_virtual
+  from pg_catalog.pg_class c
+  join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attgenerated <> '' and not a.attisdropped
+ where c.relreplident = 'f'
+    or exists (select from pg_catalog.pg_index i
+                where i.indrelid = c.oid and a.attnum = any (i.indkey)
+                  and (i.indisreplident or c.relreplident = 'd' and i.indisprimary));
+
+comment on view svc_private.generated_identities is 'Generated columns in replica identities.';

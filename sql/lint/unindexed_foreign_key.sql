@@ -10,7 +10,7 @@ select 'warning' as severity, 'pg_catalog.pg_constraint'::regclass as catalog, k
            join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = u.attnum)) as remedy
   from pg_catalog.pg_constraint k
   join svc_private.relations r on r.oid = k.conrelid
- where k.contype = 'f'
+ where k.contype = 'f' and coalesce((to_jsonb(k) ->> 'conenforced')::boolean, true) -- 18: NOT ENFORCED looks for none
    and not exists (
      select from pg_catalog.pg_index i
       where i.indrelid = k.conrelid and i.indpred is null

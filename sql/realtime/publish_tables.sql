@@ -13,6 +13,9 @@
 -- Nothing is locked where nothing differs: an identity is compared by its columns, and the publication by its tables. A
 -- partitioned table is published under its own name. Its partitions, which hold the rows, get its identity. They use
 -- all columns instead of an index, because a unique index would have to contain the partition key.
+--
+-- From 18 on PostgreSQL refuses updates and deletes of a published table if its identity has a generated column that the
+-- publication leaves out. So stored ones are published where an identity has one. Virtual ones cannot be published.
 
 create or replace function svc_private.publish_tables(wanted jsonb)
 returns void
@@ -27,6 +30,7 @@ declare
   index_name text;
   present regclass[];
   tables regclass[] := '{}';
+  generated text := 'none';
 begin
   for each in
     select c.oid::regclass as id, c.relname, c.relnamespace::regnamespace as namespace, c.relkind = 'p' as is_partitioned,
@@ -91,6 +95,17 @@ begin
     create publication svc with (publish_via_partition_root = true);
   elsif not (select pubviaroot from pg_catalog.pg_publication where pubname = 'svc') then
     alter publication svc set (publish_via_partition_root = true);
+  end if;
+  for part in select g.* from svc_private.generated_identities g where g.id = any (tables) order by g.is_virtual desc loop
+    if part.is_virtual then
+      raise exception 'realtime cannot follow %: PostgreSQL does not publish its virtual column %', part.id, part.column_name
+        using errcode = 'feature_not_supported',
+              hint = 'Make the column STORED. Or declare the owner''s column NOT NULL, if the table has no scopes.';
+    end if;
+    generated := 'stored';
+  end loop;
+  if (select to_jsonb(p) ->> 'pubgencols' <> left(generated, 1) from pg_catalog.pg_publication p where p.pubname = 'svc') then
+    execute format('alter publication svc set (publish_generated_columns = %s)', generated);
   end if;
   present := array(
     select r.prrelid::regclass from pg_catalog.pg_publication_rel r

@@ -226,6 +226,7 @@ export const plantedTables: Planted[] = [
       "create table lab.t (id bigint); alter table lab.t enable row level security; create publication lab_publication for table lab.t",
     undo: "drop publication lab_publication; drop table lab.t",
   },
+  { rule: "unpublishable_table", plant: "create publication lab_all for all tables", undo: "drop publication lab_all" },
   {
     rule: "unvalidated_constraint",
     plant: table(plain, "alter table lab.t add check (note <> '') not valid;"),
