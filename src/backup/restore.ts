@@ -4,12 +4,15 @@
  * without rows are swept later.
  * Next hop: `cluster-state.ts` for roles, `sql/backup/require_restored.sql` for the comparison.
  */
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import pg from "pg";
+import { run } from "../cluster/run.ts";
 import { applyRoles } from "../migrate/apply-roles.ts";
 import { dropEverything } from "../migrate/migration-reset.ts";
 import { withClient } from "../postgres/with-client.ts";
@@ -158,8 +161,10 @@ async function restoreDatabase(options: RestoreOptions, programs: Programs, targ
     await say("begin", liftLimits, "set local client_min_messages = warning", "set local lock_timeout = '10s'");
     if (target.tables > 0) await say(dropEverything.trim().replace(/;$/, ""));
     await say(...furnishDatabase(clusterState, target.name));
-    await pour(programs, join(folder, dumpName), input, majorOf(target.serverVersion));
+    await pour(programs, join(folder, dumpName), input, majorOf(target.serverVersion), sameMajor);
     await say("reset all", liftLimits); // undoes settings of the dump's text
+    // Some of PostgreSQL's own functions have other arguments in another version: the dump's privileges would fail.
+    if (!sameMajor) await say(await readFile(join(options.platform, "sql/grants.sql"), "utf8"));
     await say(
       `select svc_private.require_restored(${json(tables)}, ${json(sameMajor ? definitions : null)}, ${json(clusterState.sequences)})`,
     );
@@ -179,10 +184,21 @@ async function restoreDatabase(options: RestoreOptions, programs: Programs, targ
   });
 }
 
-/** Pipes the output of pg_restore into psql. */
-async function pour(programs: Programs, file: string, input: Writable, server: number): Promise<void> {
+/** Pipes the output of pg_restore into psql. @param all false leaves out the privileges on PostgreSQL's own functions */
+async function pour(programs: Programs, file: string, input: Writable, server: number, all: boolean): Promise<void> {
   const options = ["--clean", "--if-exists", "--no-tablespaces", "--no-subscriptions", "--file=-"];
-  const child = start(programs, "pg_restore", [...options, file]);
+  const own = await mkdtemp(join(tmpdir(), "svc-restore-"));
+  try {
+    const list = join(own, "list");
+    const { stdout: content } = await run(join(programs.folder, "pg_restore"), ["--list", file]);
+    await writeFile(list, all ? content : content.replace(/^.* ACL pg_catalog .*$/gm, ""));
+    await pipeInto(input, server, start(programs, "pg_restore", [...options, `--use-list=${list}`, file]));
+  } finally {
+    await rm(own, { recursive: true });
+  }
+}
+
+async function pipeInto(input: Writable, server: number, child: ChildProcess): Promise<void> {
   const over = ended(child, "pg_restore");
   over.catch(() => {});
   let head = true;
