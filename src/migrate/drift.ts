@@ -91,7 +91,7 @@ export function compareFacts(expected: readonly Fact[], found: readonly Fact[]):
     const before = wanted.get(object);
     const now = present.get(object);
     // A missing or unexpected object gives one line, not one for each of its columns.
-    if (!before || !now) return [difference(object, before?.get(whole), now?.get(whole), { kind: "itself", part: "" })];
+    if (!before || !now) return [difference(object, wholeOf(before), wholeOf(now), { kind: "itself", part: "" })];
     return [...new Set([...before.keys(), ...now.keys()])]
       .filter((key) => before.get(key)?.definition !== now.get(key)?.definition)
       .map((key) => difference(object, before.get(key), now.get(key)));
@@ -99,7 +99,9 @@ export function compareFacts(expected: readonly Fact[], found: readonly Fact[]):
 }
 
 const keyOf = ({ kind, part }: Pick<Fact, "kind" | "part">) => `${kind} ${part}`;
-const whole = keyOf({ kind: "itself", part: "" });
+/** The fact that an object is there. One of PostgreSQL's own has only facts of other kinds. */
+const wholeOf = (facts?: Map<string, Fact>) =>
+  facts?.get(keyOf({ kind: "itself", part: "" })) ?? facts?.values().next().value;
 
 function byObject(facts: readonly Fact[]): Map<string, Map<string, Fact>> {
   const objects = new Map<string, Map<string, Fact>>();

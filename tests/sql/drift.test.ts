@@ -65,6 +65,12 @@ const planted: [sql: string, ...told: string[]][] = [
     "grant execute on function pg_catalog.pg_read_file(text) to svc_request",
     "unexpected PostgreSQL's own pg_read_file(text) itself",
   ],
+  [
+    // As after an upgrade of the server to a version in which the function has other arguments.
+    `set local allow_system_table_mods = on;
+     update pg_proc set proacl = null where oid = 'pg_notify(text, text)'::regprocedure`,
+    "missing PostgreSQL's own pg_notify(text,text) itself",
+  ],
   ["grant temporary on database {database} to public", "differs database grant public"],
   [
     "alter default privileges for role svc_owner grant select on tables to svc_anonymous",
