@@ -1721,8 +1721,9 @@ column open_seconds: numeric
 column in_state_seconds: numeric
 column holds_back: integer
 column last_statement: text
+column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
-comment: Transactions open for more than five seconds, without literal values.
+comment: Transactions open for more than five seconds, and slots that hold rows back, without literal values.
 
 -- view svc_private.ops_slots: owner svc_owner
 column name: text collate "C"
@@ -10223,7 +10224,8 @@ begin
       from (values ('charged'), ('reserved')) s (state)
     union all
     select 'oldest_transaction_seconds', '',
-           coalesce(extract(epoch from clock_timestamp() - min(a.xact_start)), 0)::float8
+           coalesce(extract(epoch from clock_timestamp() - least(min(a.xact_start), (
+             select min(p.prepared) from pg_catalog.pg_prepared_xacts p where p.database = current_database()))), 0)::float8
       from pg_catalog.pg_stat_activity a
      where a.datname = current_database() and a.backend_type = 'client backend' and a.pid <> pg_backend_pid()
     union all

@@ -95,6 +95,7 @@ async function rehearse(program: string): Promise<void> {
   });
   undo.push(() => svc.stop());
   say("starting three API processes and three workers");
+  await svc.start("codegen", ["codegen"]); // the committed files may be older than what writes them
   await svc.start("migrate", ["migrate"]);
   for (const [index, port] of ports.entries()) await svc.start(`api${index}`, ["start"], { PORT: String(port) });
   for (const index of [0, 1, 2]) await svc.start(`worker${index}`, ["worker"]);

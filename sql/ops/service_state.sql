@@ -49,7 +49,8 @@ begin
       from (values ('charged'), ('reserved')) s (state)
     union all
     select 'oldest_transaction_seconds', '',
-           coalesce(extract(epoch from clock_timestamp() - min(a.xact_start)), 0)::float8
+           coalesce(extract(epoch from clock_timestamp() - least(min(a.xact_start), (
+             select min(p.prepared) from pg_catalog.pg_prepared_xacts p where p.database = current_database()))), 0)::float8
       from pg_catalog.pg_stat_activity a
      where a.datname = current_database() and a.backend_type = 'client backend' and a.pid <> pg_backend_pid()
     union all

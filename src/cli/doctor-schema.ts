@@ -52,3 +52,25 @@ export async function examineCollation(system: Asked): Promise<Finding[]> {
     `  In psql: reindex database ${name}; and then alter database ${name} refresh collation version;`;
   return [{ kind: "wrong", text }];
 }
+
+/** In seconds: the alert SvcTransactionForgotten has the same. */
+const forgottenAfter = 1800;
+
+/** Transactions, sessions' or prepared, and slots that keep vacuum from removing rows: each claim of a job reads those of done jobs. */
+export async function examineOldTransactions(system: Asked, longer = forgottenAfter): Promise<Finding[]> {
+  const { rows } = await system.query(
+    `select state, pid, application, open_seconds, remedy from svc_private.ops_long_transactions
+      where open_seconds is null or open_seconds > $1 limit 5`,
+    [longer],
+  );
+  return rows.map(({ state, pid, application, open_seconds, remedy }) => {
+    const name = application || "no name";
+    const what = {
+      slot: `The slot ${name} keeps old rows for a standby`,
+      prepared: `The prepared transaction ${name} has been open for ${Math.round(open_seconds)} s`,
+    }[state as string];
+    const session = `The transaction of session ${pid} (${name}) has been open for ${Math.round(open_seconds)} s`;
+    const text = `${what ?? session}: vacuum removes no rows, and the queue gets slower.\n  If nothing needs it: ${remedy}`;
+    return { kind: "advice", text };
+  });
+}

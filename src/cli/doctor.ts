@@ -22,7 +22,7 @@ import {
 } from "./doctor-connections.ts";
 import { forgetful } from "./doctor-durability.ts";
 import { examineReplication, replicationState } from "./doctor-replication.ts";
-import { examineCollation, examineSchema, examineTriggers } from "./doctor-schema.ts";
+import { examineCollation, examineOldTransactions, examineSchema, examineTriggers } from "./doctor-schema.ts";
 import { explain } from "./explain.ts";
 import { during, print } from "./output.ts";
 import { about, paint } from "./table.ts";
@@ -83,6 +83,7 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
       await report.check(null, async () => report.add(await examineCollation(pools.system)));
       await report.check(null, async () => report.add(await examineSchema(pools.system)));
       await report.check(null, () => examineQueue(pools.system, report));
+      await report.check(null, async () => report.add(await examineOldTransactions(pools.system)));
       await report.check(null, async () => report.add(examineReplication(await replicationState(pools.system))));
       await report.check(null, async () => {
         report.add(await examineWrites(pools.system));

@@ -1,6 +1,11 @@
 // If this file fails, `svc doctor` finds nothing wrong with a database whose rows are open, or whose triggers are off.
 import { expect, inject, test } from "vitest";
-import { examineCollation, examineSchema, examineTriggers } from "../../src/cli/doctor-schema.ts";
+import {
+  examineCollation,
+  examineOldTransactions,
+  examineSchema,
+  examineTriggers,
+} from "../../src/cli/doctor-schema.ts";
 import { withClient } from "../../src/postgres/with-client.ts";
 import { inDatabase, maintain } from "../support/admin.ts";
 import { database } from "../support/database.ts";
@@ -50,5 +55,29 @@ test("indexes on text that another version of the rules has sorted are told", as
     });
   } finally {
     await maintain(admin, `drop database ${name} with (force)`);
+  }
+});
+
+test("transactions that keep vacuum from its work are told, also those without a session", async () => {
+  const { system } = await logins();
+  const forgotten = await db.connect("request");
+  await forgotten.query("begin; select from pg_class");
+  const prepared = await db.connect("admin");
+  await prepared.query("begin; insert into guestbook (message) values ('two phases'); prepare transaction 'forgotten'");
+  try {
+    expect(await examineOldTransactions(system as never)).toEqual([]);
+    await expect.poll(() => examineOldTransactions(system as never, 0)).toHaveLength(2); // after five seconds
+    const told = (await examineOldTransactions(system as never, 0)).map(({ text }) => text);
+    expect(told).toEqual([
+      expect.stringMatching(/^The transaction of session \d+ .*: select pg_terminate_backend\(\d+\);$/s),
+      expect.stringMatching(/^The prepared transaction forgotten .*: rollback prepared 'forgotten';$/s),
+    ]);
+    const [metric] = await db.sql<{ value: number }>(
+      "select value from svc_private.service_state() where metric = 'oldest_transaction_seconds'",
+    );
+    expect(metric?.value).toBeGreaterThan(5);
+  } finally {
+    await prepared.query("rollback prepared 'forgotten'");
+    await forgotten.query("rollback");
   }
 });

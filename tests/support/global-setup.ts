@@ -73,6 +73,7 @@ export async function setup(project: TestProject) {
     max_connections: "300",
     max_wal_senders: "50",
     max_replication_slots: "50",
+    max_prepared_transactions: "5",
     // The default settings, but for every statement regardless of its cost.
     ...(compiles && { jit: "on", jit_above_cost: "0" }),
   };

@@ -39,7 +39,8 @@ export const locks = defineCommand({
       if (open.length === 0) process.stdout.write("No transaction has been open for more than five seconds.\n");
       else {
         process.stdout.write("\nTransactions that stay open:\n");
-        show(["pid", "role", "application", "state", "open s", "in state s", "holds back", "last statement"], open);
+        const head = ["pid", "role", "application", "state", "open s", "in state s", "holds back", "last statement"];
+        show([...head, "to end it"], open);
       }
     }),
 });

@@ -1,5 +1,5 @@
 // Written by svc codegen. Do not edit.
 import { createAi } from "@svc/core";
 
-/** Chat, embeddings, reranking, vision and speech, for whoever calls: models and caps stand in svc.config.ts. */
+/** Chat, embeddings, reranking, vision and speech, for the caller of the handler. Models and caps: svc.config.ts. */
 export const ai = createAi();

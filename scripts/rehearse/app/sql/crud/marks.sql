@@ -4,6 +4,40 @@
 -- set the caller's identity and role (src/crud/statement.ts), so the table's policies decide about every row.
 -- `svc_request` needs EXECUTE because PostgreSQL checks it before that statement switches the role.
 
+create or replace function svc_crud.marks_resource()
+returns jsonb
+language sql
+immutable
+as $$
+  select '{
+  "name": "marks",
+  "table": "public.marks",
+  "row": "t.id, t.user_id, t.key, t.created_at",
+  "item": "(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.key as \"key\", t.created_at as \"createdAt\") as item)",
+  "orderBy": "createdAt",
+  "count": "exact",
+  "columns": {
+    "id": {"name":"id","type":"integer","notNull":true},
+    "userId": {"name":"user_id","type":"text","notNull":true},
+    "key": {"name":"key","type":"text","notNull":true},
+    "createdAt": {"name":"created_at","type":"timestamp with time zone","notNull":true}
+  },
+  "filters": {},
+  "search": [],
+  "fields": [["id","id","t.id"],["userId","user_id","t.user_id"],["key","key","t.key"],["createdAt","created_at","t.created_at"]],
+  "limits": [20,100],
+  "keys": {
+    "id": {"name":"id","type":"integer"}
+  },
+  "relations": {}
+}'::jsonb
+$$;
+
+comment on function svc_crud.marks_resource() is
+  'How rows of marks are listed, filtered and included. lint:allow function_without_search_path: it is a constant. svc:97887014a6bec737';
+
+grant execute on function svc_crud.marks_resource() to svc_request, svc_anonymous, svc_authenticated;
+
 create or replace function svc_crud.marks_list(args jsonb)
 returns json
 language plpgsql
@@ -19,23 +53,8 @@ declare
 begin
   -- Anything but the first page in the default order is put together at run time, with its numbers in the text. The plan
   -- below is made once for all values, and PostgreSQL takes an unknown limit or offset for a tenth of the rows.
-  if page > 1 or args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
-    return svc.find_rows('{
-      "name": "marks",
-      "table": "public.marks",
-      "row": "t.id, t.user_id, t.key, t.created_at",
-      "item": "(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.key as \"key\", t.created_at as \"createdAt\") as item)",
-      "orderBy": "createdAt",
-      "count": "exact",
-      "columns": {
-        "id": {"name":"id","type":"integer","notNull":true},
-        "userId": {"name":"user_id","type":"text","notNull":true},
-        "key": {"name":"key","type":"text","notNull":true},
-        "createdAt": {"name":"created_at","type":"timestamp with time zone","notNull":true}
-      },
-      "filters": {},
-      "search": []
-    }' || jsonb_build_object(
+  if page > 1 or args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor', 'include', 'select'] then
+    return svc.find_rows(svc_crud.marks_resource() || jsonb_build_object(
       'args', args,
       'pageSize', page_size,
       'page', page
@@ -66,7 +85,7 @@ end
 $$;
 
 comment on function svc_crud.marks_list(jsonb) is
-  'A page of marks and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:48898795d34ebaac';
+  'A page of marks and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor, include, select}. svc:397abb19eae56ae3';
 
 grant execute on function svc_crud.marks_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -99,6 +118,28 @@ comment on function svc_crud.marks_get(integer) is
   'One row of marks, or null when there is none that the caller may see. svc:bb82a680afc9ef4c';
 
 grant execute on function svc_crud.marks_get(integer) to svc_request, svc_anonymous, svc_authenticated;
+
+create or replace function svc_crud.marks_get(row_id integer, args jsonb)
+returns json
+language plpgsql
+stable
+set search_path = ''
+set timezone = 'UTC'
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_variable
+begin
+  return svc.find_row(
+    svc_crud.marks_resource(),
+    args || case when row_id is null then '{}' else jsonb_build_object('by', jsonb_build_object('id', row_id)) end
+  );
+end
+$$;
+
+comment on function svc_crud.marks_get(integer, jsonb) is
+  'As the plain get of marks, with {select, include}, or null as id and {by}. svc:015ee11e781f1088';
+
+grant execute on function svc_crud.marks_get(integer, jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
 create or replace function svc_crud.marks_create(data jsonb)
 returns json

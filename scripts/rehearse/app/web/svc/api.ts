@@ -1,5 +1,5 @@
 // Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
-import { mutation, query } from "@svc/client";
+import { type FiltersOf, mutation, query, type RowIn, resourceQuery } from "@svc/client";
 import type backend from "../../backend/index.ts";
 
 type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
@@ -9,10 +9,16 @@ const marksColumns = {
   createdAt: "date",
 } as const;
 
-export const api = {
+interface MarksResource {
+  row: RowIn<Procedures["marks"]["list"]>;
+  filters: FiltersOf<Procedures["marks"]["list"]>;
+  relations: Record<never, never>;
+}
+
+const operations = {
   marks: {
-    list: query<Procedures["marks"]["list"]>("marks.list", marksColumns),
-    get: query<Procedures["marks"]["get"]>("marks.get", marksColumns),
+    list: resourceQuery<Procedures["marks"]["list"], MarksResource>("marks.list", marksColumns),
+    get: resourceQuery<Procedures["marks"]["get"], MarksResource>("marks.get", marksColumns),
     create: mutation<Procedures["marks"]["create"]>("marks.create", marksColumns),
     update: mutation<Procedures["marks"]["update"]>("marks.update", marksColumns),
     remove: mutation<Procedures["marks"]["remove"]>("marks.remove", marksColumns),
@@ -26,3 +32,13 @@ export const api = {
     retry: mutation<Workflows["retry"]>("workflows.retry"),
   },
 } as const;
+
+// Interfaces: the compiler names them in its messages. It would print other types with every table in them.
+interface MarksOperations extends Readonly<(typeof operations)["marks"]> {}
+interface WorkflowsOperations extends Readonly<(typeof operations)["workflows"]> {}
+export interface Api {
+  readonly marks: MarksOperations;
+  readonly workflows: WorkflowsOperations;
+}
+
+export const api: Api = operations;
