@@ -6086,8 +6086,8 @@ $function$
 execute: svc_system
 comment: Enqueues a cron's procedure for one of its times, unless this was done before or it is paused; returns the job, or null, and the latest time. Definer: svc_system has no rights on the queue's tables.
 
--- function svc_private.claim_job(text,integer[]): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[])
+-- function svc_private.claim_job(text,integer[],timestamp with time zone): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[], since timestamp with time zone DEFAULT NULL::timestamp with time zone)
  RETURNS SETOF graphile_worker._private_jobs
  LANGUAGE plpgsql
  SET search_path TO ''
@@ -6097,14 +6097,15 @@ CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[])
  SET jit TO 'off'
 AS $function$
 declare
-  urgency integer := -32769; -- above all that there are
-  since timestamptz;
+  -- Above all that there are, or the queue's usual priority.
+  urgency integer := case when since is null then -32769 else 0 end;
+  start timestamptz := coalesce(since - interval '2 seconds', '-infinity');
 begin
   loop
     -- From where the next search begins: what has been claimed before it is still in the index, until a vacuum.
-    select j.priority, j.run_at into urgency, since
+    select j.priority, j.run_at into urgency, start
       from graphile_worker._private_jobs j
-     where j.is_available and j.priority > urgency
+     where j.is_available and (j.priority, j.run_at) > (urgency, start)
      order by j.priority, j.run_at
      limit 1;
     exit when not found;
@@ -6112,7 +6113,7 @@ begin
       with due as (
         select j.id, j.job_queue_id
           from graphile_worker._private_jobs j
-         where j.is_available and j.priority = urgency and j.run_at between since and now() and j.task_id = any (kinds)
+         where j.is_available and j.priority = urgency and j.run_at between start and now() and j.task_id = any (kinds)
            and (j.job_queue_id is null or j.job_queue_id in (
              select q.id from graphile_worker._private_job_queues q where q.is_available for update skip locked))
            and case
@@ -6134,21 +6135,22 @@ begin
         from due where j.id = due.id
       returning j.*;
     exit when found;
+    start := 'infinity';
   end loop;
 end
 $function$
 execute: svc_system
 comment: Gives the worker the most urgent due job of these kinds; no row if there is none.
 
--- function svc_private.claim_jobs(text,integer[],integer): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.claim_jobs(worker text, kinds integer[], most integer)
+-- function svc_private.claim_jobs(text,integer[],integer,timestamp with time zone): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_jobs(worker text, kinds integer[], most integer, since timestamp with time zone DEFAULT NULL::timestamp with time zone)
  RETURNS SETOF graphile_worker._private_jobs
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
 begin
   for _ in 1 .. most loop
-    return query select * from svc_private.claim_job(worker, kinds);
+    return query select * from svc_private.claim_job(worker, kinds, since);
     exit when not found;
   end loop;
 end

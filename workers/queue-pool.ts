@@ -43,8 +43,10 @@ export function createQueuePool(
 const librarys = "get_job/graphile_worker";
 const ours = {
   name: "svc_claim_jobs",
-  text: "select j.*, svc_private.user_of_job(j.payload) as job_user from svc_private.claim_jobs($1, $2, $3) j",
+  text: "select j.*, svc_private.user_of_job(j.payload) as job_user from svc_private.claim_jobs($1, $2, $3, $4) j",
 };
+/** In milliseconds: at least this often the whole queue is searched, also for jobs that were due before the last claimed one. */
+const wholeSearchEvery = 1_000;
 
 interface Claim {
   /** The worker, and the kinds of jobs that it takes. */
@@ -62,6 +64,9 @@ function claimTogether(pool: pg.Pool, log: Logger, mayClaim: () => boolean): pg.
   let isClaiming = false;
   /** Logged once: the library asks again every second or so, and says nothing. */
   let isRefused = false;
+  /** When the job that was claimed last was due, and when the whole queue was searched last. */
+  let since: Date | null = null;
+  let searched = 0;
 
   const claim = (values: Claim["values"]) =>
     new Promise<Pick<pg.QueryResult, "rows">>((give, fail) => {
@@ -77,7 +82,13 @@ function claimTogether(pool: pg.Pool, log: Logger, mayClaim: () => boolean): pg.
       const asked = waiting.filter((one) => one.values[0] === values[0]);
       waiting = waiting.filter((one) => one.values[0] !== values[0]); // of a worker that was started again
       try {
-        const { rows } = await pool.query({ ...ours, values: [...values, asked.length] });
+        if (performance.now() - searched > wholeSearchEvery) {
+          since = null;
+          searched = performance.now();
+        }
+        const { rows } = await pool.query({ ...ours, values: [...values, asked.length, since] });
+        const last = rows.at(-1);
+        if (last?.priority === 0) since = last.run_at;
         if (isRefused) log.info("this worker takes jobs again");
         isRefused = false;
         for (const [index, one] of asked.entries()) one.give({ rows: rows.slice(index, index + 1) });

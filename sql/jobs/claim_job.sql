@@ -10,10 +10,15 @@
 -- job: if one of these jobs kills its worker, the others survive. The lock ensures that a worker that asks several
 -- times at once gets only one of them.
 --
+-- A job that is done stays in the index until a vacuum, and each search from the beginning reads all of them: while a dump
+-- or a forgotten transaction holds vacuum back, that takes longer with every job. `since`, when the job that was claimed
+-- last was due, lets a search begin two seconds before it. A job that was due earlier, of a transaction that stayed open for
+-- longer, or more urgent, waits for the next search without it.
+--
 -- Runs as svc_system, which may change the queue's rows. Of jobs in named queues, which svc does not use, one runs at a
 -- time.
 
-create or replace function svc_private.claim_job(worker text, kinds integer[])
+create or replace function svc_private.claim_job(worker text, kinds integer[], since timestamptz default null)
 returns setof graphile_worker._private_jobs
 language plpgsql
 volatile
@@ -24,14 +29,15 @@ set plan_cache_mode = force_generic_plan  -- planning takes longer than the clai
 set jit = off  -- a disabled scan has a high estimated cost: compiling would take hundreds of milliseconds
 as $$
 declare
-  urgency integer := -32769; -- above all that there are
-  since timestamptz;
+  -- Above all that there are, or the queue's usual priority.
+  urgency integer := case when since is null then -32769 else 0 end;
+  start timestamptz := coalesce(since - interval '2 seconds', '-infinity');
 begin
   loop
     -- From where the next search begins: what has been claimed before it is still in the index, until a vacuum.
-    select j.priority, j.run_at into urgency, since
+    select j.priority, j.run_at into urgency, start
       from graphile_worker._private_jobs j
-     where j.is_available and j.priority > urgency
+     where j.is_available and (j.priority, j.run_at) > (urgency, start)
      order by j.priority, j.run_at
      limit 1;
     exit when not found;
@@ -39,7 +45,7 @@ begin
       with due as (
         select j.id, j.job_queue_id
           from graphile_worker._private_jobs j
-         where j.is_available and j.priority = urgency and j.run_at between since and now() and j.task_id = any (kinds)
+         where j.is_available and j.priority = urgency and j.run_at between start and now() and j.task_id = any (kinds)
            and (j.job_queue_id is null or j.job_queue_id in (
              select q.id from graphile_worker._private_job_queues q where q.is_available for update skip locked))
            and case
@@ -61,9 +67,10 @@ begin
         from due where j.id = due.id
       returning j.*;
     exit when found;
+    start := 'infinity';
   end loop;
 end
 $$;
 
-comment on function svc_private.claim_job(text, integer[]) is
+comment on function svc_private.claim_job(text, integer[], timestamptz) is
   'Gives the worker the most urgent due job of these kinds; no row if there is none.';

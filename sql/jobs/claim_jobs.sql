@@ -3,7 +3,9 @@
 --
 -- Runs as svc_system, like svc_private.claim_job.
 
-create or replace function svc_private.claim_jobs(worker text, kinds integer[], most integer)
+create or replace function svc_private.claim_jobs(
+  worker text, kinds integer[], most integer, since timestamptz default null
+)
 returns setof graphile_worker._private_jobs
 language plpgsql
 volatile
@@ -11,11 +13,11 @@ set search_path = ''
 as $$
 begin
   for _ in 1 .. most loop
-    return query select * from svc_private.claim_job(worker, kinds);
+    return query select * from svc_private.claim_job(worker, kinds, since);
     exit when not found;
   end loop;
 end
 $$;
 
-comment on function svc_private.claim_jobs(text, integer[], integer) is
+comment on function svc_private.claim_jobs(text, integer[], integer, timestamptz) is
   'Gives the worker the most urgent due jobs of these kinds, at most so many.';

@@ -40,15 +40,18 @@ test("who holds jobs, and which of them a worker lost, is found without reading 
   await client.query("rollback");
 });
 
+/** Pages that a statement reads. */
+const pagesOf = (client: pg.Client) => async (statement: string) => {
+  // PostgreSQL uses a generic plan after the fifth execution.
+  for (let time = 0; time < 7; time++) await client.query(statement);
+  const { rows } = await client.query(`explain (analyze, buffers, format json) ${statement}`);
+  return rows[0]["QUERY PLAN"][0].Plan["Shared Hit Blocks"] + rows[0]["QUERY PLAN"][0].Plan["Shared Read Blocks"];
+};
+
 test("what is due, and how the queue does, is found without reading what is scheduled for later", async () => {
   await db.sql("vacuum analyze graphile_worker._private_jobs");
   const client = await db.connect("admin");
-  const pages = async (statement: string) => {
-    // PostgreSQL uses a generic plan after the fifth execution.
-    for (let time = 0; time < 7; time++) await client.query(statement);
-    const { rows } = await client.query(`explain (analyze, buffers, format json) ${statement}`);
-    return rows[0]["QUERY PLAN"][0].Plan["Shared Hit Blocks"] + rows[0]["QUERY PLAN"][0].Plan["Shared Read Blocks"];
-  };
+  const pages = pagesOf(client);
   await client.query("begin");
   // The whole index of runnable jobs has about 180 pages, the table 450.
   expect(await pages("select * from svc_private.claim_job('a worker', '{1,2,3}')")).toBeLessThan(40);
@@ -58,6 +61,32 @@ test("what is due, and how the queue does, is found without reading what is sche
     { due: "0", running: "8", scheduled: "19992", failing: "0", dead: "0", oldest_due_seconds: 0 },
   ]);
   await client.query("rollback");
+});
+
+test("a job is claimed without reading all that are done, while a transaction keeps vacuum from removing them", async () => {
+  const holder = await db.connect("admin");
+  await holder.query("begin isolation level repeatable read; select from graphile_worker._private_jobs limit 1");
+  const due = (count: number, from: string) =>
+    db.sql(
+      `insert into graphile_worker._private_jobs (task_id, run_at)
+       select (select min(id) from graphile_worker._private_tasks), now() - interval '${from}' + n * interval '1 s'
+         from generate_series(1, ${count}) n`,
+    );
+  await due(3000, "1 hour");
+  await db.sql("delete from graphile_worker._private_jobs where run_at < now() and locked_by is null");
+  await due(20, "20 s");
+  const client = await db.connect("admin");
+  await client.query("begin");
+  const claim = "svc_private.claim_job('w', array(select id from graphile_worker._private_tasks)";
+  expect(await pagesOf(client)(`select * from ${claim}, now() - interval '15 s')`)).toBeLessThan(100);
+  // A search from the beginning also finds what was due earlier.
+  const { rows } = await client.query(
+    `select run_at = (select min(run_at) from graphile_worker._private_jobs where is_available) as is_first from ${claim})`,
+  );
+  expect(rows).toEqual([{ is_first: true }]);
+  await client.query("rollback");
+  await holder.query("rollback");
+  await db.sql("delete from graphile_worker._private_jobs where run_at < now() and locked_by is null");
 });
 
 test("each state of the queue is counted, and jobs are claimed by their urgency, then their time", async () => {

@@ -60,10 +60,12 @@ test("a claim that PostgreSQL refuses is logged once, and once when claims succe
   const queue = createQueuePool(db.url("system"), settings, createLog("info", new Writable({ write })));
   const client = await queue.forLibrary.connect();
   const claim = () => client.query({ name: "get_job/graphile_worker", text: "not sent", values: ["worker", []] });
-  await db.sql("revoke execute on function svc_private.claim_jobs(text, integer[], integer) from svc_system");
+  await db.sql(
+    "revoke execute on function svc_private.claim_jobs(text, integer[], integer, timestamptz) from svc_system",
+  );
   await expect(claim()).rejects.toThrow("permission denied");
   await expect(claim()).rejects.toThrow("permission denied");
-  await db.sql("grant execute on function svc_private.claim_jobs(text, integer[], integer) to svc_system");
+  await db.sql("grant execute on function svc_private.claim_jobs(text, integer[], integer, timestamptz) to svc_system");
   await claim();
   await claim();
   expect(lines).toEqual([

@@ -79,7 +79,7 @@ describe("the rescue", () => {
     // By svc's own claim: the library's own reads all jobs that are scheduled for later.
     expect(
       await db.sql(
-        "select from pg_stat_activity where query like '%svc_private.claim_jobs($1, $2, $3)%' and pid <> pg_backend_pid()",
+        "select from pg_stat_activity where query like '%svc_private.claim_jobs($1, $2, $3, $4)%' and pid <> pg_backend_pid()",
       ),
     ).not.toEqual([]);
     gate("long")?.resolve();
