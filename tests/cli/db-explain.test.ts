@@ -185,7 +185,7 @@ describe("what is found in a plan", () => {
     ["a sort", "select id from entries order by a, id desc", "kB were sorted on disk", ""],
     [
       "a join",
-      "select from entries x join entries y using (id)",
+      "select from entries x full join entries y using (id)", // version 18 leaves out an inner join of a table with itself
       "the hash table went to disk",
       "set enable_mergejoin = off; set enable_nestloop = off",
     ],
