@@ -7608,6 +7608,7 @@ declare
   event text;
   embedding text;
   nearest text;
+  virtual text;
 begin
   for each in
     select t.id, t.name from svc_private.search_tables t
@@ -7637,6 +7638,15 @@ begin
     end if;
     continue when known.relation = each.relation and known.definition = each.definition
       and svc_private.is_searchable(each.relation, known.id);
+
+    select a.attname into virtual from pg_catalog.pg_attribute a
+     where a.attrelid = each.relation and a.attgenerated = 'v' and (
+       each.definition -> 'fields' ? a.attname or a.attname in (
+         each.definition ->> 'id', each.definition ->> 'corpus', each.definition ->> 'visibility', each.definition ->> 'owner'));
+    if found then -- Triggers read it from transition tables, in which PostgreSQL 18 does not compute it.
+      raise exception 'a search cannot read the virtual generated column % of %', virtual, each.name
+        using errcode = 'feature_not_supported', hint = 'Make the column STORED.';
+    end if;
 
     -- No write may happen between the reading of the rows and the creation of the triggers.
     execute format('lock table %s in share row exclusive mode', each.name);

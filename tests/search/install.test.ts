@@ -1,5 +1,5 @@
 // If this file fails, a table that becomes searchable is indexed only in part, or its words are miscounted.
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { migrate } from "../../src/migrate/migrate.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
@@ -56,6 +56,23 @@ test("while a table becomes searchable, others are searched and written", async 
   ).toEqual([{ row_ids: ["1"] }]);
   await db.sql("reset lock_timeout");
   await migrating.query("commit");
+});
+
+test.skipIf(Number.parseInt(inject("serverVersion"), 10) < 18)("a virtual generated column is refused", async () => {
+  await db.sql("create table loud (id integer primary key, body text, shout text generated always as (upper(body)))");
+  const declared = {
+    table: '"public"."loud"',
+    id: "id",
+    fields: ["body", "shout"],
+    language: "english",
+    always: "public",
+  };
+  await expect(
+    db.sql("select svc_private.install_search($1, 'loud')", [JSON.stringify([declared])]),
+  ).rejects.toMatchObject({
+    message: 'a search cannot read the virtual generated column shout of "public"."loud"',
+    hint: "Make the column STORED.",
+  });
 });
 
 /** Makes a table of texts searchable, and gives what a query finds in it. */

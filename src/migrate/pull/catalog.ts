@@ -96,8 +96,9 @@ export async function readCatalog(client: pg.Client, schemas: readonly string[])
 }
 
 /**
- * Left out, because Drizzle cannot declare them: exclusion constraints, indexes with INCLUDE or NULLS NOT DISTINCT,
- * partitions (their table is there), and all that belongs to an extension.
+ * Left out, because Drizzle cannot declare them: exclusion constraints, unique constraints WITHOUT OVERLAPS and foreign keys
+ * with PERIOD, indexes with INCLUDE or NULLS NOT DISTINCT, partitions (their table is there), and all that belongs to an
+ * extension.
  */
 const text = `
 with wanted as (
@@ -148,7 +149,7 @@ with wanted as (
          (select jsonb_agg(a.attname order by p.place) from unnest(k.confkey) with ordinality as p (number, place)
             join pg_catalog.pg_attribute a on a.attrelid = k.confrelid and a.attnum = p.number) as others
     from pg_catalog.pg_constraint k join relations r on r.oid = k.conrelid
-   where k.conparentid = 0
+   where k.conparentid = 0 and (k.contype = 'p' or not coalesce((to_jsonb(k) ->> 'conperiod')::boolean, false))
 ), constraints as (
   select k.conrelid,
          jsonb_agg(jsonb_build_object('name', k.conname, 'columns', n.own))
