@@ -22,6 +22,9 @@ import { begun, onlyPrimary, procedures } from "./once.ts";
 const tree = await provision({ directory: join(root, ".svc"), env: { SVC_POSTGRES: process.env.SVC_POSTGRES } });
 const missing = !tree || !canMakeStandby(tree.binDir) ? " [skipped: no pg_basebackup]" : "";
 
+/** A standby starts only with limits as high as the primary's, which tests/support/global-setup.ts sets. */
+const same = { max_connections: "300", max_wal_senders: "50", max_prepared_transactions: "5" };
+
 describe.skipIf(missing)(`standbys for queries${missing}`, () => {
   const db = database();
   const directory = mkdtempSync(join(tmpdir(), "svc-standby-"));
@@ -37,7 +40,7 @@ describe.skipIf(missing)(`standbys for queries${missing}`, () => {
       adminUrl: inject("urls").admin,
       data: join(directory, "data"),
       name: `svc_test_${process.pid}`,
-      settings: { ...tree?.settings, fsync: "off", max_connections: "300", max_wal_senders: "50", hot_standby: "on" },
+      settings: { ...tree?.settings, ...same, fsync: "off", hot_standby: "on" },
     });
     admin = await standby.connect(db.name);
     const url = new URL(db.url("request"));
