@@ -97,6 +97,18 @@ describe("client.upload", () => {
     expect(answers).toBe(1);
   });
 
+  test("takes a proxy's page for no answer, also with status 200", async () => {
+    let pages = 0;
+    const { upload } = await connect(async (input, init) => {
+      const isPage = pages < 4 && (init?.method === "PATCH" || (pages > 0 && init?.method === "HEAD"));
+      if (!isPage) return globalThis.fetch(input, init);
+      pages++;
+      return new Response("<p>Sign in to the Wi-Fi</p>", { headers: { "content-type": "text/html" } });
+    });
+    await expect(upload(file(), { retries: 2 })).rejects.toMatchObject({ code: "INVALID_ANSWER" });
+    expect(await row((await upload(file(), { retries: 2 })).id)).toEqual(whole);
+  });
+
   test("ends with its signal's reason, and goes on later with its id, sending only the rest", async () => {
     const { upload } = await connect();
     const controller = new AbortController();

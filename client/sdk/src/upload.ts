@@ -107,13 +107,19 @@ async function begin(send: Send, file: Blob, { name, visibility = "private" }: U
 
 async function askOffset(send: Send, id: string, size: number): Promise<number> {
   const response = await send(`${path}/${id}`, { method: "HEAD" });
+  const offset = offsetOf(response);
   if (response.headers.get("upload-length") !== String(size)) {
     throw new SvcError("BAD_REQUEST", "This is not the file that the upload was begun with.");
   }
-  return offsetOf(response);
+  return offset;
 }
 
-const offsetOf = (response: Response) => Number(response.headers.get("upload-offset"));
+/** @throws SvcError INVALID_ANSWER for a page of a proxy: its status may be 200 */
+function offsetOf(response: Response): number {
+  const offset = response.headers.get("upload-offset");
+  if (offset === null) throw toError(response, "");
+  return Number(offset);
+}
 
 /** As UTF-8, for names in any language. */
 const base64 = (text: string) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
