@@ -1,19 +1,24 @@
 // If this file fails, a sign-in or sign-out does not reach the other tabs of the browser.
 import { afterEach, expect, test, vi } from "vitest";
-import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts";
+import { type AuthClientOptions, createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts";
 import { api } from "../fixture/web/svc/api.ts";
+import { bridgedFront } from "../support/bridged-front.ts";
 import { database } from "../support/database.ts";
 import { service } from "../support/service.ts";
 
-const running = service(database());
+const db = database();
+const running = service(db);
+const front = bridgedFront(db);
 afterEach(() => vi.unstubAllGlobals());
 
-/** The localStorage of several tabs. The others get the writes of a tab one by one, each with its event. */
+/** The localStorage of several tabs. They get the writes one by one, each with its event if the value is another one. */
 function storageOfTabs() {
   const items = new Map<string, string>();
   const listeners: ((event: { key: string }) => void)[] = [];
   const write = (key: string, run: () => void) => {
+    const before = items.get(key);
     run();
+    if (items.get(key) === before) return;
     for (const listener of listeners) listener({ key });
   };
   vi.stubGlobal("addEventListener", (_: string, listener: (typeof listeners)[number]) => listeners.push(listener));
@@ -38,4 +43,51 @@ test("follows what another tab does", async () => {
   expect(here.getState().user).toEqual(user);
   expect(await client.query(api.notes.list)).toEqual({ data: [], total: 0 });
   client.close();
+});
+
+/** Tabs of one browser, whose session is in a cookie that no script can read. */
+const byCookie = {
+  "cookie mode": () => {
+    let cookie = "";
+    const fetch: typeof globalThis.fetch = async (input, init) => {
+      const headers = { ...(init?.headers as Record<string, string>), origin: running.url, ...(cookie && { cookie }) };
+      const response = await globalThis.fetch(input, { ...init, headers });
+      for (const set of response.headers.getSetCookie())
+        cookie = /Max-Age=0/.test(set) ? "" : (set.split(";")[0] ?? "");
+      return response;
+    };
+    return () => open(running.url, { strategy: { kind: "cookie" }, fetch });
+  },
+  "a bridge": () => {
+    const { fetch } = front.tab();
+    return () => open(front.service.url, { authBridge: {}, fetch });
+  },
+};
+function open(baseUrl: string, options: Required<Pick<AuthClientOptions, "fetch">> & AuthClientOptions) {
+  const auth = createAuthClient(baseUrl, options);
+  return { auth, client: createSvcClient({ api, baseUrl, auth, fetch: options.fetch }) };
+}
+
+test.for(Object.entries(byCookie))("of %s: no tab shows one user and calls as another", async ([, browser]) => {
+  storageOfTabs();
+  const tab = browser();
+  const here = tab();
+  const [ann, bob] = ["Ann", "Bob"].map(
+    (name) => [`${crypto.randomUUID()}@example.com`, "correct horse", name] as const,
+  );
+  await here.auth.signUp(...(ann as NonNullable<typeof ann>));
+  const shown: string[][] = [];
+  here.client.watch(api.notes.list, {}, ({ data }) => shown.push(data.map(({ title }) => title)));
+  await here.client.mutate(api.notes.create, { title: "of Ann" });
+  await expect.poll(() => shown.at(-1)).toEqual(["of Ann"]);
+
+  const elsewhere = tab();
+  await elsewhere.auth.restore();
+  await elsewhere.auth.signOut();
+  await expect.poll(() => here.auth.getState().user).toBeNull();
+
+  await elsewhere.auth.signUp(...(bob as NonNullable<typeof bob>));
+  await expect.poll(() => here.auth.getState().user?.name).toBe("Bob");
+  await expect.poll(() => shown.at(-1)).toEqual([]);
+  here.client.close();
 });

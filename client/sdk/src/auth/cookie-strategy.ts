@@ -4,28 +4,59 @@
  */
 import { SvcError } from "../error.ts";
 import { toUser, type User } from "./state.ts";
+import { cookieKey, followOtherTabs, type SessionStorage } from "./storage.ts";
 import type { Strategy, StrategyParts } from "./strategy.ts";
 
-export function cookieStrategy({ state, request }: StrategyParts, socialUrl: string): Strategy {
+export interface CookieParts extends StrategyParts {
+  storage: SessionStorage;
+  /** Where a browser begins a social sign-in. */
+  social: string;
+}
+
+export function cookieStrategy({ state, request, storage, social }: CookieParts): Strategy {
   /** Counts sign-ins and sign-outs: an answer to an earlier request must not change the later state. */
   let era = 0;
 
-  const enter = (answer: unknown): User => {
-    const user = toUser((answer as { user?: unknown } | null)?.user);
+  const show = (user: User | null) => {
     era++;
     state.set(user, null);
+  };
+
+  const enter = (answer: unknown): User => {
+    const user = toUser((answer as { user?: unknown } | null)?.user);
+    show(user);
     return user;
   };
 
+  /** Tells the other tabs: they send the same cookie. */
+  const tell = () => {
+    try {
+      storage.setItem(cookieKey, String(Math.random()));
+    } catch {
+      // The storage is full. The sign-in itself has worked.
+    }
+  };
+
+  const begin = (answer: unknown): User => {
+    const user = enter(answer);
+    tell();
+    return user;
+  };
+
+  const stopListening = followOtherTabs(cookieKey, () => {
+    era++;
+    strategy.restore().catch(() => {});
+  });
+
   const strategy: Strategy = {
-    signIn: async (email, password) => enter(await request("/sign-in/email", { json: { email, password } })),
+    signIn: async (email, password) => begin(await request("/sign-in/email", { json: { email, password } })),
     signUp: async (email, password, name) =>
-      enter(await request("/sign-up/email", { json: { email, password, name } })),
+      begin(await request("/sign-up/email", { json: { email, password, name } })),
     async signOut() {
       // Only the server can remove the cookie: if this fails, the user is still signed in.
       await request("/sign-out");
-      era++;
-      state.set(null, null);
+      show(null);
+      tell();
     },
     async restore() {
       const begun = era;
@@ -40,25 +71,26 @@ export function cookieStrategy({ state, request }: StrategyParts, socialUrl: str
     },
     async completeSocialSignIn() {
       const user = await strategy.restore();
+      tell();
       if (user) return user;
       throw new SvcError("UNAUTHORIZED", "The sign-in did not complete.", { status: 401 });
     },
     async call(path, options) {
+      const before = state.get().user?.id;
       const answer = await request(path, options);
       // Only the browser sees whether the answer has set or removed the cookie.
-      await strategy.restore();
+      if ((await strategy.restore())?.id !== before) tell();
       return answer;
     },
     socialUrl: (provider, callbackURL) =>
-      `${socialUrl}?${new URLSearchParams({ provider, callbackURL, oauthReturnMode: "cookie" })}`,
+      `${social}?${new URLSearchParams({ provider, callbackURL, oauthReturnMode: "cookie" })}`,
     credentials: async () => ({ credentials: "include" }),
     refused() {
       // The cookie is missing or expired. The state is cleared; the call itself still fails.
-      era++;
-      state.set(null, null);
+      show(null);
       return false;
     },
-    close() {},
+    close: stopListening,
   };
   return strategy;
 }

@@ -115,7 +115,7 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
   const storage = persisted ? localStorageOrMemory() : memoryStorage();
   if (options.sessionToken !== undefined) storage.setItem(sessionKey, options.sessionToken);
   const strategy = byCookie
-    ? cookieStrategy({ state, request }, social)
+    ? cookieStrategy({ state, request, social, storage: localStorageOrMemory() })
     : tokenStrategy({
         state,
         request,

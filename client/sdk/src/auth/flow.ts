@@ -18,7 +18,8 @@ export class Flow {
 
   /** @returns the callback URL with a mark that this browser stores */
   begin(callback: URL): string {
-    const mark = crypto.randomUUID();
+    // `randomUUID` is missing on pages over plain HTTP.
+    const mark = crypto.getRandomValues(new BigUint64Array(2)).join("-");
     this.#storage.setItem(key, mark);
     callback.searchParams.set(parameter, mark);
     return callback.href;

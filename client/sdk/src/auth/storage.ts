@@ -9,6 +9,8 @@ export interface SessionStorage {
 
 export const sessionKey = "svc.session";
 export const userKey = "svc.user";
+/** Cookie mode: another value tells the other tabs that the cookie has changed. */
+export const cookieKey = "svc.cookie";
 
 /** Lost when the page is closed or reloaded. */
 export function memoryStorage(): SessionStorage {
@@ -30,4 +32,15 @@ export function localStorageOrMemory(): SessionStorage {
   } catch {
     return memoryStorage();
   }
+}
+
+/** Calls back when another tab changes an item. @returns a function that ends it */
+export function followOtherTabs(item: string, changed: () => void): () => void {
+  const target = globalThis as Partial<Pick<Window, "addEventListener" | "removeEventListener">>;
+  // The key is null when everything was cleared.
+  const listener = ({ key }: StorageEvent) => {
+    if (key === null || key === item) changed();
+  };
+  target.addEventListener?.("storage", listener);
+  return () => target.removeEventListener?.("storage", listener);
 }

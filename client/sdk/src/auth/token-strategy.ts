@@ -5,7 +5,7 @@
  */
 import { SvcError } from "../error.ts";
 import { toUser, type User } from "./state.ts";
-import { type SessionStorage, sessionKey, userKey } from "./storage.ts";
+import { followOtherTabs, type SessionStorage, sessionKey, userKey } from "./storage.ts";
 import type { Credentials, Strategy, StrategyParts } from "./strategy.ts";
 
 /** In milliseconds: a JWT is renewed this long before its end, because requests take time. */
@@ -110,21 +110,14 @@ export function tokenStrategy({ state, request, endpoints, storage }: TokenParts
 
   const restored = storedUser(storage);
   if (restored && mayHaveSession) show(restored);
-  const stopListening = endpoints.holdsSession ? followOtherTabs() : () => {};
-
-  /** A sign-in or sign-out in one tab applies to all tabs. */
-  function followOtherTabs(): () => void {
-    const target = globalThis as Partial<Pick<Window, "addEventListener" | "removeEventListener">>;
-    const changed = (event: StorageEvent) => {
-      if (event.key !== null && event.key !== sessionKey) return;
-      era++;
-      jwt = null;
-      mayHaveSession = storage.getItem(sessionKey) !== null;
-      show(mayHaveSession ? storedUser(storage) : null);
-    };
-    target.addEventListener?.("storage", changed);
-    return () => target.removeEventListener?.("storage", changed);
-  }
+  /** A sign-in or sign-out in one tab applies to all tabs. A bridge's session is in a cookie, so the user tells of it. */
+  const shared = endpoints.holdsSession ? sessionKey : userKey;
+  const stopListening = followOtherTabs(shared, () => {
+    era++;
+    jwt = null;
+    mayHaveSession = storage.getItem(shared) !== null;
+    show(mayHaveSession ? storedUser(storage) : null);
+  });
 
   const fresh = () => (jwt !== null && jwt.expiresAt - margin > Date.now() ? jwt : null);
 
