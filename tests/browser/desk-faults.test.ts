@@ -33,6 +33,21 @@ if (!chromiumPath) {
     await soon(() => task(home, "Pack").getByRole("checkbox").isChecked()).toBe(true);
   });
 
+  test("a file that is chosen offline is uploaded back online", async () => {
+    const page = await app.page();
+    await signUp(page, "Ada");
+    await add(page, "Pack");
+    await task(page, "Pack").getByRole("button", { name: "Files" }).click();
+    const files = task(page, "Pack").getByLabel("Add a file to Pack");
+    await files.waitFor({ state: "attached" });
+    await page.context().setOffline(true);
+    const failed = page.waitForEvent("requestfailed");
+    await files.setInputFiles([{ name: "list.txt", mimeType: "text/plain", buffer: Buffer.from("tent") }]);
+    await failed;
+    await page.context().setOffline(false);
+    await task(page, "Pack").getByRole("link", { name: "list.txt" }).waitFor();
+  });
+
   test("a restarted service is found again, and what happened meanwhile is shown", async () => {
     const page = await app.page();
     const email = await signUp(page, "Ada");

@@ -14,6 +14,7 @@ import { WatchedQueries } from "./realtime/watched-queries.ts";
 import { baseOf, failure, request, type Transport } from "./request.ts";
 import { pieces } from "./stream.ts";
 import type { QueryOptions, SvcClient, SvcClientOptions } from "./svc-client.ts";
+import { cancelUpload, upload } from "./upload.ts";
 
 /**
  * Makes a client of a backend.
@@ -133,12 +134,9 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
         }
       });
     },
-    upload: async (file, given) => (await uploads()).upload(client.fetch, file, given),
-    cancelUpload: async (id) => (await uploads()).cancelUpload(client.fetch, id),
+    upload: (file, given) => upload(client.fetch, file, given),
+    cancelUpload: (id) => cancelUpload(client.fetch, id),
     stream: (path, init) => pieces(() => client.fetch(path, init), init?.signal ?? undefined),
   };
   return client;
 }
-
-// Most pages upload nothing.
-const uploads = () => import("./upload.ts");

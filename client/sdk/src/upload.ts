@@ -1,6 +1,6 @@
 /**
  * Uploads that continue after a disconnect, with the tus protocol: the service returns the received length, and gets
- * the rest in pieces. Loaded with the first upload.
+ * the rest in pieces.
  * Next hop: `client.fetch`.
  */
 import { SvcError } from "./error.ts";
