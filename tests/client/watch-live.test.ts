@@ -164,3 +164,15 @@ test("what the service cannot follow is said on the console, once", async () => 
   const told = said.mock.calls.map(([text]) => String(text)).filter((text) => text.startsWith("svc: "));
   expect(told).toEqual([expect.stringContaining('Those who watch "live.untold" miss changes.')]);
 });
+
+test("a client that watches again after close() gives nobody what another user saw", async () => {
+  const { client, user } = await signedUp();
+  client.close();
+  await db.sql("insert into notes (user_id, title) values ($1, 'a')", [user.id]);
+  const { shown } = show(client, "live.mine");
+  await expect.poll(() => shown.result).toEqual([{ title: "a" }]);
+  await client.auth?.signUp(`${crypto.randomUUID()}@example.com`, "correct horse", "Bob");
+  const results: unknown[] = [];
+  client.watch(operation("live.mine"), {} as never, (result) => results.push(result));
+  await expect.poll(() => results[0]).toEqual([]);
+});

@@ -22,13 +22,13 @@ interface WatchedQueriesOptions {
 export class WatchedQueries {
   readonly #options: WatchedQueriesOptions;
   readonly #queries = new Map<string, WatchedQuery>();
-  readonly #stopFollowing: (() => void) | undefined;
 
   constructor(options: WatchedQueriesOptions) {
     const { auth } = options;
     this.#options = options;
     let user = auth?.getState().user?.id;
-    this.#stopFollowing = auth?.subscribe(() => {
+    // Also when closed: a page may watch again, and another user must not get what this one saw.
+    auth?.subscribe(() => {
       const now = auth.getState().user?.id;
       if (now === user) return;
       user = now;
@@ -55,7 +55,6 @@ export class WatchedQueries {
   close(): void {
     for (const query of [...this.#queries.values()]) query.end();
     this.#options.connection.close();
-    this.#stopFollowing?.();
   }
 
   #fetch(operation: Query, args: unknown, aborted: AbortSignal): Promise<Seen> {
