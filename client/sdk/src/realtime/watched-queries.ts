@@ -22,13 +22,17 @@ interface WatchedQueriesOptions {
 export class WatchedQueries {
   readonly #options: WatchedQueriesOptions;
   readonly #queries = new Map<string, WatchedQuery>();
+  #stopFollowing: (() => void) | undefined;
 
   constructor(options: WatchedQueriesOptions) {
-    const { auth } = options;
     this.#options = options;
+  }
+
+  /** Until `close`, and again from the next query on: another user must not get what the one before saw. */
+  #followUser(): (() => void) | undefined {
+    const { auth } = this.#options;
     let user = auth?.getState().user?.id;
-    // Also when closed: a page may watch again, and another user must not get what this one saw.
-    auth?.subscribe(() => {
+    return auth?.subscribe(() => {
       const now = auth.getState().user?.id;
       if (now === user) return;
       user = now;
@@ -41,6 +45,7 @@ export class WatchedQueries {
     const key = operationKey(operation, args);
     const known = this.#queries.get(key);
     if (known) return known;
+    this.#stopFollowing ??= this.#followUser();
     const query = new WatchedQuery({
       key,
       connection: this.#options.connection,
@@ -55,6 +60,8 @@ export class WatchedQueries {
   close(): void {
     for (const query of [...this.#queries.values()]) query.end();
     this.#options.connection.close();
+    this.#stopFollowing?.();
+    this.#stopFollowing = undefined;
   }
 
   #fetch(operation: Query, args: unknown, aborted: AbortSignal): Promise<Seen> {
