@@ -5,7 +5,10 @@
 --
 -- For the new row of an insert or an update the condition is WITH CHECK, or USING where there is none.
 
-create or replace function svc_private.list_access(one_table regclass default null)
+-- After `svc migrate --allow-older` it has fewer columns, and migration 0054, which dropped it, does not run again.
+drop function if exists svc_private.list_access(regclass);
+
+create function svc_private.list_access(one_table regclass default null)
 returns table (
   relation oid, name text, is_platform boolean, has_rls boolean, role text, command text, granted text,
   policies jsonb,  -- [{name, permissive, using, check, says}]

@@ -85,24 +85,26 @@ export const unknownMigrations = ({ migrations }: Ledger, names: ReadonlySet<str
 
 /** @param options.adminUrl any login that can read the ledger: the administrator's, or the system's */
 export async function compareFiles({ adminUrl, ...folders }: Folders & { adminUrl: string }): Promise<Comparison> {
-  return withClient(adminUrl, "svc migrate status", async (client) => {
-    const ledger = await readLedger(client);
-    const pending: string[] = [];
-    const newer = unknownMigrations(ledger, await migrationNames(folders));
-    if ((await queueRevision(client)) < wantedQueueRevision) pending.push("platform/queue");
-    for (const { scope, folder } of scopes(folders)) {
-      for (const { path } of await readFolder(`${folder}/migrations`)) {
-        if (!ledger.migrations.has(`${scope}/${path}`)) pending.push(`${scope}/migrations/${path}`);
-      }
-      for (const { path, text } of await readFolder(`${folder}/sql`)) {
-        const key = `${scope}/${path}`;
-        const sum = checksum(text);
-        if (ledger.sql.get(key) === sum) continue;
-        (ledger.earlier.get(key)?.includes(sum) ? newer : pending).push(`${scope}/sql/${path}`);
-      }
+  return withClient(adminUrl, "svc migrate status", (client) => compareLedger(client, folders));
+}
+
+export async function compareLedger(client: pg.Client, folders: Folders): Promise<Comparison> {
+  const ledger = await readLedger(client);
+  const pending: string[] = [];
+  const newer = unknownMigrations(ledger, await migrationNames(folders));
+  if ((await queueRevision(client)) < wantedQueueRevision) pending.push("platform/queue");
+  for (const { scope, folder } of scopes(folders)) {
+    for (const { path } of await readFolder(`${folder}/migrations`)) {
+      if (!ledger.migrations.has(`${scope}/${path}`)) pending.push(`${scope}/migrations/${path}`);
     }
-    return { pending, newer };
-  });
+    for (const { path, text } of await readFolder(`${folder}/sql`)) {
+      const key = `${scope}/${path}`;
+      const sum = checksum(text);
+      if (ledger.sql.get(key) === sum) continue;
+      (ledger.earlier.get(key)?.includes(sum) ? newer : pending).push(`${scope}/sql/${path}`);
+    }
+  }
+  return { pending, newer };
 }
 
 /** Pending files of the application and the platform. */

@@ -217,13 +217,34 @@ describe("migrate", () => {
     });
 
     await expect(migrate({ ...at(older), refuseNewer: true })).rejects.toThrow(
-      /has migrations that these files lack:\n {2}application\/migrations\/0009_newer\.sql/,
+      /^Newer files than these have migrated this database:\n {2}application\/migrations\/0009_newer\.sql/,
     );
     expect(await rows(adminUrl, "select public.answer()")).toEqual([{ answer: 2 }]);
     // Applies the older files on purpose: the database now lacks the newer ones.
     await migrate(at(older));
     expect(await rows(adminUrl, "select public.answer()")).toEqual([{ answer: 1 }]);
     expect((await compareFiles(at(newer))).pending).toEqual(["application/sql/answer.sql"]);
+  });
+
+  test("a version of svc that differs in functions alone is known as newer, too", async () => {
+    const adminUrl = await create("platform");
+    const newer = await mkdtemp(join(tmpdir(), "svc-newer-"));
+    opened.push({ close: () => rm(newer, { recursive: true }) });
+    for (const folder of ["migrations", "sql"]) await cp(join(root, folder), join(newer, folder), { recursive: true });
+    const file = join(newer, "sql/catalog/list_access.sql");
+    await writeFile(file, `${await readFile(file, "utf8")}\n-- Mended.\n`);
+    // As a version before migration 0054 leaves it, which --allow-older has applied.
+    const earlier =
+      "create function svc_private.list_access(regclass default null) returns oid language sql return null::oid";
+    await execute(adminUrl, `set role svc_owner; drop function svc_private.list_access(regclass); ${earlier}`);
+    expect(await migrate({ adminUrl, platform: newer, refuseNewer: true })).toEqual([
+      "platform/sql/catalog/list_access.sql",
+    ]);
+    const older = { adminUrl, platform: root };
+    await expect(migrate({ ...older, refuseNewer: true })).rejects.toThrow(
+      /\n {2}platform\/sql\/catalog\/list_access\.sql$/m,
+    );
+    expect(await migrate(older)).toEqual(["platform/sql/catalog/list_access.sql"]);
   });
 
   test("generated functions that no file writes any more are dropped, and come back with their file", async () => {
