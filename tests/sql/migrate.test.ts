@@ -232,7 +232,7 @@ describe("migrate", () => {
     opened.push({ close: () => rm(newer, { recursive: true }) });
     for (const folder of ["migrations", "sql"]) await cp(join(root, folder), join(newer, folder), { recursive: true });
     const file = join(newer, "sql/catalog/list_access.sql");
-    await writeFile(file, `${await readFile(file, "utf8")}\n-- Mended.\n`);
+    await writeFile(file, `${await readFile(file, "utf8")}\n-- Newer.\n`);
     // As a version before migration 0054 leaves it, which --allow-older has applied.
     const earlier =
       "create function svc_private.list_access(regclass default null) returns oid language sql return null::oid";
