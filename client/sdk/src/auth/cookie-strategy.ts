@@ -29,13 +29,7 @@ export function cookieStrategy({ state, request, storage, social }: CookieParts)
   };
 
   /** Tells the other tabs: they send the same cookie. */
-  const tell = () => {
-    try {
-      storage.setItem(cookieKey, String(Math.random()));
-    } catch {
-      // The storage is full. The sign-in itself has worked.
-    }
-  };
+  const tell = () => storage.setItem(cookieKey, String(Math.random()));
 
   const begin = (answer: unknown): User => {
     const user = enter(answer);

@@ -22,16 +22,32 @@ export function memoryStorage(): SessionStorage {
   };
 }
 
-/** The browser's localStorage; memory if there is none, or if the browser forbids it. */
+/** The browser's localStorage; memory if there is none, if the browser forbids it, and for what a full one does not take. */
 export function localStorageOrMemory(): SessionStorage {
+  const memory = memoryStorage();
+  let local: Storage;
   try {
-    const { localStorage } = globalThis;
-    localStorage.setItem("svc.probe", "");
-    localStorage.removeItem("svc.probe");
-    return localStorage;
+    local = globalThis.localStorage;
+    local.getItem(sessionKey);
   } catch {
-    return memoryStorage();
+    return memory;
   }
+  return {
+    getItem: (key) => memory.getItem(key) ?? local.getItem(key),
+    setItem(key, value) {
+      memory.removeItem(key);
+      try {
+        local.setItem(key, value);
+      } catch {
+        local.removeItem(key);
+        memory.setItem(key, value);
+      }
+    },
+    removeItem(key) {
+      memory.removeItem(key);
+      local.removeItem(key);
+    },
+  };
 }
 
 /** Calls back when another tab changes an item. @returns a function that ends it */
