@@ -122,21 +122,6 @@ describe("a page that is reloaded", () => {
     expect(kept()).toEqual([]);
   });
 
-  test("keeps the session that is there when localStorage is full, and a new one until it is closed", async () => {
-    const before = await connect(new Counter(), "local").auth.signUp(...person());
-    const full = () => {
-      throw new DOMException("The quota has been exceeded.", "QuotaExceededError");
-    };
-    vi.stubGlobal("localStorage", Object.assign(localStorage, { setItem: full }));
-    const { auth, client } = connect(new Counter(), "local");
-    expect(auth.getState().user).toEqual(before);
-    const user = await auth.signUp(...person());
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 10 * 60_000 });
-    expect(await client.query(api.notes.list)).toEqual({ data: [], total: 0 }); // with a new JWT
-    expect(auth.getState().user).toEqual(user);
-    expect(kept()).toEqual([]);
-  });
-
   test("with storage in memory is signed out", async () => {
     await connect().auth.signUp(...person());
     await createAuthClient(running.url, { strategy: { kind: "token", sessionTokenStorage: "memory" } }).signUp(
