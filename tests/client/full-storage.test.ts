@@ -12,7 +12,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** The browser's localStorage. @returns a function that fills it up, and the items that it has kept */
+/** The browser's localStorage. @returns the items that it has kept, and a function that fills it up */
 function browserStorage() {
   const items = new Map<string, string>();
   let isFull = false;
@@ -24,7 +24,10 @@ function browserStorage() {
       items.set(key, value);
     },
   });
-  return { items, fill: () => void (isFull = true) };
+  const fill = () => {
+    isFull = true;
+  };
+  return { items, fill };
 }
 
 test("a full localStorage gives the session that it has, and a new one stays in memory", async () => {
