@@ -56,7 +56,10 @@ export async function examineCollation(system: Asked): Promise<Finding[]> {
 /** In seconds: the alert SvcTransactionForgotten has the same. */
 const forgottenAfter = 1800;
 
-/** Transactions, sessions' or prepared, and slots that keep vacuum from removing rows: each claim of a job reads those of done jobs. */
+/**
+ * What keeps vacuum from removing rows: old transactions of sessions, prepared transactions, and slots of standbys. Each
+ * claim of a job then reads the rows of done jobs.
+ */
 export async function examineOldTransactions(system: Asked, longer = forgottenAfter): Promise<Finding[]> {
   const { rows } = await system.query(
     `select state, pid, application, open_seconds, remedy from svc_private.ops_long_transactions

@@ -41,8 +41,8 @@ export interface SearchableOptions {
    */
   owner?: AnyPgColumn;
   /**
-   * Policies that say who finds the rows, instead of those of the visibility, which must be `shared`: `memberRls(…)`, or
-   * `ownerRls(…)` with readers. They are returned. (Default: any signed-in user finds shared rows)
+   * Policies that say who finds the rows: `memberRls(…)`, or `ownerRls(…)` with readers. `searchable` returns them in place
+   * of its own; `visibility` must be `shared`. (Default: any signed-in user finds shared rows)
    */
   readers?: PgPolicy[];
   /**

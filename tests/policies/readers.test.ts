@@ -1,4 +1,4 @@
-// If this file fails, a user whom ownerRls lets only read a row changes it by some operation, or sees more than their rows.
+// If this file fails, a reader that ownerRls names changes a row by some operation, or sees rows of others.
 import { createCrudFactory, createSvcProcedureBuilders, ownerRls } from "@svc/core";
 import { getTableConfig, integer, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { beforeAll, beforeEach, expect, test } from "vitest";

@@ -130,7 +130,7 @@ const insert = (table: string, from: { user: User }, to: { user: User }, more = 
   );
 
 describe("a change of a row of two people", () => {
-  test("reaches these two alone, also the one from whom it is taken", async () => {
+  test("reaches these two alone, also the user who loses the row", async () => {
     const [ann, bob, eve] = [await person("ann"), await person("bob"), await person("eve")];
     const told = async () => [await heardOf(ann.socket), await heardOf(bob.socket), await heardOf(eve.socket)];
     await insert("letters", ann, bob, "1, $1, $2, 0");
