@@ -180,6 +180,6 @@ function copies(name: string, as: string | null, columns: readonly Column[]): HT
     "span",
     {},
     copyButton("Copy as SQL", `${sql};`),
-    copyButton("Copy as command", command("npx", "svc", "db", "psql", ...(as === null ? [] : ["--as", as]), "-c", sql)),
+    copyButton("Copy as command", command("db", "psql", ...(as === null ? [] : ["--as", as]), "-c", sql)),
   );
 }

@@ -60,9 +60,11 @@ export function copyButton(label: string, text: string): HTMLButtonElement {
   return button;
 }
 
-/** A command as a shell takes it. Its words come from rows and addresses too, so a word is quoted unless it is plain. */
+/** A command of svc as a shell takes it. Words come from rows and addresses too, so a word is quoted unless it is plain. */
 export const command = (...words: string[]): string =>
-  words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ");
+  ["npx", "svc", ...words]
+    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
+    .join(" ");
 
 const times = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 export const time = (text: string | null): string => (text ? times.format(new Date(text)) : "–");

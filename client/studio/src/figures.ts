@@ -164,7 +164,7 @@ export const ai = (state: State): Child => {
               h("code", {}, "ctx.ai"),
               " writes each call and its cost into the ledger.",
             ),
-        h("p", {}, copyButton("Copy as command", command("npx", "svc", "ai", "usage", "--days", String(days)))),
+        h("p", {}, copyButton("Copy as command", command("ai", "usage", "--days", String(days)))),
       ];
     }),
   ];

@@ -59,7 +59,7 @@ export async function history(state: State): Promise<Child> {
       { class: "pages" },
       before && h("a", { href: href({ before: null }) }, "Newest"),
       next && h("a", { href: href({ before: next }) }, "Older"),
-      copyButton("Copy as command", command("npx", "svc", "jobs", "history", ...options)),
+      copyButton("Copy as command", command("jobs", "history", ...options)),
     ),
   ];
 }

@@ -108,7 +108,7 @@ async function trace(id: string): Promise<Child> {
       "p",
       { class: "pages" },
       h("a", { href: href({ trace: null }) }, "All requests"),
-      requestId !== "" && copyButton("Copy as command", command("npx", "svc", "logs", "FILE", "--request", requestId)),
+      requestId !== "" && copyButton("Copy as command", command("logs", "FILE", "--request", requestId)),
       copyButton("Copy as JSON", JSON.stringify(spans, null, 2)),
     ),
   ];

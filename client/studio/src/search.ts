@@ -118,6 +118,6 @@ async function found(name: string, { as, query = "", visibility, prefix }: State
         ),
       );
     }),
-    h("p", {}, copyButton("Copy as command", command("npx", "svc", "search", name, query, ...options))),
+    h("p", {}, copyButton("Copy as command", command("search", name, query, ...options))),
   ];
 }

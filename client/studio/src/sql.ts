@@ -50,10 +50,7 @@ const help = () =>
 async function result({ sql: text = "", as, plan }: State): Promise<Child> {
   const input = { as: as ?? null, text };
   const copies = [
-    copyButton(
-      "Copy as command",
-      command("npx", "svc", "db", "psql", ...(as === undefined ? [] : ["--as", as]), "-c", text),
-    ),
+    copyButton("Copy as command", command("db", "psql", ...(as === undefined ? [] : ["--as", as]), "-c", text)),
   ];
   if (plan === "1") {
     const { plan } = await ask<{ plan: string }>("sql", { ...input, plan: true });

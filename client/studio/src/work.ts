@@ -62,7 +62,7 @@ async function queue(shown: string | null): Promise<Child> {
       ? table(`Jobs that are ${shown}`, head, rows)
       : h("p", { class: "quiet" }, `No job is ${shown}. ${meanings[shown] ?? ""}`),
     jobs.length === 50 && h("p", { class: "quiet" }, "These are the 50 newest."),
-    h("p", {}, copyButton("Copy as command", command("npx", "svc", "jobs", "list", "--state", shown))),
+    h("p", {}, copyButton("Copy as command", command("jobs", "list", "--state", shown))),
   ];
 }
 

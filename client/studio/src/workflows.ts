@@ -45,10 +45,7 @@ async function list(state: State): Promise<Child> {
       { class: "pages" },
       state.before && h("a", { href: href({ before: null }) }, "Newest"),
       next && h("a", { href: href({ before: next }) }, "Older"),
-      copyButton(
-        "Copy as command",
-        command("npx", "svc", "workflows", "list", ...(status ? ["--status", status] : [])),
-      ),
+      copyButton("Copy as command", command("workflows", "list", ...(status ? ["--status", status] : []))),
     ),
   ];
 }
@@ -90,12 +87,7 @@ async function show(id: string): Promise<Child> {
     ),
     asUser
       ? h("p", {}, h("a", { href: fresh(row) }, "Arguments and result, as its user sees them"))
-      : h(
-          "p",
-          { class: "quiet" },
-          "Arguments and result: ",
-          h("code", {}, command("npx", "svc", "workflows", "show", id)),
-        ),
+      : h("p", { class: "quiet" }, "Arguments and result: ", h("code", {}, command("workflows", "show", id))),
     h("h2", {}, "Steps"),
     run.steps.length > 0
       ? table(
@@ -113,7 +105,7 @@ async function show(id: string): Promise<Child> {
       ),
     ],
     mayAct && acts(run, isOver),
-    h("p", {}, copyButton("Copy as command", command("npx", "svc", "workflows", "show", id))),
+    h("p", {}, copyButton("Copy as command", command("workflows", "show", id))),
   ];
 }
 
