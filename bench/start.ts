@@ -6,6 +6,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { run as saveToAnswer } from "./dev.ts";
 import { median } from "./measure.ts";
 import { contestant } from "./process.ts";
@@ -21,6 +22,7 @@ export async function run(): Promise<void> {
   const env = { PORT: "0", NODE_COMPILE_CACHE: join(folder, ".compile-cache") };
   const start = async () => {
     const service = await contestant([join(root, "src/cli/svc.ts"), "start", "--cwd", folder], env);
+    await sleep(3_000); // it returns memory a second after its start
     const memory = service.memory();
     await service.stop();
     return { ms: service.readyMs, memory };

@@ -1,5 +1,5 @@
 /** `svc start`: serves the application until it receives a stop signal. */
-import type { Worker, WorkerOptions } from "../../workers/runner.ts";
+import type { Worker } from "../../workers/runner.ts";
 import { loadApp } from "../app/load-app.ts";
 import type { DatabaseUrls } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
@@ -108,12 +108,16 @@ async function serve(options: Options): Promise<void> {
   if (sharesPort) process.channel?.unref();
   const { cwd, "allow-drift": allowDrift, "with-worker": withWorker, json } = options;
   const config = await readProductionConfig(cwd);
-  const app = await during("Loading the application", () => loadApp(config));
-  const cluster = await openDatabase(config, { logins: "serving" });
+  const opening = openDatabase(config, { logins: "serving" }); // PostgreSQL starts while the application is loaded
+  opening.catch(() => {}); // awaited below
   let tracing: Tracing | undefined;
   let service: Service | undefined;
   let worker: Worker | undefined;
   try {
+    const app = await during("Loading the application", () => loadApp(config));
+    // On a private cluster no other process runs the jobs. An API process needs no queue library.
+    const runner = withWorker || !config.database ? await import("../../workers/runner.ts") : undefined;
+    const cluster = await opening;
     const target = { platform: platformRoot, application: config.cwd };
     let isOlder = false;
     if (config.database) isOlder = await refusePending({ ...target, adminUrl: cluster.urls.system });
@@ -124,7 +128,7 @@ async function serve(options: Options): Promise<void> {
     // An endpoint that the author has configured gets the spans instead.
     tracing = (await openTracing(config.otel)) ?? (watched ? devTracing((span) => tell({ span })) : undefined);
     const log = processLog(config, json, tracing !== undefined);
-    const jobMetrics = withWorker || !config.database ? new JobMetrics() : undefined;
+    const jobMetrics = runner && new JobMetrics();
     const shared = { app, config, urls: cluster.urls, secrets, log, tracing };
     const developing = isDeveloping && { mayListen: takeTurn, hasLeft: () => tell("left") };
     const shows = watched && {
@@ -133,15 +137,16 @@ async function serve(options: Options): Promise<void> {
         tell({ mail: { kind, email, url, at: new Date().toISOString() } }),
     };
     service = await startService({ ...shared, allowDrift: allowDrift || isOlder, jobMetrics, ...developing, ...shows });
-    // On a private cluster no other process runs the jobs.
-    if (jobMetrics) worker = await startOwnWorker({ ...shared, url: service.url, metrics: jobMetrics });
-    if (!isDeveloping) returnMemory();
+    worker = await runner?.startWorker({ ...shared, url: service.url, metrics: jobMetrics });
+    if (config.production) returnMemory();
     const stop = nextSignal(); // before "Ready" is printed, since a stop may follow at once
     if (!sharesPort) say(`\n  Ready: ${config.auth.url ?? service.url}\n`);
     if (config.host === "127.0.0.1" && !config.production && !isPart)
       say("  Only this machine can reach it; SVC_HOST=:: opens it to others.\n");
     if (!config.database && !config.production && !isPart) say(`  ${studioHint(cwd)}\n`);
     tell("ready");
+    // It stops the process for 100 ms: here the start need not wait for that.
+    if (!config.production && !isDeveloping) setTimeout(returnMemory, 1_000).unref();
 
     const ended = await Promise.race([stop, cluster.failed]);
     if (ended instanceof Error) throw ended;
@@ -149,7 +154,8 @@ async function serve(options: Options): Promise<void> {
   } finally {
     await Promise.allSettled([service?.stop(), worker?.stop()]);
     await tracing?.close();
-    await cluster.stop();
+    const cluster = await opening.catch(() => undefined);
+    await cluster?.stop();
   }
 }
 
@@ -174,13 +180,7 @@ function tell(message: "waiting" | "left" | "ready" | Observed): void {
   if (process.connected) process.send?.(message, undefined, undefined, () => {});
 }
 
-/** Imported on demand: an API process needs no queue library. */
-async function startOwnWorker(options: WorkerOptions) {
-  const { startWorker } = await import("../../workers/runner.ts");
-  return startWorker(options);
-}
-
 async function migrateOwn(target: Parameters<typeof migrate>[0]): Promise<void> {
-  const applied = await migrate(target);
+  const applied = await migrate({ ...target, quick: true });
   if (applied.length > 0) say(`Brought the database up to date: ${applied.length} files of migrations/ and sql/.`);
 }

@@ -3,10 +3,10 @@
  * --metrics-port`).
  */
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Registry } from "prom-client";
 import type { CheckHost } from "../http/allowed-hosts.ts";
+import { createServer } from "../kit/node-http.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { JobMetrics } from "../telemetry/job-metrics.ts";
 import { type MetricsAccess, refuseReader } from "../telemetry/metrics-access.ts";

@@ -3,8 +3,8 @@
  * environment (`config-environment.ts`).
  * Next hop: `load-config.ts` reads both, merges them (the environment wins) and freezes the result.
  */
-import { validateHeaderName, validateHeaderValue } from "node:http";
 import { z } from "zod";
+import { validateHeaderName, validateHeaderValue } from "../kit/node-http.ts";
 import { boolean, integer, must } from "../kit/options.ts";
 import { aiSection, documentsSection } from "./config-ai.ts";
 import type { environmentSchema } from "./config-environment.ts";

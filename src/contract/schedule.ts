@@ -94,6 +94,7 @@ export function cronSchedule(name: string, expression: string, timezone = "UTC")
 }
 
 function isTimezone(name: string): boolean {
+  if (name === "UTC") return true; // the default needs no table of time zones
   try {
     new Intl.DateTimeFormat("en", { timeZone: name });
     return true;

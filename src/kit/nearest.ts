@@ -5,7 +5,8 @@ export const byNearness = (name: string, known: readonly string[]): string[] =>
   known.toSorted((a, b) => distance(name, a) - distance(name, b));
 
 /** Whether a name is probably another one, misspelled. */
-export const isNear = (name: string, other: string): boolean => distance(name, other) <= 2;
+export const isNear = (name: string, other: string): boolean =>
+  Math.abs(name.length - other.length) <= 2 && distance(name, other) <= 2;
 
 /** A hint for an unknown name: the known one that it resembles, or else a few that exist. */
 export function didYouMean(name: string, known: readonly string[]): string {

@@ -4,7 +4,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** Takes about 100 ms, so it is for the time before a process serves. */
+/** Takes about 100 ms, so it is for the time before a process serves, or after its start in development. */
 export function returnMemory(): void {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc");

@@ -107,6 +107,21 @@ export async function compareLedger(client: pg.Client, folders: Folders): Promis
   return { pending, newer };
 }
 
+/** Whether a database has exactly these files, and none was edited since. */
+export async function isCurrent(client: pg.Client, folders: Folders): Promise<boolean> {
+  const ledger = await readLedger(client);
+  let others = ledger.migrations.size + [...ledger.sql.values()].filter((sum) => sum !== "").length;
+  for (const { scope, folder } of scopes(folders)) {
+    for (const kind of ["migrations", "sql"] as const) {
+      for (const { path, text } of await readFolder(`${folder}/${kind}`)) {
+        if (ledger[kind].get(`${scope}/${path}`) !== checksum(text)) return false;
+        others--;
+      }
+    }
+  }
+  return others === 0 && (await queueRevision(client)) === wantedQueueRevision;
+}
+
 /** Pending files of the application and the platform. */
 export const pendingMigrations = async (options: Folders & { adminUrl: string }): Promise<string[]> =>
   (await compareFiles(options)).pending;

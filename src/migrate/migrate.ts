@@ -10,7 +10,16 @@ import { installQueue } from "../jobs/queue.ts";
 import { withClient } from "../postgres/with-client.ts";
 import { applyRoles } from "./apply-roles.ts";
 import { type AppliedFile, checkFunctions } from "./check-functions.ts";
-import { checksum, compareLedger, type Ledger, noteApplied, readLedger, type Scope, scopes } from "./ledger.ts";
+import {
+  checksum,
+  compareLedger,
+  isCurrent,
+  type Ledger,
+  noteApplied,
+  readLedger,
+  type Scope,
+  scopes,
+} from "./ledger.ts";
 import { MigrationError, migrationFailed } from "./migration-error.ts";
 import { type MigrationFile, readFolder, refuseTwins } from "./migration-files.ts";
 import { type Patience, withLocks } from "./migration-locks.ts";
@@ -36,6 +45,8 @@ export interface MigrateOptions extends Patience {
    * (Default: false)
    */
   refuseNewer?: boolean;
+  /** Does nothing if the database has exactly these files; manual changes are not looked for. (Default: false) */
+  quick?: boolean;
 }
 
 /**
@@ -48,6 +59,7 @@ export interface MigrateOptions extends Patience {
 export const migrate = (options: MigrateOptions): Promise<string[]> =>
   withClient(options.adminUrl, "svc migrate", async (client) => {
     const applied: string[] = [];
+    if (options.quick && (await isCurrent(client, options))) return applied;
     for (const { scope } of scopes(options)) {
       const files = await withLocks(client, options, (limit) =>
         new Migration(client, options, limit).run([scope]),

@@ -2,13 +2,14 @@
  * The WebSocket endpoint, `/ws` and `/api/realtime`: admits connections, and closes them when their session ends.
  * Next hop: `connection.ts`.
  */
-import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import type { CheckHost } from "../http/allowed-hosts.ts";
 import { toSvcError } from "../http/errors.ts";
 import { requireOneHost } from "../http/exchange.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
+import { STATUS_CODES } from "../kit/node-http.ts";
 import type { Authenticate, Ended, Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { Connection, type ConnectionOptions, connectionLimits } from "./connection.ts";

@@ -2,7 +2,6 @@
  * The application's own routes (`httpRoutes` of defineApi), mounted on Express.
  * Next hop: `src/call/invoke.ts`.
  */
-import { validateHeaderName, validateHeaderValue } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { checkOutput, invoke } from "../call/invoke.ts";
@@ -15,6 +14,7 @@ import { callerOf, exchangeOf } from "../http/exchange.ts";
 import { toSvcRequest } from "../http/request.ts";
 import { enforceContentLength, isStreamBody, noteBreak, type StreamBody, sendStream } from "../http/stream-body.ts";
 import { isJson } from "../kit/media-type.ts";
+import { validateHeaderName, validateHeaderValue } from "../kit/node-http.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { ProcedureTransport } from "./procedures.ts";
 

@@ -4,12 +4,13 @@
  * Next hop: `service.ts`.
  */
 import { randomUUID } from "node:crypto";
-import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import type { RequestListener, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { delayContinue } from "../http/body.ts";
 import { sendError } from "../http/errors.ts";
 import { startExchange } from "../http/exchange.ts";
+import { createServer } from "../kit/node-http.ts";
 import { SvcError } from "../kit/svc-error.ts";
 
 export interface HttpServer {

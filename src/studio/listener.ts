@@ -3,10 +3,11 @@
  * the address is redeemed once for a secret, which the page sends as `Authorization`.
  * Next hop: `keys.ts`; `panels.ts` answers.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { z } from "zod";
 import { takeBody } from "../http/body.ts";
+import { createServer } from "../kit/node-http.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { Keys } from "./keys.ts";
 import { pageFile } from "./page-files.ts";

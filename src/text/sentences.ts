@@ -10,7 +10,8 @@ export interface Span {
   end: number;
 }
 
-const segmenter = new Intl.Segmenter("en", { granularity: "sentence" });
+/** Made on first use, which takes 10 ms. */
+let segmenter: Intl.Segmenter | undefined;
 
 // Abbreviations whose full stop does not end a sentence: units and titles, but no words that often end a sentence.
 const abbreviation =
@@ -23,6 +24,7 @@ const longest = 1_000;
 export function sentences(text: string): Span[] {
   const spans: Span[] = [];
   let start = 0;
+  segmenter ??= new Intl.Segmenter("en", { granularity: "sentence" });
   for (const { index, segment } of segmenter.segment(text)) {
     const end = index + segment.length;
     const isBreak = /\n\s*\n?$/.test(segment);

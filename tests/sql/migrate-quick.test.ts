@@ -1,0 +1,53 @@
+// If this file fails, `svc start` serves with a database that does not have the application's files.
+import { cpSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { migrate } from "../../src/migrate/migrate.ts";
+import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+
+const db = database();
+const folder = mkdtempSync(join(tmpdir(), "svc-quick-"));
+const path = (name: string) => join(folder, name);
+const quickly = () => migrate({ adminUrl: db.url("admin"), platform: root, application: folder, quick: true });
+beforeAll(async () => {
+  for (const part of ["migrations", "sql"]) cpSync(join(root, "tests/fixture", part), path(part), { recursive: true });
+  await quickly();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("a quick migration", () => {
+  test("does nothing if the database has exactly these files", async () => {
+    await db.sql("create table public.by_hand (id integer)");
+    expect(await quickly()).toEqual([]);
+    expect(await db.sql("select relrowsecurity from pg_class where relname = 'by_hand'")).toEqual([
+      { relrowsecurity: false },
+    ]);
+    await db.sql("drop table public.by_hand");
+  });
+
+  test("applies a new file, a changed one and a new migration", async () => {
+    const define = (answer: number) =>
+      writeFileSync(path("sql/quick.sql"), `create or replace function public.quick() returns int return ${answer};`);
+    define(1);
+    expect(await quickly()).toEqual(["application/sql/quick.sql"]);
+    define(2);
+    expect(await quickly()).toEqual(["application/sql/quick.sql"]);
+    writeFileSync(path("migrations/9000_quick.sql"), "create table public.quick_rows (id integer primary key);");
+    expect(await quickly()).toContain("application/migrations/9000_quick.sql");
+    expect(await quickly()).toEqual([]);
+  });
+
+  test("notes that a file is gone: if it returns it is applied again", async () => {
+    renameSync(path("sql/quick.sql"), path("quick.sql"));
+    expect(await quickly()).toEqual([]);
+    renameSync(path("quick.sql"), path("sql/quick.sql"));
+    expect(await quickly()).toEqual(["application/sql/quick.sql"]);
+  });
+
+  test("refuses a migration that was edited after it had been applied", async () => {
+    writeFileSync(path("migrations/9000_quick.sql"), "create table public.quick_rows (id bigint primary key);");
+    await expect(quickly()).rejects.toThrow(/9000_quick\.sql was edited after it had been applied/);
+  });
+});
