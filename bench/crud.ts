@@ -13,7 +13,7 @@ import { openCluster } from "../src/cluster/open-cluster.ts";
 import type { Cluster } from "../src/cluster/types.ts";
 import { callText } from "../src/crud/statement.ts";
 import { interleave, type Runner, report, reportBeside } from "./measure.ts";
-import { type Contestant, contestant, serverCpu } from "./process.ts";
+import { type Contestant, contestant, inProduction, serverCpu } from "./process.ts";
 
 const here = import.meta.dirname;
 const svcCommand = join(here, "../src/cli/svc.ts");
@@ -30,10 +30,12 @@ const handWritten = [
 ] as const;
 
 export async function run(): Promise<void> {
-  execFileSync(process.execPath, [svcCommand, "codegen", "--cwd", join(here, "app")], { stdio: "ignore" });
-  const cluster = await openCluster({ directory: join(here, "app/.svc"), report: console.info });
-  const env = { PORT: "0", LOG_LEVEL: process.env.LOG_LEVEL ?? "info" };
-  const svc = await contestant([svcCommand, "start", "--cwd", join(here, "app")], env);
+  const application = join(here, "app");
+  for (const command of ["codegen", "migrate"])
+    execFileSync(process.execPath, [svcCommand, command, "--cwd", application], { stdio: "ignore" });
+  const cluster = await openCluster({ directory: join(application, ".svc"), report: console.info });
+  const env = { ...inProduction(cluster), PORT: "0", LOG_LEVEL: process.env.LOG_LEVEL ?? "info" };
+  const svc = await contestant([svcCommand, "start", "--cwd", application], env);
   const bare = await contestant([join(here, "peers/bare-http.ts")]);
   const idle = [svc.memory()]; // before the first password is hashed
   const users = await givenUsers(svc, cluster.urls.admin);
@@ -42,7 +44,9 @@ export async function run(): Promise<void> {
     const script = join(here, "peers", file);
     peers.push({
       name,
-      process: await contestant([script, cluster.urls.request, `${svc.url}/api/auth/jwks`, svc.url]),
+      process: await contestant([script, cluster.urls.request, `${svc.url}/api/auth/jwks`, svc.url], {
+        NODE_ENV: "production",
+      }),
     });
   }
   const [, , express] = peers;

@@ -22,6 +22,16 @@ export interface Contestant {
   stop(): Promise<void>;
 }
 
+/** The environment of a service in production on this database, which `svc migrate` has prepared. */
+export const inProduction = ({ urls }: Cluster) => ({
+  NODE_ENV: "production",
+  DATABASE_URL: urls.request,
+  DATABASE_SYSTEM_URL: urls.system,
+  DATABASE_AUTH_URL: urls.auth,
+  DATABASE_REPLICATION_URL: urls.replication,
+  AUTHLIB_SECRET: "a-secret-of-the-benchmark-of-more-than-32-characters",
+});
+
 /** Linux counts CPU time in ticks of 10 ms. */
 const microsecondsPerTick = 10_000;
 

@@ -108,8 +108,9 @@ async function serve(options: Options): Promise<void> {
   if (sharesPort) process.channel?.unref();
   const { cwd, "allow-drift": allowDrift, "with-worker": withWorker, json } = options;
   const config = await readProductionConfig(cwd);
-  const opening = openDatabase(config, { logins: "serving" }); // PostgreSQL starts while the application is loaded
-  opening.catch(() => {}); // awaited below
+  const open = () => openDatabase(config, { logins: "serving" });
+  const starting = config.database ? undefined : open(); // a server of our own starts while the application is loaded
+  starting?.catch(() => {}); // awaited below
   let tracing: Tracing | undefined;
   let service: Service | undefined;
   let worker: Worker | undefined;
@@ -117,7 +118,7 @@ async function serve(options: Options): Promise<void> {
     const app = await during("Loading the application", () => loadApp(config));
     // On a private cluster no other process runs the jobs. An API process needs no queue library.
     const runner = withWorker || !config.database ? await import("../../workers/runner.ts") : undefined;
-    const cluster = await opening;
+    const cluster = await (starting ?? open());
     const target = { platform: platformRoot, application: config.cwd };
     let isOlder = false;
     if (config.database) isOlder = await refusePending({ ...target, adminUrl: cluster.urls.system });
@@ -154,8 +155,8 @@ async function serve(options: Options): Promise<void> {
   } finally {
     await Promise.allSettled([service?.stop(), worker?.stop()]);
     await tracing?.close();
-    const cluster = await opening.catch(() => undefined);
-    await cluster?.stop();
+    const own = await starting?.catch(() => undefined);
+    await own?.stop();
   }
 }
 
