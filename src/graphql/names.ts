@@ -4,9 +4,14 @@ import type { ExposedTable } from "./exposed.ts";
 /** PostGraphile's inflection. */
 export type Words = GraphileBuild.Inflection;
 
-/** Names that GraphQL and PostGraphile reserve. */
-const taken =
-  /^(Query|Mutation|Subscription|Node|Cursor|PageInfo|Int|Float|String|Boolean|ID|JSON|UUID|Big\w+|Date\w*|Time\w*|Interval\w*)$/;
+/** Names that GraphQL and PostGraphile reserve, those of PostgreSQL's types among them, whether a column has the type or not. */
+const taken = new RegExp(
+  `^(${[
+    "Query|Mutation|Subscription|Node|Cursor|PageInfo|Int|Float|String|Boolean|ID|UUID|JSON|JSONPath|XML|Oid|KeyValueHash",
+    "Big\\w+|Date\\w*|Time\\w*|Interval\\w*|Reg[A-Z]\\w*|TSVector|TSQuery|BitString|Base64EncodedBinary",
+    "Box|Circle|Line|LineSegment|Path|Point|Polygon|InternetAddress|CidrAddress|MacAddress8?",
+  ].join("|")})$`,
+);
 const endings = /(Input|Patch|Connection|Edge|Condition|OrderBy)$/;
 
 /** @returns for example `Note` for the prefix `notes` */

@@ -25,7 +25,7 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
   return {
     name: "SvcTablesPlugin",
     version: "0.0.0",
-    inflection: { replace: names(find) },
+    inflection: { replace: names(find, exposed) },
     gather: {
       namespace: "svcTables",
       hooks: {
@@ -66,7 +66,7 @@ type Part<
 const columnOf = (find: Find, codec: PgCodec, attributeName: string) => find(codec)?.columns.get(attributeName);
 
 /** What tables and columns are called. */
-function names(find: Find): Part<"inflection", "replace"> {
+function names(find: Find, exposed: Exposed): Part<"inflection", "replace"> {
   return {
     _attributeName: (previous, _options, details) =>
       columnOf(find, details.codec, details.attributeName)?.field ?? previous?.(details) ?? details.attributeName,
@@ -79,6 +79,11 @@ function names(find: Find): Part<"inflection", "replace"> {
     allRowsConnection(previous, _options, resource) {
       const table = find(resource);
       return table ? listName(this, table) : (previous?.(resource) ?? "");
+    },
+    // Such as the enum `order_status` beside the table `order_statuses`: one name for two types is no schema.
+    enumType(previous, _options, codec) {
+      const name = previous?.(codec) ?? "";
+      return [...exposed.values()].some((table) => typeName(this, table) === name) ? `${name}Value` : name;
     },
     enumValue: (_previous, _options, value, codec) =>
       enumValueName(
