@@ -39,6 +39,8 @@ interface User extends Holder {
 interface Running {
   postmaster: number;
   owner: User;
+  /** Who started it. An owner that took it over gives it to another user at its end, as if it were shared. */
+  starter?: string;
   /** All users, including the owner. */
   users: User[];
   tree: Tree & { cached: boolean };
@@ -98,7 +100,10 @@ async function own(
     }
     running = await server.start(files, tree.binDir, access.port, settings);
   }
-  writeRunning(files.directory, { postmaster: running.pid, owner: me, users: [me], tree });
+  const before = live?.pid === running.pid ? readRunning(files.directory) : null;
+  const users = [...(before?.users.filter(isAlive) ?? []), me];
+  const starter = before ? before.starter : me.id;
+  writeRunning(files.directory, { postmaster: running.pid, owner: me, ...(starter && { starter }), users, tree });
   if (access.port !== running.port) {
     access = { ...access, port: running.port };
     writeAccess(files.directory, access);
@@ -147,7 +152,7 @@ function opened(
   const atExit = () => {
     const running = readRunning(files.directory);
     if (running?.owner.id !== me.id) return;
-    const [next] = shared ? othersOf(running, me) : [];
+    const next = heirOf(running, me, shared);
     if (next) writeRunning(files.directory, { ...running, owner: next });
     else server.send(running.postmaster, "SIGINT");
   };
@@ -226,15 +231,15 @@ async function revive(
 }
 
 /**
- * The owner stops the server, or hands it over if it is shared. Other processes only leave, unless the owner is dead
- * and no process is left to stop it.
+ * The owner stops the server, or hands it over if it is shared or was taken over. Other processes only leave, unless the
+ * owner is dead and no process is left to stop it.
  */
 async function release(files: server.ServerFiles, me: User, shared: boolean): Promise<void> {
   const running = readRunning(files.directory);
   if (!running) return;
   const others = othersOf(running, me);
-  const [next] = others;
-  if (shared && next && running.owner.id === me.id) {
+  const next = heirOf(running, me, shared);
+  if (next && running.owner.id === me.id) {
     return writeRunning(files.directory, { ...running, owner: next, users: others });
   }
   const last = others.length === 0 && !isAlive(running.owner);
@@ -248,6 +253,13 @@ async function release(files: server.ServerFiles, me: User, shared: boolean): Pr
 }
 
 const othersOf = (running: Running, me: User) => running.users.filter((user) => user.id !== me.id && isAlive(user));
+
+/**
+ * Who owns the server after me. If it was taken over, the others were there before: a short command that took it over must
+ * not stop it beneath them.
+ */
+const heirOf = (running: Running, me: User, shared: boolean) =>
+  shared || running.starter !== me.id ? othersOf(running, me)[0] : undefined;
 
 /** The running server, after its start-up or shutdown; null if none is left. */
 async function settled(data: string): Promise<Postmaster | null> {

@@ -123,6 +123,19 @@ describe("several processes", { timeout: 60 * seconds }, () => {
     await expect(ask(heir.urls.admin, "select 1")).rejects.toThrow();
   });
 
+  test("a process that took it over from a killed owner does not stop it beneath those who still serve", async () => {
+    const directory = temporary();
+    const owner = await inAnotherProcess(directory);
+    const serving = await inAnotherProcess(directory);
+    await owner.kill();
+    const command = await open(directory);
+    expect(command.owned).toBe(true);
+    await command.stop();
+    expect(await ask(serving.url, "select 1")).toBe(1);
+    await serving.end();
+    await expect(ask(serving.url, "select 1")).rejects.toThrow();
+  });
+
   test("leave a server that somebody restarted to its owner, who serves on", async () => {
     const directory = temporary();
     const owner = await inAnotherProcess(directory);
