@@ -1768,6 +1768,7 @@ column for_everybody: boolean
 column roles: text[] collate "C"
 column using_text: text collate "C"
 column check_text: text collate "C"
+column names_columns: boolean
 grant delete, insert, select, update to svc_system
 comment: Policies of the platform and the application, with expressions and roles as text.
 

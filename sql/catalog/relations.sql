@@ -30,7 +30,10 @@ select p.oid, r.oid as relid, r.schema, r.name as relation_name, r.is_platform, 
        array(select role.rolname::text from pg_catalog.pg_roles role
               where role.oid = any (p.polroles) order by role.rolname) as roles,
        pg_catalog.pg_get_expr(p.polqual, p.polrelid) as using_text,
-       pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid) as check_text
+       pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid) as check_text,
+       exists (select from pg_catalog.pg_depend d
+                where d.classid = 'pg_catalog.pg_policy'::regclass and d.objid = p.oid
+                  and d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid = r.oid and d.refobjsubid > 0) as names_columns
   from pg_catalog.pg_policy p
   join svc_private.relations r on r.oid = p.polrelid;
 

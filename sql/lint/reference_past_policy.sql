@@ -44,8 +44,11 @@ select distinct on (k.oid)
         and coalesce(c.check_text, c.using_text) ~
             ('(^|[^[:alnum:]_"])' || svc_private.name_pattern(a.attname) || '($|[^[:alnum:]_"])'))
    and not (
-     -- Everybody sees every row: a policy that is always true, and no restrictive one beside it, as recipes for teams have.
-     select coalesce(bool_or(s.permissive and s.using_text = 'true'), false) and bool_and(s.permissive)
+     -- Who writes sees every row: a policy that is always true, or has the same condition on the caller alone, such as one
+     -- for staff; and no restrictive one beside it, as recipes for teams have.
+     select coalesce(bool_or(s.permissive and (s.using_text = 'true'
+                                               or not s.names_columns and s.using_text = coalesce(p.check_text, p.using_text))), false)
+            and bool_and(s.permissive)
        from svc_private.policy_texts s
       where s.relid = f.oid and s.command in ('select', 'all') and (s.for_everybody or role.name = any (s.roles)))
  order by k.oid, role.name, p.policy;

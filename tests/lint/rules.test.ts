@@ -81,6 +81,37 @@ describe("a planted violation is found, and is gone with it", () => {
   });
 
   test.for([
+    ["(select lab.is_staff())", "(select lab.is_staff())", 0],
+    ["(select lab.is_staff())", "owner = 'a'", 1], // hides rows from staff
+    ["owner = 'a'", "owner = 'a'", 1], // of another table
+  ])("who may write by %s and read by %s has %i references past a policy", async ([write, read, expected]) => {
+    await db.sql(`create function lab.is_staff() returns boolean language sql as 'select true';
+      create table lab.f (id bigint primary key, owner text);
+      create table lab.s (f bigint references lab.f (id), owner text);
+      alter table lab.f enable row level security; alter table lab.s enable row level security;
+      grant select on lab.f to svc_authenticated; grant select, insert on lab.s to svc_authenticated;
+      create policy staff on lab.f for select to svc_authenticated using (${read});
+      create policy staff on lab.s for all to svc_authenticated using (${write})`);
+    const findings = await db.sql("select * from svc_private.lint_reference_past_policy where name like '%lab.s'");
+    await db.sql("drop table lab.s, lab.f; drop function lab.is_staff()");
+    expect(findings).toHaveLength(expected as number);
+  });
+
+  test.for([
+    ["(select lab.is_staff())", 0],
+    ["note = 'published'", 1], // a draft without an owner disappears
+  ])("a row without an owner beside a policy %s has %i findings", async ([other, expected]) => {
+    await db.sql(`create function lab.is_staff() returns boolean language sql as 'select true';
+      create table lab.s (id bigint primary key, owner text, note text);
+      alter table lab.s enable row level security; grant select on lab.s to svc_authenticated;
+      create policy own on lab.s for select to svc_authenticated using (owner = (select svc.current_user_id()));
+      create policy other on lab.s for select to svc_authenticated using (${other})`);
+    const findings = await db.sql("select * from svc_private.lint_dropped_owner_row where name like 'lab.s%'");
+    await db.sql("drop table lab.s; drop function lab.is_staff()");
+    expect(findings).toHaveLength(expected as number);
+  });
+
+  test.for([
     [
       "with check (file is null or svc.owns_object(file))",
       "exists (select from lab.t where t.file = storage_objects.id)",
