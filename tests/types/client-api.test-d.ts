@@ -1,6 +1,8 @@
 /** Types from the schema's declaration to the SDK's results, through the generated api.ts. */
+
+import type { TestUser } from "@svc/testing";
 import { expectTypeOf, test } from "vitest";
-import { createSvcClient, type InputOf, type OutputOf } from "../../client/sdk/src/index.ts";
+import { createSvcClient, type InputOf, type OutputOf, type SvcClient } from "../../client/sdk/src/index.ts";
 import { api } from "../fixture/web/svc/api.ts";
 
 const client = createSvcClient({ api, baseUrl: "" });
@@ -69,4 +71,8 @@ test("filters are those that the resource allows, and the order one of the colum
   client.query(api.titles.list, { orderBy: "title" });
   // @ts-expect-error nobody sees this column
   client.query(api.titles.list, { orderBy: "body" });
+});
+
+test("a user of a test signs out without a question mark", () => {
+  expectTypeOf<TestUser["auth"]>().toEqualTypeOf<NonNullable<SvcClient["auth"]>>();
 });

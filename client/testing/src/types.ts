@@ -18,6 +18,7 @@ export interface NewTestUser {
 
 /** A client that is signed in as a user. */
 export interface TestUser<Api extends Operations = Operations> extends SvcClient<Api> {
+  readonly auth: NonNullable<SvcClient["auth"]>;
   readonly user: { id: string; email: string; name: string };
 }
 
