@@ -93,11 +93,12 @@ export class CallWorkflows implements ContextWorkflows {
     return { items: items.map(readRun), nextCursor };
   }
 
-  signal(id: string, event: string, payload?: unknown): Promise<void> {
+  // The wait tells an event from its timeout, which is null.
+  signal(id: string, event: string, payload: unknown = true): Promise<void> {
     if (typeof event !== "string" || !/^.{1,200}$/s.test(event)) {
       return Promise.reject(new SvcError("BAD_REQUEST", "An event needs a name of 1 to 200 characters."));
     }
-    return this.#steer("signal", id, () => [event, encoded("The payload", payload ?? null)]);
+    return this.#steer("signal", id, () => [event, encoded("The payload", payload)]);
   }
 
   cancel(id: string): Promise<void> {
