@@ -72,7 +72,13 @@ export async function openFile(crud: CrudDefinition, files: ImportSource, args: 
 function headerOf(crud: CrudDefinition, text: string): string[] {
   const names = csvCells(text) ?? [];
   const twin = names.find((name, index) => names.indexOf(name) < index);
-  const wrong = twin === undefined ? unknownName(crud, names.map(String)) : `names "${twin}" twice.`;
+  // Spreadsheets write it where a comma stands in numbers.
+  const other = names.length === 1 ? /[;\t]/.exec(String(names[0]))?.[0] : undefined;
+  const wrong = other
+    ? `separates columns by ${other === ";" ? "semicolons" : "tabs"}, and CSV by commas.`
+    : twin === undefined
+      ? unknownName(crud, names.map(String))
+      : `names "${twin}" twice.`;
   if (names.length === 0 || wrong !== undefined) {
     throw new SvcError("BAD_REQUEST", `The first line ${wrong ?? "is not CSV."}`, {
       hint: `It names columns, such as ${writableColumns(crud)

@@ -179,6 +179,8 @@ describe("an import", () => {
     ["", "The file is empty."],
     ["slug,titel\na,b\n", 'The first line names "titel", which is not a column. Did you mean "title"?'],
     ["slug,secret\na,b\n", 'The first line names "secret", which is not a column.'],
+    ["slug;title\na;b\n", "The first line separates columns by semicolons, and CSV by commas."],
+    ["slug\ttitle\na\tb\n", "The first line separates columns by tabs, and CSV by commas."],
     ["slug,slug\na,b\n", 'The first line names "slug" twice.'],
     ['slug,"title\na,b\n', "The quote that opens at line 1 is not closed: nothing behind it was read."],
   ])("of %.20j fails and says why", async (text, message) => {
