@@ -81,12 +81,17 @@ begin
       execute format('alter table %s replica identity using index %I', each.id, index_name);
     else
       for part in
-        select c.oid::regclass as id from pg_catalog.pg_class c
+        select c.oid::regclass as id,
+               (select i.indexrelid::regclass from pg_catalog.pg_index i
+                 where i.indrelid = c.oid and i.indisreplident and i.indexrelid::regclass::text ~ '_identity"?$'
+                   and not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid)) as before
+          from pg_catalog.pg_class c
          where c.oid in (select t.relid from pg_catalog.pg_partition_tree(each.id) t union all select each.id)
            and c.relreplident <> case when each.is_full or cardinality(each.identity) > 0 then 'f' else 'd' end
       loop
         execute format('alter table %s replica identity %s', part.id,
           case when each.is_full or cardinality(each.identity) > 0 then 'full' else 'default' end);
+        if part.before is not null then execute format('drop index %s', part.before); end if; -- ours, of an owner's table
       end loop;
     end if;
   end loop;

@@ -174,6 +174,20 @@ describe("publish_tables", () => {
     );
   });
 
+  test("drops its index when the table has no owner any more, or needs all columns", async () => {
+    await db.sql("create table public.given (id integer primary key, owner text not null)");
+    for (const without of [[], "full"]) {
+      await publish(client, [{ table: "public.given", identity: ["id", "owner"] }]);
+      expect(await identity("public.given")).toEqual([{ kind: "i", columns: ["id", "owner"] }]);
+      await publish(client, [{ table: "public.given", identity: without }]);
+      expect(await identity("public.given")).toEqual([{ kind: without === "full" ? "f" : "d", columns: null }]);
+      expect(
+        await db.sql("select indexrelid::regclass::text as name from pg_index where indrelid = 'given'::regclass"),
+      ).toEqual([{ name: "given_pkey" }]);
+    }
+    await db.sql("drop table public.given");
+  });
+
   test("gives tables whose long names begin alike an index each, also when the columns change", async () => {
     const tables = ["a", "b"].map((end) => `public.${"long_".repeat(11)}${end}`);
     for (const table of tables) {
