@@ -175,7 +175,8 @@ export function observer(
       if (status >= 500 || (error instanceof SvcError && error.status >= 500))
         lines.error({ ...line, err: error instanceof SvcError ? (error.cause ?? error) : error }, "failed");
       else if (error instanceof SvcError) {
-        const reason = databaseReason(error.cause);
+        // A limit has its name for a cause. The caller is not told whether it is that of an account or of an address.
+        const reason = typeof error.cause === "string" ? error.cause : databaseReason(error.cause);
         lines.info({ ...line, code: error.code, ...(reason && { reason }) }, "refused");
       } else lines.info(line, "done");
     });

@@ -100,6 +100,7 @@ export class RequestLimits {
     counts.set(known, count);
     if (count <= limit) return;
     throw new SvcError("RATE_LIMITED", "Too many requests. Try again later.", {
+      cause: `limits.${counts === this.#users ? "requestsPerUser" : "requestsPerAddress"}`,
       retryAfter: Math.ceil((this.#end - now) / 1000),
     });
   }

@@ -11,7 +11,7 @@ const ping = query
   .name("test.ping")
   .allowAnonymous()
   .handler(() => 1);
-const limits = { requestsPerAddress: 40, requestsPerUser: 10 };
+const limits = { requestsPerAddress: 40, requestsPerUser: 10, signInsPerAccount: 3 };
 const db = database();
 const running = service(db, apiWith({ procedures: { ping } }), { trustProxy: 1, limits } as object);
 
@@ -51,6 +51,23 @@ describe("requests", () => {
     for (let n = 0; n < 10; n++) expect((await from(`192.0.3.${n}`, ann)).status).toBe(200);
     expectRefused(await from("192.0.3.99", ann));
     expect((await from("192.0.3.99", bob)).status).toBe(200);
+  });
+
+  test("beyond a limit are a line of the log that names the limit, which the caller is not told", async () => {
+    const cyd = await running.signUp("cyd");
+    for (let n = 0; n <= 10; n++) await from("192.0.4.1", cyd);
+    for (let n = 0; n <= 10; n++) {
+      const password = { email: "cyd@example.com", password: "wrong horse" };
+      const answer = await running.fetch("/api/auth/sign-in", {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-forwarded-for": "192.0.4.2" },
+        body: JSON.stringify(password),
+      });
+      expect(JSON.stringify(answer.body)).not.toContain("limits.");
+    }
+    const reasons = running.logged.map((line) => JSON.parse(line)).filter(({ code }) => code === "RATE_LIMITED");
+    expect(reasons.map(({ reason }) => reason)).toContain("limits.requestsPerUser");
+    expect(reasons.at(-1).reason).toContain("limits.signInsPerAccount");
   });
 });
 

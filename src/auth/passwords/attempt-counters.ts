@@ -71,7 +71,10 @@ export class AttemptCounters {
     ];
     const [row] = await (client ? askAuthOn<Taken>(client, what, values) : askAuth<Taken>(pool, what, values));
     if (row?.wait_seconds === 0) return row.receipt;
-    throw new SvcError("RATE_LIMITED", "Too many attempts. Try again later.", { retryAfter: row?.wait_seconds ?? 1 });
+    throw new SvcError("RATE_LIMITED", "Too many attempts. Try again later.", {
+      retryAfter: row?.wait_seconds ?? 1,
+      cause: limited.map(({ kind }) => `limits.${kind}`).join(" or "),
+    });
   }
 
   /** @param kept kinds that stay counted (Default: none) */
