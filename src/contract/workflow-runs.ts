@@ -104,7 +104,12 @@ export interface ContextWorkflows {
   get(id: string): Promise<WorkflowTimeline>;
   /** Runs, newest first. @throws SvcError BAD_REQUEST for an invalid status or cursor */
   list(options?: ListOptions): Promise<{ items: WorkflowRun[]; nextCursor: string | null }>;
-  /** Sends an event, stored until a wait takes it. @param payload (Default: true, because null is a timeout) @throws SvcError NOT_FOUND, CONFLICT when the run has ended */
+  /**
+   * Sends an event, stored until a wait takes it.
+   *
+   * @param payload what the wait returns. (Default: true, because null means its timeout)
+   * @throws SvcError NOT_FOUND, CONFLICT when the run has ended
+   */
   signal(id: string, event: string, payload?: unknown): Promise<void>;
   /** Cancels a run. @throws SvcError NOT_FOUND, CONFLICT when it has ended */
   cancel(id: string): Promise<void>;

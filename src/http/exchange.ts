@@ -175,8 +175,9 @@ export function observer(
       if (status >= 500 || (error instanceof SvcError && error.status >= 500))
         lines.error({ ...line, err: error instanceof SvcError ? (error.cause ?? error) : error }, "failed");
       else if (error instanceof SvcError) {
-        // A limit has its name for a cause. The caller is not told whether it is that of an account or of an address.
-        const reason = typeof error.cause === "string" ? error.cause : databaseReason(error.cause);
+        // The cause of a limit is its name. The caller is not told whether it is that of an account or of an address.
+        const isLimit = error.code === "RATE_LIMITED" && typeof error.cause === "string";
+        const reason = isLimit ? String(error.cause) : databaseReason(error.cause);
         lines.info({ ...line, code: error.code, ...(reason && { reason }) }, "refused");
       } else lines.info(line, "done");
     });
