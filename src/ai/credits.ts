@@ -26,7 +26,7 @@ export interface CreditRequest {
   model: string;
   /** Maximum cost of the call, in tokens or in credits. */
   estimate: { inputTokens: number; outputTokens: number } | { credits: number };
-  /** A lower cap for this request, in credits. (Default: `ai.creditsPerRequest` of the configuration) */
+  /** The cap of this request, in credits. (Default: `ai.creditsPerRequest` of the configuration) */
   cap?: number;
 }
 
@@ -44,14 +44,7 @@ export function createCredits(pool: pg.Pool, config: EffectiveConfig["ai"]): Cre
     async reserve({ userId, operation, model, estimate, cap = config.creditsPerRequest }) {
       const amount = "credits" in estimate ? estimate.credits : await price(model, estimate);
       const userCap = config.creditsPerUserPerDay === false ? null : config.creditsPerUserPerDay;
-      const id = await reserve(pool, [
-        userId,
-        operation,
-        model,
-        amount,
-        Math.min(cap, config.creditsPerRequest),
-        userCap,
-      ]);
+      const id = await reserve(pool, [userId, operation, model, amount, cap, userCap]);
       const settle = async (credits: number, input: number | null, output: number | null) => {
         const text = "select svc_private.settle_credits($1, $2, $3, $4)::float8 as it";
         const { rows } = await pool.query({ name: "svc_settle_credits", text }, [id, credits, input, output]);

@@ -38,7 +38,9 @@ beforeAll(async () => {
   ann = await app.signUp("ann");
   const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
   const hosted = { hosted_ai_a: { baseUrl: provider.url, apiKey: "a key", model: "reader", creditsPerPage: 7 } };
-  await startWorker({ config: { ...base, documents: { defaultCap: 10, hosted } } });
+  // Less than a page costs: the cap of AI calls is none of conversions.
+  const ai = { ...base.ai, creditsPerRequest: 1 };
+  await startWorker({ config: { ...base, ai, documents: { defaultCap: 10, hosted } } });
 });
 
 async function runWith(args: object) {
@@ -56,6 +58,11 @@ test("a hosted provider of the configuration is asked, and charged to the run's 
   const admin = await db.connect("admin");
   const { rows } = await admin.query("select user_id, operation, state, charged::float8 from svc.ai_ledger");
   expect(rows).toEqual([{ user_id: ann.id, operation: "document.convert", state: "settled", charged: 7 }]);
+});
+
+test("a conversion is held to its own cap, not to that of AI calls", async () => {
+  const result = { creditsCharged: 7, used: "hosted_ai_a" };
+  expect(await runWith({ paidFallback: true, maxServiceCredits: 7 })).toMatchObject({ status: "completed", result });
 });
 
 test("what was paid for once is not paid for again", async () => {
