@@ -78,8 +78,10 @@ export async function convertDocument(
     isAvailable: (name) => (isHosted(name) ? platform.hosted?.[name] !== undefined : name !== "ocr" || hasOcr()),
   });
   for (const step of steps) {
-    // Nobody is paid while a complete result is there.
-    const result = (isHosted(step) && conversion.doubted()) || (await conversion.ask(step));
+    // Nobody is paid while a complete result is there, and the cap is for all that are paid together.
+    const kept = isHosted(step) ? conversion.doubted() : null;
+    if (!kept && isHosted(step) && conversion.spent + conversion.estimate(step) > cap) continue;
+    const result = kept ?? (await conversion.ask(step));
     if (result) return result;
   }
   const doubted = conversion.doubted();
@@ -100,6 +102,8 @@ class Conversion {
   scanned: RouteInput["scanned"] = "no";
   /** A result of the first parser that another one may surpass. */
   #doubted: { result: EngineResult; step: ProviderStep } | undefined;
+  /** Credits that hosted providers were paid, also for results that are not used. */
+  spent = 0;
 
   constructor(bytes: Buffer, kind: DocumentKind, options: ConvertOptions, platform: Platform) {
     this.#bytes = bytes;
@@ -134,9 +138,9 @@ class Conversion {
       return step;
     };
     try {
-      const [result, creditsCharged] = isHosted(provider)
+      const result = isHosted(provider)
         ? await this.#runHosted(provider)
-        : [provider === "ocr" ? await this.#runOcr() : await this.#runLocal(provider), 0];
+        : await (provider === "ocr" ? this.#runOcr() : this.#runLocal(provider));
       const isChosen = (this.#options.provider ?? "auto") !== "auto";
       // Plain text needs no better result, and a caller who names a provider takes its result.
       if (result.poor && !isChosen && provider !== "local_text") {
@@ -148,7 +152,7 @@ class Conversion {
         return null;
       }
       note("used");
-      return this.#finish(result, creditsCharged);
+      return this.#finish(result);
     } catch (error) {
       if (!(error instanceof EngineFailure)) throw error;
       note("failed", error.message);
@@ -160,7 +164,7 @@ class Conversion {
   doubted(): ConvertedDocument | null {
     if (!this.#doubted) return null;
     this.#doubted.step.outcome = "used";
-    return this.#finish(this.#doubted.result, 0);
+    return this.#finish(this.#doubted.result);
   }
 
   refuse(code: Refusal): SvcError {
@@ -188,7 +192,7 @@ class Conversion {
     return this.#first;
   }
 
-  async #runHosted(provider: HostedProvider): Promise<[EngineResult, number]> {
+  async #runHosted(provider: HostedProvider): Promise<EngineResult> {
     const endpoint = this.#platform.hosted?.[provider];
     if (!endpoint) throw new EngineFailure("It is not set up here.");
     const { credits = free, limits } = this.#platform;
@@ -202,8 +206,9 @@ class Conversion {
       throw error;
     }
     await reservation.settle(amount);
+    this.spent += amount;
     // Text from a model is as untrusted as a document.
-    return [await this.#run({ engine: "clean", kind: "md" }, Buffer.from(markdown)), amount];
+    return this.#run({ engine: "clean", kind: "md" }, Buffer.from(markdown));
   }
 
   async #runOcr(): Promise<EngineResult> {
@@ -223,14 +228,14 @@ class Conversion {
     });
   }
 
-  #finish({ pages, warnings, poor, doubt: _, ...rest }: EngineResult, creditsCharged: number): ConvertedDocument {
+  #finish({ pages, warnings, poor, doubt: _, ...rest }: EngineResult): ConvertedDocument {
     return {
       kind: this.#kind,
       ...rest,
       pages: pages.map((text, at): DocumentPage => ({ number: at + 1, markdown: text })),
       warnings: poor ? [...warnings, poor] : warnings,
       providerTrace: this.#trace,
-      creditsCharged,
+      creditsCharged: this.spent,
     };
   }
 }

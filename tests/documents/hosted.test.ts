@@ -117,6 +117,32 @@ describe("nobody is called", () => {
   });
 });
 
+describe("after a paid result that is not readable", () => {
+  const unreadable = "\uE000".repeat(40);
+  const both = (credits: Credits) => {
+    const { hosted, ...rest } = platform(6, credits);
+    return { ...rest, hosted: { ...hosted, hosted_ai_b: { ...hosted.hosted_ai_a, creditsPerPage: 4 } } };
+  };
+
+  test("the next provider is paid, within the cap for both", async () => {
+    answers.push(says(unreadable), says("text"));
+    const { credits, state } = purse(100);
+    const result = await convertDocument(document, { ...external, maxServiceCredits: 10 }, both(credits));
+    expect(result).toMatchObject({ markdown: "text", creditsCharged: 10 });
+    expect(state).toEqual({ left: 90, charged: 10 });
+  });
+
+  test("nobody else is called when both cost more than the cap", async () => {
+    answers.push(says(unreadable), says("text"));
+    const { credits, state } = purse(100);
+    await expect(convertDocument(document, { ...external, maxServiceCredits: 9 }, both(credits))).rejects.toMatchObject(
+      { code: "DOCUMENT_PAID_FALLBACK_REQUIRED" },
+    );
+    expect(requests).toHaveLength(1);
+    expect(state).toEqual({ left: 94, charged: 6 });
+  });
+});
+
 test("a provider by name needs no paidFallback", async () => {
   answers.push(says("text"));
   const result = await convertDocument(document, { provider: "hosted_ai_a" }, platform());
