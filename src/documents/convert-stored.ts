@@ -107,8 +107,10 @@ async function look(
   let claim: Claim | null = null;
   try {
     const storage = new CallStorage(runtime.storage, transaction, "read");
-    const { id, name, sha256 } = await storage.find(input.storageId);
-    const options = { ...input, filename: input.filename ?? name };
+    const { id, name, type, sha256 } = await storage.find(input.storageId);
+    // Other formats are told by their bytes, and their results were stored without a type: some were paid for.
+    const mimeType = input.mimeType ?? (type.startsWith("text/") ? type : "");
+    const options = { ...input, filename: input.filename ?? name, mimeType };
     const key = conversionKey(options);
     const conversionId = await findConversion(runtime.systemPool, ownerId, sha256, key);
     if (!conversionId) claim = await claimConversion(runtime.systemPool, ownerId, sha256, key);

@@ -9,17 +9,11 @@ import { until, workers } from "../support/worker.ts";
 const convert = workflow("test.convert", {
   args: { storageId: v.string(), more: v.any() },
   handler: async (wf, { storageId, more }) => {
-    const { markdown, kind } = await wf.services.document.convert({
-      storageId,
-      filename: "table.txt",
-      mimeType: "text/csv",
-      corpus: "c",
-      visibility: "private",
-      ...more,
-    });
+    const { markdown, kind } = await wf.services.document.convert({ storageId, ...more });
     return { markdown, kind };
   },
 });
+const all = { filename: "table.txt", mimeType: "text/csv", corpus: "c", visibility: "private" };
 const store = procedure.mutation
   .name("files.store")
   .handler(({ context }) => context.storage.storeBuffer(Buffer.from("a,b\n1,2\n"), "table.csv", "text/csv"));
@@ -43,7 +37,7 @@ beforeAll(async () => {
   await startWorker();
 });
 
-async function runOf(user: User, more?: object) {
+async function runOf(user: User, more: object = all) {
   const { id } = (await app.mutate(user, "files.start", { storageId, more })).body.json;
   const get = async () => (await app.query(user, "workflows.get", { id })).body.json;
   await until(async () => ["completed", "failed"].includes((await get()).status));
@@ -55,7 +49,8 @@ test("a run converts what its user stored, as a step of its own", async () => {
   expect(run.result).toEqual({ markdown: "| a | b |\n| --- | --- |\n| 1 | 2 |", kind: "csv" });
   expect(run.steps).toMatchObject([{ kind: "step", name: "document.convert", status: "completed" }]);
   // The caller's file name and type take precedence over the stored ones.
-  expect((await runOf(ann, { filename: "table.md", mimeType: "" })).result.kind).toBe("md");
+  expect((await runOf(ann, { ...all, filename: "table.md", mimeType: "" })).result.kind).toBe("md");
+  expect((await runOf(ann, { filename: "table" })).result.kind).toBe("csv");
 });
 
 test("a run cannot convert what another user stored", async () => {
@@ -69,7 +64,7 @@ test.for([
   { maxServiceCredits: "5" },
 ])("options that are none are refused: %j", async (more) => {
   const error = { code: "BAD_REQUEST", message: expect.stringContaining(Object.keys(more)[0] ?? "") };
-  expect(await runOf(ann, more)).toMatchObject({ status: "failed", error });
+  expect(await runOf(ann, { ...all, ...more })).toMatchObject({ status: "failed", error });
 });
 
 test("outside workflows there is no conversion", async () => {
