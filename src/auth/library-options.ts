@@ -49,13 +49,20 @@ export function libraryOptions(
     rateLimit: { enabled: true },
     plugins: [],
   };
-  const wanted = betterAuth?.(defaults) ?? defaults;
+  // What the hook leaves out keeps its default: otherwise one that returns its plugins alone would end sign-in by
+  // password, and one that sets a length of passwords would end the rule that an address is verified first.
+  const wanted = { ...defaults, ...hooked(betterAuth, defaults) };
   const { secondaryStorage: _, ...rest } = wanted; // sessions are read by SQL
   const options: BetterAuthOptions = {
     ...rest,
     ...fixedOptions,
-    // For plugins that give a user a first password. Others go through `src/auth/passwords/passwords.ts`.
-    emailAndPassword: { enabled: false, ...wanted.emailAndPassword, revokeSessionsOnPasswordReset: true },
+    emailAndPassword: {
+      enabled: false,
+      ...defaults.emailAndPassword,
+      ...wanted.emailAndPassword,
+      // For plugins that give a user a first password. Others go through `src/auth/passwords/passwords.ts`.
+      revokeSessionsOnPasswordReset: true,
+    },
     user: {
       ...wanted.user,
       modelName: "user",
@@ -96,6 +103,16 @@ export function libraryOptions(
   checkPluginTables(options);
   checkLifetime(options.session?.expiresIn);
   return options;
+}
+
+/** @throws DefinitionError for an async hook, whose options would be lost */
+function hooked(hook: AuthDefinition["betterAuth"], defaults: BetterAuthOptions): BetterAuthOptions | undefined {
+  const wanted: unknown = hook?.(defaults);
+  if (!(wanted instanceof Promise)) return wanted as BetterAuthOptions | undefined;
+  wanted.catch(() => {});
+  throw new DefinitionError("defineAuth: betterAuth returned a promise.", {
+    hint: "Return the options at once. What takes time belongs at the top of auth.ts, where await is allowed.",
+  });
 }
 
 /** @throws DefinitionError for a lifetime in which nobody stays signed in, or that browsers do not keep a cookie for */

@@ -28,8 +28,9 @@ export function withQuickPasswords(definition: AuthDefinition): AuthDefinition {
     ...definition,
     betterAuth: (defaults) => {
       const options = definition.betterAuth?.(defaults) ?? defaults;
-      const emailAndPassword = { enabled: true, ...options.emailAndPassword };
-      return { ...options, emailAndPassword: { password: quick, ...emailAndPassword } };
+      // Without `enabled`, which better-auth's type demands: svc adds what a hook leaves out.
+      const own = options.emailAndPassword as NonNullable<typeof options.emailAndPassword>;
+      return { ...options, emailAndPassword: { password: quick, ...own } };
     },
   };
 }

@@ -1,0 +1,38 @@
+// If this file fails, options that the betterAuth hook leaves out are lost: sign-in by password ends, or an unverified
+// address signs in.
+import { expect, test } from "vitest";
+import { libraryOptions } from "../../src/auth/library-options.ts";
+import type { AuthDefinition } from "../../src/contract/auth.ts";
+import { ann, startAuthServer } from "../support/auth-server.ts";
+import { database } from "../support/database.ts";
+
+const db = database();
+
+async function signUpWith(definition: AuthDefinition) {
+  await db.sql('delete from auth."user"');
+  const server = await startAuthServer(db, { definition });
+  try {
+    return await server.post("/sign-up", ann);
+  } finally {
+    await server.close();
+  }
+}
+
+test("a hook that returns only its plugins keeps sign-in by password", async () => {
+  expect(await signUpWith({ betterAuth: () => ({ plugins: [] }) })).toMatchObject({ status: 200 });
+});
+
+test("a hook that sets one rule for passwords keeps the other settings", async () => {
+  const betterAuth: AuthDefinition["betterAuth"] = (defaults) => ({
+    ...defaults,
+    emailAndPassword: { enabled: true, minPasswordLength: 10 },
+  });
+  const emailVerification = { required: true, sendVerificationEmail: () => {} };
+  const answer = await signUpWith({ betterAuth, emailVerification });
+  expect(answer).toMatchObject({ status: 403, body: { code: "EMAIL_NOT_VERIFIED" } });
+});
+
+test("an async hook is refused", () => {
+  const betterAuth = (async (defaults: unknown) => defaults) as unknown as AuthDefinition["betterAuth"];
+  expect(() => libraryOptions({ betterAuth }, {}, { basePath: "/api/auth" })).toThrow("betterAuth returned a promise");
+});
