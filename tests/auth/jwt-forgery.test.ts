@@ -196,7 +196,7 @@ describe("a JWT", () => {
     const header = decodeProtectedHeader(real.token);
     expect(header).toEqual({ alg: "EdDSA", typ: "JWT", kid: key.kid });
     expect(Object.keys(decodeJwt(real.token)).sort()).toEqual(
-      ["aud", "email", "exp", "fields", "iat", "iss", "name", "sid", "sub", "ver"].sort(),
+      ["aud", "email", "exp", "fields", "iat", "iss", "jti", "name", "sid", "sub", "ver"].sort(),
     );
     expect(decodeJwt(real.token).iss).toBe(origin);
   });

@@ -40,6 +40,12 @@ describe("POST /token", () => {
     expect(await server.caller(answer.body.token)).toEqual({ id: claims.sid, user });
   });
 
+  test("gives another JWT each time, in the same second too", async () => {
+    const { sessionToken, token } = await somebody();
+    const refresh = async () => (await server.post("/token", undefined, { bearer: sessionToken })).body.token;
+    expect(new Set([token, ...(await Promise.all([refresh(), refresh(), refresh()]))]).size).toBe(4);
+  });
+
   test.for([
     ["nothing", undefined],
     ["an empty bearer", "Bearer "],

@@ -3,6 +3,7 @@
  * is accepted. The database is asked once per process and token, as long as revocations are received.
  * Next hop: `key-store.ts` holds the keys, `verified-tokens.ts` caches tokens, `sql/auth/check_session.sql` decides.
  */
+import { randomUUID } from "node:crypto";
 import { errors, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import type pg from "pg";
 import type { Session } from "../../kit/session.ts";
@@ -45,6 +46,7 @@ export class Jwts {
       .setIssuer(origin)
       .setAudience(origin)
       .setSubject(id)
+      .setJti(randomUUID()) // otherwise two tokens of a session and second would be the same
       .setIssuedAt(now)
       .setExpirationTime(Math.min(now + jwtLifetime, Math.floor(session.expiresAt.getTime() / 1000)))
       .sign(privateKey);
