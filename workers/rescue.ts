@@ -133,8 +133,7 @@ export function startRescue(options: RescueOptions): Rescue {
     async close() {
       closed = true;
       clearTimeout(timer);
-      await checking;
-      await release();
+      await Promise.all([checking, release()]);
     },
   };
 }

@@ -12,6 +12,7 @@ import { sessionsOfUsers } from "../src/auth/sessions/find-user.ts";
 import type { EffectiveConfig } from "../src/config/config.ts";
 import type { LoadedApp } from "../src/contract/loaded-app.ts";
 import { createPools, type PoolUrls } from "../src/postgres/pools.ts";
+import { endOrBreak } from "../src/postgres/silence.ts";
 import { createRuntime } from "../src/service/runtime.ts";
 import type { JobMetrics } from "../src/telemetry/job-metrics.ts";
 import type { Tracing } from "../src/telemetry/span.ts";
@@ -201,10 +202,11 @@ export function startWorker(options: WorkerOptions): Worker {
       () => true,
       () => true,
     );
-    await crontab.close();
+    const noCrons = crontab.close();
     hold(); // in case it was never held
     abandoned = !(await Promise.race([graceful, after(config.limits.shutdownMs)]));
-    await Promise.all([rescue.close(), history.close()]);
+    // A server that has vanished does not answer them; their statements end with their connections.
+    await Promise.race([Promise.all([noCrons, rescue.close(), history.close()]), after(endsWithin)]);
     connections.close();
     runtime.documents.children.close();
     await Promise.all([pools.close(), queue.close()]);
@@ -240,7 +242,7 @@ async function giveBack(url: string, worker: string, log: Logger): Promise<void>
     const { rows } = await client.query("select svc_private.return_jobs($1) as returned", [worker]);
     if (rows[0].returned > 0) log.warn({ jobs: rows[0].returned }, "some jobs did not end in time and were given back");
   } finally {
-    await client.end();
+    await endOrBreak(client);
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import pg from "pg";
 import type { Logger } from "pino";
-import { keepAlive } from "../src/postgres/silence.ts";
+import { endOrBreak, keepAlive } from "../src/postgres/silence.ts";
 
 /** In milliseconds: the first wait before reconnecting; doubled each time. */
 const firstRetryAfter = 200;
@@ -47,7 +47,7 @@ export function holdWorkerLock({ url, worker, log, onHeld, onLost }: WorkerLockO
       if (retryAfter === firstRetryAfter) {
         log.warn({ reason: String(reason) }, "lost the connection that marks this worker as alive; opening another");
       }
-      next.end().catch(() => {});
+      void endOrBreak(next);
       timer = setTimeout(() => void connect(), retryAfter);
       retryAfter = Math.min(2 * retryAfter, longestRetryAfter);
     };
@@ -56,8 +56,7 @@ export function holdWorkerLock({ url, worker, log, onHeld, onLost }: WorkerLockO
     client = next;
     try {
       await next.connect();
-      // A host without power closes no connection; keepalives of both sides detect it within 20 seconds.
-      await next.query("set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3");
+      // A host without power closes no connection; keepalives of both sides detect it within 20 seconds (sql/roles.sql).
       await next.query("select svc_private.hold_worker($1)", [worker]);
       if (retryAfter > firstRetryAfter) log.info("this worker is marked as alive again");
       retryAfter = firstRetryAfter;
@@ -71,6 +70,6 @@ export function holdWorkerLock({ url, worker, log, onHeld, onLost }: WorkerLockO
   return async () => {
     closed = true;
     clearTimeout(timer);
-    await client.end().catch(() => {});
+    await endOrBreak(client);
   };
 }

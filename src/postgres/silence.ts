@@ -43,6 +43,16 @@ export function breakIfSilent(client: pg.ClientBase, milliseconds: number): void
   });
 }
 
+/** In milliseconds. */
+const endsWithin = 1_000;
+
+/** Ends a connection. If the server does not close it too, because it has vanished, breaks it: `end` would wait. */
+export async function endOrBreak(client: pg.Client): Promise<void> {
+  const timer = setTimeout(() => streamOf(client).destroy(), endsWithin);
+  await client.end().catch(() => {}); // it was broken already
+  clearTimeout(timer);
+}
+
 /** With the code of the kernel's own error. */
 const silent = (milliseconds = 0) =>
   Object.assign(new Error(`PostgreSQL has not answered for ${milliseconds / 1000} s`), { code: "ETIMEDOUT" });

@@ -87,8 +87,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   let forms: BodyBudget["files"];
   const closeAll = async () => {
     await auth?.close();
-    await replicas?.close();
-    await pools.close();
+    // Together: what the replicas ask of a primary that has vanished ends with its connection.
+    await Promise.all([replicas?.close(), pools.close()]);
     await forms?.close();
   };
   try {

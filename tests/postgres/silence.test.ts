@@ -3,7 +3,9 @@
  * power or its network, also when another server has taken over long ago: nothing closes the connections to it.
  */
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadConfig } from "../../src/config/load-config.ts";
 import { acquire } from "../../src/postgres/acquire.ts";
 import { isConnectionLoss } from "../../src/postgres/errors.ts";
 import { createPool, type OnePool } from "../../src/postgres/pools.ts";
@@ -83,15 +85,16 @@ describe.concurrent("a connection in use that is silent for longer than its stat
 /** The kind of a timer in /proc/net/tcp that sends keepalives. */
 const keepAlive = 2;
 
-/** By the local port of a connection: what its timer is for, and whether it runs out within ten seconds. */
-function timerOf(port: number): { kind: number; isSoon: boolean } | null {
+/** By the client's port of a connection, for each side: what its timer is for, and whether it runs out within ten seconds. */
+function timersOf(port: number): { kind: number; isSoon: boolean }[] {
+  const timers: { kind: number; isSoon: boolean }[] = [];
   for (const line of readFileSync("/proc/net/tcp", "utf8").split("\n").slice(1)) {
-    const [, local = "", , , , timer = ""] = line.trim().split(/\s+/);
-    if (Number.parseInt(local.split(":")[1] ?? "", 16) !== port) continue;
+    const [, local = "", remote = "", , , timer = ""] = line.trim().split(/\s+/);
+    if (![local, remote].some((side) => Number.parseInt(side.split(":")[1] ?? "", 16) === port)) continue;
     const [kind = "", hundredths = ""] = timer.split(":");
-    return { kind: Number.parseInt(kind, 16), isSoon: Number.parseInt(hundredths, 16) <= 1_000 };
+    timers.push({ kind: Number.parseInt(kind, 16), isSoon: Number.parseInt(hundredths, 16) <= 1_000 });
   }
-  return null;
+  return timers;
 }
 
 describe("the database's host vanishes", () => {
@@ -153,8 +156,28 @@ describe("the database's host vanishes", () => {
     await worker.stop();
   });
 
+  test("while a worker stops: it ends", async () => {
+    const config = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
+    const limits = { ...config.limits, statementTimeoutMs: 0, shutdownMs: 100 }; // without a limit an answer is waited for without end
+    const worker = await startWorker({ config: { ...config, limits } });
+    proxy.mode = "falls silent";
+    await worker.stop();
+    proxy.mode = "passes";
+  });
+
+  test("while a service with standbys stops: it ends", async () => {
+    const limits = { statementTimeoutMs: 0, shutdownMs: 100 };
+    const database = { replicas: [db.urls.request] };
+    const stopping = new TestService(through, api, { limits, database } as never);
+    await stopping.start();
+    proxy.mode = "falls silent";
+    await db.sql("select pg_sleep(1)"); // it asks the primary for its position ten times a second
+    await stopping.stop();
+    proxy.mode = "passes";
+  });
+
   test.skipIf(process.platform !== "linux")(
-    "while connections wait: the kernel looks for it after ten seconds",
+    "while connections wait: the kernels of both sides look for the other after ten seconds",
     async () => {
       const direct = new TestService(db, api, {});
       await direct.start();
@@ -170,10 +193,9 @@ describe("the database's host vanishes", () => {
         ).map((row) => row.client_port as number);
       await direct.signUp("bob");
       await direct.query(null, "posts.list");
+      const soon = { kind: keepAlive, isSoon: true };
       for (const name of waiting) {
-        await expect
-          .poll(async () => (await ports(name)).map(timerOf))
-          .toContainEqual({ kind: keepAlive, isSoon: true });
+        await expect.poll(async () => (await ports(name)).map(timersOf)).toContainEqual([soon, soon]);
       }
       socket.websocket.close();
       await worker.stop();

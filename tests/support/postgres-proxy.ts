@@ -20,7 +20,10 @@ export class PostgresProxy extends TcpProxy {
     if (this.mode === "refuses") return void client.destroy();
     this.open++;
     const upstream = this.connect();
-    client.on("data", (data) => void (this.mode === "falls silent" || upstream.write(data)));
+    client.on("data", (data) => {
+      if (this.mode !== "falls silent") return void upstream.write(data);
+      client.allowHalfOpen = true; // a host that has vanished does not answer the end of a connection either
+    });
     const frames = new Frames();
     upstream.on("data", (data) => {
       for (const frame of frames.take(data)) {
