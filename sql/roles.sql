@@ -154,5 +154,20 @@ alter role svc_studio_read set statement_timeout = '10s';
 alter role svc_studio_read set idle_in_transaction_session_timeout = '10s';
 alter role svc_studio_act set statement_timeout = '10s';
 
+-- The server looks for a client that it has not heard of for five seconds, and ends its session when there is no answer
+-- within 15 s; that also frees the lock of a worker. A host that has lost its power or its network closes no connection, and by Linux's default its sessions, with
+-- their locks, would stay for more than two hours. src/postgres/silence.ts does the same from the other side.
+do $$
+declare
+  login text;
+begin
+  foreach login in array '{svc_request,svc_auth,svc_system,svc_replicator,svc_studio_read,svc_studio_act}'::text[] loop
+    execute format('alter role %I set tcp_keepalives_idle = 5', login);
+    execute format('alter role %I set tcp_keepalives_interval = 5', login);
+    execute format('alter role %I set tcp_keepalives_count = 3', login);
+  end loop;
+end
+$$;
+
 -- A transaction of this login reads unless it says otherwise, and src/studio/ says in each that it reads.
 alter role svc_studio_read set default_transaction_read_only = on;

@@ -13,6 +13,9 @@ setting row_security: on
 setting search_path: auth
 setting standard_conforming_strings: on
 setting statement_timeout: 60s
+setting tcp_keepalives_count: 3
+setting tcp_keepalives_idle: 5
+setting tcp_keepalives_interval: 5
 
 -- role svc_authenticated: nologin
 
@@ -27,6 +30,9 @@ member of svc_anonymous
 member of svc_authenticated
 
 -- role svc_replicator: login replication
+setting tcp_keepalives_count: 3
+setting tcp_keepalives_idle: 5
+setting tcp_keepalives_interval: 5
 
 -- role svc_request: login noinherit
 member of svc_anonymous
@@ -39,6 +45,9 @@ setting jit: off
 setting row_security: on
 setting standard_conforming_strings: on
 setting statement_timeout: 60s
+setting tcp_keepalives_count: 3
+setting tcp_keepalives_idle: 5
+setting tcp_keepalives_interval: 5
 
 -- role svc_studio_act: login
 setting DateStyle: ISO, MDY
@@ -47,6 +56,9 @@ setting default_transaction_isolation: read committed
 setting row_security: on
 setting standard_conforming_strings: on
 setting statement_timeout: 10s
+setting tcp_keepalives_count: 3
+setting tcp_keepalives_idle: 5
+setting tcp_keepalives_interval: 5
 
 -- role svc_studio_read: login noinherit
 member of svc_anonymous
@@ -60,6 +72,9 @@ setting jit: off
 setting row_security: on
 setting standard_conforming_strings: on
 setting statement_timeout: 10s
+setting tcp_keepalives_count: 3
+setting tcp_keepalives_idle: 5
+setting tcp_keepalives_interval: 5
 
 -- role svc_system: login bypassrls
 member of pg_read_all_stats
@@ -69,6 +84,9 @@ setting default_transaction_isolation: read committed
 setting jit: off
 setting row_security: on
 setting standard_conforming_strings: on
+setting tcp_keepalives_count: 3
+setting tcp_keepalives_idle: 5
+setting tcp_keepalives_interval: 5
 
 -- database
 grant connect to public
