@@ -3,10 +3,13 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
 import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { setTimeout as pause } from "node:timers/promises";
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand, S3Client } from "@aws-sdk/client-s3";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { S3Driver } from "../../src/storage/drivers/s3.ts";
 import { bytesFolder } from "../support/files.ts";
@@ -132,9 +135,10 @@ describe.skipIf(!hasS3Server)("against a store that speaks S3", () => {
   });
 });
 
+process.env.AWS_ACCESS_KEY_ID ??= "nobody";
+process.env.AWS_SECRET_ACCESS_KEY ??= "nothing";
+
 test("an S3 store that is away is 503, with a time to come again, whatever is asked of it", async () => {
-  process.env.AWS_ACCESS_KEY_ID ??= "nobody";
-  process.env.AWS_SECRET_ACCESS_KEY ??= "nothing";
   // This port of the machine is closed.
   const away = new S3Driver("files", { endpoint: "http://127.0.0.1:9" });
   const key = `objects/${randomUUID()}`;
@@ -145,6 +149,51 @@ test("an S3 store that is away is 503, with a time to come again, whatever is as
   const unavailable = { status: "rejected", reason: { code: "UNAVAILABLE", status: 503, retryAfter: 5 } };
   for (const answer of await Promise.allSettled([...asked, away.deleteAll("x/"), away.sweepLeftovers(new Date())]))
     expect(answer).toMatchObject(unavailable);
+});
+
+describe("an S3 store whose host vanishes", () => {
+  /** Keeps its connections open. */
+  const store = async (answer: (socket: Socket) => void = () => {}, answerMs = 100) => {
+    const server = createTcpServer((socket) => {
+      socket.on("error", () => {}); // the client breaks it
+      socket.once("data", () => answer(socket));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const patience = { connectMs: 10_000, answerMs, silenceMs: 100, workMs: 100 };
+    return new S3Driver("files", { endpoint: `http://127.0.0.1:${port}`, patience });
+  };
+  const key = `objects/${randomUUID()}`;
+  const unavailable = { code: "UNAVAILABLE", status: 503, retryAfter: 5 };
+  const begin = (socket: Socket, length: number) =>
+    socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\nhello`);
+
+  test("before it answers is 503, whatever is asked of it", async () => {
+    const silent = await store();
+    const list = async () => {
+      for await (const _ of silent.list("objects/")) break;
+    };
+    const asked = [silent.put(key, one("x")), silent.read(key), silent.readWhole(key), silent.delete(key), list()];
+    const answers = await Promise.allSettled([...asked, silent.deleteAll("x/"), silent.sweepLeftovers(new Date())]);
+    for (const answer of answers) expect(answer).toMatchObject({ status: "rejected", reason: unavailable });
+  });
+
+  test("in the middle of a file breaks it off", async () => {
+    const silent = await store((socket) => begin(socket, 10), 10_000);
+    await expect(silent.readWhole(key)).rejects.toMatchObject(unavailable);
+  });
+
+  test("is not meant by readers that pause, and many of them keep nobody from reading", async () => {
+    const rest = Buffer.alloc(1024 * 1024);
+    const patient = await store((socket) => {
+      begin(socket, 5 + rest.length);
+      socket.write(rest);
+    }, 10_000);
+    const files = await Promise.all(Array.from({ length: 60 }, () => patient.read(key)));
+    await pause(1_000);
+    for (const file of files) expect((await buffer(file as Readable)).length).toBe(5 + rest.length);
+  });
 });
 
 async function* one(text: string) {

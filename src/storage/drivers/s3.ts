@@ -2,7 +2,7 @@
  * Stores bytes in a bucket of Amazon S3 or a compatible store. An object appears when all of it has arrived.
  * Credentials come from the environment, as the S3 client finds them (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, roles).
  */
-import { Readable } from "node:stream";
+import { pipeline, Readable, Transform } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import type { CompletedPart, S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
 import { SvcError } from "../../kit/svc-error.ts";
@@ -18,21 +18,58 @@ const smallestPart = 5 * 1024 * 1024;
 /** Requests at a time. */
 const parallelCopies = 8;
 
+/** A store whose host has vanished closes no connection. In milliseconds; the S3 client tries three times. */
+export interface Patience {
+  connectMs: number;
+  /** Until the answer to a read begins. */
+  answerMs: number;
+  /** Without a byte of a file that is read. */
+  silenceMs: number;
+  /** Without a byte in either direction for other requests: a store may copy a part for long. */
+  workMs: number;
+}
+const usual: Patience = { connectMs: 5_000, answerMs: 10_000, silenceMs: 20_000, workMs: 60_000 };
+
+export interface S3Options {
+  endpoint?: string | undefined;
+  region?: string | undefined;
+  /** (Default: `usual`) */
+  patience?: Patience;
+}
+
 export class S3Driver implements StorageDriver {
   readonly #options: S3ClientConfig = { requestChecksumCalculation: "WHEN_REQUIRED" }; // few stores support the newer checksums
   readonly #bucket: string;
+  readonly #patience: Patience;
   #client: Promise<S3Client> | undefined;
+  #reader: Promise<S3Client> | undefined;
 
-  constructor(bucket: string, { endpoint, region }: { endpoint?: string | undefined; region?: string | undefined }) {
+  constructor(bucket: string, { endpoint, region, patience = usual }: S3Options) {
     if (region) this.#options.region = region;
     // Other stores address buckets by path.
     if (endpoint) Object.assign(this.#options, { endpoint, forcePathStyle: true, region: region ?? "us-east-1" });
     this.#bucket = bucket;
+    this.#patience = patience;
   }
 
   #connect(): Promise<S3Client> {
-    this.#client ??= library().then(({ S3Client }) => new S3Client(this.#options));
+    this.#client ??= this.#open({ socketTimeout: this.#patience.workMs });
     return this.#client;
+  }
+
+  /** For reads of files. The client's limit on silence would also break a file whose reader pauses. */
+  #connectReader(): Promise<S3Client> {
+    const waits = { requestTimeout: this.#patience.answerMs, throwOnRequestTimeout: true };
+    // By default fifty: as many clients that read slowly would keep all others from reading.
+    const any = { maxSockets: Number.POSITIVE_INFINITY };
+    this.#reader ??= this.#open({ ...waits, httpAgent: any, httpsAgent: any });
+    return this.#reader;
+  }
+
+  async #open(limits: object): Promise<S3Client> {
+    const { S3Client } = await library();
+    const requestHandler = { connectionTimeout: this.#patience.connectMs, ...limits };
+    return new S3Client({ ...this.#options, requestHandler });
   }
 
   async put(key: string, bytes: AsyncIterable<Uint8Array> | Uint8Array, options: PutOptions = {}): Promise<void> {
@@ -93,8 +130,8 @@ export class S3Driver implements StorageDriver {
     const Range = range && `bytes=${range.start}-${range.end}`;
     const command = new GetObjectCommand({ Bucket: this.#bucket, Key: key, ...(Range && { Range }) });
     try {
-      const { Body } = await available((await this.#connect()).send(command));
-      return Body as Readable;
+      const { Body } = await available((await this.#connectReader()).send(command));
+      return breakIfSilent(Body as Readable, this.#patience.silenceMs);
     } catch (error) {
       if (error instanceof Error && ["NoSuchKey", "NotFound"].includes(error.name)) return null;
       throw error;
@@ -172,8 +209,29 @@ async function available<T>(answer: Promise<T>): Promise<T> {
     const { name = "", code = "", $metadata } = cause as { name?: string; code?: string; $metadata?: Metadata };
     const isAway = away.test(name) || away.test(code) || ($metadata?.httpStatusCode ?? 0) >= 500;
     if (!isAway) throw cause;
-    throw new SvcError("UNAVAILABLE", "The file store cannot be reached.", { retryAfter: tryAgainAfter, cause });
+    throw unreachable(cause);
   }
+}
+
+const unreachable = (cause?: unknown) =>
+  new SvcError("UNAVAILABLE", "The file store cannot be reached.", { retryAfter: tryAgainAfter, cause });
+
+/** Breaks a file of which nothing more comes. A reader that pauses has not read what came. */
+function breakIfSilent(body: Readable, milliseconds: number): Readable {
+  let received = 0;
+  let before = 0;
+  const file = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      received += chunk.length;
+      done(null, chunk);
+    },
+  });
+  const timer = setInterval(() => {
+    if (received === before && file.readableLength === 0) file.destroy(unreachable());
+    before = received;
+  }, milliseconds).unref();
+  pipeline(body, file, () => clearInterval(timer)); // the reader gets the error
+  return file;
 }
 
 interface Metadata {
