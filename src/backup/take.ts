@@ -12,6 +12,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import pg from "pg";
+import { watchClient } from "../postgres/silence.ts";
 import { liftSessionLimits } from "../postgres/without-limits.ts";
 import type { StorageDriver } from "../storage/drivers/driver.ts";
 import { copyFiles, sync } from "./copy-files.ts";
@@ -157,7 +158,7 @@ async function connect(adminUrl: string): Promise<pg.Client & { connection: { st
   const client = new pg.Client({ connectionString: adminUrl, application_name: "svc db backup", keepAlive: true });
   client.on("error", () => {}); // the next query reports it
   await client.connect();
-  await client.query(liftSessionLimits);
+  await client.query(`${liftSessionLimits}; ${watchClient}`);
   return client as never;
 }
 

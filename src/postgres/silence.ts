@@ -18,6 +18,9 @@ import { queryKeeping } from "./refusals.ts";
  */
 export const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
+/** SQL: the server looks for this client in the same way. The logins of svc have it from `sql/roles.sql`. */
+export const watchClient = "set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3";
+
 /** In milliseconds, beyond the server's own limit. */
 const margin = 5_000;
 

@@ -1,6 +1,6 @@
 /** One connection of its own, for commands. Calls use pools: `pools.ts`. */
 import pg from "pg";
-import { keepAlive } from "./silence.ts";
+import { keepAlive, watchClient } from "./silence.ts";
 
 /** Settings that statements of commands rely on, whatever the defaults of the server or the database are. */
 const plain = [
@@ -13,6 +13,7 @@ const plain = [
   "set row_security = on",
   "set quote_all_identifiers = off",
   "set default_transaction_isolation = 'read committed'",
+  watchClient,
 ].join("; ");
 
 /**

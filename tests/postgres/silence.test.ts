@@ -10,6 +10,7 @@ import { acquire } from "../../src/postgres/acquire.ts";
 import { isConnectionLoss } from "../../src/postgres/errors.ts";
 import { createPool, type OnePool } from "../../src/postgres/pools.ts";
 import { silenceAllowed, unlimited } from "../../src/postgres/silence.ts";
+import { withClient } from "../../src/postgres/with-client.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { createQueuePool } from "../../workers/queue-pool.ts";
 import { procedure } from "../fixture/backend/index.ts";
@@ -197,6 +198,10 @@ describe("the database's host vanishes", () => {
       for (const name of waiting) {
         await expect.poll(async () => (await ports(name)).map(timersOf)).toContainEqual([soon, soon]);
       }
+      // Of a migration, for example, which holds locks.
+      await withClient(db.url("admin"), "svc command", async () => {
+        await expect.poll(async () => (await ports("svc command")).map(timersOf)).toEqual([[soon, soon]]);
+      });
       socket.websocket.close();
       await worker.stop();
       await direct.stop();
