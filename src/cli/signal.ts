@@ -26,6 +26,14 @@ function onParentEnd(end: () => void): void {
   }, 500).unref();
 }
 
+/**
+ * Ends the process in a second at the latest, after its output, although the application has something open: a timer, or a
+ * connection to a mail server that does not answer.
+ */
+export function endSoon(): void {
+  setTimeout(() => process.stdout.write("", () => process.exit()), 1_000).unref();
+}
+
 /** Also when nobody reads standard output any more. */
 export function stopSignal(reason?: Error): AbortSignal {
   const stop = new AbortController();

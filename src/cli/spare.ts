@@ -7,6 +7,7 @@ import "../../workers/runner.ts";
 import "../audit/audit.ts";
 import { loadConfig } from "../config/load-config.ts";
 import "./prepare.ts";
+import { endSoon } from "./signal.ts";
 import "./start.ts";
 
 // What is slow the first time: checks of a configuration are compiled, and the data of time zones is loaded.
@@ -21,5 +22,6 @@ export function waitForWork(dispatch: (words: readonly string[]) => Promise<void
   process.once("message", async (words: string[]) => {
     await dispatch(words);
     if (words[0] === "prepare" && process.exitCode === undefined) waitForWork(dispatch);
+    else endSoon();
   });
 }
