@@ -155,8 +155,9 @@ alter role svc_studio_read set idle_in_transaction_session_timeout = '10s';
 alter role svc_studio_act set statement_timeout = '10s';
 
 -- The server looks for a client that it has not heard of for five seconds, and ends its session when there is no answer
--- within 15 s; that also frees the lock of a worker. A host that has lost its power or its network closes no connection, and by Linux's default its sessions, with
--- their locks, would stay for more than two hours. src/postgres/silence.ts does the same from the other side.
+-- within 15 s; that also frees the lock of a worker. A host that has lost its power or its network closes no connection, and
+-- by Linux's default its sessions, with their locks, would stay for more than two hours. src/postgres/silence.ts does the
+-- same from the other side.
 do $$
 declare
   login text;
