@@ -49,7 +49,8 @@ export async function openDatabase(
   options: Pick<OpenOptions, "logins"> = {},
 ): Promise<Cluster> {
   const cluster = await openCluster({ directory: join(config.cwd, ".svc"), report: say, ...options });
-  if (!isPart) say(cluster.reason);
+  // Says which server it is: not again of our own, unless something is missing.
+  if (!isPart && (cluster.origin !== "cached" || cluster.vector === null)) say(cluster.reason);
   return cluster;
 }
 
