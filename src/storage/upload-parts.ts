@@ -12,7 +12,7 @@ import type { Incoming } from "./incoming.ts";
 import { Measure, type Storage } from "./storage.ts";
 
 /** How long an upload waits for its next part. */
-export const lifetime = "1 day";
+const lifetime = "1 day";
 
 /** In bytes. Each piece is flushed before the next begins; smaller pieces lose less when a process dies. */
 const pieceSize = 16 * 1024 * 1024;

@@ -15,7 +15,7 @@ import { readParts } from "./drivers/read-parts.ts";
 import type { Incoming } from "./incoming.ts";
 import { quotasOf, type Reserved, requireRoom } from "./reserve.ts";
 import { Measure, mayRemoveBytes, objectKey, putBytes, type Storage } from "./storage.ts";
-import { type Checksum, lifetime, UploadParts, uploadPrefix } from "./upload-parts.ts";
+import { type Checksum, UploadParts, uploadPrefix } from "./upload-parts.ts";
 
 export interface Upload {
   /** Bytes received from the start. */
@@ -36,6 +36,12 @@ interface Part {
   sha256: string;
 }
 
+/**
+ * How long an upload waits for its first part, which takes five hours at the slowest rate. A client that has lost the answer
+ * to its beginning begins another one.
+ */
+const firstLifetime = "6 hours";
+
 export class Uploads {
   readonly #storage: Storage;
   readonly #parts: UploadParts;
@@ -55,7 +61,7 @@ export class Uploads {
     const { uploadBytes, uploadsPerUser } = this.#storage.limits;
     if (file.size > uploadBytes) throw tooLarge(uploadBytes);
     const [row] = await this.#ask<Started>("* from svc_private.start_upload($1, $2, $3, $4, $5, $6, $7, $8, $9)", [
-      ...[owner, file.name, file.type, file.visibility, file.size, lifetime, uploadsPerUser],
+      ...[owner, file.name, file.type, file.visibility, file.size, firstLifetime, uploadsPerUser],
       ...quotasOf(this.#storage.limits, owner),
     ]);
     const { id, expires_at: expiresAt } = requireRoom(row as Started, this.#storage.limits, owner);
