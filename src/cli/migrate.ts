@@ -39,7 +39,7 @@ export const command = defineCommand({
       };
       let isChanged = false; // also set by dropped or secured objects, which appear in no file
       const report = (line: string) => {
-        isChanged = true;
+        isChanged ||= !line.startsWith("waiting ");
         say(line);
       };
       const applied = await migrate({ ...target, report });

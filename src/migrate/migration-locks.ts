@@ -16,7 +16,7 @@ export interface Patience {
    * which autovacuum cancels itself. (Default: 2,000)
    */
   lockWaitMs?: number;
-  /** Called with one line whenever it releases its locks. */
+  /** Called with one line whenever it releases its locks, and when it waits for another migration. */
   report?: ((line: string) => void) | undefined;
 }
 
@@ -45,7 +45,11 @@ export async function withLocks<T>(
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
     await client.query("begin");
     await client.query(liftLimits);
-    await client.query("select pg_advisory_xact_lock($1)", [advisoryLock]);
+    const { rows } = await client.query("select pg_try_advisory_xact_lock($1) as is_alone", [advisoryLock]);
+    if (!rows[0].is_alone) {
+      report?.("waiting for another migration of this database");
+      await client.query("select pg_advisory_xact_lock($1)", [advisoryLock]);
+    }
     try {
       return await run(() => client.query(`set local lock_timeout = ${Number(lockWaitMs)}`));
     } catch (error) {

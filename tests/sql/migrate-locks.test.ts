@@ -33,6 +33,19 @@ test("gives way to whoever uses a table, lets others at it, and comes through wh
   expect(await migration).toContain("platform/sql/policies/auth.session.sql");
 });
 
+test("says that it waits for another migration, and comes after it", async () => {
+  const other = await db.connect("admin");
+  await other.query("begin; lock table auth.session in access share mode"); // the first migration holds its own lock meanwhile
+  const { promise: first, resolve: began } = Promise.withResolvers<string>();
+  const { promise: second, resolve: waited } = Promise.withResolvers<string>();
+  const one = again({ lockWaitMs: 60_000, report: began });
+  expect(await first).toContain("applied ");
+  const two = again({ report: waited });
+  expect(await second).toBe("waiting for another migration of this database");
+  await other.query("commit");
+  expect((await Promise.all([one, two])).map(({ length }) => length > 0)).toEqual([true, true]);
+});
+
 test("gives up when its time is over, says who is in the way, and has changed nothing", async () => {
   const dump = await db.connect("admin");
   await dump.query("set application_name = 'nightly dump'; begin; lock table auth.session in access share mode");
