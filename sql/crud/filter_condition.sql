@@ -53,7 +53,7 @@ begin
     return svc_hidden.filter_array(col, op, value, subject, coalesce(cast_type, 'text'));
   elsif cast_type is null then
     cast_type := 'text';
-    subject := format('(to_jsonb(%s) #>> ''{}'')', subject);
+    subject := format('svc_hidden.wire_text(%s)', subject);
   elsif kind in ('integer', 'bigint') and svc_hidden.filter_exceeds(col, value) then
     col := '{"kind": "numeric"}';
     cast_type := 'numeric';

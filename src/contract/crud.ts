@@ -104,6 +104,8 @@ export interface ColumnDescription {
   castType: string;
   kind: WireKind;
   isArray: boolean;
+  /** Levels of arrays: 2 for `integer[][]`, 0 for a single value. */
+  dimensions: number;
   notNull: boolean;
   /** The SQL default for a missing value, or null if there is none. */
   defaultSql: string | null;
@@ -121,6 +123,8 @@ export interface ColumnDescription {
   generate: (() => unknown) | undefined;
   /** Converts a checked value to the application's type, such as Date or bigint. */
   toApplication(value: unknown): unknown;
+  /** Converts a point or line as the application has it to PostgreSQL's text; other values are unchanged. */
+  toText?(value: unknown): unknown;
   /** Converts the driver's value to the one that `ctx.db` returns. */
   fromDriver(value: unknown): unknown;
   /**
@@ -138,7 +142,7 @@ export interface ColumnLimit {
 }
 
 /** The conversions that the SDK knows (client/sdk/src/rows.ts). */
-export type Conversion = "date" | "bigint" | "number" | "bytes";
+export type Conversion = "date" | "bigint" | "number" | "bytes" | "numbers" | "xy" | "abc";
 
 export type WireKind =
   | "integer"

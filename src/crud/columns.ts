@@ -19,20 +19,24 @@ const managedProperties = new Set(["id", "userId", "createdAt", "updatedAt"]);
 /** Describes the columns of a Drizzle table, in the order of their declaration. */
 export function describeColumns(table: PgTable): ColumnDescription[] {
   return Object.entries(getTableColumns(table)).map(([property, column]) => {
-    const isArray = is(column, PgArray);
-    const base = isArray ? (column as unknown as { baseColumn: PgColumn }).baseColumn : column;
-    const kind = wireKind(base.getSQLType(), base.enumValues);
+    const base = elementOf(column);
+    const [elementType = "", ...dimensions] = column.getSQLType().split("[");
+    const isArray = dimensions.length > 0;
+    const kind = wireKind(elementType, base.enumValues);
+    const conversion = conversionOf(kind, base);
+    const isShape = conversion !== null && shapes.has(conversion);
     return {
       property,
       name: column.name,
       type: column.getSQLType(),
-      castType: castType(base) + (isArray ? "[]" : ""),
+      castType: castType(base, elementType) + (isArray ? "[]" : ""),
       kind,
       isArray,
+      dimensions: dimensions.length,
       notNull: column.notNull,
       defaultSql: defaultSql(column) ?? (isNumbered(base) ? "default" : null),
       numbered: column.default === undefined && isNumbered(base),
-      limit: columnLimit(base.getSQLType()),
+      limit: columnLimit(elementType),
       values: base.enumValues,
       managed:
         managedProperties.has(property) ||
@@ -41,11 +45,17 @@ export function describeColumns(table: PgTable): ColumnDescription[] {
       unique: column.primary || column.isUnique,
       generate: column.defaultFn,
       toApplication: (value) =>
-        converted.has(kind) && !isArray && value !== null ? column.mapFromDriverValue(value) : value,
+        (isShape || converted.has(kind)) && !isArray && value !== null ? column.mapFromDriverValue(value) : value,
       fromDriver: (value) => (value === null || value === undefined ? value : column.mapFromDriverValue(value)),
-      conversion: conversionOf(kind, base),
+      conversion,
+      ...(isShape && { toText: (value: unknown) => (Object(value) === value ? base.mapToDriverValue(value) : value) }),
     };
   });
+}
+
+/** The column of an array's elements, also of an array of arrays; the column itself if it is no array. */
+function elementOf(column: PgColumn): PgColumn {
+  return is(column, PgArray) ? elementOf((column as unknown as { baseColumn: PgColumn }).baseColumn) : column;
 }
 
 /** A sample wire value of each kind whose type in the application depends on the column's `mode`. */
@@ -54,14 +64,21 @@ const samples: Partial<Record<WireKind, string>> = {
   date: "2026-01-01",
   bigint: "1",
   numeric: "1",
+  number: "1", // PostgreSQL's JSON writes NaN and the infinities as texts
 };
+
+/** The same of types whose values Drizzle takes apart. */
+const shapeSamples: Record<string, string> = { point: "(1,2)", line: "{1,2,3}" };
+const shapes = new Set<Conversion>(["numbers", "xy", "abc"]);
 
 function conversionOf(kind: WireKind, column: PgColumn): Conversion | null {
   if (kind === "bytes") return "bytes";
-  const sample = samples[kind];
+  const sample = samples[kind] ?? shapeSamples[column.getSQLType()];
   if (sample === undefined) return null;
-  const value = column.mapFromDriverValue(sample);
+  const value: unknown = column.mapFromDriverValue(sample);
   if (value instanceof Date) return "date";
+  if (Array.isArray(value)) return "numbers";
+  if (typeof value === "object" && value !== null) return "x" in value ? "xy" : "abc";
   return typeof value === "bigint" || typeof value === "number" ? (typeof value as Conversion) : null;
 }
 
@@ -70,12 +87,14 @@ const storedTypes: Record<string, string> = {
   smallserial: "smallint",
   bigserial: "bigint",
   char: "bpchar", // alone, "char" means one character
+  character: "bpchar",
   vector: "extensions.vector",
   halfvec: "extensions.halfvec",
 };
 
-function castType(column: PgColumn): string {
-  const type = column.getSQLType().replace(/\s*\([^)]*\)/, "");
+function castType(column: PgColumn, declared: string): string {
+  if (/^bit\s*\(/.test(declared)) return declared; // alone, "bit" means one bit, and a cast cuts the others off
+  const type = declared.replace(/\s*\([^)]*\)/, "");
   if (!is(column, PgEnumColumn)) return storedTypes[type] ?? type;
   const { enumName, schema = "public" } = column.enum;
   return [schema, enumName].map((name) => `"${name.replaceAll('"', '""')}"`).join(".");

@@ -183,7 +183,7 @@ export function rowOf(
 function accept(column: ColumnDescription, value: unknown, issues: Issue[]): unknown {
   const form = wireForms[column.kind];
   if (column.isArray) return acceptAll(column, value, issues);
-  const accepted = form.accept(value, column.values);
+  const accepted = form.accept(column.toText?.(value) ?? value, column.values);
   if (accepted === undefined) {
     const expected = column.kind === "enum" ? `must be one of ${column.values?.join(", ")}` : `must be ${form.expects}`;
     issues.push({ path: [column.property], message: expected });
@@ -198,14 +198,19 @@ function acceptAll(column: ColumnDescription, value: unknown, issues: Issue[]): 
   const refuse = (path: Issue["path"], message: string) => {
     issues.push({ path: [column.property, ...path], message });
   };
-  if (!Array.isArray(value)) return refuse([], "must be an array");
-  return value.map((item, index) => {
-    if (item === null) return null;
-    const accepted = form.accept(item, column.values);
-    if (accepted === undefined) refuse([index], `must be ${form.expects}`);
-    else if (!isWithin(column, accepted)) refuse([index], `must be ${column.limit?.expects}`);
-    return accepted;
-  });
+  const acceptLevel = (items: unknown, level: number, path: number[]): unknown => {
+    if (!Array.isArray(items)) return refuse(path, "must be an array");
+    return items.map((item, index) => {
+      const place = [...path, index];
+      if (level < column.dimensions) return acceptLevel(item, level + 1, place);
+      if (item === null) return null;
+      const accepted = form.accept(column.toText?.(item) ?? item, column.values);
+      if (accepted === undefined) refuse(place, `must be ${form.expects}`);
+      else if (!isWithin(column, accepted)) refuse(place, `must be ${column.limit?.expects}`);
+      return accepted;
+    });
+  };
+  return acceptLevel(value, 1, []);
 }
 
 const isWithin = ({ limit }: ColumnDescription, accepted: unknown) => limit?.holds(accepted) ?? true;

@@ -7,7 +7,7 @@ import { quote } from "../postgres/schema-names.ts";
 import { isVisible, item, qualified, toWire } from "./crud-text.ts";
 
 /** Types that travel as text and have no sort order. */
-const unordered = /^(point|line|lseg|box|path|polygon|circle|xml)\b/;
+const unordered = /^(point|line|lseg|box|path|polygon|circle|xml|jsonpath)\b/;
 
 /** Whether PostgreSQL can sort the column. */
 const sortable = ({ isArray, kind, type }: ColumnDescription) =>

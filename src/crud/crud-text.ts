@@ -41,16 +41,38 @@ export function toWire(column: ColumnDescription): string {
     case "numeric":
       return `${value}::text${column.isArray ? "[]" : ""}`;
     case "timestamp":
-      // A timestamp without time zone is read as UTC.
-      return column.type.includes("with time zone") || column.isArray ? value : `${value} at time zone 'UTC'`;
-    case "bytes":
-      return column.isArray ? value : `translate(encode(${value}, 'base64'), E'\\n', '')`;
+      // A timestamp without time zone is read as UTC, in arrays by the time zone that every call sets.
+      if (column.type.includes("with time zone")) return value;
+      return column.isArray ? `${value}::timestamptz[]` : `${value} at time zone 'UTC'`;
+    case "bytes": {
+      const encoded = (bytes: string) => `translate(encode(${bytes}, 'base64'), E'\\n', '')`;
+      if (!column.isArray) return encoded(value);
+      const items = `select ${encoded("items.value")} from unnest(${value}) with ordinality as items (value, place)`;
+      return `case when ${value} is not null then array(${items} order by items.place) end`;
+    }
     case "vector":
       return `${value}::text::json`;
+    case "text":
+      if (isJsonText(column)) return value;
+      return column.isArray ? `${value}::text[]` : `svc_hidden.wire_text(${value})`;
     default:
       return value;
   }
 }
+
+/**
+ * Whether PostgreSQL's JSON has a string for each value of the column. A domain over numbers, a composite type and other
+ * types of an application have none: their values travel as text. (PostGIS writes its types as GeoJSON.)
+ */
+function isJsonText({ castType }: ColumnDescription): boolean {
+  const type = castType.replace(/^extensions\.|\[\]$|\s*\(.*\)/g, "");
+  return jsonTexts.test(type);
+}
+
+const jsonTexts = new RegExp(
+  "^(text|varchar|character varying|bpchar|citext|name|uuid|xml|ltree|pg_lsn|money|(time|interval)( .*)?|inet|cidr|macaddr8?|bit|" +
+    "bit varying|point|line|lseg|box|path|polygon|circle|\\w+range|tsvector|tsquery|jsonpath|sparsevec|geometry|geography)$",
+);
 
 /** A column under its wire name, always quoted. */
 const wireColumn = (column: ColumnDescription) => `${toWire(column)} as "${column.property.replaceAll('"', '""')}"`;

@@ -66,14 +66,21 @@ function chunks(pairs: string[], size: number): string[] {
 
 /** Conversion for types whose JSON text differs from their input format. */
 function specialInput(column: ColumnDescription, source: string): string | null {
-  if (column.isArray) return null;
-  const text = `${source} ->> ${literal(column.property)}`;
-  if (column.kind === "bytes") return `decode(${text}, 'base64')`;
+  const convert = inputConversion(column);
+  if (!convert || column.dimensions > 1) return null;
+  const name = literal(column.property);
+  if (!column.isArray) return convert(`${source} ->> ${name}`);
+  const items = `jsonb_array_elements_text(${source} -> ${name}) with ordinality as items (value, place)`;
+  return `case when jsonb_typeof(${source} -> ${name}) = 'array' then array(select ${convert("items.value")} from ${items} order by items.place) end`;
+}
+
+function inputConversion({ kind, type }: ColumnDescription): ((text: string) => string) | undefined {
+  if (kind === "bytes") return (text) => `decode(${text}, 'base64')`;
   // A column without time zone would ignore the value's offset instead of applying it.
-  if (column.kind === "timestamp" && !column.type.includes("with time zone")) {
-    return `(${text})::timestamptz at time zone 'UTC'`;
+  if (kind === "timestamp" && !type.includes("with time zone")) {
+    return (text) => `(${text})::timestamptz at time zone 'UTC'`;
   }
-  return null;
+  return undefined;
 }
 
 /** The columns that create sets: the owner, what this service generates, and what the caller may write. */

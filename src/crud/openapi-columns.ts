@@ -51,7 +51,7 @@ function single({ kind, type, values }: ColumnDescription, form: JsonSchema): Js
   if (kind === "enum") return { ...form, enum: [...(values ?? [])] };
   if (kind === "integer" && name.startsWith("small")) return { ...form, minimum: -(2 ** 15), maximum: 2 ** 15 - 1 };
   if (Number.isNaN(size)) return { ...form };
-  if (kind === "text") return { ...form, maxLength: size };
+  if (kind === "text") return /char|^bit/.test(name) ? { ...form, maxLength: size } : { ...form };
   return kind === "numeric" ? { ...form, ...digits(size - scale, scale) } : { ...form };
 }
 
@@ -63,8 +63,9 @@ function digits(before: number, behind: number): JsonSchema {
   return { pattern: `^-?[0-9]{1,${before}}${fraction}$`, minimum: -most, maximum: most };
 }
 
-function whole({ isArray, notNull }: ColumnDescription, value: JsonSchema): JsonSchema {
-  const schema = isArray ? { type: "array", items: orNull(value) } : value;
+function whole({ isArray, dimensions, notNull }: ColumnDescription, value: JsonSchema): JsonSchema {
+  let schema = isArray ? { type: "array", items: orNull(value) } : value;
+  for (let level = 1; level < dimensions; level++) schema = { type: "array", items: schema };
   return notNull ? schema : orNull(schema);
 }
 

@@ -21,7 +21,9 @@ const isDate = (value: unknown): value is Date => value instanceof Date && value
 function isTime(text: string): boolean {
   const [, year = 0, month = 0, day = 0] = /^(\d+)-(\d\d)-(\d\d)/.exec(text)?.map(Number) ?? [];
   const days = new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
-  return year > 0 && day <= days && !/:.*[+-](1[6-9]|2\d)/.test(text) && !Number.isNaN(Date.parse(text));
+  // Of any year, because JavaScript reads years after 9999 in another form only.
+  const isClock = !Number.isNaN(Date.parse(text.replace(/^\d+/, "2000")));
+  return year > 0 && year <= 294_276 && day <= days && !/:.*[+-](1[6-9]|2\d)/.test(text) && isClock;
 }
 /** Without JavaScript's sign before years after 9999. */
 const isoOf = (date: Date) => date.toISOString().replace(/^\+0*/, "");

@@ -34,8 +34,8 @@ export const keyOf = (schema: string, table: string) => `${schema}\0${table}`;
 /** Whether GraphQL allows the name: letters, digits and _, but not two _ in front. Other properties are omitted. */
 const isName = (property: string) => /^[A-Za-z_]\w*$/.test(property) && !property.startsWith("__");
 
-/** Vectors are omitted: they are only compared inside the database. */
-const has = (kind: ColumnDescription["kind"]) => kind !== "vector";
+/** Vectors are only compared inside the database, and PostGraphile reads of an array of arrays nulls. */
+const has = ({ kind, dimensions }: ColumnDescription) => kind !== "vector" && dimensions < 2;
 
 export function exposedTables(api: Api): Exposed {
   const { crud: all, procedures } = api["~svc"];
@@ -46,7 +46,7 @@ export function exposedTables(api: Api): Exposed {
     if (!crud.graphql || !readable || exposed.has(key)) continue;
     const written = new Set(writableColumns(crud));
     const shown = crud.columns.filter(
-      ({ property, kind }) => crud.visible.has(property) && isName(property) && has(kind),
+      (column) => crud.visible.has(column.property) && isName(column.property) && has(column),
     );
     exposed.set(key, {
       crud,

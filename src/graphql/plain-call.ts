@@ -76,7 +76,13 @@ async function writePlain(
   try {
     requireSession({ caller, anonymous });
     const identity = identityOf(caller.session, caller.holder);
-    const json = await callStatement(requestPool, identity, statement, statement.values(inputOf(verb, args)), false);
+    const json = await callStatement(
+      requestPool,
+      identity,
+      statement,
+      statement.values(inputOf(table, verb, args)),
+      false,
+    );
     if (json === null) throw missingRow();
     const written = JSON.parse(json);
     // The row is written: a value without GraphQL's form is given as by name.

@@ -93,7 +93,8 @@ function shapeOf(build: GraphileBuild.Build, resource: Table, table: ExposedTabl
 }
 
 /** @param args those of the field: not every table has all of them */
-function plan(resource: Table, { crud }: ExposedTable, verb: Verb, args: GraphQLFieldConfigArgumentMap) {
+function plan(resource: Table, table: ExposedTable, verb: Verb, args: GraphQLFieldConfigArgumentMap) {
+  const { crud } = table;
   const procedure = `${crud.prefix}.${verb}`;
   const names = inputs[verb].filter((name) => name in args);
   return (_$root: Step, fieldArgs: FieldArgs) => {
@@ -102,7 +103,7 @@ function plan(resource: Table, { crud }: ExposedTable, verb: Verb, args: GraphQL
     const $id = sideEffect($args, ([write, ...given]) =>
       (write as RequestContext["write"])(
         procedure,
-        inputOf(verb, Object.fromEntries(names.map((name, index) => [name, given[index]]))),
+        inputOf(table, verb, Object.fromEntries(names.map((name, index) => [name, given[index]]))),
       ),
     );
     if (verb === "remove") return lambda($id, (id) => id);

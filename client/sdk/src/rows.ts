@@ -5,13 +5,24 @@
 
 /** By property: the type that the text is converted to, or the conversions of related rows. */
 export interface Conversions {
-  readonly [property: string]: "date" | "bigint" | "number" | "bytes" | (() => Conversions);
+  readonly [property: string]: keyof typeof convert | (() => Conversions);
 }
 
+/** Of a point, `(1,2)`, or a line, `{1,2,3}`. */
+function numbers(value: string): number[] {
+  return value.slice(1, -1).split(",").map(Number);
+}
+const named = (names: string, value: string) =>
+  Object.fromEntries(numbers(value).map((number, index) => [names[index], number]));
+
 const convert = {
-  date: (value: string) => new Date(value),
+  // JavaScript wants a sign and six digits for years after 9999.
+  date: (value: string) => new Date(value.replace(/^\d{5,6}/, (year) => `+${year.padStart(6, "0")}`)),
   bigint: (value: string) => BigInt(value),
   number: (value: string) => Number(value),
+  numbers,
+  xy: (value: string) => named("xy", value),
+  abc: (value: string) => named("abc", value),
   bytes: (value: string) => Uint8Array.from(atob(value), (character) => character.charCodeAt(0)),
 };
 
