@@ -102,7 +102,8 @@ function castType(column: PgColumn, declared: string): string {
 
 const dialect = new PgDialect();
 
-function defaultSql(column: AnyPgColumn): string | null {
+/** As the `DEFAULT` of a migration. */
+export function defaultSql(column: AnyPgColumn): string | null {
   const { default: value } = column;
   if (value === undefined || value === null) return null;
   // The same text as the `DEFAULT …` in a migration: without parameters.
@@ -115,7 +116,8 @@ const isNumbered = (column: PgColumn) =>
 
 /** A value as a SQL literal, typed by the context of the assignment. */
 function literal(value: unknown): string {
-  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint") return String(value);
+  if (value instanceof Uint8Array) return `'\\x${Buffer.from(value).toString("hex")}'`;
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return `'${text.replaceAll("'", "''")}'`;
 }

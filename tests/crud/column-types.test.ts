@@ -219,3 +219,10 @@ test("the OpenAPI document limits only the length of texts and bits", () => {
   });
   for (const property of ["alarm", "pause"]) expect(schemas[property]).not.toHaveProperty("maxLength");
 });
+
+test("a column named __proto__ is a definition error: Drizzle's table would be no table any more", () => {
+  const table = pgTable("protos", { id: serial("id").primaryKey(), ["__proto__"]: text("__proto__") }, () =>
+    openRls({ read: "anyone", write: "anyone" }),
+  );
+  expect(() => createCrudFactory(procedure)(table)).toThrow('"__proto__" cannot be the name of a table or column.');
+});

@@ -11,6 +11,7 @@ import { DefinitionError } from "../../kit/definition-error.ts";
 import { requirePackages } from "../../kit/optional-packages.ts";
 import { short } from "../../postgres/schema-names.ts";
 import { isCoreKey, libraryPrivileges, pluginTables } from "./schema-auth.ts";
+import { correctDefaults } from "./schema-defaults.ts";
 import { tableGrants, viewGrants } from "./schema-grants.ts";
 import { numberByIdentity } from "./schema-identities.ts";
 import { addOwnerIndex } from "./schema-owner-index.ts";
@@ -57,6 +58,7 @@ export async function takeSnapshot({ schema, auth }: Declared, previous: Snapsho
     if (!table) continue;
     for (const index of Object.values(table.indexes)) index.concurrently = false; // impossible in a transaction
     numberByIdentity(table);
+    correctDefaults(value, table);
     addOwnerIndex(value, table);
     for (const policy of getTableConfig(value).policies) {
       const [taken, meaning] = [table.policies[policy.name], meaningOf(policy)];
