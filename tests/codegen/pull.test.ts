@@ -61,6 +61,7 @@ const types: Record<string, string | null> = {
   text: "'it''s \\ `${x}`'",
   "character varying(20)": "''",
   "character(3)": "'EUR'",
+  bpchar: null,
   citext: null,
   bytea: "'\\x00ff'",
   "bit(4)": "B'1010'",
@@ -166,6 +167,13 @@ const awkward = `
   create materialized view sales.days as select date_trunc('day', at) as day from sales.visits;
   create view public.all_staff with (security_invoker) as select a, 'x'::varchar(5) as mark from "Old HR"."Staff";
   create policy only_me on boss using (true);`;
+
+test("every type is declared as itself", async () => {
+  const columns = Object.keys(types).map((type, index) => `c${index} ${type}`);
+  const mood = "create type mood as enum ('calm', 'it''s')";
+  const { first, second } = await twin(`${mood}; create table kinds (id serial primary key, ${columns})`, "public");
+  expect(await facts(second)).toEqual(await facts(first));
+});
 
 test("several schemas, circles and names that collide: the file compiles, and declares all that Drizzle can", async () => {
   const db = await emptyDatabase();

@@ -61,7 +61,6 @@ const plain: Record<string, string> = {
   boolean: "boolean",
   text: "text",
   "character varying": "varchar",
-  bpchar: "char",
   numeric: "numeric",
   real: "real",
   "double precision": "doublePrecision",
