@@ -5949,18 +5949,19 @@ begin
     raise exception '% has no column %', target, unknown using errcode = 'undefined_column';
   end if;
 
-  -- Without the type's length: a value that is too long is refused, not cut.
+  -- Without the type's length: a value that is too long is refused, not cut. -1, because null makes char(3) "character", which is
+  -- one letter.
   select string_agg(format('%I = ($1 -> ''set'' ->> %L)::%s', a.attname, a.attname, t.name), ', ' order by a.attnum),
          string_agg(format('%I', a.attname), ', ' order by a.attnum),
          string_agg(format('($1 -> ''set'' ->> %L)::%s', a.attname, t.name), ', ' order by a.attnum)
     into assigned, named, given
     from pg_catalog.pg_attribute a
-    cross join lateral (select pg_catalog.format_type(a.atttypid, null) as name) as t
+    cross join lateral (select pg_catalog.format_type(a.atttypid, -1) as name) as t
    where a.attrelid = target and change -> 'set' ? a.attname::text;
 
   select string_agg(condition, ' and ') into same
     from (
-      select format('t.%I = ($1 -> ''key'' ->> %s)::%s', a.attname, k.place - 1, pg_catalog.format_type(a.atttypid, null))
+      select format('t.%I = ($1 -> ''key'' ->> %s)::%s', a.attname, k.place - 1, pg_catalog.format_type(a.atttypid, -1))
         from pg_catalog.pg_index i
         cross join lateral unnest(i.indkey::smallint[]) with ordinality as k (attnum, place)
         join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum

@@ -104,6 +104,29 @@ test("restrictive policies count as well", async () => {
   expect((await change("ann", good)).status).toBe(200);
 });
 
+test("a value of char(n) or bit(n) is stored whole, and such a key finds its row", async () => {
+  await db.sql(`
+    create table coins (code char(3) primary key, flags bit(3));
+    alter table coins enable row level security;
+    create policy all_own on coins to svc_authenticated using (true);
+    grant all on coins to svc_authenticated`);
+  const { status, body } = await change(
+    "ann",
+    { table: "public.coins", command: "insert", set: { code: "EUR", flags: "101" } },
+    {
+      table: "public.coins",
+      command: "update",
+      key: ["EUR"],
+      set: { code: "USD", flags: "011" },
+      was: { flags: "101" },
+    },
+  );
+  expect([status, body]).toEqual([200, { done: 2 }]);
+  expect(await db.sql("select code, flags::text from coins")).toEqual([{ code: "USD", flags: "011" }]);
+  const long = await change("ann", { table: "public.coins", command: "insert", set: { code: "EURO", flags: "1" } });
+  expect([long.status, long.body.error]).toEqual([400, expect.stringMatching(/too long|does not match/)]);
+});
+
 test("what lies below the act is closed to every login", async () => {
   const one = JSON.stringify({ table, command: "delete", key: ["1"] });
   for (const login of ["studioRead", "studioAct", "request", "auth"] as const) {
