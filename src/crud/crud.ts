@@ -101,6 +101,7 @@ function describeCrud(
     });
   }
   checkNames([schema, name, ...columns.flatMap((column) => [column.name, column.property])]);
+  checkArrays(name, columns);
   checkCrudOptions(name, columns, options);
   const visible = visibleColumns(columns, options);
   const { prefix = name, defaultLimit = 20, maxLimit = 100, count = "exact" } = options;
@@ -148,6 +149,17 @@ function checkNames(names: readonly string[]): void {
     if (bytes > 0 && bytes <= 63 && !name.includes("\0") && name.isWellFormed() && name !== "__proto__") continue;
     throw new DefinitionError(`createCrud: ${JSON.stringify(name)} cannot be the name of a table or column.`, {
       hint: "Use 1 to 63 bytes of UTF-8 without NUL, both for the column and for its property, and not __proto__.",
+    });
+  }
+}
+
+/** PostgreSQL would store the letters of base64, and ignore the offsets of times. */
+function checkArrays(table: string, columns: readonly ColumnDescription[]): void {
+  for (const { property, type, kind, dimensions } of columns) {
+    const isConverted = kind === "bytes" || (kind === "timestamp" && !type.includes("with time zone"));
+    if (dimensions < 2 || !isConverted) continue;
+    throw new DefinitionError(`createCrud: "${property}" of "${table}" has the type ${type}.`, {
+      hint: "Arrays of arrays of bytes or of times without a zone are not possible. Use jsonb, or timestamps with time zone.",
     });
   }
 }

@@ -220,6 +220,13 @@ test("the OpenAPI document limits only the length of texts and bits", () => {
   for (const property of ["alarm", "pause"]) expect(schemas[property]).not.toHaveProperty("maxLength");
 });
 
+test.for([bytea("v"), timestamp("v")])("an array of arrays that would be stored wrong is a definition error", (v) => {
+  const table = pgTable("nested", { id: serial("id").primaryKey(), v: v.array().array() }, () =>
+    openRls({ read: "anyone", write: "anyone" }),
+  );
+  expect(() => createCrudFactory(procedure)(table)).toThrow(/"v" of "nested" has the type \w+\[\]\[\]/);
+});
+
 test("a column named __proto__ is a definition error: Drizzle's table would be no table any more", () => {
   const table = pgTable("protos", { id: serial("id").primaryKey(), ["__proto__"]: text("__proto__") }, () =>
     openRls({ read: "anyone", write: "anyone" }),
