@@ -145,10 +145,9 @@ function describeCrud(
 function checkNames(names: readonly string[]): void {
   for (const name of names) {
     const bytes = Buffer.byteLength(name);
-    // A property __proto__ would replace the prototype of Drizzle's table object.
-    if (bytes > 0 && bytes <= 63 && !name.includes("\0") && name.isWellFormed() && name !== "__proto__") continue;
+    if (bytes > 0 && bytes <= 63 && !name.includes("\0") && name.isWellFormed()) continue;
     throw new DefinitionError(`createCrud: ${JSON.stringify(name)} cannot be the name of a table or column.`, {
-      hint: "Use 1 to 63 bytes of UTF-8 without NUL, both for the column and for its property, and not __proto__.",
+      hint: "Use 1 to 63 bytes of UTF-8 without NUL, both for the column and for its property.",
     });
   }
 }

@@ -226,10 +226,3 @@ test.for([bytea("v"), timestamp("v")])("an array of arrays that would be stored 
   );
   expect(() => createCrudFactory(procedure)(table)).toThrow(/"v" of "nested" has the type \w+\[\]\[\]/);
 });
-
-test("a column named __proto__ is a definition error: Drizzle's table would be no table any more", () => {
-  const table = pgTable("protos", { id: serial("id").primaryKey(), ["__proto__"]: text("__proto__") }, () =>
-    openRls({ read: "anyone", write: "anyone" }),
-  );
-  expect(() => createCrudFactory(procedure)(table)).toThrow('"__proto__" cannot be the name of a table or column.');
-});
