@@ -1,5 +1,5 @@
 // Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
-import { mutation, query } from "@svc/client";
+import { type FiltersOf, mutation, query, type RowIn, resourceQuery } from "@svc/client";
 import type backend from "../../../backend/index.ts";
 
 type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
@@ -9,10 +9,16 @@ const notesColumns = {
   createdAt: "date",
 } as const;
 
+interface NotesResource {
+  row: RowIn<Procedures["notes"]["list"]>;
+  filters: FiltersOf<Procedures["notes"]["list"]>;
+  relations: Record<never, never>;
+}
+
 const operations = {
   notes: {
-    list: query<Procedures["notes"]["list"]>("notes.list", notesColumns),
-    get: query<Procedures["notes"]["get"]>("notes.get", notesColumns),
+    list: resourceQuery<Procedures["notes"]["list"], NotesResource>("notes.list", notesColumns),
+    get: resourceQuery<Procedures["notes"]["get"], NotesResource>("notes.get", notesColumns),
     create: mutation<Procedures["notes"]["create"]>("notes.create", notesColumns),
     update: mutation<Procedures["notes"]["update"]>("notes.update", notesColumns),
     remove: mutation<Procedures["notes"]["remove"]>("notes.remove", notesColumns),
