@@ -40,8 +40,13 @@ export class SvcError extends Error {
   /**
    * @param code    an entry of the table in `error-codes.ts`; it decides the HTTP status
    * @param message one sentence for a person (Default: the table's)
+   * @throws TypeError for another code: without a status no answer could be sent
    */
   constructor(code: ErrorCode, message?: string, options: SvcErrorOptions = {}) {
+    if (!Object.hasOwn(errorCodes, code)) {
+      const known = `The codes are ${Object.keys(errorCodes).join(", ")}.`;
+      throw new TypeError(`SvcError has no code ${JSON.stringify(code)}. ${known}`, { cause: options.cause });
+    }
     super(message ?? errorCodes[code].message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.hint = options.hint;

@@ -52,6 +52,19 @@ describe("an error body", () => {
   });
 });
 
+// An error whose code came from elsewhere had no status: it was never answered, and ended the process.
+test.for(["TEAPOT", "constructor", "toString"])(
+  "the code %s, which does not exist, is INTERNAL with its name in the log",
+  async (code) => {
+    for (const bare of [true, false]) {
+      const answer = await svc.mutate(null, "fail.code", { code, bare });
+      expect([answer.status, answer.body.code]).toEqual([500, "INTERNAL"]);
+      const [line] = await logOf(answer.body.requestId);
+      expect(line.err.message).toContain(`SvcError has no code "${code}".`);
+    }
+  },
+);
+
 // Each code where the service itself returns it. RATE_LIMITED needs the limits of cookie sign-in.
 const natural: Record<string, [ErrorCode, () => Promise<Answer>]> = {
   "arguments that cannot be decoded": [
