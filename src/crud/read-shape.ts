@@ -15,6 +15,8 @@ import { readCursor } from "./read-cursor.ts";
 const maxConditions = 30;
 const maxListed = 100;
 const maxPattern = 200;
+/** With patterns of this length, fewer than svc_hidden.filter_sql() ignores a filter for: 20, or 2,000 characters. */
+const maxPatterns = 10;
 /** Characters of `include` and `select`. */
 const maxRelated = 1_000;
 
@@ -113,11 +115,12 @@ interface Reading {
   /** Values compared by equality; undefined as soon as a value is compared in another way. */
   compared: { column: string; value: string }[] | undefined;
   count: number;
+  patterns: number;
 }
 
 /** @param before values of the statement before those of the filters @returns undefined for an unusual filter */
 function readFilters(crud: CrudDefinition, filters: unknown, before: readonly string[]) {
-  const reading: Reading = { crud, values: [...before], compared: [], count: 0 };
+  const reading: Reading = { crud, values: [...before], compared: [], count: 0, patterns: 0 };
   const conditions = conditionsOf(reading, filters, 0);
   return conditions && { conditions, values: reading.values, compared: reading.compared };
 }
@@ -155,6 +158,7 @@ function comparison(reading: Reading, property: string, condition: unknown): obj
   const text = textOf(column, op, value);
   if (text === undefined) return undefined;
   if (text === null) return { column: property, op };
+  if ((op === "like" || op === "ilike") && ++reading.patterns > maxPatterns) return undefined;
   if (op === "eq") reading.compared?.push({ column: column.name, value: canonical(column, text) });
   else reading.compared = undefined;
   return { column: property, op, at: values.push(text) };
