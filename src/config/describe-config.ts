@@ -21,7 +21,9 @@ export function describeConfig(config: EffectiveConfig): string {
 function show(path: string, value: unknown): string {
   if (Array.isArray(value)) return value.map((entry) => show(path, entry)).join(", ") || "none";
   if (value === null || value === undefined) return "none";
-  return SECRET_NAME.test(path) ? MASK : maskUrl(String(value));
+  // limits.passwordsPerAccount is a number; secrets are texts.
+  if (typeof value !== "string") return String(value);
+  return SECRET_NAME.test(path) ? MASK : maskUrl(value);
 }
 
 /**

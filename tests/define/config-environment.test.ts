@@ -193,5 +193,7 @@ describe("describeConfig", () => {
   it("distinguishes a secret that is set from one that is missing", async () => {
     expect(describeConfig(await load("{}"))).toContain("ai.apiKey: none");
     expect(describeConfig(await load("{}", { AI_API_KEY: "k" }))).toContain("ai.apiKey: ***");
+    // A number is no secret, whatever its name is.
+    expect(describeConfig(await load("{}"))).toContain("limits.passwordsPerAccount: 100");
   });
 });
