@@ -16,6 +16,7 @@ const covered = new WeakMap<DefinedAt, Map<string, boolean>>();
 /** The gate of one call of an anonymous definition. */
 export class Gate {
   isOpen = false;
+  refusal: SvcError | undefined;
   readonly #definition: DefinedAt;
   readonly #root: string;
   readonly #production: boolean;
@@ -57,9 +58,10 @@ export class Gate {
     const at = show(callSites(traceAbove(this.open)));
     const defined = show(callSites(this.#definition.trace));
     const reason = `${this.#definition.handler} ${what}${at ? `, at ${at}` : ""}. Anybody may call it: it is defined ${defined ? `at ${defined}` : "in a package"}. ${remedy}`;
-    return new SvcError("ANONYMOUS_BLOCKED", undefined, {
+    this.refusal = new SvcError("ANONYMOUS_BLOCKED", undefined, {
       cause: new Error(reason),
       ...(!this.#production && { hint: reason }),
     });
+    return this.refusal;
   }
 }

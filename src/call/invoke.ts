@@ -133,15 +133,26 @@ export async function inTransaction<T>(
   }
 }
 
-/** Runs code of an anonymous definition behind its gate; code of others outside of the gate of another call. */
-export function behindGate<T, C extends Context>(
+/**
+ * Runs code of an anonymous definition behind its gate; code of others outside of the gate of another call.
+ *
+ * @throws SvcError ANONYMOUS_BLOCKED also where the code has caught what the gate refused
+ */
+export async function behindGate<T, C extends Context>(
   { root, production }: Pick<Runtime, "root" | "production">,
   definedAt: DefinedAt | undefined,
   context: C,
-  work: (context: C) => T,
-): T {
-  const gate = definedAt && new Gate(definedAt, root, production);
-  return withGate(gate, () => work(gate ? CallContext.behind(context, gate) : context));
+  work: (context: C) => T | Promise<T>,
+): Promise<T> {
+  if (!definedAt) return withGate(undefined, () => work(context));
+  const gate = new Gate(definedAt, root, production);
+  try {
+    const result = await withGate(gate, () => work(CallContext.behind(context, gate)));
+    if (!gate.refusal) return result;
+  } catch (error) {
+    if (!gate.refusal) throw error;
+  }
+  throw gate.refusal;
 }
 
 /** Invalid input decides the outcome alone: middleware before `.input()` can read the 400 but not replace it. */
