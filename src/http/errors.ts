@@ -44,8 +44,17 @@ export function toSvcError(thrown: unknown): SvcError {
 
 /** Answers with an error as JSON, in the same format for every thrown value. */
 export function sendError(response: ServerResponse, thrown: unknown): void {
+  try {
+    answer(response, toSvcError(thrown));
+  } catch (cause) {
+    // Parts of the error come from the application, such as an issue that holds a bigint: JSON has none. Without an
+    // answer the client would wait.
+    answer(response, new SvcError("INTERNAL", undefined, { cause }));
+  }
+}
+
+function answer(response: ServerResponse, error: SvcError): void {
   const exchange = exchangeOf(response);
-  const error = toSvcError(thrown);
   exchange.error = error;
   // Part of the answer is sent: only a broken connection tells the client of the error.
   if (response.headersSent) return void response.destroy();
@@ -71,7 +80,8 @@ const staleCredential =
   "The credential in Authorization is not valid, or has expired. Refresh the token, or sign in again.";
 
 export const errorHeaders = (error: SvcError) => ({
-  ...(error.retryAfter !== undefined && { "retry-after": String(error.retryAfter) }),
+  // The header takes whole seconds.
+  ...(Number.isFinite(error.retryAfter) && { "retry-after": String(Math.max(Math.ceil(error.retryAfter ?? 0), 0)) }),
   ...(error.code === "UNAUTHORIZED" && { "www-authenticate": "Bearer" }),
 });
 

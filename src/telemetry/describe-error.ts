@@ -7,14 +7,27 @@ import { mask } from "./mask.ts";
  * wrapper the statement with all parameters.
  */
 export function describeError(error: unknown): object {
+  try {
+    return describe(error, maxCauses);
+  } catch {
+    // Anything can be thrown: an object without a prototype is no text. A line of the log must not end the process.
+    return { message: "What was thrown cannot be read." };
+  }
+}
+
+/** An error can be its own cause. */
+const maxCauses = 10;
+
+function describe(error: unknown, causes: number): object {
   if (!(error instanceof Error)) return { message: mask(String(error)) };
   const { cause, name, message, stack } = error;
-  if ("severity" in error || name === "DrizzleQueryError") return describeDatabaseError(error);
+  const inner = cause !== undefined && causes > 0 && { cause: describe(cause, causes - 1) };
+  if ("severity" in error || name === "DrizzleQueryError") return { ...describeDatabaseError(error), ...inner };
   return {
     type: name,
-    message: mask(message),
-    ...(stack !== undefined && { stack: mask(stack) }),
-    ...(cause !== undefined && { cause: describeError(cause) }),
+    message: mask(String(message)),
+    ...(stack !== undefined && { stack: mask(String(stack)) }),
+    ...inner,
   };
 }
 
@@ -24,10 +37,13 @@ export function describeError(error: unknown): object {
  * @returns undefined for other errors
  */
 export function databaseReason(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  if (!("severity" in error)) return databaseReason(error.cause);
-  const { code, message, routine } = describeDatabaseError(error) as Record<string, string | undefined>;
-  return [code, message ?? routine].filter(Boolean).join(" ");
+  let found = error;
+  for (let causes = maxCauses; found instanceof Error && causes >= 0; causes--, found = found.cause) {
+    if (!("severity" in found)) continue;
+    const { code, message, routine } = describeDatabaseError(found) as Record<string, string | undefined>;
+    return [code, message ?? routine].filter(Boolean).join(" ");
+  }
+  return undefined;
 }
 
 /** Data exceptions, and syntax errors of casts and text search queries. Their messages quote their input. */
@@ -45,6 +61,5 @@ function describeDatabaseError(error: Error): object {
       ?.split("\n")
       .filter((line) => line.startsWith("    at "))
       .join("\n"),
-    ...(error.cause !== undefined && { cause: describeError(error.cause) }),
   };
 }

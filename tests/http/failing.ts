@@ -27,9 +27,26 @@ export const thrown: Record<string, unknown> = {
   "a frozen error": Object.freeze(new TypeError(hidden)),
   "a rejected response": new Response(hidden, { status: 400 }),
   "a circular error": Object.assign(new Error(hidden), { self: {} as unknown }),
+  "its own cause": new Error(hidden),
+  "a message that is no text": Object.assign(new Error(), { message: { hidden } }),
+  "an object without a prototype": Object.assign(Object.create(null), { hidden }),
+  "an object that refuses to be read": new Proxy(
+    {},
+    {
+      get() {
+        throw new Error(hidden);
+      },
+    },
+  ),
+  "an issue with a bigint": new SvcError("VALIDATION_FAILED", undefined, {
+    issues: [{ path: ["n"], message: "too small", minimum: 5n } as never],
+  }),
+  "a hint that is no text": new SvcError("CONFLICT", undefined, { hint: 5n as never }),
+  "a code that was changed": Object.assign(new SvcError("CONFLICT"), { code: "TEAPOT" }),
 };
 const circular = thrown["a circular error"] as { self: unknown };
 circular.self = circular;
+(thrown["its own cause"] as Error).cause = thrown["its own cause"];
 
 const fail = procedure.mutation
   .name("fail.code")
