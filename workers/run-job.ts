@@ -89,6 +89,6 @@ async function postponed(job: string, worker: string, error: unknown, services: 
  */
 function reasonOf(error: unknown): Error {
   const reason = error instanceof Error ? (error.cause ?? error) : error; // handlers may throw any value
-  const message = storableText(String(reason instanceof Error ? reason.message : reason));
+  const message = storableText(reason instanceof Error ? reason.message : reason);
   return reason instanceof Error && reason.message === message ? reason : new Error(message, { cause: reason });
 }

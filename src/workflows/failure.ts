@@ -1,6 +1,6 @@
 /** Reasons why runs fail, and what is stored: a code and a sentence for the user, all details for operators. */
 import type { RunError } from "../contract/workflow-runs.ts";
-import { storableText } from "../kit/storable-text.ts";
+import { storableText, textOf } from "../kit/storable-text.ts";
 import { SvcError } from "../kit/svc-error.ts";
 
 /** The handler's calls differ from the recorded ones. */
@@ -85,7 +85,7 @@ export function runError(error: unknown, step?: string): RunError {
 export function detailOf(error: unknown): string {
   const parts: string[] = [];
   for (let current = error; current !== undefined && parts.length < 5; current = (current as Error)?.cause) {
-    parts.push(current instanceof Error ? (current.stack ?? String(current)) : String(current));
+    parts.push(textOf((current instanceof Error && current.stack) || current));
   }
   return storableText(parts.join("\ncaused by: ").slice(0, 10_000));
 }

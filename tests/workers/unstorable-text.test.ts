@@ -32,6 +32,19 @@ const thrown = workflow("text.thrown", {
     throw new Error(garbage);
   },
 });
+const noText = workflow("text.noText", {
+  retries: 0,
+  handler: (wf) =>
+    wf.step("call", () => {
+      throw Object.create(null);
+    }),
+});
+const noHint = workflow("text.noHint", {
+  handler: (wf) =>
+    wf.step("call", () => {
+      throw new SvcError("BAD_REQUEST", "No.", { hint: 5n as never });
+    }),
+});
 const result = workflow("text.result", { handler: async () => garbage });
 const stepResult = workflow("text.stepResult", { handler: (wf) => wf.step("call", () => ({ text: garbage })) });
 
@@ -46,7 +59,7 @@ const start = procedure.mutation
   .handler(({ context, input }) => context.workflows.start((input as { name: string }).name, {}));
 
 const db = database();
-const workflows = { failing, refused, thrown, result, stepResult };
+const workflows = { failing, refused, thrown, noText, noHint, result, stepResult };
 const api = apiWith({ procedures: { broken, schedule, start }, workflows });
 const startWorker = workers(db, api);
 const app = service(db, api);
@@ -81,6 +94,14 @@ test("the message and hint for the user are kept", async () => {
 test("an error outside steps ends the run", async () => {
   const { detail } = await finished("text.thrown");
   expect(detail).toContain(stored);
+});
+
+test("what is thrown and is no text ends the run, and the step is not repeated for ever", async () => {
+  expect(await finished("text.noText")).toMatchObject({
+    error: { code: "INTERNAL" },
+    detail: expect.stringContaining("caused by: What was thrown cannot be read."),
+  });
+  expect((await finished("text.noHint")).error).toMatchObject({ code: "BAD_REQUEST", hint: "5" });
 });
 
 test.each(["text.result", "text.stepResult"])("a result that cannot be stored fails the run: %s", async (name) => {
