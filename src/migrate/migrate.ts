@@ -31,7 +31,7 @@ export interface MigrateOptions extends Patience {
   platform: string;
   /** The application's root; its `migrations/` and `sql/` may be absent. */
   application?: string;
-  /** Called with a line per applied file, and whenever the migration waits for other transactions. */
+  /** Called with a line per applied file and warning, and whenever the migration waits for other transactions. */
   report?: (line: string) => void;
   /**
    * Stops after the first n platform migrations, without the later files of `sql/`. Tests use it to rehearse an
@@ -59,6 +59,8 @@ export interface MigrateOptions extends Patience {
 export const migrate = (options: MigrateOptions): Promise<string[]> =>
   withClient(options.adminUrl, "svc migrate", async (client) => {
     const applied: string[] = [];
+    // `raise warning` of a file (01000). PostgreSQL's own are not shown: on managed hosts one for each column of pg_settings.
+    client.on("notice", ({ code, message }) => code === "01000" && options.report?.(`warning: ${message}`));
     if (options.quick && (await isCurrent(client, options))) return applied;
     for (const { scope } of scopes(options)) {
       const files = await withLocks(client, options, (limit) =>

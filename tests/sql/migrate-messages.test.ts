@@ -70,3 +70,15 @@ test("a function of a migration may have lost what it read to a later migration:
   const applied = await migrate({ adminUrl: db.url("admin"), platform: root, application: folder });
   expect(applied).toEqual(expect.arrayContaining(Object.keys(files).map((file) => `application/${file}`)));
 });
+
+test("a warning of a file is reported, and a notice is not", async () => {
+  const [file, lines] = [join(folder, "sql/warns.sql"), [] as string[]];
+  // The second one is a notice of PostgreSQL: the table exists.
+  const text =
+    "do $$ begin raise warning 'something is left out'; end $$;\ncreate table if not exists public.notes ();\n";
+  await writeFile(file, text);
+  const report = (line: string) => void lines.push(line);
+  await migrate({ adminUrl: db.url("admin"), platform: root, application: folder, report });
+  await rm(file);
+  expect(lines.filter((line) => !/^(applied|secured) /.test(line))).toEqual(["warning: something is left out"]);
+});
