@@ -69,6 +69,8 @@ test("tables, rows and users move, and policies decide afterwards", async () => 
     expect(ann.user).toEqual({ id: "c1", email: "ann@example.com", name: "Ann" });
     const list = await post("/api/query", { name: "posts.published" });
     expect(list.body.json).toEqual([{ id: "p1", title: "Of Ann" }]);
+    const own = await post("/api/query", { name: "posts.list", args: { select: ["id"] } }, ann.token);
+    expect(own.body.json.data, "no draft of another author").toEqual([{ id: "p1" }]);
     const change = async (id: string) =>
       (await post("/api/mutation", { name: "posts.update", args: { id, title: "Mine" } }, ann.token)).status;
     expect([await change("p1"), await change("p2")]).toEqual([200, 404]);
