@@ -27,6 +27,7 @@ export function commandPool(connectionString: string, name: string, max = 1): pg
  * Connects as svc_system, which bypasses row-level security, while `work` runs.
  *
  * @param cwd the application's folder
+ * @throws DefinitionError when the database lacks svc's schemas
  */
 export async function withSystem(
   cwd: string,
@@ -35,7 +36,14 @@ export async function withSystem(
   const config = await readConfig(cwd);
   await withDatabase(config, { logins: "system" }, async ({ urls }) => {
     const pool = commandPool(urls.system, "svc command", 2);
-    await work(pool, config).finally(() => pool.end());
+    try {
+      const { rows } = await pool.query("select to_regnamespace('svc_private') is null as bare");
+      if (rows[0].bare)
+        throw new DefinitionError("This database was never migrated.", { hint: "Run svc migrate first." });
+      await work(pool, config);
+    } finally {
+      await pool.end();
+    }
   });
 }
 

@@ -5,6 +5,7 @@ import { fixture, type Part, svcAll, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 
 const db = database();
+const bare = database("platform");
 const lint = (...args: string[]) => svcHere(db, fixture, ["db", "lint", ...args]);
 
 test("svc db lint lists what it finds, the worst first, and fails for errors", async () => {
@@ -35,6 +36,17 @@ test("svc db lint refuses a severity that there is not", async () => {
     1,
     expect.stringMatching(/--level fatal is unknown\.\s+There are: error, warning, info\./),
   ]);
+});
+
+test("commands that look at the database say that it was never migrated", async () => {
+  await bare.sql("drop schema svc_private cascade");
+  for (const words of [["db", "lint"], ["policies"], ["jobs", "list"]]) {
+    const { code, error } = await svcHere(bare, fixture, words);
+    expect([code, error]).toEqual([
+      1,
+      expect.stringMatching(/This database was never migrated\.\n {2}Run svc migrate first\.\n$/),
+    ]);
+  }
 });
 
 const withoutPsql = spawnSync("psql", ["--version"]).error !== undefined;
