@@ -1,5 +1,5 @@
 // If this file fails, somebody who leaves svc by docs/how-to/leave-svc.md loses rows or users, or opens the rows to all.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type pg from "pg";
@@ -32,11 +32,20 @@ test("a dump opens elsewhere, and policies and passwords work without svc", asyn
   const folder = await mkdtemp(join(root, ".svc", "leave-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   for (const { file, text } of shown) if (file) await writeFile(join(folder, file.replace("app/", "")), text);
+  // A login of the application's own: the new server does not have it.
+  const login = `reports_${process.pid}`;
+  await db.sql(`create role ${login}; grant select on tasks to ${login}`);
+  onTestFinished(async () => {
+    for (const one of [db, moved]) await one.sql(`drop owned by ${login}`);
+    await db.sql(`drop role ${login}`);
+  });
   const [dump] = await commandsOf(page);
   const move = async () =>
     dump?.(folder, { DATABASE_ADMIN_URL: db.url("admin"), NEW_DATABASE_URL: moved.url("admin") });
   // Roles belong to the server: another test may be migrating a database of it.
   await move().catch((error) => (/tuple concurrently updated/.test(error) ? move() : Promise.reject(error)));
+  const roles = await readFile(join(folder, "roles.sql"), "utf8");
+  for (const name of ["svc_owner", "svc_request", login]) expect(roles).toContain(`create role ${name};`);
   const [list, keep, drop] = shown.filter(({ language }) => language === "sql");
 
   vi.stubEnv("DATABASE_URL", moved.url("request"));
