@@ -152,6 +152,7 @@ async function restoreDatabase(options: RestoreOptions, programs: Programs, targ
     adminUrl,
   );
   const restored = ended(psql, "psql");
+  restored.catch(() => {}); // psql may end while pg_restore starts, before anything awaits it
   const input = psql.stdin as Writable;
   input.on("error", () => {}); // psql ended early and reports the reason itself
   const say = async (...statements: string[]) => {
