@@ -90,6 +90,7 @@ if (!chromiumPath) {
     await press("Pause notes.nightly");
     await said("paused since");
     await press("Resume notes.nightly");
+    await page.getByRole("button", { name: "Pause notes.nightly", exact: true }).waitFor(); // the panel is made anew
     await press("Run now notes.nightly");
 
     await to("people", "People");

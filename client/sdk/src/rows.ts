@@ -9,20 +9,18 @@ export interface Conversions {
 }
 
 /** Of a point, `(1,2)`, or a line, `{1,2,3}`. */
-function numbers(value: string): number[] {
-  return value.slice(1, -1).split(",").map(Number);
-}
-const named = (names: string, value: string) =>
+const numbers = (value: string) => value.slice(1, -1).split(",").map(Number);
+const named = (names: string) => (value: string) =>
   Object.fromEntries(numbers(value).map((number, index) => [names[index], number]));
 
 const convert = {
   // JavaScript wants a sign and six digits for years after 9999.
   date: (value: string) => new Date(value.replace(/^\d{5,6}/, (year) => `+${year.padStart(6, "0")}`)),
-  bigint: (value: string) => BigInt(value),
-  number: (value: string) => Number(value),
+  bigint: BigInt,
+  number: Number,
   numbers,
-  xy: (value: string) => named("xy", value),
-  abc: (value: string) => named("abc", value),
+  xy: named("xy"),
+  abc: named("abc"),
   bytes: (value: string) => Uint8Array.from(atob(value), (character) => character.charCodeAt(0)),
 };
 
