@@ -3,8 +3,8 @@
  *
  * - Compiled code is kept on disk beside the installed packages. NODE_COMPILE_CACHE names another folder; where none can
  *   be written, nothing is kept. https://nodejs.org/api/module.html#module-compile-cache
- * - For each module, Node looks for the file and reads the nearest package.json to find the format. Relative imports of svc's
- *   own files, and of packages with a thousand modules, need neither: they are all ES modules.
+ * - For each module, Node looks for the file and reads the nearest package.json to find the format. Relative imports of
+ *   svc's own files, and of packages with a thousand modules, need neither: they are all ES modules.
  *   https://nodejs.org/api/module.html#synchronous-hooks-accepted-by-moduleregisterhooks
  * - For each import of a package, Node parses the `exports` of its package.json again, which is large in drizzle-orm. All
  *   files of svc, of one of these packages, or of one folder of the application find the same packages.
