@@ -146,7 +146,7 @@ async function serve(options: Options): Promise<void> {
       say("  Only this machine can reach it; SVC_HOST=:: opens it to others.\n");
     if (!config.database && !config.production && !isPart) say(`  ${studioHint(cwd)}\n`);
     tell("ready");
-    // It stops the process for 100 ms: here the start need not wait for that.
+    // It takes 100 ms, in which nothing is answered. In production that is before the service is ready.
     if (!config.production && !isDeveloping) setTimeout(returnMemory, 1_000).unref();
 
     const ended = await Promise.race([stop, cluster.failed]);

@@ -1,7 +1,4 @@
-/**
- * If this file fails, a process whose application keeps something open goes on after SIGTERM until its supervisor kills it, and
- * other commands never end.
- */
+// If this file fails, svc does not end while the application keeps something open: neither after SIGTERM nor after a command.
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
