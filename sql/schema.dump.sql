@@ -7082,7 +7082,7 @@ declare
 begin
   delete from svc.storage_uploads u
    where u.id = upload
-     and case u.kind when 'parts' then u.received = u.size and finish_upload.size = u.size
+     and case u.kind when 'parts' then u.received in (0, u.size) and finish_upload.size = u.size
                      when 'url' then u.claimed_at is not null and finish_upload.size <= u.size
                      else false end
   returning u.* into done;

@@ -1,6 +1,8 @@
 -- Turns an upload into a stored file, in one statement: at every moment exactly one of the two exists. Called by
 -- src/storage/uploads.ts as svc_system when all bytes are stored under an id that no other file has.
 --
+-- An upload in parts is complete when all of its bytes are recorded, or when none is and one request brought all of them.
+--
 -- The policies are checked as the upload's owner. If two calls finish the same upload, one succeeds.
 
 create or replace function svc_private.finish_upload(upload uuid, bytes_id uuid, size bigint, sha256 text)
@@ -14,7 +16,7 @@ declare
 begin
   delete from svc.storage_uploads u
    where u.id = upload
-     and case u.kind when 'parts' then u.received = u.size and finish_upload.size = u.size
+     and case u.kind when 'parts' then u.received in (0, u.size) and finish_upload.size = u.size
                      when 'url' then u.claimed_at is not null and finish_upload.size <= u.size
                      else false end
   returning u.* into done;

@@ -10,7 +10,11 @@ export class Incoming {
   /** Whether the body broke off: then there is no client to answer. */
   isBroken = false;
 
-  constructor(body: AsyncIterable<Uint8Array>) {
+  /** The announced number of bytes, NaN without one. */
+  readonly length: number;
+
+  constructor(body: AsyncIterable<Uint8Array>, length = Number.NaN) {
+    this.length = length;
     this.#chunks = body[Symbol.asyncIterator]();
   }
 

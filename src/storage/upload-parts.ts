@@ -15,7 +15,7 @@ import { Measure, type Storage } from "./storage.ts";
 const lifetime = "1 day";
 
 /** In bytes. Each piece is flushed before the next begins; smaller pieces lose less when a process dies. */
-const pieceSize = 16 * 1024 * 1024;
+export const pieceSize = 16 * 1024 * 1024;
 
 /** Uploads of which a process remembers the part that it can lengthen. The others get another part. */
 const mostRemembered = 1_000;
@@ -29,7 +29,7 @@ export interface Checksum {
 }
 
 /** An upload to which a request sends. */
-interface Receiving {
+export interface Receiving {
   id: string;
   owner: string;
   /** Bytes received from the start. */
@@ -87,6 +87,18 @@ export class UploadParts {
     } finally {
       if (progress.recorded) this.#last.set(id, progress.recorded);
     }
+  }
+
+  /**
+   * Makes bytes under a key of their own the first part. The key stays.
+   *
+   * @throws SvcError CONFLICT
+   */
+  async adopt(upload: Receiving, key: string, measure: Measure): Promise<void> {
+    const piece = { name: randomUUID(), partStart: 0, measure, start: 0, size: measure.size };
+    await this.#storage.driver.compose(uploadPrefix(upload.id) + piece.name, [{ key, size: measure.size }]);
+    await this.#record(upload, { recorded: undefined, unrecorded: [piece] });
+    this.#last.set(upload.id, piece);
   }
 
   /** For an upload that is over. */

@@ -137,7 +137,7 @@ function refuseExtensions({ headers }: IncomingMessage): void {
 
 async function taking<T>(request: IncomingMessage, run: (body: Incoming) => Promise<T>): Promise<T> {
   sendContinue(request);
-  const body = new Incoming(request);
+  const body = new Incoming(request, Number(request.headers["content-length"]));
   try {
     return await run(body);
   } finally {

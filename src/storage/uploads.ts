@@ -15,7 +15,7 @@ import { readParts } from "./drivers/read-parts.ts";
 import type { Incoming } from "./incoming.ts";
 import { quotasOf, type Reserved, requireRoom } from "./reserve.ts";
 import { Measure, mayRemoveBytes, objectKey, putBytes, type Storage } from "./storage.ts";
-import { type Checksum, UploadParts, uploadPrefix } from "./upload-parts.ts";
+import { type Checksum, pieceSize, type Receiving, UploadParts, uploadPrefix } from "./upload-parts.ts";
 
 export interface Upload {
   /** Bytes received from the start. */
@@ -29,6 +29,8 @@ export interface Upload {
 interface Started extends Reserved {
   expires_at: Date;
 }
+
+type Written = Pick<Measure, "size" | "sha256">;
 
 interface Part {
   key: string;
@@ -88,16 +90,21 @@ export class Uploads {
   async append(id: string, owner: string, start: number, body: Incoming, checksum?: Checksum): Promise<Upload> {
     const { received, size } = await this.#find(id, owner);
     if (received !== start) throw new SvcError("CONFLICT", `The upload continues at byte ${received}.`);
+    const isWhole = start === 0 && size > 0 && size <= pieceSize && body.length === size;
     let end: number;
     try {
-      end = await this.#parts.receive({ id, owner, received, size }, body, checksum);
+      const upload = { id, owner, received, size };
+      end = isWhole
+        ? await this.#receiveWhole(upload, body, checksum)
+        : await this.#parts.receive(upload, body, checksum);
     } catch (error) {
       // If the upload was removed meanwhile, its parts are missing: says so.
       if (!(error instanceof SvcError)) await this.#find(id, owner);
       throw error;
     }
-    if (end === size) await this.#finish(id, owner);
-    return this.#find(id, owner);
+    if (end < size) return this.#find(id, owner);
+    if (!isWhole) await this.#finish(id, owner);
+    return { received: size, size, expiresAt: null };
   }
 
   /** @throws SvcError NOT_FOUND as `find`, and for a finished upload, which is a stored object */
@@ -125,6 +132,34 @@ export class Uploads {
       await this.#ask("svc_private.release_upload($1)", [id]);
       throw error;
     }
+  }
+
+  /**
+   * A body that should be the whole upload is written under the key of the stored object: nothing is joined or read again.
+   * What has come of a body that broke off becomes the first part.
+   *
+   * @returns the number of bytes that count
+   */
+  async #receiveWhole(upload: Receiving, body: Incoming, checksum?: Checksum): Promise<number> {
+    const { driver } = this.#storage;
+    const bytesId = randomUUID();
+    const key = objectKey(bytesId);
+    const sum = checksum && new Measure(createHash(checksum.algorithm));
+    const taken = body.take(upload.size);
+    const measure = new Measure();
+    await driver.put(key, measure.pass(sum ? sum.pass(taken) : taken));
+    const isSound = !sum || (!body.isBroken && sum.digest().equals(checksum.digest));
+    if (isSound && measure.size === upload.size) {
+      await this.#turnIntoObject(upload.id, bytesId, measure, new SvcError("CONFLICT"));
+      return measure.size;
+    }
+    try {
+      if (!isSound) throw new SvcError("CHECKSUM_MISMATCH");
+      if (measure.size > 0) await this.#parts.adopt(upload, key, measure);
+    } finally {
+      await driver.delete(key);
+    }
+    return measure.size;
   }
 
   async #find(id: string, owner: string): Promise<Upload> {
@@ -179,16 +214,20 @@ export class Uploads {
   }
 
   /** Writes the bytes under a new id and turns the upload into an object with them. */
-  async #store(id: string, write: (key: string) => Promise<{ size: number; sha256: string }>): Promise<void> {
+  async #store(id: string, write: (key: string) => Promise<Written>): Promise<void> {
     const bytesId = randomUUID();
-    const { size, sha256 } = await write(objectKey(bytesId));
+    await this.#turnIntoObject(id, bytesId, await write(objectKey(bytesId)), uploadNotFound());
+  }
+
+  /** @throws `refused` if the upload is over, or waits for other bytes */
+  async #turnIntoObject(id: string, bytesId: string, { size, sha256 }: Written, refused: SvcError): Promise<void> {
     try {
       const values = [id, bytesId, size, sha256];
       const [row] = await this.#ask("svc_private.finish_upload($1, $2, $3, $4) as finished", values);
-      if (!row?.finished) throw uploadNotFound();
+      if (!row?.finished) throw refused;
     } catch (error) {
       // No row or backup needs these bytes. If the result of the statement is unknown, the sweep decides later.
-      const isRefused = sqlState(error) !== undefined || (error as SvcError).code === "NOT_FOUND";
+      const isRefused = sqlState(error) !== undefined || error === refused;
       if (isRefused && !isConnectionLoss(error)) await this.#storage.driver.delete(objectKey(bytesId));
       throw error;
     }

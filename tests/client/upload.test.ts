@@ -43,6 +43,17 @@ const whole = {
 };
 
 describe("client.upload", () => {
+  test("stores a small file by two requests", async () => {
+    const methods: (string | undefined)[] = [];
+    const { upload } = await connect((input, init) => {
+      methods.push(init?.method);
+      return fetch(input, init);
+    });
+    const { id } = await upload(new File(["hello"], "small.txt"));
+    expect(methods).toEqual(["POST", "PATCH"]);
+    expect(await row(id)).toMatchObject({ size: 5 });
+  });
+
   test("stores a file and says how far it is", async () => {
     const { upload } = await connect();
     const seen: number[] = [];

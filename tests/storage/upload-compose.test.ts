@@ -5,8 +5,12 @@ import { once } from "node:events";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
+import { Incoming } from "../../src/storage/incoming.ts";
+import { createStorage } from "../../src/storage/storage.ts";
+import { Uploads } from "../../src/storage/uploads.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { database } from "../support/database.ts";
 import { bytesFolder } from "../support/files.ts";
 import { apiWith, secret, service, TestService, type User } from "../support/service.ts";
@@ -32,7 +36,16 @@ async function expectStored(id: string, driver: DiskDriver): Promise<void> {
 
 describe("a process that lives", () => {
   const dir = bytesFolder();
+  const config = {
+    storage: { driver: "disk", dir },
+    limits: { uploadBytes: size },
+    uploads: { enabled: true, public: false },
+  };
   const svc = service(db, apiWith(), { storage: { driver: "disk", dir } });
+  const log = createLog("silent");
+  const uploads = () => new Uploads(createStorage({ config: config as never, secrets: [secret], pool, log }));
+  // The other processes have another folder.
+  afterEach(() => db.sql("delete from svc.storage_objects").then(() => {}));
 
   test("writes each byte of an upload in three parts once", async () => {
     const ann = await svc.signUp("ann");
@@ -44,7 +57,34 @@ describe("a process that lives", () => {
     });
     expect(written).toBe(size);
     await expectStored(id, new DiskDriver(dir));
-    await db.sql("delete from svc.storage_objects");
+  });
+
+  test("keeps what has come of a request that breaks off, also if it would have brought all of the file", async () => {
+    const ann = await svc.signUp("bob");
+    const id = await begun(svc, ann, size);
+    const body = (async function* () {
+      yield third(0);
+      throw new Error("The sender is gone.");
+    })();
+    const { received } = await uploads().append(id, ann.id, 0, new Incoming(body, size));
+    expect(received).toBe(size / 3);
+    expect((await patch(svc, ann, id, received, new Uint8Array(bytes.subarray(received)))).status).toBe(204);
+    await expectStored(id, new DiskDriver(dir));
+  });
+
+  test("does not count the whole file once a part of it has come", async () => {
+    const ann = await svc.signUp("dan");
+    const id = await begun(svc, ann, size);
+    const whole = (async function* () {
+      yield Buffer.alloc(10);
+      expect((await patch(svc, ann, id, 0, third(0))).status).toBe(204);
+      yield Buffer.alloc(size - 10);
+    })();
+    const sent = uploads().append(id, ann.id, 0, new Incoming(whole, size));
+    await expect(sent).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(await offsetOf(svc, ann, id)).toBe(size / 3);
+    expect((await patch(svc, ann, id, size / 3, new Uint8Array(bytes.subarray(size / 3)))).status).toBe(204);
+    await expectStored(id, new DiskDriver(dir));
   });
 });
 
@@ -98,6 +138,21 @@ describe("a process that is killed", () => {
     if (offset < size) await patch(remote, user, id, offset, new Uint8Array(bytes.subarray(offset)));
     await expectStored(id, driver);
   }
+
+  // None of these steps happens: the process lives.
+  test.each(["truncate", "link", "rm"])("has no %s to make for an upload of one request", async (step) => {
+    remote.at = survivor;
+    const id = await begun(remote, user, size);
+    remote.at = await start(`before ${step}`);
+    expect((await patch(remote, user, id, 0, new Uint8Array(bytes))).status).toBe(204);
+    await expectStored(id, driver);
+  });
+
+  test.each(["before rename", "after rename"])("%s of an upload of one request, loses nothing", async (kill) => {
+    remote.at = survivor;
+    const id = await begun(remote, user, size);
+    await killed(kill, id, [0]);
+  });
 
   const steps = ["truncate", "link", "rm"].flatMap((step) => [`before ${step}`, `after ${step}`]);
   test.each(steps)("%s of the only part, loses nothing", async (kill) => {

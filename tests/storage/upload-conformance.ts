@@ -129,6 +129,15 @@ export function uploadConformance(storage: EffectiveConfig["storage"]): void {
       expect(await broken(driver, pool)).toEqual([]);
     });
 
+    test("the whole file twenty times at once counts once", async () => {
+      const id = await begun(svc, ann, 5);
+      const answers = await Promise.all(Array.from({ length: 20 }, () => patch(svc, ann, id, 0, "hello")));
+      expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+      expect(answers.filter(({ status }) => status === 409)).toHaveLength(19);
+      expect(await text(id)).toBe("hello");
+      expect(await broken(driver, pool)).toEqual([]);
+    });
+
     test("more than was announced is refused, with and without a length of its own", async () => {
       const id = await begun(svc, ann, 5);
       expect((await patch(svc, ann, id, 0, "hello!")).status).toBe(413);

@@ -208,8 +208,9 @@ describe.skipIf(disk === null)("a disk that is full (needs the rights to mount a
       const bytes = pattern(size, fault);
       const id = await begun(svc, ann, size);
       const { bavail, bsize } = statfsSync(dir);
-      // Room for nothing, for some parts, for all of them, and for nearly both copies.
-      writeFileSync(join(dir, "filler"), Buffer.alloc(Math.max(0, bavail * bsize - any(size * 2))));
+      // Room for nothing, for some parts, for all of them, and for nearly both copies: more with each fault.
+      const room = Math.floor(((fault + Math.random()) / faults) * size * 2);
+      writeFileSync(join(dir, "filler"), Buffer.alloc(Math.max(0, bavail * bsize - room)));
       for (let offset: number | null = 0, status = 204; status === 204 && offset !== null && offset < size; ) {
         ({ status } = await patch(svc, ann, id, offset, new Uint8Array(bytes.subarray(offset, offset + small()))));
         expect([204, 503]).toContain(status);

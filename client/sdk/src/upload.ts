@@ -52,7 +52,7 @@ export async function upload(fetch: Fetch, file: Blob, options: UploadOptions = 
   const id = options.id ?? (await persist(() => begin(send, file, options)));
   options.onStart?.(id);
 
-  let offset: number | undefined;
+  let offset = options.id ? undefined : 0;
   let piece = smallest;
   while (offset !== file.size) {
     offset = await persist(async () => {
