@@ -11,7 +11,7 @@ import { z } from "zod";
 import type { AiServices } from "../ai/services.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { type ConvertOptions, type ConvertStoredInput, providers } from "../contract/documents.ts";
-import { boolean, checkCallOptions, oneOf, type ShapeOf } from "../kit/options.ts";
+import { boolean, checkCallOptions, oneOf } from "../kit/options.ts";
 import type { Fallback, TransactionLimits } from "../postgres/access.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
@@ -41,7 +41,11 @@ export interface ConversionRuntime {
   documents: EffectiveConfig["documents"] & { children: PrewarmedProcess };
 }
 
-const optionsSchema = z.object({
+const checkedLater = z.unknown().optional();
+
+const optionsSchema = z.strictObject({
+  ...{ storageId: checkedLater, filename: checkedLater, mimeType: checkedLater },
+  ...{ corpus: checkedLater, visibility: checkedLater },
   provider: oneOf(["auto", ...providers]).optional(),
   mode: oneOf(["force-ocr", "force-external"]).optional(),
   // A text such as "false" would otherwise permit paid providers.
@@ -49,7 +53,7 @@ const optionsSchema = z.object({
   maxServiceCredits: z
     .custom<number>((cap) => typeof cap === "number" && cap >= 0, "must be a number from 0")
     .optional(),
-} satisfies Partial<ShapeOf<ConvertStoredInput>>);
+} satisfies Record<keyof ConvertStoredInput, z.ZodType>);
 
 /**
  * @param signal aborts the conversion: it rejects with the signal's reason, and nothing is stored

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Context } from "../contract/context.ts";
-import type { ContextRag, RagDocuments } from "../contract/rag.ts";
+import type { ContextRag, IngestFileInput, IngestInput, RagDocuments } from "../contract/rag.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
@@ -23,7 +23,7 @@ import { embedChunks } from "./vectors.ts";
 export function contextRag(transaction: RequestTransaction, userId: string | null, system = false): RagDocuments {
   return {
     async ingest(input) {
-      const { title, sourceUri, storageId = null } = partsOf(input);
+      const { title, sourceUri, storageId = null } = partsOf(input, ingestMembers);
       const { scope, language } = checkPlace(input, { userId, system });
       const [format, body] = bodyOf(input);
       if (storageId !== null && !isUuid(storageId)) throw refusal("storageId", "the id of a stored file");
@@ -60,7 +60,7 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
     },
 
     async list(input) {
-      const { scope, limit = 50, offset = 0 } = partsOf(input);
+      const { scope, limit = 50, offset = 0 } = partsOf(input, ["scope", "limit", "offset"]);
       const { corpus, visibility, owner } = resolveScope(scope, userId);
       const { rows } = await transaction.query(
         { name: "svc_list_sources", text: "select svc.list_sources($1, $2, $3, $4, $5) as sources" },
@@ -82,6 +82,14 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
   };
 }
 
+const ingestMembers = [
+  ...(["title", "scope", "sourceUri", "language", "storageId"] as const),
+  ...(["markdown", "pages", "text", "embed"] as const),
+] satisfies (keyof IngestInput)[];
+const ingestFileMembers = [
+  ...(["title", "scope", "sourceUri", "language", "storageId"] as const),
+  ...(["filename", "mimeType", "mode", "provider", "paidFallback", "maxServiceCredits"] as const),
+] satisfies (keyof IngestFileInput)[];
 const clamp = (value: unknown, least: number, most: number) =>
   Math.min(Math.max(Math.trunc(Number(value)) || least, least), most);
 
@@ -89,7 +97,7 @@ const clamp = (value: unknown, least: number, most: number) =>
 export const ingestFile =
   (context: Pick<Context, "storage" | "workflows">, userId: string | null): ContextRag["ingestFile"] =>
   async (input) => {
-    const { title, scope, sourceUri, language, ...file } = partsOf(input);
+    const { title, scope, sourceUri, language, ...file } = partsOf(input, ingestFileMembers);
     const { name } = userId === null ? { name: "-" } : await context.storage.getMeta(file.storageId);
     const document = { title: title ?? name, scope, sourceUri, language };
     checkPlace(document, { userId, system: false });

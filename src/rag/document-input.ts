@@ -6,7 +6,7 @@ import type { IngestInput, Language } from "../contract/rag.ts";
 import type { RagScope } from "../contract/search.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { languageOf } from "../search/languages.ts";
-import { partsOf, type ResolvedScope, refusal, resolveScope } from "../search/scope.ts";
+import { type ResolvedScope, refusal, resolveScope, scopeParts } from "../search/scope.ts";
 
 /** In bytes. */
 const largest = 5 * 1024 * 1024;
@@ -31,7 +31,7 @@ export function checkPlace(
   { userId, system }: Ingester,
 ): { scope: ResolvedScope; language: Language } {
   // Otherwise a job would be told to sign in.
-  if (system && userId === null && ["private", "shared"].includes(partsOf(scope).visibility)) {
+  if (system && userId === null && ["private", "shared"].includes(scopeParts(scope).visibility as string)) {
     throw refusal("scope.visibility", "public: a document that the system stores has no owner");
   }
   const place = { language: languageOf(language), scope: resolveScope(scope, userId) };

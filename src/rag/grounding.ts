@@ -43,7 +43,7 @@ export function contextGrounding(
 ): ContextGrounding {
   /** Reads evidence for the claims, and with `write` the passages for a model. */
   async function look(input: GroundingInput, write: WriteOptions | undefined, read: Read) {
-    const { question, claims, mode } = partsOf(input);
+    const { question, claims, mode } = partsOf(input, members);
     const scope = resolveScope(input.scope, userId);
     if (mode !== "qa") throw refusal("mode", "qa");
     refuseText("question", question, 2_000);
@@ -93,7 +93,7 @@ export function contextGrounding(
 
   return {
     async answer(input) {
-      const write = writeOptionsOf(partsOf(input).write);
+      const write = writeOptionsOf(partsOf(input, members).write);
       // A model takes long: if the call has no transaction yet, none stays open meanwhile.
       const isSlow = write !== undefined || judging.judge !== undefined;
       const read: Read = isSlow ? readerOfCall(transaction, readTransaction) : (work) => work(transaction);
@@ -105,7 +105,7 @@ export function contextGrounding(
     },
 
     async stream(input) {
-      const write = writeOptionsOf(partsOf(input).write) ?? {};
+      const write = writeOptionsOf(partsOf(input, members).write) ?? {};
       const { writing } = await look(
         { ...input, claims: input.claims ?? [] },
         write,
@@ -116,10 +116,16 @@ export function contextGrounding(
   };
 }
 
+const members = [
+  ...(["question", "scope", "claims", "mode", "sourceIds", "language"] as const),
+  ...(["vector", "budget", "minSimilarity", "write"] as const),
+] satisfies (keyof GroundingInput)[];
+const budgetMembers = ["chunks", "sentences", "citations"] satisfies (keyof GroundingBudget)[];
+
 type Read = <T>(work: Reading<T>) => Promise<T>;
 
 function budgetOf(budget: GroundingBudget = {}): Required<GroundingBudget> {
-  const { chunks = 20, sentences = 12, citations = 3 } = budget ?? {};
+  const { chunks = 20, sentences = 12, citations = 3 } = partsOf(budget ?? {}, budgetMembers, "budget");
   for (const [name, value, most] of [
     ["chunks", chunks, 50],
     ["sentences", sentences, 50],

@@ -27,13 +27,15 @@ export interface FoundPassage extends Omit<Passage, "snippet" | "similarity"> {
   similarity: number | null;
 }
 
+const members = ["query", "scope", "sourceIds", "language", "vector", "limit"] as const;
+
 /** @throws SvcError BAD_REQUEST, UNAUTHORIZED for a scope that needs a session, FORBIDDEN for another owner */
 export async function searchPassages(
   transaction: RequestTransaction,
   userId: string | null,
   input: PassagesInput,
 ): Promise<Passage[]> {
-  const { query, scope, sourceIds, language, vector, limit = 10 } = partsOf(input);
+  const { query, scope, sourceIds, language, vector, limit = 10 } = partsOf(input, members);
   const resolved = resolveScope(scope, userId);
   if (typeof query !== "string" || query.trim() === "" || query.length > 2_000) {
     throw refusal("query", "a text of 1 to 2,000 characters");

@@ -4,6 +4,7 @@
  * Next hop: `src/rag/context.ts`, `src/rag/grounding.ts`.
  */
 import type { RagScope } from "../contract/search.ts";
+import { didYouMean } from "../kit/nearest.ts";
 import { SvcError } from "../kit/svc-error.ts";
 
 /** A checked scope; `owner` null means documents of all owners. */
@@ -13,6 +14,10 @@ export interface ResolvedScope {
   owner: string | null;
 }
 
+/** The members of a scope, unchecked. @throws SvcError BAD_REQUEST */
+export const scopeParts = (scope: unknown) =>
+  partsOf(scope as Partial<Record<keyof RagScope, unknown>>, ["corpus", "visibility", "ownerUserId"], "scope");
+
 const visibilities = ["private", "shared", "public"];
 
 /**
@@ -21,7 +26,7 @@ const visibilities = ["private", "shared", "public"];
  *   FORBIDDEN when it names another owner
  */
 export function resolveScope(scope: unknown, userId: string | null): ResolvedScope {
-  const { corpus, visibility, ownerUserId } = (scope ?? {}) as Partial<Record<keyof RagScope, unknown>>;
+  const { corpus, visibility, ownerUserId } = scopeParts(scope ?? {});
   if (typeof corpus !== "string" || corpus === "" || corpus.length > 200) {
     throw refusal("scope.corpus", "the name of a corpus, 1 to 200 characters");
   }
@@ -44,10 +49,16 @@ export function resolveScope(scope: unknown, userId: string | null): ResolvedSco
   };
 }
 
-/** The input of a call, if it is an object. @throws SvcError BAD_REQUEST */
-export function partsOf<Input>(input: Input): Input {
-  if (typeof input === "object" && input !== null) return input;
-  throw refusal("input", "an object with a scope");
+/** The input of a call, if it is an object with no other members. @throws SvcError BAD_REQUEST */
+export function partsOf<Input>(input: Input, known: readonly (keyof Input & string)[], path = "input"): Input {
+  if (typeof input !== "object" || input === null) throw refusal(path, `an object with ${known.join(", ")}`);
+  const unknown = Object.keys(input).find((member) => !known.some((name) => name === member));
+  if (unknown === undefined) return input;
+  const member = unknown.slice(0, 100);
+  throw new SvcError("BAD_REQUEST", `"${path}" has no member "${member}".`, {
+    hint: didYouMean(member, known),
+    issues: [{ path: path === "input" ? [member] : [...path.split("."), member], message: "is not a known member" }],
+  });
 }
 
 /** A 400 that names the part and the expected value. */

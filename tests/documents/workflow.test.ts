@@ -62,6 +62,7 @@ test.for([
   { mode: "force" },
   { paidFallback: "false" }, // as a form sends it: it would be leave to pay
   { maxServiceCredits: "5" },
+  { maxCredits: 5 },
 ])("options that are none are refused: %j", async (more) => {
   const error = { code: "BAD_REQUEST", message: expect.stringContaining(Object.keys(more)[0] ?? "") };
   expect(await runOf(ann, { ...all, ...more })).toMatchObject({ status: "failed", error });

@@ -26,6 +26,7 @@ describe("scopes", () => {
     ["no visibility", { corpus: "notes" }, 400],
     ["an unknown visibility", { corpus: "notes", visibility: "secret" }, 400],
     ["an owner that is no text", { ...scope, ownerUserId: 7 }, 400],
+    ["a member that does not exist", { ...scope, ownerId: "x" }, 400],
     ["another owner", { ...scope, ownerUserId: "someone-else" }, 403],
     ["another owner of public documents", { corpus: "notes", visibility: "public", ownerUserId: "someone-else" }, 403],
   ];
@@ -77,6 +78,8 @@ describe("questions that are refused with 400", () => {
     ["an unknown language", { language: "klingon" }],
     ["a source id that is none", { sourceIds: ["one"] }],
     ["101 source ids", { sourceIds: Array(101).fill(crypto.randomUUID()) }],
+    ["a member that does not exist", { sourceIDs: [] }],
+    ["a member that a budget does not have", { budget: { chunk: 1 } }],
     ["NUL", { claims: [{ claimText: "The kettle\0 is blue." }] }],
   ] as [string, object][])("%s", async ([, more]) => {
     const { status, body } = await running.query(ann, "docs.answer", { ...question, ...more });
@@ -99,6 +102,15 @@ describe("questions that are refused with 400", () => {
     const { body } = await running.query(ann, "docs.answer", { ...question, claims });
     expect(body.json).toMatchObject({ grounded: true, meta: { supported: 20 } });
   });
+});
+
+test("a mistyped member is named, with the one that was meant", async () => {
+  const wrong = { query: "kettle", scope, sourceIDs: [] };
+  const { status, body } = await running.query(ann, "docs.search", wrong);
+  expect([status, body]).toEqual([
+    400,
+    expect.objectContaining({ error: '"input" has no member "sourceIDs".', hint: 'Did you mean "sourceIds"?' }),
+  ]);
 });
 
 describe("claims that mean nothing are answered, and not supported", () => {
