@@ -9,7 +9,7 @@ import { type DryRun, dryRun } from "../service/dry-run.ts";
 import { createLog } from "../telemetry/log.ts";
 import { cwdArgument, readConfig, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { commandPool, findUser } from "./inspect.ts";
+import { commandPool, findUser, requireMigrated } from "./inspect.ts";
 import { json } from "./options.ts";
 import { print } from "./output.ts";
 import { readSecrets } from "./read-secrets.ts";
@@ -29,7 +29,8 @@ export const command = defineCommand({
     const app = await loadApp(config);
     await withDatabase(config, { logins: "serving" }, async ({ urls }) => {
       const system = commandPool(urls.system, "svc dry-run");
-      const userId = args.as === undefined ? null : await findUser(system, args.as).finally(() => system.end());
+      const find = args.as === undefined ? requireMigrated(system).then(() => null) : findUser(system, args.as);
+      const userId = await find.finally(() => system.end());
       const options = {
         app,
         config,

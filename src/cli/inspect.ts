@@ -37,9 +37,7 @@ export async function withSystem(
   await withDatabase(config, { logins: "system" }, async ({ urls }) => {
     const pool = commandPool(urls.system, "svc command", 2);
     try {
-      const { rows } = await pool.query("select to_regnamespace('svc_private') is null as bare");
-      if (rows[0].bare)
-        throw new DefinitionError("This database was never migrated.", { hint: "Run svc migrate first." });
+      await requireMigrated(pool);
       await work(pool, config);
     } finally {
       await pool.end();
@@ -47,13 +45,20 @@ export async function withSystem(
   });
 }
 
+/** @throws DefinitionError when the database lacks svc's schemas */
+export async function requireMigrated(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query("select to_regnamespace('svc_private') is null as bare");
+  if (rows[0].bare) throw new DefinitionError("This database was never migrated.", { hint: "Run svc migrate first." });
+}
+
 /**
  * The id of the user that `--as` names.
  *
  * @param text an id or an e-mail address
- * @throws DefinitionError when there is none
+ * @throws DefinitionError when there is none, or no schema for users
  */
 export async function findUser(pool: pg.Pool, text: string): Promise<string> {
+  await requireMigrated(pool);
   const { rows } = await pool.query("select auth.find_user_id($1) as id", [text]);
   if (rows[0].id) return rows[0].id;
   throw new DefinitionError(`There is no user ${text}.`, { hint: "--as takes an id or an e-mail address." });

@@ -40,7 +40,13 @@ test("svc db lint refuses a severity that there is not", async () => {
 
 test("commands that look at the database say that it was never migrated", async () => {
   await bare.sql("drop schema svc_private cascade");
-  for (const words of [["db", "lint"], ["policies"], ["jobs", "list"]]) {
+  for (const words of [
+    ["db", "lint"],
+    ["policies"],
+    ["jobs", "list"],
+    ["rls", "explain", "notes"],
+    ["dry-run", "notes.list"],
+  ]) {
     const { code, error } = await svcHere(bare, fixture, words);
     expect([code, error]).toEqual([
       1,

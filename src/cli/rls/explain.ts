@@ -10,7 +10,7 @@ import type { Access } from "../../postgres/access-rules.ts";
 import { type AsCaller, type Verdict, verdict } from "../../postgres/row-access.ts";
 import { cwdArgument, readConfig, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
-import { commandPool, findUser } from "../inspect.ts";
+import { commandPool, findUser, requireMigrated } from "../inspect.ts";
 import { print } from "../output.ts";
 import { listAccess } from "../policies.ts";
 import { paint } from "../table.ts";
@@ -29,6 +29,7 @@ export const command = defineCommand({
       try {
         const userId = args.as === undefined ? null : await findUser(system, args.as);
         const role = userId === null ? "svc_anonymous" : "svc_authenticated";
+        if (userId === null) await requireMigrated(system);
         const access = (await listAccess(system, args.table)).filter((one) => one.role === role);
         const [first] = access;
         if (!first) return;
