@@ -60,10 +60,16 @@ export function readSource(path: string): Source {
 const parents = new WeakMap<Node, Node>();
 export const parentOf = (node: Node): Node | undefined => parents.get(node);
 
-const children = (node: Node): Node[] =>
-  Object.values(node)
-    .flat()
-    .filter((value): value is Node => typeof value?.type === "string");
+function children(node: Node): Node[] {
+  const found: Node[] = [];
+  for (const value of Object.values(node)) {
+    if (Array.isArray(value)) found.push(...value.filter(isNode));
+    else if (isNode(value)) found.push(value);
+  }
+  return found;
+}
+
+const isNode = (value: { type?: unknown } | null | undefined): value is Node => typeof value?.type === "string";
 
 /** The node and everything inside it, outermost first. `enter` returning false leaves a subtree out. */
 export function walk(node: Node, enter: (node: Node) => unknown): void {

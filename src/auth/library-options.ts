@@ -9,6 +9,7 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import { addressHeader } from "./library-types.ts";
 import { checkPluginTables, inSnakeCase, pluginsInSnakeCase } from "./plugins/plugin-names.ts";
 import { secondFactorRules } from "./second-factor-rules.ts";
+import { defaultLifetimes } from "./sessions/session-store.ts";
 import { type AdditionalFields, columnOf, libraryFields } from "./user-fields.ts";
 
 /** Database, secrets and addresses of the library. A hook cannot change them. */
@@ -40,7 +41,7 @@ export function libraryOptions(
       // `src/auth/mail/mail-links.ts`.
       requireEmailVerification: emailVerification?.required ?? false,
     },
-    session: { fields: columns.session, expiresIn: 7 * days, updateAge: 1 * days },
+    session: { fields: columns.session, ...defaultLifetimes },
     user: { fields: columns.user, additionalFields: libraryFields(fields) },
     account: { fields: columns.account },
     verification: { fields: columns.verification },

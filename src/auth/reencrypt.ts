@@ -4,9 +4,9 @@
  * users whose second factor is encrypted with it.
  * Next hop: `sql/auth/sealed_columns.sql`, `sql/auth/next_sealed.sql`, `sql/auth/reseal.sql`.
  */
-import { parseEnvelope, type SecretConfig, symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
+import { parseEnvelope, symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
 import type pg from "pg";
-import { versionOf } from "../kit/secret-version.ts";
+import { secretConfig, versionOf } from "../kit/secret-version.ts";
 
 export interface Encrypted {
   /** Number of values per secret, in the order of the list. */
@@ -40,12 +40,11 @@ export async function reencryptAll(
   pool: pg.Pool,
   secrets: readonly string[],
 ): Promise<{ resealed: number; lost: number }> {
-  const keys = new Map(secrets.map((secret) => [versionOf(secret), secret]));
-  const key: SecretConfig = { keys, currentVersion: versionOf(secrets[0] ?? "") };
+  const key = secretConfig(secrets);
   let [resealed, lost] = [0, 0];
   for await (const { relation, column, value, version } of encryptedValues(pool)) {
     if (version === key.currentVersion) continue;
-    const plain = keys.has(version) ? await symmetricDecrypt({ key, data: value }).catch(() => null) : null;
+    const plain = key.keys.has(version) ? await symmetricDecrypt({ key, data: value }).catch(() => null) : null;
     if (plain === null) {
       lost++;
       continue;

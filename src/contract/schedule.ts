@@ -75,7 +75,9 @@ export function cronSchedule(name: string, expression: string, timezone = "UTC")
     });
   }
   try {
-    const times = new Croner(expression, { timezone, paused: true });
+    // By its offset, because a table of time zones takes longer to read than the rest of a small application.
+    const clock = timezone === "UTC" ? { utcOffset: 0 } : { timezone };
+    const times = new Croner(expression, { ...clock, paused: true });
     if (times.nextRun() === null) throw new Error("it never occurs.");
     return {
       text: `${expression} ${timezone}`,

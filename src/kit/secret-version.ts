@@ -5,6 +5,12 @@
  */
 import { createHmac } from "node:crypto";
 
+/** All secrets, by version, and the version of the newest one, in the form of the library's functions. @param secrets newest first */
+export const secretConfig = (secrets: readonly string[]) => ({
+  keys: new Map(secrets.map((secret) => [versionOf(secret), secret])),
+  currentVersion: versionOf(secrets[0] ?? ""),
+});
+
 export function versionOf(secret: string): number {
   return createHmac("sha256", secret).update("svc secret version").digest().readUInt32BE(0) >>> 1;
 }

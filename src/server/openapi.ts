@@ -1,5 +1,5 @@
 /**
- * `/openapi.json`, and `/openapi`, its HTML page. Generated on first request, then kept.
+ * `/openapi.json`, and `/openapi`, its HTML page. Loaded and generated on first request, then kept.
  * Next hop: `src/openapi/document.ts`, `src/openapi/page.ts`.
  */
 import { createHash } from "node:crypto";
@@ -7,12 +7,11 @@ import { Router } from "express";
 import { isKnown } from "../http/conditions.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
 import type { OpenApiDocument } from "../openapi/document.ts";
-import { openApiPage, pagePolicy } from "../openapi/page.ts";
 
 export interface OpenApiEndpoints {
   /** Whether to serve the HTML page too. */
   reference: boolean;
-  document(): OpenApiDocument;
+  document(): Promise<OpenApiDocument>;
 }
 
 /** @param endpoints null: neither path exists */
@@ -20,17 +19,17 @@ export function openApiEndpoints(endpoints: OpenApiEndpoints | null): Router {
   const router = Router({ caseSensitive: true, strict: true });
   if (!endpoints) return router;
   let kept: { text: string; etag: string } | undefined;
-  const document = () => {
+  const document = async () => {
     if (!kept) {
-      const text = JSON.stringify(endpoints.document());
+      const text = JSON.stringify(await endpoints.document());
       kept = { text, etag: `"${createHash("sha256").update(text).digest("hex").slice(0, 32)}"` };
     }
     return kept;
   };
-  router.get("/openapi.json", (request, response) => {
+  router.get("/openapi.json", async (request, response) => {
     const exchange = exchangeOf(response);
     exchange.operation = "/openapi.json";
-    const { text, etag } = document();
+    const { text, etag } = await document();
     // The document changes with the application, so clients must revalidate their copy.
     const caching = { etag, "cache-control": "no-cache" };
     if (isKnown(request.headers["if-none-match"], etag)) {
@@ -38,11 +37,12 @@ export function openApiEndpoints(endpoints: OpenApiEndpoints | null): Router {
     } else sendJson(response, 200, text, caching);
   });
   if (!endpoints.reference) return router;
-  router.get("/openapi", (_request, response) => {
+  router.get("/openapi", async (_request, response) => {
     const exchange = exchangeOf(response);
     exchange.operation = "/openapi";
     // Rarely requested, so not cached.
-    const page = openApiPage(endpoints.document());
+    const { openApiPage, pagePolicy } = await import("../openapi/page.ts");
+    const page = openApiPage(await endpoints.document());
     response.writeHead(200, {
       ...exchange.headers,
       "content-type": "text/html; charset=utf-8",

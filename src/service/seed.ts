@@ -46,7 +46,7 @@ export async function runSeed(seed: Seed, { app, config, urls, secrets, log }: S
   const runtime = createRuntime(app, pools, config, secrets, log);
   const user = async ({ email, name = email.split("@")[0] ?? email, ...others }: SeedUser): Promise<string> => {
     const { rows } = await pools.system.query("select auth.find_user_id($1) as id", [email]);
-    return rows[0]?.id ?? auth.users.create({ email, name, ...others });
+    return rows[0]?.id ?? (await auth.signIn()).users.create({ email, name, ...others });
   };
   try {
     await inTransaction(runtime, { session: null, system: true, requestId: "seed" }, "write", (_, context) =>

@@ -21,7 +21,6 @@ import { FormFiles } from "../http/form-files.ts";
 import { createOriginPolicy } from "../http/origin-policy.ts";
 import { RequestLimits } from "../http/request-limits.ts";
 import { SignedClientAddress } from "../http/signed-client-address.ts";
-import { openApiDocument } from "../openapi/document.ts";
 import { createPools, type PoolUrls } from "../postgres/pools.ts";
 import { Replicas } from "../postgres/replicas.ts";
 import { createRealtime, type Realtime } from "../realtime/create-realtime.ts";
@@ -67,7 +66,7 @@ export interface Service {
   /** The address it listens on, for example `http://localhost:4000`. */
   url: string;
   /** Makes users and sessions without a sign-up, for tests. */
-  users: UserAdmin;
+  users: () => Promise<UserAdmin>;
   /** Finishes requests in flight, then closes everything. Further calls wait for the same shutdown. */
   stop(): Promise<void>;
 }
@@ -103,6 +102,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const handed = new SignedClientAddress(config.auth.bridgeSecrets, log);
     const checkHost = createHostCheck({ ...config, origins: origins.all });
     auth = await openAuth(options, pools, origins, handed);
+    const { signIn } = auth;
     const requests = new RequestLimits({ ...config.limits, trustProxy: config.trustProxy, handed });
     const authenticate = requests.countingUsers(auth.authenticate);
     const runtime = createRuntime(app, pools, config, options.secrets, log, {
@@ -141,7 +141,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     };
     return {
       url,
-      users: auth.users,
+      users: async () => (await signIn()).users,
       stop() {
         stopping ??= stop();
         return stopping;
@@ -284,7 +284,10 @@ function openApp(
     tracing,
     readiness: { pool: pools.request, realtime: () => realtime.state(), stopping: isStopping },
     openapi: config.openapi.document
-      ? { reference: config.openapi.reference, document: () => openApiDocument(app, config, origins.own) }
+      ? {
+          reference: config.openapi.reference,
+          document: async () => (await import("../openapi/document.ts")).openApiDocument(app, config, origins.own),
+        }
       : null,
     webDir: config.webDir,
     webHeaders: config.webHeaders,

@@ -156,7 +156,7 @@ describe("GHSA-cq3f-vc6p-68fh, CVE-2026-53514, CVE-2026-67333, CVE-2026-67336, G
     expect(paths).toContain("/planted/endpoint");
 
     const planted = await startAuthServer(db, { definition });
-    const cookie = await signUp();
+    const cookie = await signUp(); // the router has the endpoints now
     const ours = new Set(server.auth.router.stack.map(({ route }) => route?.path));
     for (const path of paths.filter((path) => !ours.has(path))) {
       for (const method of ["GET", "POST"]) {

@@ -116,7 +116,7 @@ export async function createTestApp<Api extends Operations>(options: TestAppOpti
       anonymous: () => clientOf(),
       async asUser(who = {}): Promise<TestUser<Api>> {
         const id = typeof who === "string" ? await idOf(who) : await create(service, app, who);
-        const client = clientOf(await service.users.openSession(id));
+        const client = clientOf(await (await service.users()).openSession(id));
         const user = await client.auth.restore();
         if (!user) throw new Error("The session that was just opened is not accepted.");
         return Object.assign(client, { user });
@@ -170,5 +170,5 @@ async function create(service: Service, app: LoadedApp, who: NewTestUser): Promi
       `auth.ts declares no field "${field}" of users.${nearest ? ` Did you mean "${nearest}"?` : ""} Known: ${known.join(", ") || "none"}.`,
     );
   }
-  return service.users.create({ email, name, password, emailVerified, fields });
+  return (await service.users()).create({ email, name, password, emailVerified, fields });
 }

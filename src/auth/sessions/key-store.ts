@@ -8,6 +8,7 @@ import { parseEnvelope, type SecretConfig, symmetricDecrypt, symmetricEncrypt } 
 import { exportJWK, generateKeyPair, importJWK, type JWK } from "jose";
 import type pg from "pg";
 import type { Logger } from "pino";
+import { secretConfig } from "../../kit/secret-version.ts";
 import { askAuth } from "../ask-auth.ts";
 
 export interface SigningKey {
@@ -51,9 +52,10 @@ export class KeyStore {
   #reading: Promise<void> | undefined;
   #renewing: Promise<SigningKey> | undefined;
 
-  constructor(pool: pg.Pool, secrets: SecretConfig, log: Logger) {
+  /** @param secrets newest first */
+  constructor(pool: pg.Pool, secrets: readonly string[], log: Logger) {
     this.#pool = pool;
-    this.#secrets = secrets;
+    this.#secrets = secretConfig(secrets);
     this.#log = log;
   }
 

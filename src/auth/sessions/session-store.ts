@@ -47,17 +47,32 @@ interface Opening {
 
 const columns = "session_id, expires_at, user_id, version, email, name, fields";
 
-export class SessionStore {
-  readonly #pool: pg.Pool;
-  readonly #library: Library;
-  readonly #fields: AdditionalFields;
-  readonly #verified: VerifiedTokens;
+/** In seconds. */
+interface Lifetimes {
+  /** Of a session since it was last extended. */
+  expiresIn: number;
+  /** A session is extended at most so often. */
+  updateAge: number;
+}
 
-  constructor(pool: pg.Pool, library: Library, fields: AdditionalFields, verified: VerifiedTokens) {
-    this.#pool = pool;
-    this.#library = library;
-    this.#fields = fields;
-    this.#verified = verified;
+const day = 24 * 60 * 60;
+export const defaultLifetimes: Lifetimes = { expiresIn: 7 * day, updateAge: day };
+
+interface SessionStoreOptions {
+  pool: pg.Pool;
+  /** Loaded by the first write. */
+  library: () => Promise<Library>;
+  fields: AdditionalFields;
+  verified: VerifiedTokens;
+}
+
+export class SessionStore {
+  /** The application can choose others. */
+  lifetimes: Lifetimes = defaultLifetimes;
+  readonly #options: SessionStoreOptions;
+
+  constructor(options: SessionStoreOptions) {
+    this.#options = options;
   }
 
   /**
@@ -69,7 +84,7 @@ export class SessionStore {
   async find(token: string): Promise<LiveSession | null> {
     const row = await this.#read(token);
     if (!row) return null;
-    const { expiresIn, updateAge } = this.#library.context.sessionConfig;
+    const { expiresIn, updateAge } = this.lifetimes;
     const due = row.expires_at.getTime() - (expiresIn - updateAge) * 1000 <= Date.now();
     const session = this.#toSession(row);
     return due ? this.#slide(token, session) : session;
@@ -93,9 +108,9 @@ export class SessionStore {
    */
   async open(token: string, seenHash: string | undefined, settlement: readonly (string | null)[]): Promise<Opened> {
     const what = `${columns} from auth.open_session($1, $2, $3, $4, $5)`;
-    const [row] = await askAuth<Row>(this.#pool, what, [token, seenHash, ...settlement]);
+    const [row] = await askAuth<Row>(this.#options.pool, what, [token, seenHash, ...settlement]);
     if (row) return { token, session: this.#toSession(row) };
-    await this.#library.context.internalAdapter.deleteSession(token);
+    await this.#delete(token);
     throw new SvcError("INVALID_CREDENTIALS");
   }
 
@@ -105,26 +120,27 @@ export class SessionStore {
       id: row.session_id,
       expiresAt: row.expires_at,
       version: Number(row.version),
-      user: { ...readFields(this.#fields, row.fields, columnOf), ...user },
+      user: { ...readFields(this.#options.fields, row.fields, columnOf), ...user },
     };
   }
 
   /** Not a session that was opened for less than the full time, nor an administrator's as another user. */
   async #slide(token: string, session: LiveSession): Promise<LiveSession> {
-    const { adapter, internalAdapter, sessionConfig } = this.#library.context;
+    const { adapter, internalAdapter } = (await this.#options.library()).context;
+    const { expiresIn } = this.lifetimes;
     const where = [{ field: "token", value: token }];
     const row = await adapter.findOne<Opening>({ model: "session", where });
     const given = row ? row.expiresAt.getTime() - row.createdAt.getTime() : 0;
-    if (row?.impersonatedBy || given < sessionConfig.expiresIn * 1000 - clockSteps) return session;
+    if (row?.impersonatedBy || given < expiresIn * 1000 - clockSteps) return session;
     const now = Date.now();
-    const expiresAt = new Date(now + sessionConfig.expiresIn * 1000);
+    const expiresAt = new Date(now + expiresIn * 1000);
     await internalAdapter.updateSession(token, { expiresAt, updatedAt: new Date(now) });
     return { ...session, expiresAt };
   }
 
   /** Whether a session is still valid. @param id of its row, not its token */
   async has(id: string): Promise<boolean> {
-    const [row] = await askAuth<{ has: boolean }>(this.#pool, "auth.has_session($1) as has", [id]);
+    const [row] = await askAuth<{ has: boolean }>(this.#options.pool, "auth.has_session($1) as has", [id]);
     return row?.has === true;
   }
 
@@ -134,12 +150,16 @@ export class SessionStore {
    */
   async end(token: string): Promise<void> {
     const row = await this.#read(token);
-    await this.#library.context.internalAdapter.deleteSession(token);
-    if (row) this.#verified.end({ user: row.user_id, session: row.session_id });
+    await this.#delete(token);
+    if (row) this.#options.verified.end({ user: row.user_id, session: row.session_id });
+  }
+
+  async #delete(token: string): Promise<void> {
+    await (await this.#options.library()).context.internalAdapter.deleteSession(token);
   }
 
   async #read(token: string): Promise<Row | undefined> {
-    const [row] = await askAuth<Row>(this.#pool, `${columns} from auth.find_session($1)`, [token]);
+    const [row] = await askAuth<Row>(this.#options.pool, `${columns} from auth.find_session($1)`, [token]);
     return row;
   }
 }

@@ -1,0 +1,125 @@
+/**
+ * Assembles everything that needs better-auth: the endpoints below /api/auth, and acts on accounts for handlers and trusted
+ * code. `create-auth.ts` loads it on demand.
+ * Next hop: `library.ts`, and the endpoints in `routes/`.
+ */
+import type { Router } from "express";
+import type pg from "pg";
+import type { Logger } from "pino";
+import type { AuthDefinition } from "../contract/auth.ts";
+import type { HandlerAuth } from "../contract/handler-auth.ts";
+import type { OriginPolicy } from "../http/origin-policy.ts";
+import type { SignedClientAddress } from "../http/signed-client-address.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { Accounts } from "./accounts.ts";
+import { asCaller } from "./caller.ts";
+import { inEndpoint } from "./endpoint-context.ts";
+import { handlerAuth } from "./handler-auth.ts";
+import { createLibrary } from "./library.ts";
+import type { Library } from "./library-types.ts";
+import { MailLinks } from "./mail/mail-links.ts";
+import { Mails, type ShowMail } from "./mail/mails.ts";
+import type { AttemptLimits } from "./passwords/attempt-counters.ts";
+import { Attempts } from "./passwords/attempts.ts";
+import { Credentials } from "./passwords/credentials.ts";
+import { HashQueue } from "./passwords/hash-queue.ts";
+import { Passwords } from "./passwords/passwords.ts";
+import { account } from "./routes/account.ts";
+import { cookieStyle } from "./routes/cookie-style.ts";
+import { currentSession } from "./routes/current-session.ts";
+import { type AuthParts, about } from "./routes/endpoint.ts";
+import { mailLinks } from "./routes/mail-links.ts";
+import { plugins } from "./routes/plugins.ts";
+import { social } from "./routes/social.ts";
+import { tokenStyle } from "./routes/token-style.ts";
+import type { AuthenticateOptions } from "./sessions/authenticate.ts";
+import { Flows } from "./social/flows.ts";
+import { Provider, type ProviderSettings } from "./social/provider.ts";
+import { SocialAccounts } from "./social/social-accounts.ts";
+import { UserAdmin } from "./user-admin.ts";
+import type { AdditionalFields } from "./user-fields.ts";
+
+export interface SignInOptions {
+  /** Connections as svc_auth. The caller closes them. */
+  pool: pg.Pool;
+  /** Newest first: the first one signs and encrypts, all of them verify and decrypt. */
+  secrets: readonly string[];
+  /** Our own origin issues the tokens. */
+  origins: OriginPolicy;
+  definition: AuthDefinition;
+  /** Social sign-in; null switches it off. */
+  google: ProviderSettings | null;
+  limits: AttemptLimits;
+  /** Verifies the client address that a bridge signs. (Default: no signed address is accepted) */
+  handed?: SignedClientAddress;
+  /** Outside production, a mail without a mailer is printed to the log. */
+  production: boolean;
+  /** Shows mails to the author, while developing. (Default: nobody sees them) */
+  showMail?: ShowMail | undefined;
+  log: Logger;
+}
+
+/** What `create-auth.ts` needs for identifying callers anyway. */
+interface Means extends AuthenticateOptions, Pick<AuthParts, "authenticate" | "keys" | "once"> {
+  /** The declared fields that have a column. */
+  fields: AdditionalFields;
+}
+
+export interface SignIn {
+  library: Library;
+  /** For `context.auth` of handlers. */
+  forHandlers: HandlerAuth;
+  /** Creates users and sessions for trusted code. */
+  users: UserAdmin;
+  /** Waits for mails that are being sent. */
+  close(): Promise<void>;
+}
+
+/** @param router gets the endpoints below /api/auth @throws DefinitionError as `createAuth` */
+export async function createSignIn(router: Router, options: SignInOptions, means: Means): Promise<SignIn> {
+  const { pool, secrets, origins, definition, google, log } = options;
+  const { fields, once, sessions, sessionTokens, verified } = means;
+  const attempts = new Attempts({ pool, secret: secrets[0] ?? "", limits: options.limits, log });
+  const library = await createLibrary({ pool, secrets, origins, definition, fields, attempts, log });
+  const hashQueue = new HashQueue(pool.options.max);
+  const passwords = new Passwords(library, attempts, hashQueue, verified);
+  const mails = new Mails({ definition, production: options.production, show: options.showMail, log });
+  const links = new MailLinks({ library, passwords, attempts, once, mails, origins });
+  if (links.isRequired && !mails.canSend("verification")) throw mailerMissing();
+  const parts: AuthParts = {
+    ...means,
+    credentials: new Credentials({ library, passwords, attempts, links, sessions }),
+    accounts: new Accounts({ library, passwords, attempts, verified }),
+    attempts,
+    passwords,
+    hashQueue,
+    links,
+    library,
+    social: {
+      google: google && new Provider(google, origins.own, log),
+      flows: new Flows(once, origins.own.startsWith("https:")),
+      accounts: new SocialAccounts(library, log),
+      modes: definition.oauth?.allowedReturnModes ?? (["token"] as const),
+      log,
+    },
+  };
+  router.use((request, response, next) => {
+    options.handed?.read(request);
+    asCaller(request, response, () => void inEndpoint(library, request.path, about(request), next));
+  });
+  // Plugins come last, so they cannot replace our own endpoints.
+  for (const family of [tokenStyle, cookieStyle, social, currentSession, account, mailLinks, plugins]) {
+    family(router, parts);
+  }
+  return {
+    library,
+    forHandlers: handlerAuth(parts, fields),
+    users: new UserAdmin(library, sessionTokens),
+    close: () => mails.close(),
+  };
+}
+
+const mailerMissing = () =>
+  new DefinitionError("Addresses must be verified, but no mailer is configured: nobody could sign in.", {
+    hint: "Set emailVerification.sendVerificationEmail in auth.ts.",
+  });

@@ -1,0 +1,69 @@
+// If this file fails, every start loads better-auth, which takes a fifth of it, or nobody can sign in after one that did not.
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { database } from "../support/database.ts";
+import { secret } from "../support/service.ts";
+
+const db = database();
+const folder = mkdtempSync(join(tmpdir(), "svc-on-demand-"));
+const loaded = join(folder, "loaded");
+let child: ChildProcess;
+let url: string;
+
+/** Writes the names of the packages that the process loads. */
+const recording = `
+  import { appendFileSync } from "node:fs";
+  import { registerHooks } from "node:module";
+  registerHooks({
+    load(url, context, next) {
+      const [, name] = /node_modules\\/(kysely|better-auth\\/dist\\/api)\\//.exec(url) ?? [];
+      if (name) appendFileSync(${JSON.stringify(loaded)}, name + "\\n");
+      return next(url, context);
+    },
+  });`;
+
+beforeAll(async () => {
+  writeFileSync(loaded, "");
+  child = fork(
+    join(import.meta.dirname, "../support/service-child.ts"),
+    [JSON.stringify(db.urls), join(folder, "storage"), secret],
+    { execArgv: ["--import", `data:text/javascript,${encodeURIComponent(recording)}`] },
+  );
+  [url] = await once(child, "message");
+});
+afterAll(() => {
+  child.kill("SIGKILL");
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const packages = () => new Set(readFileSync(loaded, "utf8").split("\n").filter(Boolean));
+
+test("callers are identified without better-auth", async () => {
+  const call = (headers: HeadersInit) =>
+    fetch(`${url}/api/query`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify({ json: { name: "nothing" } }),
+    });
+  expect((await call({})).status).toBe(404);
+  expect((await call({ authorization: "Bearer a.b.c" })).status).toBe(404);
+  expect(packages()).toEqual(new Set());
+});
+
+test("the first sign-in loads it, however many come at once", async () => {
+  const answers = await Promise.all(
+    ["ann", "bob", "cat"].map((name) =>
+      fetch(`${url}/api/auth/sign-up`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ name, email: `${name}@example.com`, password: "correct horse" }),
+      }),
+    ),
+  );
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(packages()).toEqual(new Set(["kysely", "better-auth/dist/api"]));
+});
