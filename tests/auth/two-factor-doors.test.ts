@@ -1,6 +1,9 @@
 // If this file fails, some way of signing in does not ask for the second factor.
+import { createAuthEndpoint } from "better-auth/api";
+import { setSessionCookie } from "better-auth/cookies";
 import { admin, emailOTP, magicLink, multiSession, twoFactor } from "better-auth/plugins";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, ann, origin, startAuthServer } from "../support/auth-server.ts";
 import { Browser, exchange, results } from "../support/browser.ts";
@@ -13,6 +16,25 @@ const page = "https://front.test";
 const mails: { email: string; url: string }[] = [];
 const links: { email: string; url: string }[] = [];
 const codes: { email: string; otp: string }[] = [];
+
+/** Like `@better-auth/passkey`, with signatures that are always right. */
+const enter = (path: string) =>
+  createAuthEndpoint(
+    path,
+    { method: "POST", body: z.object({ response: z.object({ id: z.string(), response: z.object({}).loose() }) }) },
+    async (ctx) => {
+      const { internalAdapter } = ctx.context;
+      const user = await internalAdapter.findUserById(ctx.body.response.id);
+      if (!user) throw new Error("nobody");
+      await setSessionCookie(ctx, { session: await internalAdapter.createSession(user.id), user });
+      return ctx.json({});
+    },
+  );
+const passkey = {
+  id: "passkey",
+  endpoints: { verify: enter("/passkey/verify-authentication"), register: enter("/passkey/verify-registration") },
+};
+
 const definition = defineAuth({
   emailAndPassword: { sendResetPassword: (mail) => void mails.push(mail) },
   oauth: { allowedReturnModes: ["token", "cookie"] },
@@ -26,6 +48,7 @@ const definition = defineAuth({
       emailOTP({ sendVerificationOTP: async (mail) => void codes.push(mail) }),
       multiSession(),
       admin(),
+      passkey,
     ],
   }),
 });
@@ -196,6 +219,37 @@ describe("a sign-in by a plugin that knows no second factor", () => {
     await byCode(operator, "plain@example.com");
     expect((await post(operator, "/admin/impersonate-user", { userId: user.id })).status).toBe(200);
     expect(await who(operator)).toBe(email);
+  });
+});
+
+describe("a passkey", () => {
+  /** Of the authenticator: a digest of the service's name, flags, a counter. 1: the user was there, 4: was verified. */
+  const data = (flags: number) => Buffer.concat([Buffer.alloc(32), Buffer.from([flags, 0, 0, 0, 1])]);
+  const signIn = async (path: string, response: object) => {
+    const browser = new Browser(server);
+    const answer = await post(browser, path, { response: { id, response } });
+    return [answer.status, names(browser).includes("session_token"), JSON.parse(answer.text).twoFactorRedirect];
+  };
+  const verify = "/passkey/verify-authentication";
+  let id: string;
+  beforeAll(async () => {
+    const { sessionToken, user } = (await server.signUp({ ...ann, email: "key@example.com" })).body;
+    await enrol(sessionToken, ann.password);
+    id = user.id;
+  });
+
+  test("that its owner has unlocked needs no code", async () => {
+    const unlocked = { authenticatorData: data(1 | 4).toString("base64url") };
+    expect(await signIn(verify, unlocked)).toEqual([200, true, undefined]);
+  });
+
+  test.for<[what: string, path: string, response: object]>([
+    ["was merely touched", verify, { authenticatorData: data(1).toString("base64url") }],
+    ["does not say so", verify, {}],
+    ["says so in another spelling", verify, { authenticatorData: `${data(5).toString("base64url")}=` }],
+    ["is only being registered", "/passkey/verify-registration", { authenticatorData: data(5).toString("base64url") }],
+  ])("that %s is asked for the code", async ([, path, response]) => {
+    expect(await signIn(path, response)).toEqual([200, false, true]);
   });
 });
 

@@ -10,12 +10,38 @@ import { challenge, hasSecondFactor, isTrusted, methodsOf, secondFactorRequired 
 import type { AuthParts } from "../routes/endpoint.ts";
 import { redirect, withoutReferrer } from "../routes/redirect.ts";
 import type { PluginAnswer } from "./plugin-answers.ts";
+import type { PluginEndpoint } from "./plugins.ts";
 
 /**
- * Ids of plugins whose sessions need no further factor: the second factor itself; passkeys, which are possession plus
- * unlock; and administrators acting as a user, who were asked at their own sign-in.
+ * Ids of plugins whose sessions need no further factor: the second factor itself, and administrators acting as a user,
+ * who were asked at their own sign-in.
  */
-export const exempt: ReadonlySet<string> = new Set(["two-factor", "passkey", "admin"]);
+const exempt: ReadonlySet<string> = new Set(["two-factor", "admin"]);
+
+/** Whether the session that an endpoint opens needs no second factor. @param body as the plugin gets it */
+export const isExempt = ({ id, path }: Pick<PluginEndpoint, "id" | "path">, body: Buffer): boolean =>
+  exempt.has(id) || (id === "passkey" && path === "/passkey/verify-authentication" && isUnlocked(body));
+
+/** The flag "user verified" of authenticator data (WebAuthn Level 3, section 6.1). */
+const userVerified = 0x04;
+
+/**
+ * Whether the authenticator has verified its user by a PIN, a finger or a face. A passkey is two factors only then: a
+ * security key that is merely touched is one, and the plugin takes it. The plugin checks the signature of these data.
+ */
+function isUnlocked(body: Buffer): boolean {
+  let said: unknown;
+  try {
+    said = JSON.parse(body.toString());
+  } catch {
+    return false;
+  }
+  const { authenticatorData: text } = Object(Object(Object(said).response).response) as { authenticatorData?: unknown };
+  if (typeof text !== "string") return false;
+  const data = Buffer.from(text, "base64url");
+  // Other decoders must read the same bytes.
+  return data.toString("base64url") === text && ((data[32] ?? 0) & userVerified) !== 0;
+}
 
 /**
  * Replaces the answer of a plugin that opened a session for a user with a second factor, and ends that session.

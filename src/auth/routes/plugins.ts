@@ -11,7 +11,7 @@ import { hasCookies } from "../library-cookies.ts";
 import { readAnswer, sendAnswer } from "../plugins/plugin-answers.ts";
 import { countingGuesses } from "../plugins/plugin-passwords.ts";
 import { type Credential, innerRequest, isReading } from "../plugins/plugin-request.ts";
-import { askForSecondFactor, exempt } from "../plugins/plugin-second-factor.ts";
+import { askForSecondFactor, isExempt } from "../plugins/plugin-second-factor.ts";
 import { type PluginEndpoint, pluginEndpoints } from "../plugins/plugins.ts";
 import { credentialIn } from "../sessions/authenticate.ts";
 import { type AuthParts, about, readAuthBody } from "./endpoint.ts";
@@ -31,7 +31,8 @@ export function plugins(router: Router, parts: AuthParts): void {
 }
 
 /** The only handler through which a plugin's endpoint is called. */
-function answering(parts: AuthParts, { id, path }: PluginEndpoint): RequestHandler {
+function answering(parts: AuthParts, endpoint: PluginEndpoint): RequestHandler {
+  const { id, path } = endpoint;
   return async (request, response) => {
     exchangeOf(response).operation = `/api/auth${path}`;
     requireOurPage(parts, request);
@@ -43,7 +44,7 @@ function answering(parts: AuthParts, { id, path }: PluginEndpoint): RequestHandl
     const answer = readAnswer(parts, id, credential, await countingGuesses(parts, request, inner, credential, ask));
     // It may have changed the user, and the next call of this client may come before the notice.
     if (credential?.live && !isReading(request.method)) parts.verified.forget(credential.live.session.user.id);
-    if (!exempt.has(id) && (await askForSecondFactor(parts, request, response, answer, began))) return;
+    if (!isExempt(endpoint, body) && (await askForSecondFactor(parts, request, response, answer, began))) return;
     const opened = answer.token === null || answer.isError ? null : await parts.sessions.opened(answer.token);
     // After a sign-in, failed attempts of others do not lock this account out on this network.
     if (opened && !credential?.live) await parts.attempts.succeeded(opened.session.user.email, about(request));
