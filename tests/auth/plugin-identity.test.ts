@@ -188,12 +188,25 @@ test("a device gets a session of the user who has approved it, and no other devi
   const { sessionToken, user } = await signUp();
   const { device_code, user_code } = (await server.post("/device/code", { client_id: "cli" })).body;
   const grant = { grant_type: "urn:ietf:params:oauth:grant-type:device_code", device_code, client_id: "cli" };
-  expect((await server.post("/device/token", grant)).status).toBe(400);
+  expect(await server.post("/device/token", grant)).toMatchObject({
+    status: 400,
+    body: { error: "authorization_pending", code: "BAD_REQUEST" }, // what a device reads (RFC 8628)
+  });
   expect((await server.get(`/device?user_code=${user_code}`, { bearer: sessionToken })).status).toBe(200);
   await db.sql("update auth.device_code set last_polled_at = null"); // it may ask every five seconds
   expect((await server.post("/device/approve", { userCode: user_code }, { bearer: sessionToken })).status).toBe(200);
   const { access_token } = (await server.post("/device/token", grant)).body;
   expect(await server.caller(access_token)).toMatchObject({ user: { id: user.id } });
   expect(await server.caller(access_token.split(".")[0])).toBeNull();
-  expect((await server.post("/device/token", grant)).status).toBe(400);
+  expect(await server.post("/device/token", grant)).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+});
+
+test("a device that was approved gets no session after its user has ended all of them", async () => {
+  const { sessionToken } = await signUp();
+  const { device_code, user_code } = (await server.post("/device/code", { client_id: "cli" })).body;
+  const grant = { grant_type: "urn:ietf:params:oauth:grant-type:device_code", device_code, client_id: "cli" };
+  await server.get(`/device?user_code=${user_code}`, { bearer: sessionToken });
+  expect((await server.post("/device/approve", { userCode: user_code }, { bearer: sessionToken })).status).toBe(200);
+  expect((await server.post("/sign-out-everywhere", {}, { bearer: sessionToken })).status).toBe(200);
+  expect(await server.post("/device/token", grant)).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
 });

@@ -41,11 +41,11 @@ export class Passwords {
     const { deleteUser, deleteUserSessions } = internalAdapter;
     internalAdapter.deleteUser = async (userId) => {
       await deleteUser(userId);
-      await endImpersonations(library.context, userId);
+      await endDelegated(library.context, userId);
     };
     internalAdapter.deleteUserSessions = async (userId) => {
       await deleteUserSessions(userId);
-      await endImpersonations(library.context, userId);
+      await endDelegated(library.context, userId);
     };
     this.#updatePassword = internalAdapter.updatePassword;
     // Plugins replace passwords here: most of them leave the sessions that the old one opened.
@@ -124,7 +124,7 @@ export class Passwords {
   async endSessions(userId: string, keep?: string): Promise<void> {
     const { context } = this.#library;
     await endSessions(context.internalAdapter, userId, keep);
-    await endImpersonations(context, userId);
+    await endDelegated(context, userId);
     await forget(context, userId, "2fa-");
     await forget(context, userId, "trust-device-");
     this.#verified.forget(userId);
@@ -146,11 +146,15 @@ export async function forget(
   await current.deleteMany({ model: "verification", where });
 }
 
-/** Ends the sessions in which an administrator acts as other users: they are the administrator's, too. */
-async function endImpersonations({ adapter, hasPlugin }: Library["context"], userId: string): Promise<void> {
-  if (!hasPlugin("admin")) return;
+/**
+ * Ends what a user's sessions gave to others: the sessions in which an administrator acts as other users, and devices
+ * that were approved but have not fetched their session yet.
+ */
+async function endDelegated({ adapter, hasPlugin }: Library["context"], userId: string): Promise<void> {
   const current = await getCurrentAdapter(adapter);
-  await current.deleteMany({ model: "session", where: [{ field: "impersonatedBy", value: userId }] });
+  const end = (model: string, field: string) => current.deleteMany({ model, where: [{ field, value: userId }] });
+  if (hasPlugin("admin")) await end("session", "impersonatedBy");
+  if (hasPlugin("device-authorization")) await end("deviceCode", "userId");
 }
 
 /** @throws SvcError FORBIDDEN when a hook of the application refuses */

@@ -106,8 +106,11 @@ const byStatus = new Map<number, ErrorCode>([
 
 /** The plugin's own code, such as INVALID_CODE, becomes the hint: our codes are a closed set. */
 async function refusal(answer: globalThis.Response): Promise<SvcError> {
-  const said = await answer.json().catch(() => null);
-  const { message, code } = (said ?? {}) as { message?: unknown; code?: unknown };
+  const said: unknown = await answer.json().catch(() => null);
+  // Endpoints of OAuth answer `error` and `error_description` (RFC 6749, section 5.2), and clients read `error`. A device
+  // asks again after "authorization_pending" and stops after "access_denied".
+  const { error, error_description: description } = Object(said) as Record<string, unknown>;
+  const { message = error, code = description } = Object(said) as Record<string, unknown>;
   const word = typeof code === "string" ? code : undefined;
   const cause = new Error(`A plugin's endpoint answered ${answer.status} ${word ?? ""}`.trim());
   if (answer.status >= 500) return new SvcError("INTERNAL", undefined, { cause });
