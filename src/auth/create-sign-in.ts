@@ -36,6 +36,7 @@ import type { AuthenticateOptions } from "./sessions/authenticate.ts";
 import { Flows } from "./social/flows.ts";
 import { Provider, type ProviderSettings } from "./social/provider.ts";
 import { SocialAccounts } from "./social/social-accounts.ts";
+import { endUnprovenAccess } from "./unproven-access.ts";
 import { UserAdmin } from "./user-admin.ts";
 import type { AdditionalFields } from "./user-fields.ts";
 
@@ -81,6 +82,7 @@ export async function createSignIn(router: Router, options: SignInOptions, means
   const { fields, once, sessions, sessionTokens, verified } = means;
   const attempts = new Attempts({ pool, secret: secrets[0] ?? "", limits: options.limits, log });
   const library = await createLibrary({ pool, secrets, origins, definition, fields, attempts, log });
+  endUnprovenAccess(library);
   const hashQueue = new HashQueue(pool.options.max);
   const passwords = new Passwords(library, attempts, hashQueue, verified);
   const mails = new Mails({ definition, production: options.production, show: options.showMail, log });
