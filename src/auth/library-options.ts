@@ -8,6 +8,7 @@ import type { AuthDefinition } from "../contract/auth.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { addressHeader } from "./library-types.ts";
 import { checkPluginTables, inSnakeCase, pluginsInSnakeCase } from "./plugins/plugin-names.ts";
+import { refusePlugins } from "./plugins/refused-plugins.ts";
 import { secondFactorRules } from "./second-factor-rules.ts";
 import { defaultLifetimes } from "./sessions/session-store.ts";
 import { type AdditionalFields, columnOf, libraryFields } from "./user-fields.ts";
@@ -24,7 +25,7 @@ const days = 24 * 60 * 60;
 
 /**
  * @param fields the declared fields that the library may use: at run time those that have a column
- * @throws DefinitionError when a plugin declares a table of the platform
+ * @throws DefinitionError for a plugin that svc refuses, or that declares a table of the platform
  */
 export function libraryOptions(
   { betterAuth, emailAndPassword, emailVerification }: AuthDefinition,
@@ -53,6 +54,7 @@ export function libraryOptions(
   // What the hook leaves out keeps its default: otherwise one that returns its plugins alone would end sign-in by
   // password, and one that sets a length of passwords would end the rule that an address is verified first.
   const wanted = { ...defaults, ...hooked(betterAuth, defaults) };
+  refusePlugins(wanted.plugins ?? []);
   const { secondaryStorage: _, ...rest } = wanted; // sessions are read by SQL
   const options: BetterAuthOptions = {
     ...rest,
@@ -97,8 +99,8 @@ export function libraryOptions(
     advanced: fixedAdvanced(wanted.advanced ?? {}, fixedOptions),
     // Its spans record error messages, which may contain secrets. Our own spans are in src/telemetry/.
     experimental: { ...wanted.experimental, instrumentation: { enabled: false } },
-    // We log and answer the library's unhandled errors ourselves.
-    onAPIError: { throw: true },
+    // We log and answer the library's unhandled errors ourselves. Its own page for errors is not mounted.
+    onAPIError: { throw: true, errorURL: wanted.onAPIError?.errorURL ?? "/" },
     plugins: [...pluginsInSnakeCase(wanted.plugins ?? []), secondFactorRules],
   };
   checkPluginTables(options);

@@ -28,7 +28,7 @@ export async function printFailure(error: unknown, cwd: string): Promise<void> {
 /** @param cwd the application's folder */
 export function explain(thrown: unknown, cwd: string): string {
   if (!(thrown instanceof Error)) return String(thrown);
-  const { code, message, stack = "" } = thrown as NodeJS.ErrnoException;
+  const { code, name, message, stack = "" } = thrown as NodeJS.ErrnoException;
   if (thrown instanceof SyntaxError) return syntaxError(thrown, cwd);
   const place = placeIn(stack, cwd);
   if (code === "ERR_MODULE_NOT_FOUND") {
@@ -37,7 +37,8 @@ export function explain(thrown: unknown, cwd: string): string {
   if (explained.some((kind) => thrown instanceof kind)) {
     return thrown instanceof DefinitionError && place ? `${place}\n${message}` : message;
   }
-  return place ? `${place}\n${callersIn(stack, cwd)}` : stack;
+  if (place) return `${place}\n${callersIn(stack, cwd)}`;
+  return stack || `${name}: ${message}`; // errors of better-auth have an empty stack
 }
 
 /** A stack with the application's frames alone, and without the first of them, which is the place. */

@@ -31,8 +31,9 @@ export function formatEntry({ level, time, pid: _pid, msg, err, ...rest }: Recor
 
 function describe(err: unknown): string {
   const { stack, message } = (err ?? {}) as { stack?: unknown; message?: unknown };
-  const text = typeof stack === "string" ? stack : typeof message === "string" ? message : JSON.stringify(err);
-  return obedient(ownFrames(text)).replace(/^/gm, "  ");
+  // Errors of better-auth have an empty stack.
+  const text = [stack, message].find((part) => typeof part === "string" && part !== "") ?? JSON.stringify(err);
+  return obedient(ownFrames(String(text))).replace(/^/gm, "  ");
 }
 
 /** A stack without the frames of packages and of Node, if others remain. */

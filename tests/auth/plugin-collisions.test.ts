@@ -12,14 +12,22 @@ const endpoint = (path: string) => createAuthEndpoint(path, { method: "POST" }, 
 
 describe("the service does not start", () => {
   const pathed = (path: string) => ({ id: "strange", endpoints: { strange: endpoint(path) } });
-  test.for<[string, object, RegExp]>([
+  test.for<[string, object | undefined, RegExp]>([
     ["with a path of ours", pathed("/sign-in"), /\/api\/auth\/sign-in\b/],
     ["with a pattern that fits one of ours", pathed("/:anything"), /"strange".*\/api\/auth\/:anything/],
     ["with a path of the library", pathed("/change-email"), /change-email/],
     ["with a pattern that fits one of the library", pathed("/reset-password/:id"), /reset-password/],
     ["with a wildcard", pathed("/strange/**"), /cannot be mounted/],
     ["with a path that climbs", pathed("/strange/a b"), /cannot be mounted/],
-    ["with jwt(), whose table and paths are ours", jwt(), /auth\.jwks/],
+    ["with jwt(), whose table and paths are ours", jwt(), /"jwt" is not needed/],
+    ["with a table of ours", { id: "strange", schema: { jwks: { fields: {} } } }, /auth\.jwks/],
+    [
+      "with oauthProvider(), as it needs jwt()",
+      { id: "oauth-provider", options: {} },
+      /"oauth-provider" would need jwt\(\)/,
+    ],
+    ["with a plugin that was not called", organization, /plugins\[0\] .* is not a plugin but a function/],
+    ["with a plugin under a condition that is not met", undefined, /plugins\[0\] .* is not a plugin but undefined/],
     [
       "with captcha(), which svc's sign-up and sign-in would not ask",
       captcha({ provider: "hcaptcha", secretKey: "x" }),
@@ -50,4 +58,24 @@ describe("the service does not start", () => {
     expect(await started.get("/organization/list")).toMatchObject({ status: 401 });
     await started.close();
   });
+});
+
+test("a document at a well-known place, which a plugin answers before the endpoints, can be read", async () => {
+  const path = "/.well-known/openid-configuration";
+  const hidden = { method: "GET", metadata: { SERVER_ONLY: true } } as const;
+  const plugin = {
+    id: "provider",
+    endpoints: {
+      document: createAuthEndpoint(path, hidden, async (context) => context.json({})),
+      secret: createAuthEndpoint("/provider/secret", hidden, async (context) => context.json({})),
+    },
+    onRequest: async ({ url }: Request) => {
+      if (new URL(url).pathname === `/api/auth${path}`) return { response: Response.json({ issuer: "here" }) };
+    },
+  };
+  const definition = defineAuth({ betterAuth: (defaults) => ({ ...defaults, plugins: [plugin] }) });
+  const started = await startAuthServer(db, { definition });
+  expect(await started.get(path)).toMatchObject({ status: 200, body: { issuer: "here" } });
+  expect((await started.get("/provider/secret")).status).toBe(404);
+  await started.close();
 });

@@ -4,6 +4,7 @@ import { appendFile, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { explain } from "../../src/cli/explain.ts";
 import { follow, parseLine, wanted } from "../../src/cli/log-lines.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { mask } from "../../src/telemetry/mask.ts";
@@ -149,6 +150,13 @@ test("what others wrote cannot steer the terminal", () => {
   const own = ["2", "22", "36", "39"].reduce((rest, code) => rest.replaceAll(`\u001b[${code}m`, ""), line);
   expect(own).toMatch(/^[^\p{Cc}]*$/u);
   expect(own).toContain("a[2Jb31m");
+});
+
+test("an error with an empty stack, as better-auth makes them, shows its message", () => {
+  const entry = { level: 50, time: 0, msg: "failed", err: { message: "State mismatch", stack: "" } };
+  expect(formatEntry(entry)).toMatch(/\n {2}State mismatch$/);
+  const error = Object.assign(new Error("no table"), { name: "BetterAuthError", stack: "" });
+  expect(explain(error, "/nowhere")).toBe("BetterAuthError: no table");
 });
 
 test("a stack shows the frames of the application, or all if there are no others", () => {

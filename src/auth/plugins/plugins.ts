@@ -5,6 +5,7 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import type { Library } from "../library-types.ts";
+import { remedy } from "./refused-plugins.ts";
 
 export interface PluginEndpoint {
   /** Of the plugin. */
@@ -25,15 +26,10 @@ interface Endpoint {
 
 /**
  * @param taken our own paths below /api/auth
- * @throws DefinitionError for a plugin that svc replaces, and for a path that is already taken or cannot be mounted
+ * @throws DefinitionError for a path that is already taken or cannot be mounted
  */
 export function pluginEndpoints({ api, context }: Pick<Library, "api" | "context">, taken: readonly string[]) {
   const plugins: BetterAuthPlugin[] = context.options.plugins ?? [];
-  for (const { id } of plugins) {
-    const why = needless.get(id);
-    if (why) throw new DefinitionError(`The better-auth plugin "${id}" ${why}.`, { hint: remedy });
-  }
-
   const brought = endpointsOf(plugins);
   // A plugin's endpoint replaces the library's endpoint of the same name.
   const replaced = new Set(plugins.flatMap(({ endpoints }) => Object.keys(endpoints ?? {})));
@@ -53,7 +49,9 @@ export function endpointsOf(plugins: readonly BetterAuthPlugin[]): PluginEndpoin
   return plugins.flatMap(({ id, endpoints }) =>
     Object.values(endpoints ?? {}).flatMap((endpoint): PluginEndpoint[] => {
       const { path, options } = endpoint as Endpoint;
-      if (path === undefined || options?.metadata?.SERVER_ONLY) return [];
+      // A document at a well-known place is for the server only, but its plugin answers requests for it all the same.
+      const isHidden = options?.metadata?.SERVER_ONLY && !path?.startsWith("/.well-known/");
+      if (path === undefined || isHidden) return [];
       return [{ id, path, methods: [options?.method ?? "GET"].flat(), body: options?.body }];
     }),
   );
@@ -65,19 +63,6 @@ function overlap(first: string, second: string): boolean {
   const isAny = (segment = "") => segment.startsWith(":") || segment === "*";
   return a.length === b.length && a.every((segment, at) => segment === b[at] || isAny(segment) || isAny(b[at]));
 }
-
-const remedy = "What svc does itself needs no plugin. Leave it out of the betterAuth hook in auth.ts.";
-
-/** Plugins that would do nothing here, or harm, by id. */
-const needless = new Map([
-  // It accepts tokens without a signature: a copy of auth.session would give access.
-  ["bearer", "is not needed: session tokens are accepted already"],
-  // They act on the library's own endpoints, which are not mounted.
-  ["captcha", "protects nothing here: svc's sign-up and sign-in do not ask it, and limit attempts themselves"],
-  ["generic-oauth", "adds no sign-in here: svc's sign-in with a provider is its own"],
-  ["oauth-proxy", "does nothing here: svc's sign-in with a provider is its own"],
-  ["oauth-popup", "does nothing here: svc's sign-in with a provider is its own"],
-]);
 
 const unmountable = (id: string, path: string) =>
   new DefinitionError(`The better-auth plugin "${id}" has an endpoint "${path}", which cannot be mounted.`, {

@@ -1,0 +1,47 @@
+/**
+ * Refuses entries of `plugins` that are no plugins, and plugins that do nothing here or harm, before anything runs.
+ * Next hop: `src/auth/library-options.ts`.
+ */
+import { DefinitionError } from "../../kit/definition-error.ts";
+
+/** @throws DefinitionError */
+export function refusePlugins(plugins: readonly unknown[]): void {
+  for (const [at, plugin] of plugins.entries()) {
+    const { id, options } = Object(plugin) as { id?: unknown; options?: unknown };
+    if (typeof id !== "string" || typeof plugin !== "object") throw noPlugin(at, plugin);
+    const why = needless.get(id);
+    if (why) throw new DefinitionError(`The better-auth plugin "${id}" ${why}.`, { hint: remedy });
+    const { disableJwtPlugin } = Object(options) as { disableJwtPlugin?: unknown };
+    if (id === "oauth-provider" && disableJwtPlugin !== true) throw withoutJwt();
+  }
+}
+
+export const remedy = "What svc does itself needs no plugin. Leave it out of the betterAuth hook in auth.ts.";
+
+/** Plugins that would do nothing here, or harm, by id. */
+const needless = new Map([
+  // It accepts tokens without a signature: a copy of auth.session would give access.
+  ["bearer", "is not needed: session tokens are accepted already"],
+  ["jwt", "is not needed: svc signs JWTs itself, and publishes the keys at /api/auth/jwks"],
+  // They act on the library's own endpoints, which are not mounted.
+  ["captcha", "protects nothing here: svc's sign-up and sign-in do not ask it, and limit attempts themselves"],
+  ["generic-oauth", "adds no sign-in here: svc's sign-in with a provider is its own"],
+  ["oauth-proxy", "does nothing here: svc's sign-in with a provider is its own"],
+  ["oauth-popup", "does nothing here: svc's sign-in with a provider is its own"],
+]);
+
+const noPlugin = (at: number, entry: unknown) =>
+  new DefinitionError(`defineAuth: plugins[${at}] of the betterAuth hook is not a plugin but ${nameOf(entry)}.`, {
+    hint:
+      typeof entry === "function"
+        ? "Call it: magicLink({ … }), not magicLink."
+        : "Add a plugin under a condition like this: ...(isProduction ? [twoFactor()] : [])",
+  });
+
+const nameOf = (entry: unknown) =>
+  typeof entry === "function" ? "a function" : (JSON.stringify(entry) ?? "undefined");
+
+const withoutJwt = () =>
+  new DefinitionError('The better-auth plugin "oauth-provider" would need jwt(), which svc does not load.', {
+    hint: "Set disableJwtPlugin: true. ID tokens are then signed with the secret of the client (HS256).",
+  });
