@@ -40,7 +40,7 @@ export function handlerAuth(parts: AuthParts, fields: AdditionalFields): Handler
   return {
     async signUp(input, client) {
       requirePasswords(credentials.enabled);
-      return signedIn(await as(client, (about) => credentials.signUp(input, about)));
+      return signedIn((await as(client, (about) => credentials.signUp(input, about))).opened);
     },
     async signIn(input, client) {
       requirePasswords(credentials.enabled);

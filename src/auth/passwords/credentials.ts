@@ -15,6 +15,12 @@ import { type Passwords, refusalOf } from "./passwords.ts";
 import { checked, email, nameRule, passwordRules } from "./rules.ts";
 import { complete } from "./second-factor.ts";
 
+export interface SignUp {
+  opened: Opened;
+  /** As of a sign-in. */
+  cookies: string[];
+}
+
 /** Result of a sign-in by password. */
 export interface SignIn {
   /** null when a second factor is required. */
@@ -57,19 +63,22 @@ export class Credentials {
    * Creates a user with a password, and a session. The verification mail is sent later.
    *
    * @param origin of the requesting page, if redirects to it are allowed
+   * @param about from `about()`; with the browser's other cookies
    * @throws SvcError EMAIL_TAKEN, VALIDATION_FAILED, RATE_LIMITED, EMAIL_NOT_VERIFIED where verification is required
    *   first, and errors of the application's hooks
    */
-  async signUp(input: unknown, about: Headers, origin?: string): Promise<Opened> {
+  async signUp(input: unknown, about: Headers, origin?: string): Promise<SignUp> {
     const { attempts, links, sessions } = this.#options;
     const body = await checked(this.#signUp, input);
-    const { token, user } = await attempts.signUp(about, () =>
-      this.#call(body.email, () => this.#library.api.signUpEmail({ body, headers: about })),
+    const { headers, response } = await attempts.signUp(about, () =>
+      this.#call(body.email, () => this.#library.api.signUpEmail({ body, headers: about, returnHeaders: true })),
     );
+    const { token, user } = response;
     if (token === null) await this.#requireReal(user.id, body.email);
     await links.mailQuietly(user, origin);
     if (token !== null) await attempts.succeeded(body.email, about);
-    return sessions.opened(this.#requireToken(token));
+    const opened = await sessions.opened(this.#requireToken(token));
+    return { opened, cookies: splitSession(headers.getSetCookie(), "").others };
   }
 
   /**

@@ -2,7 +2,7 @@
  * Cookie style: the browser holds the session cookie, which scripts cannot read. Answers contain no token.
  * Next hop: `../passwords/credentials.ts` for passwords, `../sessions/session-cookie.ts` for the cookie.
  */
-import type { Router } from "express";
+import type { Request, Router } from "express";
 import { withoutSession } from "../library-cookies.ts";
 import {
   type AuthParts,
@@ -22,8 +22,9 @@ export function cookieStyle(router: Router, parts: AuthParts): void {
     requireKnownOrigin(parts, request);
     requirePasswords(credentials.enabled);
     const body = await jsonBody(request);
-    const opened = await credentials.signUp(body, about(request), request.headers.origin);
+    const { opened, cookies } = await credentials.signUp(body, withCookies(request), request.headers.origin);
     setSession(parts, response, opened);
+    for (const line of cookies) response.appendHeader("set-cookie", line);
     return { user: publicUser(opened.session.user) };
   });
 
@@ -31,11 +32,16 @@ export function cookieStyle(router: Router, parts: AuthParts): void {
     requireKnownOrigin(parts, request);
     requirePasswords(credentials.enabled);
     const body = await jsonBody(request);
-    const who = about(request);
-    who.set("cookie", withoutSession(request.headers.cookie));
-    const { opened, challenge, cookies } = await credentials.signIn(body, who, request.headers.origin);
+    const { opened, challenge, cookies } = await credentials.signIn(body, withCookies(request), request.headers.origin);
     if (opened) setSession(parts, response, opened);
     for (const line of cookies) response.appendHeader("set-cookie", line);
     return opened ? { user: publicUser(opened.session.user) } : challenge;
   });
+}
+
+/** The browser, with the cookies that the library and its plugins have set besides the session. */
+function withCookies(request: Request): Headers {
+  const headers = about(request);
+  headers.set("cookie", withoutSession(request.headers.cookie));
+  return headers;
 }

@@ -23,7 +23,8 @@ export function tokenStyle(router: Router, parts: AuthParts): void {
   on(router, "post", "/sign-up", async (request) => {
     requirePasswords(credentials.enabled);
     const body = await jsonBody(request);
-    return tokenAnswer(parts, await credentials.signUp(body, about(request), pageOf(parts, request)));
+    const { opened } = await credentials.signUp(body, about(request), pageOf(parts, request));
+    return tokenAnswer(parts, opened);
   });
 
   on(router, "post", "/sign-in", async (request) => {
