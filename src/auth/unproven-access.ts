@@ -21,7 +21,7 @@ const proofs: ReadonlySet<string | undefined> = new Set([
   "/sign-in/email-otp",
 ]);
 
-/** What signs in, or reads the user's profile, by the library's and the plugins' names: which rows are a user's. */
+/** What signs in, by the library's and the plugins' names: which rows are a user's. */
 const ways: Record<string, (userId: string) => Where> = {
   // The password is replaced.
   account: (value) => [
@@ -31,8 +31,6 @@ const ways: Record<string, (userId: string) => Where> = {
   passkey: (value) => [{ field: "userId", value }],
   walletAddress: (value) => [{ field: "userId", value }],
   apikey: (value) => [{ field: "referenceId", value }],
-  oauthRefreshToken: (value) => [{ field: "userId", value }],
-  oauthAccessToken: (value) => [{ field: "userId", value }],
 };
 
 /**

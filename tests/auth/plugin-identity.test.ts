@@ -1,4 +1,5 @@
 // If this file fails, an endpoint of a plugin makes a session that lasts too long, or leads to somebody else's account.
+import type { BetterAuthPlugin } from "better-auth";
 import {
   admin,
   deviceAuthorization,
@@ -19,6 +20,14 @@ let sent = "";
 const keep = async ({ otp, code, token }: { otp?: string; code?: string; token?: string }) => {
   sent = otp ?? code ?? token ?? "";
 };
+const ofUser = { fields: { userId: { type: "string", required: true } } } as const;
+/** Two tables of `@better-auth/oauth-provider`, as far as they say whose a row is. */
+const oauthProvider = {
+  id: "oauth-provider",
+  options: { disableJwtPlugin: true },
+  schema: { oauthAccessToken: ofUser, oauthRefreshToken: ofUser },
+} satisfies BetterAuthPlugin;
+
 const of = (session: object) =>
   defineAuth({
     betterAuth: (defaults) => ({
@@ -32,6 +41,7 @@ const of = (session: object) =>
         magicLink({ sendMagicLink: keep }),
         oneTimeToken(),
         multiSession(),
+        oauthProvider,
         phoneNumber({
           sendOTP: keep,
           signUpOnVerification: { getTempEmail: (phone) => `${phone.slice(1)}@example.com` },
@@ -166,6 +176,15 @@ test("a sign-out ends the sessions of all accounts of this browser, and of no ot
   for (const { sessionToken } of [one, two]) expect(await server.caller(sessionToken)).not.toBeNull();
 });
 
+test("an account that was made in this browser is one of its accounts", async () => {
+  const browser = new Browser(server);
+  const [made, signedIn] = [`ann-${++people}@example.com`, (await signUp()).user.email];
+  expect((await browser.post("/sign-up/email", { ...ann, email: made })).status).toBe(200);
+  expect((await browser.post("/sign-in/email", { email: signedIn, password: ann.password })).status).toBe(200);
+  const { body } = await server.get("/multi-session/list-device-sessions", { headers: { cookie: browser.cookie } });
+  expect(body.map(({ user }: { user: { email: string } }) => user.email).sort()).toEqual([made, signedIn].sort());
+});
+
 test("a copy of the database has no link, no one-time token and no code by mail that would sign somebody in", async () => {
   const { sessionToken, user } = await signUp();
   await server.post("/sign-in/magic-link", { email: user.email });
@@ -209,4 +228,25 @@ test("a device that was approved gets no session after its user has ended all of
   expect((await server.post("/device/approve", { userCode: user_code }, { bearer: sessionToken })).status).toBe(200);
   expect((await server.post("/sign-out-everywhere", {}, { bearer: sessionToken })).status).toBe(200);
   expect(await server.post("/device/token", grant)).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+});
+
+test("other applications keep a user's tokens after another password, and not after the end of all sessions", async () => {
+  const [one, other] = [await signUp(), await signUp()];
+  const currentPassword = ann.password;
+  for (const { user } of [one, other]) {
+    for (const table of ["access", "refresh"]) {
+      await db.sql(`insert into auth.oauth_${table}_token (id, user_id) values ($1, $1)`, [user.id]);
+    }
+  }
+  const holders = async () => {
+    const rows = await db.sql(`select user_id from auth.oauth_access_token
+                               union all select user_id from auth.oauth_refresh_token`);
+    return rows.map(({ user_id }) => user_id).sort();
+  };
+  const passwords = { currentPassword, newPassword: "another horse" };
+  const changed = await server.post("/change-password", passwords, { bearer: one.sessionToken });
+  expect(changed.status).toBe(200);
+  expect(await holders()).toHaveLength(4);
+  expect((await server.post("/sign-out-everywhere", {}, { bearer: one.sessionToken })).status).toBe(200);
+  expect(await holders()).toEqual([other.user.id, other.user.id]);
 });

@@ -46,6 +46,7 @@ export class Passwords {
     internalAdapter.deleteUserSessions = async (userId) => {
       await deleteUserSessions(userId);
       await endDelegated(library.context, userId);
+      await endGrants(library.context, userId);
     };
     this.#updatePassword = internalAdapter.updatePassword;
     // Plugins replace passwords here: most of them leave the sessions that the old one opened.
@@ -155,6 +156,17 @@ async function endDelegated({ adapter, hasPlugin }: Library["context"], userId: 
   const end = (model: string, field: string) => current.deleteMany({ model, where: [{ field, value: userId }] });
   if (hasPlugin("admin")) await end("session", "impersonatedBy");
   if (hasPlugin("device-authorization")) await end("deviceCode", "userId");
+}
+
+/**
+ * Ends the tokens that `oauthProvider` has issued to other applications for a user. Otherwise their refresh tokens would
+ * outlive a ban.
+ */
+async function endGrants({ adapter, hasPlugin }: Library["context"], userId: string): Promise<void> {
+  if (!hasPlugin("oauth-provider")) return;
+  const current = await getCurrentAdapter(adapter);
+  const where = [{ field: "userId", value: userId }];
+  for (const model of ["oauthAccessToken", "oauthRefreshToken"]) await current.deleteMany({ model, where });
 }
 
 /** @throws SvcError FORBIDDEN when a hook of the application refuses */
