@@ -118,3 +118,12 @@ test("every key that an endpoint takes is counted, or is known to be no secret",
     expect(isCounted || harmless.has(key), key).toBe(true);
   }
 });
+
+test.for(endpoints)("$method $path takes no character that cannot be stored", async (endpoint) => {
+  for (const given of [{ name: "a\0" }, { email: "a\0@example.com" }, { list: [{ "\0": "a" }] }, { id: "\ud800" }]) {
+    const [[key, value]] = Object.entries(given) as [[string, unknown]];
+    if (endpoint.method === "GET" && (typeof value !== "string" || !value.isWellFormed())) continue;
+    const answer = await call(endpoint, { given: { [key]: value } });
+    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining("cannot be stored")]);
+  }
+});

@@ -1,5 +1,5 @@
 // If this file fails, a plugin lets strangers fill a user's mailbox, or send unwanted mail through the service.
-import { emailOTP, magicLink, organization, twoFactor } from "better-auth/plugins";
+import { emailOTP, magicLink, organization, phoneNumber, twoFactor } from "better-auth/plugins";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, ann, origin, startAuthServer } from "../support/auth-server.ts";
@@ -17,6 +17,7 @@ const definition = defineAuth({
       magicLink({ sendMagicLink: ({ email }) => void sent.push(email) }),
       emailOTP({ sendVerificationOTP: async ({ email }) => void sent.push(email) }),
       organization({ sendInvitationEmail: async ({ email }) => void sent.push(email) }),
+      phoneNumber({ sendOTP: ({ phoneNumber: number }) => void sent.push(number) }),
       twoFactor({ otpOptions: { sendOTP: async ({ user }) => void sent.push(user.email) } }),
     ],
   }),
@@ -59,6 +60,17 @@ test("a client address asks for so many, to whomever", async () => {
   const statuses = [];
   for (const who of ["a", "b", "c", "d", "e"]) statuses.push((await link(`${who}@example.com`)).status);
   expect(statuses).toEqual([200, 200, 200, 200, 429]);
+});
+
+test("text messages count likewise: to a telephone, however its number is spelled, and from a client address", async () => {
+  const text = (number: string) => server.post("/phone-number/send-otp", { phoneNumber: number }, page);
+  expect([(await text("+49 151")).status, (await text("+49-151")).status]).toEqual([200, 200]);
+  expect(await text("+49151")).toMatchObject(limited);
+  for (const other of ["+491", "+492"]) expect((await text(other)).status).toBe(200);
+  expect(await text("+493")).toMatchObject(limited);
+  const { sessionToken: bearer } = (await server.signUp({ ...ann, email: "texts@example.com" })).body;
+  expect(await server.post("/phone-number/send-otp", { phoneNumber: "+494" }, { bearer })).toMatchObject(limited);
+  expect(sent).toEqual(["+49 151", "+49-151", "+491", "+492"]);
 });
 
 test("what a signed-in user sends counts for each recipient alone", async () => {

@@ -20,7 +20,8 @@ const secret =
 /**
  * @param inner the request as the plugin gets it
  * @param answer calls the plugin
- * @throws SvcError RATE_LIMITED without calling the plugin; UNAVAILABLE when too many passwords wait to be hashed
+ * @throws SvcError RATE_LIMITED and BAD_REQUEST without calling the plugin; UNAVAILABLE when too many passwords wait to be
+ *   hashed
  */
 export async function countingGuesses(
   parts: AuthParts,
@@ -30,6 +31,7 @@ export async function countingGuesses(
   answer: () => Promise<Response>,
 ): Promise<Response> {
   const given = await givenIn(request, inner);
+  requireStorable(given);
   const guesses = given.filter(({ key }) => secret.test(key));
   if (guesses.length === 0) {
     await countMails(parts, request, inner, given, credential);
@@ -61,8 +63,9 @@ export async function countingGuesses(
 const mailing = /send|magic|otp|invit|forget|request|verif/i;
 
 /**
- * Counts the mails that a plugin may send. The recipients are the addresses in the request; for a code of the second
- * factor, the user who is asked for it. What a signed-in user sends, such as invitations, is not limited by network.
+ * Counts the mails and text messages that a plugin may send. The recipients are the addresses and telephone numbers in the
+ * request; for a code of the second factor, the user who is asked for it. The mails of a signed-in user, such as
+ * invitations, are not limited by network. Text messages are: each of them costs.
  *
  * @throws SvcError RATE_LIMITED
  */
@@ -74,12 +77,28 @@ async function countMails(
   credential: Credential | null,
 ): Promise<void> {
   if (isReading(request.method) || !mailing.test(request.path)) return;
-  const emails = given.flatMap(({ key, value }) =>
-    /email$/i.test(key) && typeof value === "string" ? [value.trim().toLowerCase()] : [],
-  );
+  const named = given.flatMap(({ key, value }) => (typeof value === "string" ? recipient(key, value) : []));
   const isSecondFactor = request.path === "/two-factor/send-otp";
-  const recipients = isSecondFactor ? (await accountsOf(parts, inner, given, credential)).names : emails;
-  if (recipients.length > 0) await parts.attempts.mail(recipients, credential?.live ? null : about(request));
+  const recipients = isSecondFactor ? (await accountsOf(parts, inner, given, credential)).names : named;
+  const isFree = credential?.live && !recipients.some((name) => name.startsWith(telephone));
+  if (recipients.length > 0) await parts.attempts.mail(recipients, isFree ? null : about(request));
+}
+
+const telephone = "phoneNumber ";
+
+/** A number has many spellings, and they reach the same telephone. */
+function recipient(key: string, value: string): string[] {
+  if (/email$/i.test(key)) return [value.trim().toLowerCase()];
+  return /phoneNumber$/i.test(key) ? [telephone + value.replace(/\D/g, "")] : [];
+}
+
+/** PostgreSQL cannot store NUL, and would store something else for half of a surrogate pair. */
+function requireStorable(given: readonly Given[]): void {
+  for (const { key, value } of given) {
+    const isStorable = (text: unknown) => typeof text !== "string" || (!text.includes("\0") && text.isWellFormed());
+    if (isStorable(key) && isStorable(value)) continue;
+    throw new SvcError("BAD_REQUEST", "The request contains a character that cannot be stored.");
+  }
 }
 
 /**
