@@ -67,6 +67,9 @@ function fixedOptions({ pool, secrets, origins, attempts, log }: LibraryOptions)
 /** Messages of the library about failed sign-ins. Our own request log has the same information. */
 const expected = new Set(["User not found", "Password not found", "Invalid password"]);
 
+/** What any caller can cause. It must not wake the operator. */
+const byCallers = /^(?:Failed to parse state$|Invalid \w+URL: )/;
+
 /** Forwards the library's log to ours. Only errors are kept of the arguments: others may contain secrets. */
 function forward(log: Logger) {
   return (level: "debug" | "info" | "warn" | "error", message: string, ...details: unknown[]) => {
@@ -76,6 +79,9 @@ function forward(log: Logger) {
     // Its "info" lines contain the e-mail addresses of sign-ups.
     if (level === "info" || level === "debug") return;
     const quiet = lostRace || expected.has(message);
-    log[quiet ? "debug" : level]({ from: "better-auth", ...(err && !lostRace && { err }) }, message);
+    log[quiet ? "debug" : byCallers.test(message) ? "info" : level](
+      { from: "better-auth", ...(err && !lostRace && { err }) },
+      message,
+    );
   };
 }

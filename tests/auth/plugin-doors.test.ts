@@ -127,3 +127,11 @@ test.for(endpoints)("$method $path takes no character that cannot be stored", as
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining("cannot be stored")]);
   }
 });
+
+test("a page that a stranger wants to be sent to is refused, and is no error of the service in the log", async () => {
+  server.log.length = 0;
+  const given = { email: "ann@example.com", callbackURL: "https://evil.test/" };
+  expect(await server.post("/sign-in/magic-link", given)).toMatchObject({ status: 403 });
+  const lines = server.log.map((line) => JSON.parse(line)).filter(({ msg }) => msg.includes("evil.test"));
+  expect(lines).toMatchObject([{ level: 30 }]);
+});
