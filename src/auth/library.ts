@@ -68,7 +68,7 @@ function fixedOptions({ pool, secrets, origins, attempts, log }: LibraryOptions)
 const expected = new Set(["User not found", "Password not found", "Invalid password"]);
 
 /** What any caller can cause. It must not wake the operator. */
-const byCallers = /^(?:Failed to parse state$|Invalid \w+URL: )/;
+const byCallers = /^(?:Failed to parse (?:relay )?state$|Invalid \w+URL: )/;
 
 /** Forwards the library's log to ours. Only errors are kept of the arguments: others may contain secrets. */
 function forward(log: Logger) {
