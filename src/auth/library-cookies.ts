@@ -71,3 +71,10 @@ export function splitSession(
     others: setCookies.filter((line) => !session.test(line.split("=", 1)[0] ?? "")),
   };
 }
+
+/** A cookie by which `multiSession` keeps an account of the browser. */
+const account = /^(?:__Secure-)?authlib\.session_token_multi-/;
+
+/** Without accounts whose second factor is still to follow: their sessions have ended, and the browser keeps only a few. */
+export const withoutAccounts = (setCookies: readonly string[]): string[] =>
+  setCookies.filter((line) => !account.test(line));

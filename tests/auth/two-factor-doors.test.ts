@@ -253,6 +253,15 @@ describe("a passkey", () => {
   });
 });
 
+test("a sign-in that is not finished leaves no account in the browser", async () => {
+  const email = "two@example.com";
+  const { sessionToken } = (await server.signUp({ ...ann, email })).body;
+  await enrol(sessionToken, ann.password);
+  const browser = new Browser(server);
+  const answer = await post(browser, "/sign-in/email", { email, password: ann.password });
+  expect([answer.status, names(browser)]).toEqual([200, ["two_factor"]]);
+});
+
 describe("a password that was reset by mail", () => {
   test("is still but the first factor", async () => {
     const { sessionToken } = (await server.signUp(ann)).body;

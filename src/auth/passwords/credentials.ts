@@ -6,7 +6,7 @@ import { isAPIError } from "better-auth/api";
 import { z } from "zod";
 import type { ErrorCode } from "../../kit/error-codes.ts";
 import { SvcError } from "../../kit/svc-error.ts";
-import { splitSession } from "../library-cookies.ts";
+import { splitSession, withoutAccounts } from "../library-cookies.ts";
 import type { Library } from "../library-types.ts";
 import type { MailLinks } from "../mail/mail-links.ts";
 import type { Opened, SessionStore } from "../sessions/session-store.ts";
@@ -100,8 +100,9 @@ export class Credentials {
           this.#library.api.signInEmail({ body, headers: about, returnHeaders: true }),
         );
         const { compared } = guess;
-        const cookies = splitSession(first.headers.getSetCookie(), "").others;
         const isChallenge = "twoFactorRedirect" in first.response;
+        const { others } = splitSession(first.headers.getSetCookie(), "");
+        const cookies = isChallenge ? withoutAccounts(others) : others;
         if (isChallenge && code === undefined && backupCode === undefined) {
           // The password was right and is not counted as a failed attempt, but no session is open yet.
           await this.#requirePresent(body.email, compared);
