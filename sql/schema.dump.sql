@@ -1970,6 +1970,21 @@ $function$
 execute: svc_auth, svc_system
 comment: Whether the session with this id is valid.
 
+-- function auth.list_columns(): owner svc_owner
+CREATE OR REPLACE FUNCTION auth.list_columns()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select c.relname || '.' || a.attname
+    from pg_catalog.pg_attribute a
+    join pg_catalog.pg_class c on c.oid = a.attrelid
+   where c.relnamespace = 'auth'::regnamespace and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
+$function$
+execute: svc_auth, svc_system
+comment: Names of the columns of schema auth, each behind its table and a dot.
+
 -- function auth.list_keys(): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.list_keys()
  RETURNS TABLE(id text, public_key text, private_key text, expires_at timestamp with time zone)

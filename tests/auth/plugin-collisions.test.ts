@@ -1,6 +1,7 @@
 // If this file fails, a better-auth plugin replaces an endpoint or a table, and no error says so.
+import type { BetterAuthPlugin } from "better-auth";
 import { createAuthEndpoint } from "better-auth/api";
-import { bearer, captcha, genericOAuth, jwt, oAuthProxy, organization } from "better-auth/plugins";
+import { admin, bearer, captcha, genericOAuth, jwt, oAuthProxy, organization } from "better-auth/plugins";
 import { describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { DefinitionError } from "../../src/kit/definition-error.ts";
@@ -8,6 +9,7 @@ import { startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
 
 const db = database();
+const passkey: BetterAuthPlugin = { id: "passkey", schema: { passkey: { fields: { userId: { type: "string" } } } } };
 const endpoint = (path: string) => createAuthEndpoint(path, { method: "POST" }, async (context) => context.json({}));
 
 describe("the service does not start", () => {
@@ -77,5 +79,20 @@ test("a document at a well-known place, which a plugin answers before the endpoi
   const started = await startAuthServer(db, { definition });
   expect(await started.get(path)).toMatchObject({ status: 200, body: { issuer: "here" } });
   expect((await started.get("/provider/secret")).status).toBe(404);
+  await started.close();
+});
+
+test("tables and columns of plugins that no migration has made are named at start", async () => {
+  const definition = defineAuth({ betterAuth: (defaults) => ({ ...defaults, plugins: [admin(), passkey] }) });
+  const started = await startAuthServer(db, { definition });
+  const said = started.log.map((line) => JSON.parse(line)).find(({ missing }) => missing);
+  expect(said).toMatchObject({ level: 40, msg: expect.stringContaining("svc migrate generate") });
+  expect(said.missing).toEqual(expect.arrayContaining(["user.banned", "session.impersonated_by", "passkey"]));
+  await started.close();
+});
+
+test("nothing is said to be missing without plugins", async () => {
+  const started = await startAuthServer(db);
+  expect(started.log.filter((line) => line.includes("missing"))).toEqual([]);
   await started.close();
 });
