@@ -19,6 +19,7 @@ import { createLibrary } from "./library.ts";
 import type { Library } from "./library-types.ts";
 import { MailLinks } from "./mail/mail-links.ts";
 import { Mails, type ShowMail } from "./mail/mails.ts";
+import { warnOfMissingColumns } from "./missing-columns.ts";
 import type { AttemptLimits } from "./passwords/attempt-counters.ts";
 import { Attempts } from "./passwords/attempts.ts";
 import { Credentials } from "./passwords/credentials.ts";
@@ -82,6 +83,7 @@ export async function createSignIn(router: Router, options: SignInOptions, means
   const { fields, once, sessions, sessionTokens, verified } = means;
   const attempts = new Attempts({ pool, secret: secrets[0] ?? "", limits: options.limits, log });
   const library = await createLibrary({ pool, secrets, origins, definition, fields, attempts, log });
+  if (definition.betterAuth) await warnOfMissingColumns(pool, library, log);
   endUnprovenAccess(library);
   const hashQueue = new HashQueue(pool.options.max);
   const passwords = new Passwords(library, attempts, hashQueue, verified);

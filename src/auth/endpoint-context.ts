@@ -1,7 +1,7 @@
 /**
  * Runs our own code in an endpoint context, which the library gives only to its own endpoints. Without one, hooks of
  * plugins do nothing: `admin` would let a banned user sign in with Google. Hooks get what is set here and nothing else.
- * Called by `create-auth.ts` for every request below /api/auth, by `handler-auth.ts` and by `user-admin.ts`.
+ * Called by `create-sign-in.ts` for every request below /api/auth, by `handler-auth.ts` and by `user-admin.ts`.
  */
 import { runWithEndpointContext } from "@better-auth/core/context";
 import type { Library } from "./library-types.ts";

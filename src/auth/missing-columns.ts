@@ -1,6 +1,6 @@
 /**
  * Says at start which tables and columns of better-auth's plugins are missing: their endpoints would answer 500.
- * Called by `create-auth.ts`. Next hop: `sql/auth/list_columns.sql`.
+ * Called by `create-sign-in.ts`. Next hop: `sql/auth/list_columns.sql`.
  */
 import { getAuthTables } from "better-auth/db";
 import type pg from "pg";

@@ -1,7 +1,7 @@
 /**
  * Ends access that began before anybody had proved the address of an account: somebody else may have signed up with it,
  * and wait. The owner of the mailbox gets the account without the earlier ways into it.
- * Called by `create-auth.ts`. Next hop: `passwords/passwords.ts` replaces the password and ends the sessions.
+ * Called by `create-sign-in.ts`. Next hop: `passwords/passwords.ts` replaces the password and ends the sessions.
  */
 import { getCurrentAdapter, tryGetCurrentAuthEndpointContext } from "@better-auth/core/context";
 import { getAuthTables } from "better-auth/db";

@@ -29,7 +29,7 @@ import type { Provider } from "../social/provider.ts";
 import type { ReturnMode } from "../social/return-mode.ts";
 import type { SocialAccounts } from "../social/social-accounts.ts";
 
-/** The parts that the endpoints use; `create-auth.ts` assembles them. */
+/** The parts that the endpoints use; `create-sign-in.ts` assembles them. */
 export interface AuthParts extends AuthenticateOptions {
   credentials: Credentials;
   accounts: Accounts;
