@@ -193,7 +193,9 @@ async function write(db: RequestDatabase, operation: string, calls: string[], li
   return {
     written,
     refused: refused.map(({ index, state, message, detail }): Refused => {
-      const error = Object.assign(new pg.DatabaseError(message, 0, "error"), { code: state, detail });
+      // A syntax error is of a value: 22P02 says so.
+      const code = state === "42601" ? "22P02" : state;
+      const error = Object.assign(new pg.DatabaseError(message, 0, "error"), { code, detail });
       return refusal(lines[index] ?? 0, databaseError(error, identityOfUser("")));
     }),
   };

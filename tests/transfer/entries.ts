@@ -48,7 +48,12 @@ const papers = pgTable("papers", { id: serial("id").primaryKey(), title: text("t
   openRls({ read: "anyone", write: "authenticated" }),
 );
 
-const schema = { entries, papers };
+const tsquery = customType<{ data: string }>({ dataType: () => "tsquery" });
+const alerts = pgTable("alerts", { id: serial("id").primaryKey(), words: tsquery("words") }, () =>
+  openRls({ read: "authenticated", write: "authenticated" }),
+);
+
+const schema = { entries, papers, alerts };
 const createCrud = createCrudFactory(createSvcProcedureBuilders<typeof schema>(), schema);
 
 export const procedures = {
@@ -61,6 +66,7 @@ export const procedures = {
     transfer: { export: true, import: true },
   }),
   papers: createCrud(papers, { allowAnonymous: true, transfer: { export: true } }),
+  alerts: createCrud(alerts, { transfer: { import: true } }),
   closed: createCrud(entries, { prefix: "closed" }),
 };
 
@@ -87,9 +93,10 @@ export const entriesSql = `
   create policy own on entries to svc_authenticated using (user_id = (select svc.current_user_id()))
     with check (user_id = (select svc.current_user_id()) and slug not like 'forbidden%');
   create table papers (id serial primary key, title text);
+  create table alerts (id serial primary key, words tsquery);
   alter table papers enable row level security;
   create policy everybody on papers for select to svc_anonymous, svc_authenticated using (true);
-  grant select, insert, update, delete on entries to svc_authenticated;
+  grant select, insert, update, delete on entries, alerts to svc_authenticated;
   grant select on papers to svc_anonymous, svc_authenticated;
   grant usage on all sequences in schema public to svc_authenticated;
   ${defineApi({ procedures })["~svc"].crud.map(crudFile).join("\n")}`;

@@ -25,12 +25,12 @@ beforeEach(() => db.sql("truncate entries restart identity"));
 
 const store = async (text: string | Buffer, user = ann, times = 1): Promise<string> =>
   (await running.mutate(user, "upload", { bytes: Buffer.from(text).toString("base64"), times })).body.json;
-const begin = (storageId: string, more: object = {}, user: User | null = ann) =>
-  running.mutate(user, "entries.import", { storageId, format: "csv", ...more });
+const begin = (storageId: string, more: object = {}, user: User | null = ann, resource = "entries") =>
+  running.mutate(user, `${resource}.import`, { storageId, format: "csv", ...more });
 
 /** Imports a file, and returns the ended run. */
-async function imported(text: string | Buffer, more: object = {}, user = ann) {
-  const { status, body } = await begin(await store(text, user), more, user);
+async function imported(text: string | Buffer, more: object = {}, user = ann, resource = "entries") {
+  const { status, body } = await begin(await store(text, user), more, user, resource);
   expect({ status, body }).toMatchObject({ status: 200 });
   const show = async () => (await running.query(user, "workflows.get", { id: body.json.id })).body.json;
   await until(async () => ["completed", "failed"].includes((await show()).status));
@@ -97,6 +97,14 @@ describe("an import", () => {
     const reason = "A value is larger than its column or its index can hold.";
     expect(await refusedRows(run)).toBe(`line,code,reason\r\n3,BAD_REQUEST,"${reason}"\r\n`);
     expect(await rows("slug")).toEqual([{ slug: "good" }, { slug: "good too" }]);
+  });
+
+  test("refuses a row with a syntax error in a type that is a language, and writes the others", async () => {
+    const run = await imported("words\na & b\na b\nc\n", {}, ann, "alerts");
+    expect(run).toMatchObject({ status: "completed", result: { written: 2, refused: 1 } });
+    expect(await refusedRows(run)).toBe(
+      'line,code,reason\r\n3,BAD_REQUEST,"A value does not fit its type or column."\r\n',
+    );
   });
 
   test("names the line where a quote opened that is not closed", async () => {
