@@ -88,12 +88,12 @@ const storedTypes: Record<string, string> = {
   bigserial: "bigint",
   char: "bpchar", // alone, "char" means one character
   character: "bpchar",
+  bit: '"bit"', // alone, "bit" means one bit; and a cast to bit(3) cuts the others off, where a value must be refused
   vector: "extensions.vector",
   halfvec: "extensions.halfvec",
 };
 
 function castType(column: PgColumn, declared: string): string {
-  if (/^bit\s*\(/.test(declared)) return declared; // alone, "bit" means one bit, and a cast cuts the others off
   const type = declared.replace(/\s*\([^)]*\)/, "");
   if (!is(column, PgEnumColumn)) return storedTypes[type] ?? type;
   const { enumName, schema = "public" } = column.enum;

@@ -6,8 +6,8 @@ import type { ColumnDescription, CrudDefinition, CrudRelation } from "../contrac
 import { quote } from "../postgres/schema-names.ts";
 import { isVisible, item, qualified, toWire } from "./crud-text.ts";
 
-/** Types that travel as text and have no sort order. */
-const unordered = /^(point|line|lseg|box|path|polygon|circle|xml|jsonpath)\b/;
+/** Types that travel as text and have no operator `<`. */
+const unordered = /^(point|line|lseg|box|path|polygon|circle|xml|jsonpath|hstore)\b/;
 
 /** Whether PostgreSQL can sort the column. */
 const sortable = ({ isArray, kind, type }: ColumnDescription) =>

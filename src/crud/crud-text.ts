@@ -65,7 +65,7 @@ export function toWire(column: ColumnDescription): string {
  * types of an application have none: their values travel as text. (PostGIS writes its types as GeoJSON.)
  */
 function isJsonText({ castType }: ColumnDescription): boolean {
-  const type = castType.replace(/^extensions\.|\[\]$|\s*\(.*\)/g, "");
+  const type = castType.replace(/^extensions\.|\[\]$|"/g, "");
   return jsonTexts.test(type);
 }
 

@@ -12,8 +12,12 @@ import { failedPlace, sqlState } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { callAs } from "./statement.ts";
 
-/** SQLSTATEs of an invalid value, a domain's check, and syntax errors of types that are languages. */
-const isOfValues = (state: string | undefined) => state !== undefined && /^(22...|23514|42601)$/.test(state);
+/**
+ * SQLSTATEs of an invalid value, a domain's check, syntax errors of types that are languages, names that types such as regclass do
+ * not find, and what extensions raise without a code of their own (hstore before PostgreSQL 16).
+ */
+const isOfValues = (state: string | undefined) =>
+  state !== undefined && /^(22...|23514|42601|42704|42883|42P01|XX000)$/.test(state);
 
 /**
  * @param values of the statement that failed

@@ -1,5 +1,17 @@
 // If this file fails, an error about a value that its column's type refuses does not name the field.
-import { cidr, customType, inet, interval, macaddr, pgTable, serial, text, time, varchar } from "drizzle-orm/pg-core";
+import {
+  bit,
+  cidr,
+  customType,
+  inet,
+  interval,
+  macaddr,
+  pgTable,
+  serial,
+  text,
+  time,
+  varchar,
+} from "drizzle-orm/pg-core";
 import { beforeAll, expect, test } from "vitest";
 import { crudFile } from "../../src/crud/crud-sql.ts";
 import { createCrudFactory, defineApi, openRls } from "../../src/index.ts";
@@ -28,28 +40,34 @@ const shifts = pgTable(
     pauses: interval("pauses").array(),
     code: of("shift_code")("code"),
     tag: varchar("tag", { length: 3 }),
+    source: of("regclass")("source"),
+    marks: of("hstore")("marks"),
   },
   () => openRls({ read: "anyone", write: "anyone" }),
 );
-const keyed = pgTable("keyed", { id: inet("id").primaryKey(), name: text("name") }, () =>
-  openRls({ read: "anyone", write: "anyone" }),
+const keyed = pgTable(
+  "keyed",
+  { id: inet("id").primaryKey(), name: text("name"), flags: bit("flags", { dimensions: 3 }).unique() },
+  () => openRls({ read: "anyone", write: "anyone" }),
 );
 const createCrud = createCrudFactory(procedure);
 const anyone = { allowAnonymous: true } as const;
 const crud = {
   shifts: createCrud(shifts, anyone),
   hooked: createCrud(shifts, { ...anyone, prefix: "hooked", hooks: { beforeCreate: (data) => data } }),
-  keyed: createCrud(keyed, { ...anyone, methods: ["get", "update", "remove"] }),
+  keyed: createCrud(keyed, { ...anyone, methods: ["get", "update", "remove"], getBy: ["flags"] }),
 };
 
 const db = database();
 beforeAll(() =>
   db.sql(`
+    create extension hstore schema extensions;
     create domain shift_code as text check (value like 'S%');
     create table shifts (id serial primary key, name text not null check (name <> 'nobody'), starts_at time, lasts interval,
       address inet, network cidr, device macaddr, bits bit(3), pay money, hours int4range, place point, report xml,
-      words tsvector, query tsquery, pauses interval[], code shift_code, tag varchar(3));
-    create table keyed (id inet primary key, name text);
+      words tsvector, query tsquery, pauses interval[], code shift_code, tag varchar(3),
+      source regclass, marks extensions.hstore);
+    create table keyed (id inet primary key, name text, flags bit(3) unique);
     alter table shifts enable row level security; alter table keyed enable row level security;
     create policy all_anyone on shifts to svc_anonymous, svc_authenticated using (true);
     create policy all_anyone on keyed to svc_anonymous, svc_authenticated using (true);
@@ -62,7 +80,7 @@ const right = {
   name: "Ann",
   ...{ startsAt: "08:00", lasts: "2 hours", address: "10.0.0.1", network: "10.0.0.0/8", device: "08:00:2b:01:02:03" },
   ...{ bits: "101", pay: "12.50", hours: "[8,12)", place: "(1,2)", report: "<ok/>", words: "a b", query: "a & b" },
-  ...{ pauses: ["5 minutes", null], code: "S1", tag: "abc" },
+  ...{ pauses: ["5 minutes", null], code: "S1", tag: "abc", source: "pg_class", marks: "a=>1" },
 };
 const wrong: [keyof typeof right, unknown, type: string][] = [
   ["startsAt", "25:00", "time"],
@@ -80,6 +98,8 @@ const wrong: [keyof typeof right, unknown, type: string][] = [
   ["query", "a b", "tsquery"],
   ["pauses", ["5 minutes", "short"], "interval[]"],
   ["code", "T1", "shift_code"],
+  ["source", "nothing", "regclass"],
+  ["marks", "a", "hstore"],
 ];
 
 const refused = (...of: [path: string, type: string][]) => ({
@@ -121,6 +141,19 @@ test("an id that is none of its type is refused as such", async () => {
     expect(await answer(`keyed.${name}`, { id: "{nowhere", name: "x" })).toEqual(refused(["id", "inet"]));
   }
   expect(await answer("keyed.get", { id: "10.0.0.1" })).toMatchObject({ status: 200 });
+});
+
+test("a key of bits finds no row whose bits it only begins with", async () => {
+  await db.sql("insert into keyed (id, flags) values ('10.0.0.9', '101')");
+  expect((await svc.query(null, "keyed.get", { flags: "101" })).body.json).toMatchObject({ id: "10.0.0.9" });
+  expect((await svc.query(null, "keyed.get", { flags: "1011" })).body.json).toBeNull();
+});
+
+test("a list that is to be sorted by a type without an order has its own order", async () => {
+  await db.sql("insert into shifts (name, marks) values ('x', 'a=>1'), ('y', 'a=>2')");
+  const args = { orderBy: "marks", cursor: null, limit: 1 };
+  const { nextCursor } = (await svc.query(null, "shifts.list", args)).body.json;
+  expect(await svc.query(null, "shifts.list", { ...args, cursor: nextCursor })).toMatchObject({ status: 200 });
 });
 
 test("what breaks a rule of the table instead keeps its answer", async () => {
