@@ -9,6 +9,7 @@ import type pg from "pg";
 import type { RequestDatabase, Schema, SystemDatabase } from "../contract/database.ts";
 import { misuseError } from "../kit/misuse-error.ts";
 import { checkTables, gatedPool } from "./anonymous-gate.ts";
+import { correctColumns } from "./column-values.ts";
 import { unlimited } from "./silence.ts";
 import type { RequestTransaction } from "./transaction.ts";
 
@@ -24,6 +25,7 @@ export type CreateRequestDatabase = (
  * @param production as in `misuseError`
  */
 export function requestDatabases(schema: Schema, production: boolean): CreateRequestDatabase {
+  correctColumns(schema);
   const dialect = new PgDialect();
   const { tables, tableNamesMap } = extractTablesRelationalConfig(schema, createTableRelationsHelpers);
   const relational = { fullSchema: schema, schema: tables, tableNamesMap };
@@ -75,5 +77,6 @@ const rawSql =
 
 /** Drizzle as `svc_system`. */
 export function systemDatabase(pool: pg.Pool, schema: Schema): SystemDatabase {
+  correctColumns(schema);
   return drizzle({ client: gatedPool(unlimited(pool)), schema }) as unknown as SystemDatabase;
 }

@@ -1,0 +1,42 @@
+/**
+ * Corrects how Drizzle 0.45 reads and writes values of some columns, so that `ctx.db` gives what PostgreSQL holds. Drizzle takes a null
+ * in an array for a value: "NULL" in an array of an enum, 0 in one of numbers, and an error in one of bigints. It parses a text
+ * of a json column again, so that "1" became 1. It writes bytes in an array as text.
+ */
+import { Column, getTableColumns, getViewSelectedFields, is } from "drizzle-orm";
+import { PgArray, type PgColumn, PgJson, PgJsonb, PgTable, PgView } from "drizzle-orm/pg-core";
+import pg from "pg";
+import type { Schema } from "../contract/database.ts";
+
+/** Changes the columns of the application's tables and views, not those classes of Drizzle: other databases may use them. */
+export function correctColumns(schema: Schema): void {
+  for (const declared of Object.values(schema)) {
+    const fields = is(declared, PgTable)
+      ? getTableColumns(declared)
+      : is(declared, PgView)
+        ? getViewSelectedFields(declared)
+        : {};
+    for (const field of Object.values(fields)) if (is(field, Column)) correct(field as PgColumn);
+  }
+}
+
+function correct(column: PgColumn): void {
+  // The driver has parsed it.
+  if (is(column, PgJson) || is(column, PgJsonb)) column.mapFromDriverValue = (value) => value;
+  if (!is(column, PgArray)) return;
+  const { baseColumn } = column as unknown as { baseColumn: PgColumn };
+  correct(baseColumn);
+  const read = (item: unknown) => (item === null ? null : baseColumn.mapFromDriverValue(item));
+  column.mapFromDriverValue = (value: unknown) =>
+    (typeof value === "string" ? parseArray(value) : (value as unknown[])).map(read);
+  if (is(baseColumn, PgArray)) return;
+  const write = baseColumn.mapToDriverValue.bind(baseColumn);
+  baseColumn.mapToDriverValue = (value) => {
+    const written = write(value);
+    return written instanceof Uint8Array ? `\\x${Buffer.from(written).toString("hex")}` : written;
+  };
+}
+
+const textArray: number = 1009;
+/** An array of a type that the driver does not know, as texts and nulls: as it reads arrays of text. */
+const parseArray = pg.types.getTypeParser(textArray) as (text: string) => unknown[];
