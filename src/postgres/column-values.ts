@@ -1,14 +1,14 @@
 /**
  * Corrects how Drizzle 0.45 reads and writes values of some columns, so that `ctx.db` gives what PostgreSQL holds. Drizzle takes a null
  * in an array for a value: "NULL" in an array of an enum, 0 in one of numbers, and an error in one of bigints. It parses a text
- * of a json column again, so that "1" became 1. It writes bytes in an array as text.
+ * of a json column again, so that "1" becomes 1. It writes bytes in an array as text.
  */
 import { Column, getTableColumns, getViewSelectedFields, is } from "drizzle-orm";
 import { PgArray, type PgColumn, PgJson, PgJsonb, PgTable, PgView } from "drizzle-orm/pg-core";
 import pg from "pg";
 import type { Schema } from "../contract/database.ts";
 
-/** Changes the columns of the application's tables and views, not those classes of Drizzle: other databases may use them. */
+/** Changes the columns of the application's tables and views, not the classes of Drizzle, which others may use. */
 export function correctColumns(schema: Schema): void {
   for (const declared of Object.values(schema)) {
     const fields = is(declared, PgTable)

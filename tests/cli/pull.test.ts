@@ -4,12 +4,14 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { applicationFolder } from "../support/application-folder.ts";
 import { noDatabase, svcHere } from "../support/cli.ts";
-import { database } from "../support/database.ts";
+import { type Database, database } from "../support/database.ts";
 
 const db = database("platform");
+const other = database("platform");
 const old = database("template0");
 let folder: string;
-const svc = (...words: string[]) => svcHere(db, folder, words, words[1] === "pull" ? noDatabase : {});
+const svcOf = (db: Database, ...words: string[]) => svcHere(db, folder, words, words[1] === "pull" ? noDatabase : {});
+const svc = (...words: string[]) => svcOf(db, ...words);
 const read = (file: string) => readFile(join(folder, file), "utf8");
 
 beforeEach(async () => {
@@ -56,6 +58,24 @@ test("policies, and foreign keys to schemas that were not asked for, stay behind
   await db.sql("insert into notes (body) values ('a'), ('b')");
   expect(await db.sql("select id from notes order by id")).toEqual([{ id: 1 }, { id: 6 }]);
   expect((await svc("migrate", "generate")).text).toContain("Nothing to generate.");
+});
+
+test("pgvector, which svc has in its schema extensions, is used from there", async () => {
+  await old.sql(`
+    create extension vector;
+    create table vector_items (id serial primary key, v vector(3) default '[1,2,3]',
+      near boolean generated always as (vector_dims(v) = 3 and v <-> '[1,2,3]' < 1) stored);
+    create index on vector_items using hnsw (v vector_cosine_ops)`);
+  try {
+    expect(await svcOf(other, "db", "pull", old.url("admin"))).toMatchObject({ code: 0 });
+    const applied = await svcOf(other, "migrate");
+    expect(applied.code, applied.text).toBe(0);
+    await other.sql("insert into vector_items default values");
+    expect(await other.sql("select v::text, near from public.vector_items")).toEqual([{ v: "[1,2,3]", near: true }]);
+    expect((await svcOf(other, "migrate", "generate")).text).toContain("Nothing to generate.");
+  } finally {
+    await old.sql("drop table vector_items; drop extension vector");
+  }
 });
 
 test("it writes nothing where there is a schema, and no tables where there are none", async () => {

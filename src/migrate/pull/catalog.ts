@@ -74,9 +74,16 @@ export interface PulledTable {
   indexes: PulledIndex[];
 }
 
+export interface PulledExtension {
+  name: string;
+  schema: string;
+  /** Names of its types, functions, operators and operator classes; of pgvector only. */
+  members: string[];
+}
+
 export interface Catalog {
   /** In the schemas that were asked for, and in svc's schema for them. */
-  extensions: { name: string; schema: string }[];
+  extensions: PulledExtension[];
   enums: { schema: string; name: string; values: string[] }[];
   tables: PulledTable[];
   /** Of the tables: they name the database's own roles and functions, so they do not come along. */
@@ -195,7 +202,16 @@ with wanted as (
 )
 select jsonb_build_object(
   'extensions', coalesce((
-     select jsonb_agg(jsonb_build_object('name', x.extname, 'schema', n.nspname) order by x.extname)
+     select jsonb_agg(jsonb_build_object('name', x.extname, 'schema', n.nspname, 'members', to_jsonb(array(
+              select coalesce(t.typname, p.proname, o.oprname, c.opcname)
+                from pg_catalog.pg_depend d
+                left join pg_catalog.pg_type t on d.classid = 'pg_catalog.pg_type'::regclass and t.oid = d.objid
+                left join pg_catalog.pg_proc p on d.classid = 'pg_catalog.pg_proc'::regclass and p.oid = d.objid
+                left join pg_catalog.pg_operator o on d.classid = 'pg_catalog.pg_operator'::regclass and o.oid = d.objid
+                left join pg_catalog.pg_opclass c on d.classid = 'pg_catalog.pg_opclass'::regclass and c.oid = d.objid
+               where x.extname = 'vector' and d.deptype = 'e' and d.refobjid = x.oid
+                 and d.refclassid = 'pg_catalog.pg_extension'::regclass
+                 and num_nonnulls(t.typname, p.proname, o.oprname, c.opcname) = 1))) order by x.extname)
        from pg_catalog.pg_extension x join pg_catalog.pg_namespace n on n.oid = x.extnamespace
       where x.extname <> 'plpgsql' and n.nspname = any ($1 || '{extensions}'::text[])), '[]'),
   'enums', coalesce((

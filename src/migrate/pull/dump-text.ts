@@ -3,7 +3,7 @@
  * https://www.postgresql.org/docs/current/app-pgdump.html
  */
 import { quote } from "../../postgres/schema-names.ts";
-import type { Catalog, SequenceOptions } from "./catalog.ts";
+import type { Catalog, PulledExtension, SequenceOptions } from "./catalog.ts";
 import { isNumbered } from "./write-columns.ts";
 
 /** Above each object. */
@@ -18,13 +18,15 @@ const notForUs = /^(SET default_\w+ = .*;|\\unrestrict .*|--\n-- PostgreSQL data
  */
 export function migrationText(dump: string, catalog: Catalog): string {
   const { extensions, tables } = catalog;
-  const here = new Set(tables.map(({ schema, name }) => `${schema}.${name}`));
+  const known = new Set(tables.map(({ schema, name }) => `${schema}.${name}`));
   const leavingHere = tables.flatMap(({ name, foreignKeys }) =>
-    foreignKeys.filter((key) => !here.has(`${key.schema}.${key.table}`)).map((key) => `${name} ${key.name}`),
+    foreignKeys.filter((key) => !known.has(`${key.schema}.${key.table}`)).map((key) => `${name} ${key.name}`),
   );
-  const needed = extensions.map(
-    ({ name, schema }) => `create extension if not exists ${quote(name)} with schema ${quote(schema)};`,
-  );
+  const moved = extensions.find(({ name, schema }) => name === "vector" && schema !== "extensions");
+  const needed = extensions.map((one) => {
+    const schema = one === moved ? "extensions" : one.schema;
+    return `create extension if not exists ${quote(one.name)} with schema ${quote(schema)};`;
+  });
   // Before the first heading stand settings only.
   const [, ...parts] = dump.split(heading);
   const objects: string[] = [];
@@ -36,7 +38,15 @@ export function migrationText(dump: string, catalog: Catalog): string {
     objects.push(`-- ${type} ${name}\n\n${body.replace(notForUs, "").trim()}`);
   }
   const title = "-- What was there before svc: written by `svc db pull`, with pg_dump.";
-  return `${[title, needed.join("\n"), ...objects, ...numberByIdentity(catalog)].filter(Boolean).join("\n\n")}\n`;
+  const here = moved ? objects.map((object) => inExtensions(object, moved)) : objects;
+  return `${[title, needed.join("\n"), ...here, ...numberByIdentity(catalog)].filter(Boolean).join("\n\n")}\n`;
+}
+
+/** svc has pgvector in its schema `extensions`, and a database has an extension only once. */
+function inExtensions(text: string, { schema, members }: PulledExtension): string {
+  const plain = (name: string) => name.replace(/\W/g, "\\$&");
+  const named = `(?<![\\w$."])"?${plain(schema)}"?\\.(${members.map(plain).join("|")})(?![\\w$])`;
+  return text.replace(new RegExp(named, "g"), "extensions.$1");
 }
 
 /**
