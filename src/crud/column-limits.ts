@@ -33,6 +33,12 @@ export function columnLimit(sqlType: string): ColumnLimit | undefined {
   }
 }
 
+/** Of a `numeric` in Drizzle's mode `bigint`, whose readers fail at a fraction. */
+export const wholeOf = (limit: ColumnLimit | undefined): ColumnLimit => ({
+  expects: `a whole number${limit ? `, and ${limit.expects}` : ""}`,
+  holds: (value) => /^-?\d+$/.test(decimal(value as string)) && (limit?.holds(value) ?? true),
+});
+
 const isBetween = (value: unknown, least: number, most: number) =>
   typeof value === "number" && value >= least && value <= most;
 

@@ -7,7 +7,7 @@
 import { getTableColumns, is, SQL } from "drizzle-orm";
 import { type AnyPgColumn, PgArray, type PgColumn, PgDialect, PgEnumColumn, type PgTable } from "drizzle-orm/pg-core";
 import type { ColumnDescription, Conversion, WireKind } from "../contract/crud.ts";
-import { columnLimit } from "./column-limits.ts";
+import { columnLimit, wholeOf } from "./column-limits.ts";
 import { wireKind } from "./wire-kinds.ts";
 
 /** Kinds whose values are not plain JSON in the application's code. */
@@ -36,7 +36,8 @@ export function describeColumns(table: PgTable): ColumnDescription[] {
       notNull: column.notNull,
       defaultSql: defaultSql(column) ?? (isNumbered(base) ? "default" : null),
       numbered: column.default === undefined && isNumbered(base),
-      limit: columnLimit(elementType),
+      limit:
+        kind === "numeric" && conversion === "bigint" ? wholeOf(columnLimit(elementType)) : columnLimit(elementType),
       values: base.enumValues,
       managed:
         managedProperties.has(property) ||

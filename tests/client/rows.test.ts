@@ -76,6 +76,10 @@ test("an id of 64 bits is a bigint on the way there too", async () => {
   expect(await client.query(api.announcements.get, { id: 9007199254740993n })).toBeNull();
 });
 
+test("a numeric that is no whole number stays a text where a bigint is declared, and the row arrives", () => {
+  expect(convertRows({ id: 1, data: "NaN" }, { data: "bigint" })).toEqual({ id: 1, data: "NaN" });
+});
+
 test("of createMany are converted, and a row with columns of the same names is one row", () => {
   const columns = { at: "date", data: "bigint" } as const;
   const at = "2026-01-02T03:04:05.678+00:00";

@@ -1,7 +1,9 @@
 // If this file fails, a value that fits its column is refused, or the refusal of another value does not name its
 // column.
+import { numeric, pgTable } from "drizzle-orm/pg-core";
 import { describe, expect, test } from "vitest";
 import { columnLimit } from "../../src/crud/column-limits.ts";
+import { describeColumns } from "../../src/crud/columns.ts";
 import { wireForms, wireKind } from "../../src/crud/wire-kinds.ts";
 import { database } from "../support/database.ts";
 
@@ -56,4 +58,13 @@ test("dates beyond the year 9999 go without the sign that JavaScript gives them"
   expect(wireForms.timestamp.accept(far, undefined)).toBe("12345-06-07T08:09:10.000Z");
   expect(wireForms.date.accept(far, undefined)).toBe("12345-06-07");
   expect(wireForms.date.accept(new Date("-000001-01-01T00:00:00Z"), undefined)).toBeUndefined();
+});
+
+test("a numeric that is read as a bigint takes whole numbers, within its precision", () => {
+  const [wide, narrow] = describeColumns(
+    pgTable("t", { wide: numeric({ mode: "bigint" }), narrow: numeric({ mode: "bigint", precision: 2 }) }),
+  );
+  for (const value of ["5", "-12", "1e+21"]) expect(wide?.limit?.holds(value), value).toBe(true);
+  for (const value of ["1.5", "5.0", "1e-7"]) expect(wide?.limit?.holds(value), value).toBe(false);
+  expect(["99", "100", "1.5"].map((value) => narrow?.limit?.holds(value))).toEqual([true, false, false]);
 });

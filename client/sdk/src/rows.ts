@@ -16,7 +16,8 @@ const named = (names: string) => (value: string) =>
 const convert = {
   // JavaScript wants a sign and six digits for years after 9999.
   date: (value: string) => new Date(value.replace(/^\d{5,6}/, (year) => `+${year.padStart(6, "0")}`)),
-  bigint: BigInt,
+  // A numeric column may hold NaN: one such row must not cost the caller the whole list.
+  bigint: (value: string) => (/^-?\d+$/.test(value) ? BigInt(value) : value),
   number: Number,
   numbers,
   xy: named("xy"),
