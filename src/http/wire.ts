@@ -75,7 +75,7 @@ const nothing = JSON.stringify({ json: null, meta: [[3]] });
 /**
  * Encodes a handler's result as the body of the answer.
  *
- * @throws TypeError for a result that contains a file, or itself, and for a function
+ * @throws TypeError for a result that contains a file, or itself, and for a function or symbol
  */
 export function encodeResult(result: unknown): string {
   const { json, meta } = toParts("A procedure's result", result, "Return its bytes from a route instead.");
@@ -83,6 +83,7 @@ export function encodeResult(result: unknown): string {
   if (json === undefined) return nothing;
   if (typeof json === "function")
     throw new TypeError("A procedure's result is a function. Call it, and return what it gives.");
+  if (typeof json === "symbol") throw new TypeError("A procedure's result is a symbol. Return its description.");
   return JSON.stringify(meta.length > 0 ? { json, meta } : { json });
 }
 

@@ -24,6 +24,7 @@ test("a file is refused, and the words say what to do with it", () => {
 
 test("a function is refused: JSON drops it, and no client could read the answer", () => {
   expect(() => encodeResult(() => 1)).toThrow("A procedure's result is a function.");
+  expect(() => encodeResult(Symbol("x"))).toThrow("A procedure's result is a symbol.");
   expect(encodeResult({ kept: 1, dropped: () => 1 })).toBe('{"json":{"kept":1}}');
 });
 
