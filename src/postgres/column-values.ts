@@ -1,10 +1,11 @@
 /**
  * Corrects how Drizzle 0.45 reads and writes values of some columns, so that `ctx.db` gives what PostgreSQL holds. Drizzle takes a null
  * in an array for a value: "NULL" in an array of an enum, 0 in one of numbers, and an error in one of bigints. It parses a text
- * of a json column again, so that "1" becomes 1. It writes bytes in an array as text.
+ * of a json column again, so that "1" becomes 1. It writes bytes in an array as text. It reads the year 0001 as 2001, and an infinite
+ * timestamp as the year 2000.
  */
 import { Column, getTableColumns, getViewSelectedFields, is } from "drizzle-orm";
-import { PgArray, type PgColumn, PgJson, PgJsonb, PgTable, PgView } from "drizzle-orm/pg-core";
+import { PgArray, type PgColumn, PgDate, PgJson, PgJsonb, PgTable, PgTimestamp, PgView } from "drizzle-orm/pg-core";
 import pg from "pg";
 import type { Schema } from "../contract/database.ts";
 
@@ -23,6 +24,9 @@ export function correctColumns(schema: Schema): void {
 function correct(column: PgColumn): void {
   // The driver has parsed it.
   if (is(column, PgJson) || is(column, PgJsonb)) column.mapFromDriverValue = (value) => value;
+  if (is(column, PgTimestamp) || is(column, PgDate)) {
+    column.mapFromDriverValue = (value) => (typeof value === "string" ? readTime(value) : value);
+  }
   if (!is(column, PgArray)) return;
   const { baseColumn } = column as unknown as { baseColumn: PgColumn };
   correct(baseColumn);
@@ -35,6 +39,17 @@ function correct(column: PgColumn): void {
     const written = write(value);
     return written instanceof Uint8Array ? `\\x${Buffer.from(written).toString("hex")}` : written;
   };
+}
+
+/**
+ * As ISO 8601, because JavaScript guesses at other texts; without an offset in UTC. Years before Christ and infinity become an invalid
+ * date, as in the SDK.
+ */
+function readTime(text: string): Date {
+  const parts = /^(\d{4,6})(-\d\d-\d\d)(?:[T ]([\d:.]+)(?:Z|([+-]\d\d):?(\d\d)?)?)?$/.exec(text);
+  if (!parts) return new Date(Number.NaN);
+  const [, year = "", day, clock = "00:00", hours = "+00", minutes = "00"] = parts;
+  return new Date(`${year.length > 4 ? `+${year.padStart(6, "0")}` : year}${day}T${clock}${hours}:${minutes}`);
 }
 
 const textArray: number = 1009;

@@ -18,8 +18,7 @@ import {
   timestamp,
 } from "drizzle-orm/pg-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openRls } from "../../src/index.ts";
-import { procedure } from "../fixture/backend/index.ts";
+import { createSvcProcedureBuilders, openRls } from "../../src/index.ts";
 import { database } from "../support/database.ts";
 import { apiWith, TestService } from "../support/service.ts";
 
@@ -41,6 +40,16 @@ const columns = {
   l: jsonb("l").array(),
   m: text("m").array(),
 };
+const times = pgTable(
+  "times",
+  {
+    id: serial("id").primaryKey(),
+    at: timestamp("at", { withTimezone: true }),
+    local: timestamp("local"),
+    day: date("day", { mode: "date" }),
+  },
+  () => openRls({ read: "anyone", write: "anyone" }),
+);
 const lists = pgTable("lists", columns, () => openRls({ read: "anyone", write: "anyone" }));
 const listsView = pgView("lists_view", { id: serial("id"), g: weather("g").array(), j: jsonb("j") }).existing();
 
@@ -59,7 +68,9 @@ const values = {
   l: ["true", null, { a: "2" }],
   m: ["NULL", null, "{}", ""],
 } as unknown as typeof lists.$inferInsert;
-const { mutation, query } = procedure;
+const shown = ({ at, local, day }: typeof times.$inferSelect) =>
+  [at, local, day].map((time) => (Number.isNaN(Number(time)) ? "invalid" : time?.toISOString())).join(" ");
+const { mutation, query } = createSvcProcedureBuilders<{ times: typeof times }>();
 const procedures = {
   add: mutation
     .name("lists.add")
@@ -69,6 +80,14 @@ const procedures = {
     .name("lists.read")
     .allowAnonymous()
     .handler(async ({ context }) => inspect((await context.db.select().from(lists))[0])),
+  times: query
+    .name("times.read")
+    .allowAnonymous()
+    .handler(async ({ context }) => inspect((await context.db.select().from(times).orderBy(times.id)).map(shown))),
+  related: query
+    .name("times.related")
+    .allowAnonymous()
+    .handler(async ({ context }) => inspect((await context.db.query.times.findMany({ orderBy: times.id })).map(shown))),
   view: query
     .name("lists.view")
     .allowAnonymous()
@@ -82,11 +101,21 @@ beforeAll(() =>
     create table lists (id serial primary key, a bigint[], b bigint[], c numeric[], d timestamptz[], e date[], f interval[], g weather[],
       h bytea[], i integer[][], j jsonb, k json, l jsonb[], m text[]);
     create view lists_view with (security_invoker) as select id, g, j from lists;
+    create table times (id serial primary key, at timestamptz, local timestamp, day date);
+    insert into times (at, local, day) values
+      ('0001-01-01 00:00+00', '0001-01-01 00:00', '0001-01-01'),
+      ('0050-06-01 12:00:00.5+00', '0050-06-01 12:00:00.5', '0050-06-01'),
+      ('2026-03-29 02:30:00.123456+02', '2026-03-29 02:30:00.123456', '2026-03-29'),
+      ('12026-01-01 00:00+00', '12026-01-01 00:00', '12026-01-01'),
+      ('infinity', '-infinity', 'infinity'), ('0044-03-15 01:02+00 BC', '0044-03-15 01:02 BC', '0044-03-15 BC');
+    alter table times enable row level security;
+    create policy all_anyone on times to svc_anonymous using (true);
+    grant select on times to svc_anonymous;
     alter table lists enable row level security;
     create policy all_anyone on lists to svc_anonymous using (true);
     grant all on lists, lists_id_seq, lists_view to svc_anonymous`),
 );
-const svc = new TestService(db, apiWith({ procedures }), {}, { lists, listsView });
+const svc = new TestService(db, apiWith({ procedures }), {}, { lists, listsView, times });
 beforeAll(() => svc.start());
 afterAll(() => svc.stop());
 
@@ -98,4 +127,21 @@ test("what a handler writes it reads again, nulls in arrays and texts in json in
   expect((await svc.query(null, "lists.view")).body.json).toBe(inspect({ id: 1, g, j }));
   const [stored] = await db.sql("select h::text, k::text, l::text from lists");
   expect(stored).toEqual({ h: '{"\\\\xff00",NULL}', k: '"null"', l: '{"\\"true\\"",NULL,"{\\"a\\": \\"2\\"}"}' });
+});
+
+test("times are those that PostgreSQL holds, whatever the year; what no Date can hold is an invalid one", async () => {
+  const expected = inspect([
+    "0001-01-01T00:00:00.000Z 0001-01-01T00:00:00.000Z 0001-01-01T00:00:00.000Z",
+    "0050-06-01T12:00:00.500Z 0050-06-01T12:00:00.500Z 0050-06-01T00:00:00.000Z",
+    "2026-03-29T00:30:00.123Z 2026-03-29T02:30:00.123Z 2026-03-29T00:00:00.000Z",
+    "+012026-01-01T00:00:00.000Z +012026-01-01T00:00:00.000Z +012026-01-01T00:00:00.000Z",
+    "invalid invalid invalid",
+    "invalid invalid invalid",
+  ]);
+  expect((await svc.query(null, "times.read")).body.json).toBe(expected);
+  expect((await svc.query(null, "times.related")).body.json).toBe(expected);
+  // Hooks get the values of calls by the same way.
+  for (const text of ["2026-01-01T02:00:00.5+02:00", "2026-01-01T00:00:00.500Z", "2026-01-01 00:00:00.5"]) {
+    expect(times.local.mapFromDriverValue(text)).toEqual(new Date("2026-01-01T00:00:00.5Z"));
+  }
 });
