@@ -10,7 +10,7 @@ import { isVisible, item, qualified, toWire } from "./crud-text.ts";
 const unordered = /^(point|line|lseg|box|path|polygon|circle|xml|jsonpath|hstore)\b/;
 
 /** Whether PostgreSQL can sort the column. */
-const sortable = ({ isArray, kind, type }: ColumnDescription) =>
+export const sortable = ({ isArray, kind, type }: ColumnDescription) =>
   !isArray && !["json", "bytes", "vector"].includes(kind) && !(kind === "text" && unordered.test(type));
 
 const defaultOrder = (crud: CrudDefinition) =>

@@ -1,5 +1,5 @@
 // If this file fails, a mistake in the options of createCrud appears in production instead of at definition.
-import { boolean, integer, jsonb, pgTable, serial, text, timestamp } from "drizzle-orm/pg-core";
+import { boolean, integer, jsonb, pgTable, point, serial, text, timestamp } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
 import { createCrudFactory, createSvcProcedureBuilders, DefinitionError, memberRls, openRls } from "../../src/index.ts";
 
@@ -181,6 +181,15 @@ const mistakes: [what: string, define: () => unknown, message: string, hint?: st
     "groups of values that are no key",
     make({ aggregate: { groupBy: ["data"], measures: ["count"] } }),
     'createCrud: aggregate.groupBy of "things" names "data", whose values form no groups.',
+    "Name numbers, texts, enums, uuids or times.",
+  ],
+  [
+    "groups of values that PostgreSQL does not compare",
+    () =>
+      createCrud(pgTable("t", { id: serial("id").primaryKey(), at: point("at") }, open), {
+        aggregate: { groupBy: ["at"], measures: ["count"] },
+      }),
+    'createCrud: aggregate.groupBy of "t" names "at", whose values form no groups.',
     "Name numbers, texts, enums, uuids or times.",
   ],
   [
