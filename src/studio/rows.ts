@@ -122,13 +122,20 @@ async function select(transaction: RequestTransaction, input: RowsInput, columns
 /** By code points, as PostgreSQL's left() counts. */
 const shorten = (cell: string | null) => [...(cell ?? "")].slice(0, shortCell).join("");
 
+/** A cast to character(3) or bit(3) cuts a longer value, which would find other rows. */
+const withoutLength = (type: string) =>
+  type
+    .replace(/\s*\([\d,-]+\)/, "")
+    .replace(/^character(?! varying)/, "bpchar")
+    .replace(/^bit(?! varying)/, '"bit"');
+
 function condition(filter: Filter, columns: Column[], value: (it: unknown, type: string) => string): string {
   const column = columns.find(({ name }) => name === filter.column);
   if (!column) throw new SvcError("BAD_REQUEST", `The viewer sees no column ${filter.column}.`);
   const name = `t.${quote(column.name)}`;
   if (filter.operator.startsWith("is")) return `${name} ${filter.operator}`;
   if (filter.operator === "contains") return `strpos(lower(${name}::text), lower(${value(filter.value, "text")})) > 0`;
-  return `${name} ${filter.operator} ${value(filter.value, column.type)}`;
+  return `${name} ${filter.operator} ${value(filter.value, withoutLength(column.type))}`;
 }
 
 /** Puts the keys that the viewer does not see between the rows that the viewer sees. */

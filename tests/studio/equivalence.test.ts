@@ -195,6 +195,34 @@ describe("what Studio's page may send", () => {
     expect(await db.snapshot("notes")).toEqual(before);
   });
 
+  test("a filter compares with the whole value, and says so where a type has no such operator", async () => {
+    await db.sql(`
+      create table coins (code char(3) primary key, flags bit(3), tag varchar(3), place point, more json);
+      insert into coins values ('EUR', '101', 'abc', '(1,2)', '{}');
+      alter table coins enable row level security;
+      create policy anyone on coins for select to svc_anonymous using (true);
+      grant select on coins to svc_anonymous`);
+    const found = async (column: string, value: string, operator = "=") => {
+      const { status, body } = await send({ table: "public.coins", filter: { column, operator, value } });
+      return status === 200 ? body.rows.length : [status, body.code, body.error];
+    };
+    for (const [column, right, longer] of [
+      ["code", "EUR", "EURO"],
+      ["flags", "101", "1011"],
+      ["tag", "abc", "abcd"],
+    ] as const) {
+      expect([column, await found(column, right), await found(column, longer)]).toEqual([column, 1, 0]);
+    }
+    for (const column of ["place", "more"]) {
+      expect(await found(column, column === "place" ? "(1,2)" : "{}")).toEqual([
+        400,
+        "BAD_REQUEST",
+        expect.stringContaining("operator does not exist"),
+      ]);
+    }
+    await db.sql("drop table coins");
+  });
+
   test("a name of a table with quotes and markup is a name", async () => {
     await db.sql(`create table public."it's <b>""odd""</b>" ("a ""b" int primary key, "<i>" text)`);
     await db.sql(`insert into public."it's <b>""odd""</b>" values (1, '<img src=x onerror=alert(1)>')`);
