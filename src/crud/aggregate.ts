@@ -10,7 +10,7 @@ import type { Issue } from "../kit/svc-error.ts";
 import { quote } from "../postgres/schema-names.ts";
 import { toFilterJson } from "./crud-filters.ts";
 import { listArguments } from "./crud-list.ts";
-import { sortable } from "./crud-resource.ts";
+import { comparable } from "./crud-resource.ts";
 import type { CrudOptions } from "./crud-types.ts";
 import { checkExact, checkKnown, checkSearch } from "./many-arguments.ts";
 
@@ -45,7 +45,7 @@ export function describeAggregate(
     );
   const groups = (option.groupBy ?? []).flatMap((name): [string, AggregatePart][] => {
     const column = find("groupBy", name, name);
-    if (!sortable(column) || !(groupable.has(column.kind) || isTime(column))) {
+    if (!comparable(column) || !(groupable.has(column.kind) || isTime(column))) {
       fail("groupBy", `names "${name}", whose values form no groups.`, "Name numbers, texts, enums, uuids or times.");
     }
     if (!isTime(column)) return [[name, { sql: `t.${quote(column.name)}`, text: isWide(column) }]];

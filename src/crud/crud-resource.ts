@@ -6,12 +6,13 @@ import type { ColumnDescription, CrudDefinition, CrudRelation } from "../contrac
 import { quote } from "../postgres/schema-names.ts";
 import { isVisible, item, qualified, toWire } from "./crud-text.ts";
 
-/** Types that travel as text and have no operator `<`. */
-const unordered = /^(point|line|lseg|box|path|polygon|circle|xml|jsonpath|hstore)\b/;
+/** Whether PostgreSQL can group by the column, unless its type travels as text and has no equality. */
+export const comparable = ({ isArray, kind, type }: ColumnDescription) =>
+  !isArray && !(kind === "text" && /^(point|line|lseg|box|path|polygon|circle|xml|jsonpath)\b/.test(type));
 
-/** Whether PostgreSQL can sort the column. */
-export const sortable = ({ isArray, kind, type }: ColumnDescription) =>
-  !isArray && !["json", "bytes", "vector"].includes(kind) && !(kind === "text" && unordered.test(type));
+/** Whether pages can be sorted by the column. hstore has no operator `<` for cursors. */
+const sortable = (column: ColumnDescription) =>
+  comparable(column) && !["json", "bytes", "vector"].includes(column.kind) && !/^hstore\b/.test(column.type);
 
 const defaultOrder = (crud: CrudDefinition) =>
   crud.columns.some(({ property }) => property === "createdAt") ? "createdAt" : "id";
