@@ -4146,8 +4146,12 @@ begin
     return null;
   end if;
   return format(
-    'to_jsonb(%s) %s (select to_jsonb(%L::%s[]))',  -- the sub-select is evaluated once, not per row
-    subject, case op when 'eq' then '=' else 'is distinct from' end, contents, cast_type
+    case when cast_type is null then
+      -- Not unnest(), which makes columns of the members of composite values.
+      'case when %1$s is not null then (select coalesce(jsonb_agg(svc_hidden.wire_text((%1$s)[i]) order by i), ''[]'')
+        from generate_subscripts(%1$s, 1) as i) end'
+    else 'to_jsonb(%1$s)' end || ' %2$s (select to_jsonb(%3$L::%4$s[]))',  -- the sub-select is evaluated once, not per row
+    subject, case op when 'eq' then '=' else 'is distinct from' end, contents, coalesce(cast_type, 'text')
   );
 end
 $function$
@@ -4225,7 +4229,7 @@ begin
   -- it: a cast to text differs for some types, 10.0.0.1 would become 10.0.0.1/32.
   cast_type := svc_hidden.filter_type(col);
   if is_array then
-    return svc_hidden.filter_array(col, op, value, subject, coalesce(cast_type, 'text'));
+    return svc_hidden.filter_array(col, op, value, subject, cast_type);
   elsif cast_type is null then
     cast_type := 'text';
     subject := format('svc_hidden.wire_text(%s)', subject);

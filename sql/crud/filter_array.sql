@@ -1,5 +1,5 @@
--- The condition on an array column, or null. Arrays compare as a whole, as JSON. Called by
--- svc_hidden.filter_condition().
+-- The condition on an array column, or null. Arrays compare as a whole, as JSON: elements without a type for their values as the
+-- text that the wire shows. Called by svc_hidden.filter_condition().
 
 create or replace function svc_hidden.filter_array(col jsonb, op text, value jsonb, subject text, cast_type text)
 returns text
@@ -13,8 +13,12 @@ begin
     return null;
   end if;
   return format(
-    'to_jsonb(%s) %s (select to_jsonb(%L::%s[]))',  -- the sub-select is evaluated once, not per row
-    subject, case op when 'eq' then '=' else 'is distinct from' end, contents, cast_type
+    case when cast_type is null then
+      -- Not unnest(), which makes columns of the members of composite values.
+      'case when %1$s is not null then (select coalesce(jsonb_agg(svc_hidden.wire_text((%1$s)[i]) order by i), ''[]'')
+        from generate_subscripts(%1$s, 1) as i) end'
+    else 'to_jsonb(%1$s)' end || ' %2$s (select to_jsonb(%3$L::%4$s[]))',  -- the sub-select is evaluated once, not per row
+    subject, case op when 'eq' then '=' else 'is distinct from' end, contents, coalesce(cast_type, 'text')
   );
 end
 $$;

@@ -50,7 +50,7 @@ begin
   -- it: a cast to text differs for some types, 10.0.0.1 would become 10.0.0.1/32.
   cast_type := svc_hidden.filter_type(col);
   if is_array then
-    return svc_hidden.filter_array(col, op, value, subject, coalesce(cast_type, 'text'));
+    return svc_hidden.filter_array(col, op, value, subject, cast_type);
   elsif cast_type is null then
     cast_type := 'text';
     subject := format('svc_hidden.wire_text(%s)', subject);

@@ -6,7 +6,7 @@ import type { ColumnDescription, CrudDefinition, CrudRelation } from "../contrac
 import { quote } from "../postgres/schema-names.ts";
 import { isVisible, item, qualified, toWire } from "./crud-text.ts";
 
-/** Whether PostgreSQL can group by the column, unless its type travels as text and has no equality. */
+/** False for arrays, and for types that travel as text and have no equality. */
 export const comparable = ({ isArray, kind, type }: ColumnDescription) =>
   !isArray && !(kind === "text" && /^(point|line|lseg|box|path|polygon|circle|xml|jsonpath)\b/.test(type));
 

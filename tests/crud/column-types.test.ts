@@ -60,7 +60,7 @@ const kinds = pgTable(
 const crud = createCrudFactory(procedure)(kinds, {
   allowAnonymous: true,
   many: true,
-  allowedFilters: ["small", "exact", "flag", "list", "pair"],
+  allowedFilters: ["small", "exact", "flag", "list", "pair", "pairs"],
 });
 
 const db = database();
@@ -173,8 +173,9 @@ test.for([
 
 test("a filter compares with the text of the answers", async () => {
   await db.sql("truncate kinds restart identity");
-  const row = { small: "5", exact: "12345678901234567890.5", flag: "true", list: "{1,2}", pair: '(1,"a b")' };
-  await call("createMany", { rows: [row, { small: "6" }] });
+  const plain = { small: "5", exact: "12345678901234567890.5", flag: "true", list: "{1,2}", pair: '(1,"a b")' };
+  const row = { ...plain, pairs: ['(1,"a b")', null] };
+  await call("createMany", { rows: [row, { small: "6", pairs: [] }] });
   for (const [property, value] of Object.entries(row)) {
     const { json } = await call("list", { filters: { [property]: value } });
     expect({ property, data: json.data }).toMatchObject({ property, data: [{ id: 1, ...row }] });
