@@ -1,16 +1,17 @@
 // @vitest-environment jsdom
 /** The React bindings in a document, against a real service. What they show is what a person would see. */
 
-import { QueryClient } from "@tanstack/react-query";
+import { onlineManager, QueryClient } from "@tanstack/react-query";
 import { act, cleanup, configure, render, screen, waitFor } from "@testing-library/react";
 import { createElement as h, Suspense, useState, version } from "react";
 import { renderToString } from "react-dom/server";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   queryOptions,
   SvcProvider,
   skip,
   useAuth,
+  useInfiniteQuery,
   useMutation,
   useQuery,
   useRealtimeStatus,
@@ -79,6 +80,41 @@ describe("useQuery", () => {
     expect(text()).toBe("idle");
     rerender(element(note.id));
     await screen.findByText("chosen");
+  });
+
+  test("shows no result of another component while it is skipped", async () => {
+    const { client, signUp } = connect();
+    await signUp();
+    await client.mutate(api.notes.create, { title: "any" });
+    function Lists() {
+      const all = useQuery(api.notes.list);
+      const none = useQuery(api.notes.list, skip);
+      return h("p", null, `all: ${all.data?.total}, skipped: ${none.data?.total}`);
+    }
+    show(client, Lists);
+    await screen.findByText("all: 1, skipped: undefined");
+  });
+
+  test("shows that it is refused after a change, and the rows again when it is not", async () => {
+    const { client, signUp } = connect();
+    const { id } = await signUp();
+    function Pages() {
+      const { data, error } = useInfiniteQuery(api.notes.list, {});
+      return h("p", null, error ? `pages: ${error.message}` : `pages: ${data?.pages[0]?.total}`);
+    }
+    show(client, () => h("div", null, h(Titles), h(Pages), h(Light)));
+    await screen.findByText("live");
+    const insert = (title: string) => db.sql("insert into notes (user_id, title) values ($1, $2)", [id, title]);
+    const grant = () => db.sql("grant select on notes to svc_authenticated");
+    onTestFinished(async () => void (await grant()));
+    await db.sql("revoke select on notes from svc_authenticated");
+    await insert("hidden");
+    await screen.findByText(/^error: /);
+    await screen.findByText(/^pages: [^u\d]/);
+    await grant();
+    await insert("shown");
+    await screen.findByText("notes: hidden, shown");
+    await screen.findByText("pages: 2");
   });
 
   test("with Suspense waits in the boundary", async () => {
@@ -187,6 +223,17 @@ describe("useMutation", () => {
     act(() => screen.getByText("break").click());
     await screen.findByText(/^refused: The input does not match/);
     await screen.findByText("title: old");
+  });
+
+  test("does not send what it held back while offline as another user", async () => {
+    const { client, signUp } = await ready();
+    onlineManager.setOnline(false);
+    act(() => screen.getByText("rename").click());
+    await screen.findByText("title: new");
+    await act(async () => void (await signUp()));
+    act(() => onlineManager.setOnline(true));
+    await screen.findByText("refused: The user who did this is no longer signed in.");
+    expect((await client.query(api.notes.list)).total).toBe(0);
   });
 
   test("queries of the same resource follow without being told", async () => {

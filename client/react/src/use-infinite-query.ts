@@ -29,6 +29,7 @@ import { useEffect } from "react";
 import { type AnyClient, useSvcClient } from "./client-context.ts";
 import { fetcher } from "./fetcher.ts";
 import { infiniteQueryKey } from "./query-key.ts";
+import { refusal } from "./refusal.ts";
 import { useAuthState } from "./use-auth.ts";
 import { skip, type UseQueryOptions } from "./use-query.ts";
 
@@ -81,18 +82,19 @@ export function useInfiniteQuery(operation: PagedQuery, args?: unknown, options?
   const user = useAuthState().user?.id ?? null;
   const enabled = args !== skip;
   const pageAt = (cursor: string | null) => ({ ...(enabled && (args as object)), cursor });
-  const key = infiniteQueryKey(user, operation, pageAt(null));
+  const key = infiniteQueryKey(user, operation, enabled ? pageAt(null) : "skip");
   const name = JSON.stringify(key);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the name says all of operation, arguments and user
   useEffect(() => {
     if (!enabled) return;
     const refetch = refetcher(queries, key);
     // The first page hears of every change that the others hear of.
-    return client.watch(operation, pageAt(null) as never, () => {
+    const changed = () => {
       if (asked.get(client)?.has(name)) return;
       if ((client.auth?.getState().user?.id ?? null) !== user) return;
       void refetch();
-    });
+    };
+    return client.watch(operation, pageAt(null) as never, changed, refusal(queries, key));
   }, [client, queries, name, enabled]);
   return useTanStackInfiniteQuery({
     ...options,

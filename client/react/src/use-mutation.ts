@@ -2,8 +2,9 @@
  * `useMutation`: calls a mutation, optionally shows its effect at once, and undoes that if the mutation fails.
  * Next hop: `cache.ts`.
  */
-import type { InputOf, Mutation, OutputOf, Query } from "@svc/client";
+import { type InputOf, type Mutation, type OutputOf, type Query, SvcError } from "@svc/client";
 import { type UseMutationResult, useQueryClient, useMutation as useTanStackMutation } from "@tanstack/react-query";
+import { useState } from "react";
 import { type OptimisticCache, OptimisticChange } from "./cache.ts";
 import { useSvcClient } from "./client-context.ts";
 import { resourceOf } from "./query-key.ts";
@@ -44,10 +45,22 @@ export function useMutation<M extends Mutation>(
   const queries = useQueryClient();
   const user = useAuthState().user?.id ?? null;
   const { optimistic, invalidates, onSuccess, onError } = options;
+  /** The user of each call, by its arguments: TanStack Query holds calls back while offline, and another user may sign in. */
+  const [callers] = useState(() => new Map<unknown, string>());
 
   return useTanStackMutation<OutputOf<M>, Error, Variables<M>, OptimisticChange | undefined>({
-    mutationFn: (args) => client.mutate(operation, args as never) as Promise<OutputOf<M>>,
+    async mutationFn(args) {
+      const caller = callers.get(args);
+      if (caller !== undefined && client.auth?.getState().user?.id !== caller) {
+        throw new SvcError("UNAUTHORIZED", "The user who did this is no longer signed in.", {
+          hint: "Nothing was saved. Sign in as that user, and do it again.",
+        });
+      }
+      return client.mutate(operation, args as never) as Promise<OutputOf<M>>;
+    },
     onMutate(args) {
+      const caller = client.auth?.getState().user?.id;
+      if (caller !== undefined) callers.set(args, caller);
       if (!optimistic) return undefined;
       const change = new OptimisticChange(queries, user);
       try {
@@ -66,7 +79,8 @@ export function useMutation<M extends Mutation>(
       change?.takeBack();
       return onError?.(error, args as InputOf<M>);
     },
-    onSettled() {
+    onSettled(_result, _error, args) {
+      callers.delete(args);
       const resource = resourceOf(operation);
       const isStale = (name: string) =>
         invalidates ? invalidates.some((query) => query.name === name) : name.startsWith(resource);

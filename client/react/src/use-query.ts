@@ -33,6 +33,7 @@ import { useEffect } from "react";
 import { useSvcClient } from "./client-context.ts";
 import { fetcher } from "./fetcher.ts";
 import { queryKey, type SvcQueryKey } from "./query-key.ts";
+import { refusal } from "./refusal.ts";
 import { useAuthState } from "./use-auth.ts";
 
 /** Instead of arguments: sends no request. */
@@ -91,7 +92,7 @@ export function useQuery<Q extends Query>(
   ...rest: Arguments<Q, ArgumentsOf<Q> | typeof skip, UseQueryOptions<OutputOf<Q>>>
 ): UseQueryResult<OutputOf<Q>>;
 export function useQuery(operation: Query, args?: unknown, options?: object): unknown {
-  const parts = useParts(operation, args === skip ? undefined : args, args !== skip);
+  const parts = useParts(operation, args, args !== skip);
   return useTanStackQuery({ ...options, ...parts, enabled: args !== skip } as never);
 }
 
@@ -134,18 +135,20 @@ function useParts(operation: Query, args: unknown, enabled: boolean) {
   const client = useSvcClient();
   const queries = useQueryClient();
   const user = useAuthState().user?.id ?? null;
-  const key = queryKey(user, operation, args);
+  // Skipped, it shows nothing: the key without arguments may hold the result of another component.
+  const key = queryKey(user, operation, enabled ? args : "skip");
   const name = JSON.stringify(key);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the name says all of operation, arguments and user
   useEffect(() => {
     if (!enabled) return;
-    return client.watch(operation, args as never, (result) => {
+    const show = (result: unknown) => {
       // A result for a user who has just signed in does not belong to the previous user.
       if ((client.auth?.getState().user?.id ?? null) === user) queries.setQueryData(key, result);
-    });
+    };
+    return client.watch(operation, args as never, show, refusal(queries, key));
   }, [client, queries, name, enabled]);
   return {
     queryKey: key,
-    queryFn: fetcher(client, operation, args),
+    queryFn: fetcher(client, operation, enabled ? args : undefined),
   } satisfies { queryKey: SvcQueryKey; queryFn: unknown };
 }

@@ -3,7 +3,7 @@
  * Next hop: `request.ts`.
  */
 import { fetchOf } from "./auth/create-auth-client.ts";
-import type { Credentials } from "./auth/strategy.ts";
+import { authorized } from "./authorized.ts";
 import { fromBatch, fromBody, toBatch, toBody } from "./body.ts";
 import { SvcError } from "./error.ts";
 import { type Mutation, nameOf, type Operation, type Operations, type Query } from "./operation.ts";
@@ -30,18 +30,6 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
 
   const position = new Position();
 
-  /** Runs with credentials, and once more with fresh ones if they were refused. */
-  async function authorized<T>(signal: AbortSignal, run: (credentials: Credentials) => Promise<T>): Promise<T> {
-    const credentials = (await auth?.["~svc"].credentials(signal)) ?? {};
-    try {
-      return await run(credentials);
-    } catch (error) {
-      const refused = error instanceof SvcError && error.status === 401;
-      if (!refused || !auth?.["~svc"].refused(credentials)) throw error;
-      return run(await auth["~svc"].credentials(signal));
-    }
-  }
-
   async function call(kind: Operation["kind"], operation: Operation, args: unknown, signal: AbortSignal) {
     return fromBody(await send(toBody(nameOf(operation, kind), args), operation, signal), operation);
   }
@@ -58,7 +46,7 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
     const { headers: seen, answered } = position.ask();
     let answer: Headers | undefined;
     try {
-      return await authorized(signal, (credentials) =>
+      return await authorized(auth, signal, (credentials) =>
         request(transport, path, {
           ...credentials,
           headers: { ...type, ...(isQuery && seen), ...credentials.headers },
@@ -113,21 +101,23 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
     "~svc": { refetch: (operation, args, asking) => watched.of(operation, args).refetch(asking) },
     fetch(path, init = {}) {
       return withDeadline(timeoutMs, init.signal ?? undefined, async (signal) => {
-        const send = async (credentials: Credentials) => {
-          const headers = { ...init.headers, ...credentials.headers };
-          try {
-            return await transport.fetch(transport.baseUrl + path, { ...init, ...credentials, headers, signal });
-          } catch (cause) {
-            throw failure(signal, cause);
-          }
-        };
-        const credentials = (await auth?.["~svc"].credentials(signal)) ?? {};
+        // A streamed body can be sent only once.
+        const repeatable = !(init.body instanceof ReadableStream);
+        let refused: Response | undefined;
         try {
-          const response = await send(credentials);
-          // A streamed body can be sent only once.
-          const repeatable = !(init.body instanceof ReadableStream);
-          if (response.status !== 401 || !repeatable || !auth?.["~svc"].refused(credentials)) return response;
-          return await send(await auth["~svc"].credentials(signal));
+          return await authorized(auth, signal, async (credentials) => {
+            const headers = { ...init.headers, ...credentials.headers };
+            const sent = transport.fetch(transport.baseUrl + path, { ...init, ...credentials, headers, signal });
+            const response = await sent.catch((cause) => {
+              throw failure(signal, cause);
+            });
+            if (response.status !== 401 || !repeatable) return response;
+            refused = response;
+            throw new SvcError("UNAUTHORIZED", "");
+          });
+        } catch (error) {
+          if (refused && error instanceof SvcError && error.code === "UNAUTHORIZED") return refused;
+          throw error;
         } finally {
           // It may have changed anything.
           if (init.method && init.method !== "GET") position.forget();

@@ -1,5 +1,4 @@
 /** What users do with their account besides signing in: a lost password, another one, the end of sessions. */
-import { SvcError } from "../error.ts";
 import type { Strategy } from "./strategy.ts";
 
 export interface AccountCalls {
@@ -43,33 +42,12 @@ export interface AccountCalls {
 }
 
 interface Parts {
-  strategy: Pick<Strategy, "credentials" | "refused" | "signOut">;
+  strategy: Pick<Strategy, "signOut">;
   /** Sends a body to an authentication endpoint of the service itself: a bridge passes on sign-in only. */
-  send(
-    endpoint: string,
-    body: object,
-    attach?: (signal: AbortSignal) => ReturnType<Strategy["credentials"]>,
-  ): Promise<unknown>;
+  send(endpoint: string, body: object, asUser?: boolean): Promise<unknown>;
 }
 
 export function accountCalls({ strategy, send }: Parts): AccountCalls {
-  /** As the signed-in user; once more if the token was too old. */
-  async function sendAsUser(endpoint: string, body: object): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      let used: Awaited<ReturnType<Strategy["credentials"]>> = {};
-      try {
-        await send(endpoint, body, async (signal) => {
-          used = await strategy.credentials(signal);
-          return used;
-        });
-        return;
-      } catch (error) {
-        // A wrong password is 401 too.
-        const isRefused = error instanceof SvcError && error.code === "UNAUTHORIZED";
-        if (!isRefused || !strategy.refused(used) || attempt > 1) throw error;
-      }
-    }
-  }
   /** The sessions are gone already; this forgets them here. */
   const leave = () => strategy.signOut().catch(() => {});
 
@@ -80,15 +58,19 @@ export function accountCalls({ strategy, send }: Parts): AccountCalls {
     async resetPassword(token, newPassword) {
       await send("/reset-password", { token, newPassword });
     },
-    changePassword: (currentPassword, newPassword) => sendAsUser("/change-password", { currentPassword, newPassword }),
-    sendVerificationEmail: ({ callbackURL } = {}) =>
-      sendAsUser("/send-verification-email", callbackURL === undefined ? {} : { callbackURL: absolute(callbackURL) }),
+    async changePassword(currentPassword, newPassword) {
+      await send("/change-password", { currentPassword, newPassword }, true);
+    },
+    async sendVerificationEmail({ callbackURL } = {}) {
+      const body = callbackURL === undefined ? {} : { callbackURL: absolute(callbackURL) };
+      await send("/send-verification-email", body, true);
+    },
     async signOutEverywhere() {
-      await sendAsUser("/sign-out-everywhere", {});
+      await send("/sign-out-everywhere", {}, true);
       await leave();
     },
     async deleteUser(password) {
-      await sendAsUser("/delete-user", password === undefined ? {} : { password });
+      await send("/delete-user", password === undefined ? {} : { password }, true);
       await leave();
     },
   };

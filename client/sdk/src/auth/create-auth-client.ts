@@ -3,6 +3,7 @@
  * server.
  * Next hop: `token-strategy.ts`, `cookie-strategy.ts`.
  */
+import { authorized } from "../authorized.ts";
 import { SvcError } from "../error.ts";
 import { withDeadline } from "../patience.ts";
 import { baseOf, request as send, type Transport } from "../request.ts";
@@ -11,7 +12,7 @@ import { cookieStrategy } from "./cookie-strategy.ts";
 import { Flow } from "./flow.ts";
 import { type AuthState, StateStore, type User } from "./state.ts";
 import { localStorageOrMemory, memoryStorage, sessionKey } from "./storage.ts";
-import type { AuthRequest, Strategy } from "./strategy.ts";
+import type { AuthRequest, Credentials, Strategy } from "./strategy.ts";
 import { type TokenEndpoints, tokenStrategy } from "./token-strategy.ts";
 
 export interface AuthClientOptions {
@@ -128,11 +129,14 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
   const service: Transport = { ...transport, baseUrl: `${base}/api/auth` };
   const account = accountCalls({
     strategy,
-    send: (endpoint, body, attach) =>
-      withDeadline(timeoutMs, undefined, async (signal) => {
-        const { headers, ...rest } = (await attach?.(signal)) ?? { credentials: byCookie ? "include" : "omit" };
-        const json = { ...headers, "content-type": "application/json" };
-        return send(service, endpoint, { ...rest, headers: json, body: JSON.stringify(body), signal });
+    send: (endpoint, body, asUser) =>
+      withDeadline(timeoutMs, undefined, (signal) => {
+        const run = ({ headers, ...rest }: Credentials) => {
+          const json = { ...headers, "content-type": "application/json" };
+          return send(service, endpoint, { ...rest, headers: json, body: JSON.stringify(body), signal });
+        };
+        if (!asUser) return run({ credentials: byCookie ? "include" : "omit" });
+        return authorized({ getState: state.get, "~svc": strategy }, signal, run);
       }),
   });
 

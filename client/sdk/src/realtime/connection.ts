@@ -4,7 +4,7 @@
  * Next hop: `watched-query.ts` hears what comes.
  */
 import type { AuthClient } from "../auth/create-auth-client.ts";
-import type { Credentials } from "../auth/strategy.ts";
+import { authorized } from "../authorized.ts";
 import { SvcError } from "../error.ts";
 import { withDeadline } from "../patience.ts";
 import { request, type Transport } from "../request.ts";
@@ -192,23 +192,16 @@ export class Connection {
     }
   }
 
-  async #ask(path: string, signal: AbortSignal, body?: string): Promise<unknown> {
+  #ask(path: string, signal: AbortSignal, body?: string): Promise<unknown> {
     const { transport, auth } = this.#options;
-    const credentials = (await auth?.["~svc"].credentials(signal)) ?? {};
-    const ask = ({ headers, ...rest }: Credentials) =>
+    return authorized(auth, signal, ({ headers, ...rest }) =>
       request(transport, path, {
         ...rest,
         headers: { ...headers, ...(body !== undefined && { "content-type": "application/json" }) },
         ...(body !== undefined && { body }),
         signal,
-      });
-    try {
-      return await ask(credentials);
-    } catch (error) {
-      // The JWT has been revoked, for example since the user's row has changed: one more try with a fresh one.
-      if (!(error instanceof SvcError && error.status === 401) || !auth?.["~svc"].refused(credentials)) throw error;
-      return ask(await auth["~svc"].credentials(signal));
-    }
+      }),
+    );
   }
 
   #connect(socket: WebSocket, era: number): void {

@@ -4,6 +4,7 @@
  * it is about.
  * Next hop: `connection.ts` brings events, `snapshot.ts` compares.
  */
+import { userChanged } from "../authorized.ts";
 import { SvcError } from "../error.ts";
 import type { Connection } from "./connection.ts";
 import { Snapshot } from "./snapshot.ts";
@@ -117,7 +118,7 @@ export class WatchedQuery {
   reset(): void {
     this.#last = undefined;
     this.#snapshot = null;
-    this.#drop(new SvcError("UNAUTHORIZED", "Somebody else has signed in meanwhile."));
+    this.#drop(userChanged());
     // Not at once: a page takes away what only the one before may see, and its queries would be refused.
     if (this.#watchers.size > 0) this.#schedule();
   }

@@ -1,0 +1,37 @@
+// If this file fails, what one user writes may be saved in the name of the user who signs in next.
+import { afterEach, expect, test, vi } from "vitest";
+import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts";
+import { api } from "../fixture/web/svc/api.ts";
+import { database } from "../support/database.ts";
+import { service } from "../support/service.ts";
+
+const db = database();
+const running = service(db);
+afterEach(() => void vi.useRealTimers());
+const person = () => [`${crypto.randomUUID()}@example.com`, "correct horse", "Ann"] as const;
+
+test("a call that waits for a fresh JWT is not sent as the user who signs in meanwhile", async () => {
+  const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
+  const { promise: gate, resolve: release } = Promise.withResolvers<void>();
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    if (String(input).endsWith("/token")) {
+      asked();
+      await gate;
+    }
+    return globalThis.fetch(input, init);
+  };
+  const auth = createAuthClient(running.url, { sessionTokenStorage: "memory", fetch });
+  const client = createSvcClient({ api, baseUrl: running.url, auth });
+  await auth.signUp(...person());
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 10 * 60_000 });
+  const write = client.mutate(api.notes.create, { title: "of Ann" });
+  const route = client.fetch("/api/storage/uploads", { method: "POST" });
+  const ended = Promise.allSettled([write, route]);
+  await isAsked;
+  await auth.signUp(...person());
+  release();
+  for (const { status, ...end } of await ended) {
+    expect([status, end]).toMatchObject(["rejected", { reason: { code: "UNAUTHORIZED" } }]);
+  }
+  expect(await client.query(api.notes.list)).toEqual({ data: [], total: 0 });
+});
