@@ -10,7 +10,7 @@ import { withDeadline } from "../patience.ts";
 import { request, type Transport } from "../request.ts";
 import { type Patience, watchLiveness } from "./liveness.ts";
 
-/** `live`: changes arrive. `degraded`: they may not, and queries are asked again now and then. */
+/** `live`: changes arrive. `connecting` and `degraded`: they may not, and queries are asked again now and then. */
 export type RealtimeStatus = "idle" | "connecting" | "live" | "degraded";
 
 /** Who listens to a key. */
@@ -123,20 +123,19 @@ export class Connection {
     this.#shut();
   }
 
-  #shut(): void {
+  #shut(status: RealtimeStatus = "idle"): void {
     this.#era++;
     clearTimeout(this.#timer);
     this.#socket?.close();
     this.#socket = undefined;
     this.#granted.clear();
     this.#followed.clear();
-    this.#become("idle");
+    this.#become(status);
   }
 
   #open(): void {
-    this.#shut();
     const { WebSocket } = this.#options;
-    this.#become(WebSocket ? "connecting" : "degraded");
+    this.#shut(WebSocket ? "connecting" : "degraded");
     if (!WebSocket) return;
     const era = this.#era;
     this.#address().then(

@@ -49,7 +49,7 @@ export class WatchedQueries {
     const query = new WatchedQuery({
       key,
       connection: this.#options.connection,
-      fetch: (signal) => this.#fetch(operation, args, signal),
+      fetch: (signal, retries) => this.#fetch(operation, args, signal, retries),
       decode: ({ result, data }) => (result === undefined ? data : fromBody(result, operation)),
       unused: () => this.#queries.delete(key),
     });
@@ -64,10 +64,10 @@ export class WatchedQueries {
     this.#stopFollowing = undefined;
   }
 
-  #fetch(operation: Query, args: unknown, aborted: AbortSignal): Promise<Seen> {
+  #fetch(operation: Query, args: unknown, aborted: AbortSignal, retries: number): Promise<Seen> {
     const { timeoutMs, send } = this.#options;
     return withDeadline(timeoutMs, aborted, (signal) =>
-      withRetries(2, signal, async () => {
+      withRetries(retries, signal, async () => {
         const answer = await send(toBody(operation.name, args, true), operation, signal);
         const { snapshot, follows } = Object(answer) as Record<string, unknown>;
         return {

@@ -20,7 +20,8 @@ export interface Seen {
 export interface WatchedQueryOptions {
   key: string;
   connection: Connection;
-  fetch(signal: AbortSignal): Promise<Seen>;
+  /** @param retries at once, besides those of the watched query */
+  fetch(signal: AbortSignal, retries: number): Promise<Seen>;
   /** Makes a result of what the service sent by itself. */
   decode(frame: { result?: unknown; data?: unknown }): unknown;
   /** Nobody watches any more. */
@@ -89,7 +90,7 @@ export class WatchedQuery {
   constructor(options: WatchedQueryOptions) {
     this.#options = options;
     const { connection, key } = options;
-    this.#stopFollowing = connection.subscribe(() => this.#pollWhileDegraded());
+    this.#stopFollowing = connection.subscribe(() => this.#pollUnlessLive());
     connection.listen(key, {
       subscribed: (before) => this.#changed((seen) => before !== undefined && seen.seesAllBelow(before)),
       changed: (xid) => this.#changed((seen) => seen.sees(xid)),
@@ -99,7 +100,7 @@ export class WatchedQuery {
         for (const watcher of [...this.#watchers]) watcher.error(refusal);
       },
     });
-    this.#pollWhileDegraded();
+    this.#pollUnlessLive();
   }
 
   /** @returns a function that ends it */
@@ -158,7 +159,7 @@ export class WatchedQuery {
     const attempt: Attempt = {
       request,
       isAnswered: false,
-      answer: this.#options.fetch(request.signal).then(
+      answer: this.#options.fetch(request.signal, this.#failures > 0 ? 0 : 2).then(
         (seen) => {
           request.signal.throwIfAborted();
           attempt.isAnswered = true;
@@ -190,6 +191,7 @@ export class WatchedQuery {
     for (const watcher of [...this.#watchers]) watcher.error(error);
     // What it was asked for is still not known, and no event may come to ask again.
     if (passes(error)) this.#tryAgain();
+    else this.#failures = 0;
     this.#settled();
   }
 
@@ -256,11 +258,13 @@ export class WatchedQuery {
     if (this.#watchers.size > 0 || this.#last) this.#begin().answer.catch(() => {});
   }
 
-  #pollWhileDegraded(): void {
-    const degraded = this.#options.connection.getStatus() === "degraded";
-    if (degraded === (this.#poll !== undefined)) return;
+  #pollUnlessLive(): void {
+    // A proxy may leave a connection half open, so it counts from the start.
+    const polls = this.#options.connection.getStatus() !== "live";
+    if (polls === (this.#poll !== undefined)) return;
     clearInterval(this.#poll);
-    this.#poll = degraded ? setInterval(() => this.#ask(), pollEvery) : undefined;
+    // After failures the waits of `#tryAgain` count.
+    this.#poll = polls ? setInterval(() => this.#failures === 0 && this.#ask(), pollEvery) : undefined;
   }
 
   /** A page that replaces one component by another wants it again in a moment. */

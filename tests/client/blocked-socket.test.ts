@@ -1,0 +1,48 @@
+// If this file fails, a page whose socket a proxy or a Content-Security-Policy blocks shows old data.
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createSvcClient } from "../../client/sdk/src/index.ts";
+import { api } from "../fixture/web/svc/api.ts";
+import { database } from "../support/database.ts";
+import { service } from "../support/service.ts";
+
+const db = database();
+const running = service(db);
+
+/** Neither opens nor closes, as behind a proxy that does not pass the upgrade on. */
+class Unopened {
+  readyState = 0;
+  close(): void {}
+}
+
+function connect(fetch: typeof globalThis.fetch = globalThis.fetch) {
+  const client = createSvcClient({ api, baseUrl: running.url, fetch, WebSocket: Unopened as never });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+test("while the socket does not open, changes are shown nevertheless", async () => {
+  const client = connect();
+  let shown: string[] = [];
+  client.watch(api.guestbook.list, {}, ({ data }) => {
+    shown = data.map(({ message }) => message);
+  });
+  await expect.poll(() => client.realtime.getStatus()).toBe("connecting");
+  await db.sql("insert into guestbook (message) values ('hello')");
+  await expect.poll(() => shown).toEqual(["hello"]);
+  await db.sql("insert into guestbook (message) values ('again')");
+  await expect.poll(() => shown.length).toBe(2);
+});
+
+test("a service that does not answer is asked less and less often", async () => {
+  vi.useFakeTimers();
+  vi.spyOn(Math, "random").mockReturnValue(1);
+  onTestFinished(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+  const fetch = vi.fn<typeof globalThis.fetch>(() => Promise.reject(new TypeError("refused")));
+  connect(fetch).watch(api.guestbook.list, {}, () => {});
+  await vi.advanceTimersByTimeAsync(60_000);
+  // Three at once, then after waits of 0.5, 1, 2, 4, 8, 16 seconds.
+  expect(fetch).toHaveBeenCalledTimes(9);
+});
