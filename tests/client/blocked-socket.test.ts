@@ -1,6 +1,7 @@
 // If this file fails, a page whose socket a proxy or a Content-Security-Policy blocks shows old data.
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createSvcClient } from "../../client/sdk/src/index.ts";
+import WebSocket from "ws"; // takes headers
+import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts";
 import { api } from "../fixture/web/svc/api.ts";
 import { database } from "../support/database.ts";
 import { service } from "../support/service.ts";
@@ -45,4 +46,37 @@ test("a service that does not answer is asked less and less often", async () => 
   await vi.advanceTimersByTimeAsync(60_000);
   // Three at once, then after waits of 0.5, 1, 2, 4, 8, 16 seconds.
   expect(fetch).toHaveBeenCalledTimes(9);
+});
+
+test("a page in cookie mode shows that its session has ended, though its socket connects again", async () => {
+  let cookie = "";
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const headers = { ...(init?.headers as Record<string, string>), origin: running.url, ...(cookie && { cookie }) };
+    const response = await globalThis.fetch(input, { ...init, headers });
+    cookie ||= response.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+    return response;
+  };
+  /** As a browser, which sends the cookie along. */
+  class Socket extends WebSocket {
+    constructor(url: string) {
+      super(url, { headers: { origin: running.url, cookie } } as never);
+    }
+  }
+  vi.stubGlobal("document", {}); // a page: it connects without a ticket
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const auth = createAuthClient(running.url, { strategy: { kind: "cookie" }, fetch });
+  const client = createSvcClient({ api, baseUrl: running.url, auth, fetch, WebSocket: Socket as never });
+  onTestFinished(() => client.close());
+  const user = await auth.signUp(`${crypto.randomUUID()}@example.com`, "correct horse", "Ann");
+  const errors: unknown[] = [];
+  client.watch(
+    api.notes.list,
+    {},
+    () => {},
+    (error) => errors.push(error),
+  );
+  await expect.poll(() => client.realtime.getStatus()).toBe("live");
+  await db.sql("delete from auth.session where user_id = $1", [user.id]);
+  await expect.poll(() => auth.getState().user).toBeNull();
+  expect(errors[0]).toMatchObject({ code: "UNAUTHORIZED" });
 });

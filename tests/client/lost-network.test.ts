@@ -36,7 +36,7 @@ test("a socket that says nothing is asked; one that does not answer is replaced,
     subscribed: () => seen.asked++,
     changed: () => seen.changed++,
     updated: () => {},
-    refused: ({ error }) => expect.unreachable(error),
+    refused: ({ message }) => expect.unreachable(message),
   });
   await expect.poll(connection.getStatus).toBe("live");
   await expect.poll(() => seen.asked).toBe(1);

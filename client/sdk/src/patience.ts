@@ -64,3 +64,9 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) end();
   });
 }
+
+/** Whether asking again later may go better: nothing is wrong with the question. */
+export function passes(error: unknown): boolean {
+  const { status } = error instanceof SvcError ? error : { status: 0 };
+  return status < 400 || status >= 500 || status === 429;
+}

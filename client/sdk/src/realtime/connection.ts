@@ -26,7 +26,7 @@ export interface KeyListener {
   /** The service sent a result by itself. @param body encoded, or plain data */
   updated(frame: { result?: unknown; data?: unknown }, xid: string): void;
   /** The service will not let this be watched. */
-  refused(error: { code: string; error: string; hint?: string }): void;
+  refused(error: SvcError): void;
 }
 
 export interface ConnectionOptions {
@@ -184,9 +184,8 @@ export class Connection {
       this.#send({ type: "subscribeQuery", token });
     } catch (error) {
       if (era !== this.#era) return;
-      const { status = 0, code, message, hint } = error as SvcError;
-      const isFinal = error instanceof SvcError && status >= 400 && status < 500 && status !== 429;
-      if (isFinal) this.#listeners.get(key)?.refused({ code, error: message, ...(hint !== undefined && { hint }) });
+      const isFinal = error instanceof SvcError && error.status >= 400 && error.status < 500 && error.status !== 429;
+      if (isFinal) this.#listeners.get(key)?.refused(error);
       else this.#socket?.close(); // as if it had been lost: everything is asked for again, later
     }
   }
@@ -259,8 +258,8 @@ export class Connection {
     } else if (type === "resync") {
       for (const listener of this.#listeners.values()) listener.subscribed(frame.before);
     } else if (type === "error" && frame.query !== undefined) {
-      const { code = "INTERNAL", error = "The query cannot be watched.", hint } = frame;
-      this.#listeners.get(query)?.refused({ code, error, ...(hint !== undefined && { hint }) });
+      const { code = "INTERNAL", error = "The query cannot be watched." } = frame;
+      this.#listeners.get(query)?.refused(new SvcError(code, error, frame));
     }
   }
 

@@ -5,7 +5,7 @@
  * Next hop: `connection.ts` brings events, `snapshot.ts` compares.
  */
 import { userChanged } from "../authorized.ts";
-import { SvcError } from "../error.ts";
+import { passes } from "../patience.ts";
 import type { Connection } from "./connection.ts";
 import { Snapshot } from "./snapshot.ts";
 
@@ -85,19 +85,22 @@ export class WatchedQuery {
   /** Fetches that failed, since one did not, and when the next is tried. */
   #failures = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
+  #isRefused = false;
   #ended = false;
-
   constructor(options: WatchedQueryOptions) {
     this.#options = options;
     const { connection, key } = options;
     this.#stopFollowing = connection.subscribe(() => this.#pollUnlessLive());
     connection.listen(key, {
-      subscribed: (before) => this.#changed((seen) => before !== undefined && seen.seesAllBelow(before)),
+      subscribed: (before) => {
+        this.#pollUnlessLive(false);
+        this.#changed((seen) => before !== undefined && seen.seesAllBelow(before));
+      },
       changed: (xid) => this.#changed((seen) => seen.sees(xid)),
       updated: (frame, xid) => this.#updated(frame, xid),
-      refused: ({ code, error, hint }) => {
-        const refusal = new SvcError(code, error, { ...(hint !== undefined && { hint }) });
-        for (const watcher of [...this.#watchers]) watcher.error(refusal);
+      refused: (error) => {
+        for (const watcher of [...this.#watchers]) watcher.error(error);
+        this.#pollUnlessLive(true);
       },
     });
     this.#pollUnlessLive();
@@ -191,7 +194,10 @@ export class WatchedQuery {
     for (const watcher of [...this.#watchers]) watcher.error(error);
     // What it was asked for is still not known, and no event may come to ask again.
     if (passes(error)) this.#tryAgain();
-    else this.#failures = 0;
+    else {
+      this.#failures = 0;
+      this.#last = undefined;
+    }
     this.#settled();
   }
 
@@ -258,13 +264,16 @@ export class WatchedQuery {
     if (this.#watchers.size > 0 || this.#last) this.#begin().answer.catch(() => {});
   }
 
-  #pollUnlessLive(): void {
+  /** @param isRefused whether the service does not let it be watched: there is no socket's session, or no room */
+  #pollUnlessLive(isRefused = this.#isRefused): void {
+    this.#isRefused = isRefused;
     // A proxy may leave a connection half open, so it counts from the start.
-    const polls = this.#options.connection.getStatus() !== "live";
+    const polls = isRefused || this.#options.connection.getStatus() !== "live";
     if (polls === (this.#poll !== undefined)) return;
     clearInterval(this.#poll);
     // After failures the waits of `#tryAgain` count.
-    this.#poll = polls ? setInterval(() => this.#failures === 0 && this.#ask(), pollEvery) : undefined;
+    const ask = () => this.#failures === 0 && (this.#last || !this.#isRefused) && this.#ask();
+    this.#poll = polls ? setInterval(ask, pollEvery) : undefined;
   }
 
   /** A page that replaces one component by another wants it again in a moment. */
@@ -289,9 +298,3 @@ export class WatchedQuery {
 
 /** Why a request is aborted: a newer one takes its place. */
 const newer = new DOMException("A newer request takes its place.", "AbortError");
-
-/** Whether asking again later may go better: nothing is wrong with the question. */
-function passes(error: unknown): boolean {
-  const { status } = error instanceof SvcError ? error : { status: 0 };
-  return status < 400 || status >= 500 || status === 429;
-}
