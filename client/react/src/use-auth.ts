@@ -12,6 +12,16 @@ export function useAuthState(): AuthState {
   return useSyncExternalStore(auth?.subscribe ?? never, auth?.getState ?? (() => nobody), () => nobody);
 }
 
+/**
+ * Whose results a component shows, by id. While a page hydrates the state says nobody, but requests are made as the user:
+ * their results must not be kept for nobody.
+ */
+export function useCaller(): string | null {
+  const { auth } = useSvcClient();
+  useAuthState();
+  return auth?.getState().user?.id ?? null;
+}
+
 const names = [
   "signIn",
   "signUp",

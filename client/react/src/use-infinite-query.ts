@@ -30,7 +30,7 @@ import { type AnyClient, useSvcClient } from "./client-context.ts";
 import { fetcher } from "./fetcher.ts";
 import { infiniteQueryKey } from "./query-key.ts";
 import { refusal } from "./refusal.ts";
-import { useAuthState } from "./use-auth.ts";
+import { useCaller } from "./use-auth.ts";
 import { skip, type UseQueryOptions } from "./use-query.ts";
 
 interface Page {
@@ -79,7 +79,7 @@ export function useInfiniteQuery<Q extends PagedQuery>(
 export function useInfiniteQuery(operation: PagedQuery, args?: unknown, options?: InfiniteOptions): unknown {
   const client = useSvcClient();
   const queries = useQueryClient();
-  const user = useAuthState().user?.id ?? null;
+  const user = useCaller();
   const enabled = args !== skip;
   const pageAt = (cursor: string | null) => ({ ...(enabled && (args as object)), cursor });
   const key = infiniteQueryKey(user, operation, enabled ? pageAt(null) : "skip");

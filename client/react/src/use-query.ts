@@ -34,7 +34,7 @@ import { useSvcClient } from "./client-context.ts";
 import { fetcher } from "./fetcher.ts";
 import { queryKey, type SvcQueryKey } from "./query-key.ts";
 import { refusal } from "./refusal.ts";
-import { useAuthState } from "./use-auth.ts";
+import { useCaller } from "./use-auth.ts";
 
 /** Instead of arguments: sends no request. */
 export const skip: unique symbol = Symbol.for("svc.skip");
@@ -134,7 +134,7 @@ export function useSuspenseQuery(operation: Query, args?: unknown, options?: obj
 function useParts(operation: Query, args: unknown, enabled: boolean) {
   const client = useSvcClient();
   const queries = useQueryClient();
-  const user = useAuthState().user?.id ?? null;
+  const user = useCaller();
   // Skipped, it shows nothing: the key without arguments may hold the result of another component.
   const key = queryKey(user, operation, enabled ? args : "skip");
   const name = JSON.stringify(key);

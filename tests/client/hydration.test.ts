@@ -1,0 +1,30 @@
+// @vitest-environment jsdom
+// If this file fails, a page rendered on a server shows a user's data after the user has signed out.
+import { QueryClient } from "@tanstack/react-query";
+import { act, cleanup, render, waitFor } from "@testing-library/react";
+import { createElement as h, Suspense } from "react";
+import { afterEach, expect, test } from "vitest";
+import { queryOptions, SvcProvider, useSuspenseQuery } from "../../client/react/src/index.ts";
+import { api } from "../fixture/web/svc/api.ts";
+import { database } from "../support/database.ts";
+import { service } from "../support/service.ts";
+import { connectTo } from "./react-client.ts";
+
+const db = database();
+const running = service(db);
+afterEach(cleanup);
+
+test("what a hydrating page fetches as the user is not kept for visitors", async () => {
+  const { client, signUp } = connectTo(running);
+  const { id } = await signUp();
+  const Count = () => h("p", null, `total: ${useSuspenseQuery(api.notes.list).data.total}`);
+  const container = document.body.appendChild(document.createElement("div"));
+  container.innerHTML = "<!--$--><p>total: 0</p><!--/$-->";
+  const queryClient = new QueryClient();
+  const page = h(SvcProvider, { apiClient: client, queryClient }, h(Suspense, { fallback: "waiting" }, h(Count)));
+  await act(async () => void render(page, { container, hydrate: true }));
+  const { queryKey } = queryOptions(client, api.notes.list);
+  await waitFor(() => expect(queryClient.getQueryData(queryKey)).toMatchObject({ total: 0 }));
+  const queries = queryClient.getQueryCache().getAll();
+  expect(queries.map((query) => query.queryKey[1])).toEqual([id]);
+});
