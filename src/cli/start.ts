@@ -6,7 +6,8 @@ import type { EffectiveConfig } from "../config/config.ts";
 import type { AuthMail } from "../contract/auth.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { returnMemory } from "../kit/return-memory.ts";
-import { migrate } from "../migrate/migrate.ts";
+import { readChecksums } from "../migrate/ledger.ts";
+import { type MigrateOptions, migrate } from "../migrate/migrate.ts";
 import { sharesPort } from "../server/shared-metrics.ts";
 import { type Service, startService } from "../service/service.ts";
 import { devTracing } from "../telemetry/dev-tracing.ts";
@@ -61,8 +62,9 @@ async function serveTogether(options: Options, processes: string): Promise<void>
   const cluster = await openDatabase(config, { logins: "serving" });
   const changes = new ChangeSender(cluster.urls.replication, createLog(config.logLevel));
   try {
+    const target = { platform: platformRoot, application: config.cwd };
     if (!config.database)
-      await migrateOwn({ platform: platformRoot, application: config.cwd, adminUrl: cluster.urls.admin });
+      await migrateOwn({ ...target, adminUrl: cluster.urls.admin, unless: await readChecksums(target) });
     const stopped = Promise.race([nextSignal(), cluster.failed]);
     await runProcesses({
       changes,
@@ -118,11 +120,12 @@ async function serve(options: Options): Promise<void> {
     const app = await during("Loading the application", () => loadApp(config));
     // On a private cluster no other process runs the jobs. An API process needs no queue library.
     const runner = withWorker || !config.database ? await import("../../workers/runner.ts") : undefined;
-    const cluster = await (starting ?? open());
     const target = { platform: platformRoot, application: config.cwd };
+    const unless = starting && !isDeveloping ? await readChecksums(target) : undefined; // while the server starts
+    const cluster = await (starting ?? open());
     let isOlder = false;
     if (config.database) isOlder = await refusePending({ ...target, adminUrl: cluster.urls.system });
-    else if (!isDeveloping) await migrateOwn({ ...target, adminUrl: cluster.urls.admin }); // `svc dev` has prepared
+    else if (!isDeveloping) await migrateOwn({ ...target, adminUrl: cluster.urls.admin, unless }); // `svc dev` has prepared
 
     const secrets = await readSecrets(config);
     const watched = isDeveloping && !config.production;
@@ -181,7 +184,7 @@ function tell(message: "waiting" | "left" | "ready" | Observed): void {
   if (process.connected) process.send?.(message, undefined, undefined, () => {});
 }
 
-async function migrateOwn(target: Parameters<typeof migrate>[0]): Promise<void> {
-  const applied = await migrate({ ...target, quick: true });
+async function migrateOwn(options: MigrateOptions): Promise<void> {
+  const applied = await migrate(options);
   if (applied.length > 0) say(`Brought the database up to date: ${applied.length} files of migrations/ and sql/.`);
 }

@@ -107,19 +107,31 @@ export async function compareLedger(client: pg.Client, folders: Folders): Promis
   return { pending, newer };
 }
 
-/** Whether a database has exactly these files, and none was edited since. */
-export async function isCurrent(client: pg.Client, folders: Folders): Promise<boolean> {
-  const ledger = await readLedger(client);
-  let others = ledger.migrations.size + [...ledger.sql.values()].filter((sum) => sum !== "").length;
-  for (const { scope, folder } of scopes(folders)) {
-    for (const kind of ["migrations", "sql"] as const) {
-      for (const { path, text } of await readFolder(`${folder}/${kind}`)) {
-        if (ledger[kind].get(`${scope}/${path}`) !== checksum(text)) return false;
-        others--;
-      }
+/** Of files, by `scope/path` as in the ledger. */
+export type Checksums = Record<"migrations" | "sql", ReadonlyMap<string, string>>;
+
+export async function readChecksums(folders: Folders): Promise<Checksums> {
+  const read = async (kind: keyof Checksums) => {
+    const sums = new Map<string, string>();
+    for (const { scope, folder } of scopes(folders)) {
+      for (const { path, text } of await readFolder(`${folder}/${kind}`)) sums.set(`${scope}/${path}`, checksum(text));
     }
-  }
-  return others === 0 && (await queueRevision(client)) === wantedQueueRevision;
+    return sums;
+  };
+  return { migrations: await read("migrations"), sql: await read("sql") };
+}
+
+/** Whether a database has exactly these files, and none was edited since. */
+export async function isCurrent(client: pg.Client, files: Checksums): Promise<boolean> {
+  const { migrations, sql } = await readLedger(client);
+  const isSame = (applied: ReadonlyMap<string, string>, wanted: ReadonlyMap<string, string>) =>
+    applied.size === wanted.size && [...wanted].every(([name, sum]) => applied.get(name) === sum);
+  const there = new Map([...sql].filter(([, sum]) => sum !== "")); // the others were deleted
+  return (
+    isSame(migrations, files.migrations) &&
+    isSame(there, files.sql) &&
+    (await queueRevision(client)) === wantedQueueRevision
+  );
 }
 
 /** Pending files of the application and the platform. */

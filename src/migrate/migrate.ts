@@ -11,6 +11,7 @@ import { withClient } from "../postgres/with-client.ts";
 import { applyRoles } from "./apply-roles.ts";
 import { type AppliedFile, checkFunctions } from "./check-functions.ts";
 import {
+  type Checksums,
   checksum,
   compareLedger,
   isCurrent,
@@ -45,8 +46,8 @@ export interface MigrateOptions extends Patience {
    * (Default: false)
    */
   refuseNewer?: boolean;
-  /** Does nothing if the database has exactly these files; manual changes are not looked for. (Default: false) */
-  quick?: boolean;
+  /** Does nothing if the database has exactly the files of these checksums; manual changes are not looked for. */
+  unless?: Checksums | undefined;
 }
 
 /**
@@ -61,7 +62,7 @@ export const migrate = (options: MigrateOptions): Promise<string[]> =>
     const applied: string[] = [];
     // `raise warning` of a file (01000). PostgreSQL's own are not shown: on managed hosts one for each column of pg_settings.
     client.on("notice", ({ code, message }) => code === "01000" && options.report?.(`warning: ${message}`));
-    if (options.quick && (await isCurrent(client, options))) return applied;
+    if (options.unless && (await isCurrent(client, options.unless))) return applied;
     for (const { scope } of scopes(options)) {
       const files = await withLocks(client, options, (limit) =>
         new Migration(client, options, limit).run([scope]),

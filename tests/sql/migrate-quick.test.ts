@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readChecksums } from "../../src/migrate/ledger.ts";
 import { migrate } from "../../src/migrate/migrate.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
@@ -10,7 +11,8 @@ import { root } from "../support/global-setup.ts";
 const db = database();
 const folder = mkdtempSync(join(tmpdir(), "svc-quick-"));
 const path = (name: string) => join(folder, name);
-const quickly = () => migrate({ adminUrl: db.url("admin"), platform: root, application: folder, quick: true });
+const target = () => ({ adminUrl: db.url("admin"), platform: root, application: folder });
+const quickly = async () => migrate({ ...target(), unless: await readChecksums(target()) });
 beforeAll(async () => {
   for (const part of ["migrations", "sql"]) cpSync(join(root, "tests/fixture", part), path(part), { recursive: true });
   await quickly();
