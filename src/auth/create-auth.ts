@@ -1,6 +1,7 @@
 /**
  * Assembles authentication: `authenticate` identifies the caller, `router` has the endpoints below /api/auth. Everything that
- * needs better-auth is in `create-sign-in.ts`, which is loaded when somebody signs in: a start without it is faster.
+ * needs better-auth is in `create-sign-in.ts`. Outside production it is loaded when somebody signs in: a start without it is
+ * faster.
  * Next hop: `src/auth/sessions/authenticate.ts`; `create-sign-in.ts`, and the endpoints in `routes/`.
  */
 import { Router } from "express";
@@ -51,9 +52,6 @@ export interface Auth {
   close(): Promise<void>;
 }
 
-/** In milliseconds: after a start in production, before better-auth is loaded. */
-const quietStart = 1_000;
-
 /**
  * Builds authentication on a migrated database.
  *
@@ -93,12 +91,11 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
       });
     return loading;
   };
-  // What an application has chosen can be wrong, which it must hear at start.
-  if (definition.betterAuth || definition.emailVerification?.required) {
+  // What an application has chosen can be wrong, which it must hear at start. And in production nobody waits for modules.
+  if (options.production || definition.betterAuth || definition.emailVerification?.required) {
     const { library } = await signIn();
     sessions.lifetimes = library.context.sessionConfig;
   }
-  const later = options.production ? setTimeout(() => void signIn().catch(() => {}), quietStart).unref() : undefined;
   revocations.start();
   sweeper.start();
   return {
@@ -122,7 +119,6 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     signIn,
     hearsRevocations: () => verified.isTrusted,
     async close() {
-      clearTimeout(later);
       await loading?.then(({ close }) => close());
       await Promise.all([revocations.close(), sweeper.close()]);
       verified.end({});
