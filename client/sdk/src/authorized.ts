@@ -19,12 +19,10 @@ export async function authorized<T>(
   signal: AbortSignal,
   run: (credentials: Credentials) => Promise<T>,
 ): Promise<T> {
-  const user = () => auth?.getState().user?.id;
-  const caller = user();
+  const requireCaller = sameCaller(auth);
   const credentials = async () => {
     const given = (await auth?.["~svc"].credentials(signal)) ?? {};
-    const now = user();
-    if (caller && now && now !== caller) throw userChanged();
+    requireCaller();
     return given;
   };
   const given = await credentials();
@@ -36,6 +34,16 @@ export async function authorized<T>(
     if (!isRefused || !auth?.["~svc"].refused(given)) throw error;
     return run(await credentials());
   }
+}
+
+/** @returns a check that throws once another user has signed in */
+export function sameCaller(auth: Pick<Auth, "getState"> | undefined): () => void {
+  const user = () => auth?.getState().user?.id;
+  const caller = user();
+  return () => {
+    const now = user();
+    if (caller && now && now !== caller) throw userChanged();
+  };
 }
 
 export const userChanged = () => new SvcError("UNAUTHORIZED", "Somebody else has signed in meanwhile.");

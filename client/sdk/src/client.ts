@@ -3,7 +3,7 @@
  * Next hop: `request.ts`.
  */
 import { fetchOf } from "./auth/create-auth-client.ts";
-import { authorized } from "./authorized.ts";
+import { authorized, sameCaller } from "./authorized.ts";
 import { fromBatch, fromBody, toBatch, toBody } from "./body.ts";
 import { SvcError } from "./error.ts";
 import { type Mutation, nameOf, type Operation, type Operations, type Query } from "./operation.ts";
@@ -11,7 +11,7 @@ import { withDeadline, withRetries } from "./patience.ts";
 import { Position } from "./position.ts";
 import { Connection } from "./realtime/connection.ts";
 import { WatchedQueries } from "./realtime/watched-queries.ts";
-import { baseOf, failure, request, type Transport } from "./request.ts";
+import { baseOf, failure, type RouteInit, request, type Transport } from "./request.ts";
 import { pieces } from "./stream.ts";
 import type { QueryOptions, SvcClient, SvcClientOptions } from "./svc-client.ts";
 import { cancelUpload, upload } from "./upload.ts";
@@ -124,7 +124,14 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
         }
       });
     },
-    upload: (file, given) => upload(client.fetch, file, given),
+    upload(file, given) {
+      const requireCaller = sameCaller(auth); // it takes many requests
+      const fetch = async (path: string, init: RouteInit) => {
+        requireCaller();
+        return client.fetch(path, init);
+      };
+      return upload(fetch, file, given);
+    },
     cancelUpload: (id) => cancelUpload(client.fetch, id),
     stream: (path, init) => pieces(() => client.fetch(path, init), init?.signal ?? undefined),
   };
