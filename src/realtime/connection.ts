@@ -139,9 +139,10 @@ export class Connection implements Subscriber {
 
   #obey(frame: Asked | undefined): void {
     if (frame?.type === "subscribe") {
-      this.#subscribe({ query: frame.query }, (follow) => this.#watch(frame.query, follow), frame.follows);
+      const { query } = frame;
+      this.#subscribe(query, { query }, (follow) => this.#watch(query, follow), frame.follows);
     } else if (frame?.type === "subscribeQuery") {
-      this.#subscribe({}, () => this.#redeem(frame.token));
+      this.#subscribe(this.#options.grants.open(frame.token)?.query, {}, () => this.#redeem(frame.token));
     } else if (frame?.type === "unsubscribe") {
       this.#unsubscribe(String(frame.query ?? frame.subscriptionKey));
     } else if (frame?.type === "ping") {
@@ -158,21 +159,19 @@ export class Connection implements Subscriber {
   }
 
   /**
+   * @param key   of the query. A key that this connection watches already takes no more of its room
    * @param asked what an error says it is about
    * @param token of the query's last answer. One that is over counts as none: the client asks again, and gets another.
    */
-  #subscribe(asked: { query?: unknown }, watch: (follow: Follow | null) => Watched, token?: unknown): void {
+  #subscribe(
+    key: unknown,
+    asked: { query?: unknown },
+    watch: (follow: Follow | null) => Watched,
+    token?: unknown,
+  ): void {
     const { registry, reads } = this.#options;
     try {
-      if (registry.subscriptionsOf(this) >= connectionLimits.subscriptions) {
-        throw new SvcError("RATE_LIMITED", `A connection watches at most ${connectionLimits.subscriptions} queries.`);
-      }
-      if (registry.charactersOf(this) >= connectionLimits.keys) {
-        throw new SvcError(
-          "RATE_LIMITED",
-          `A connection's keys have at most ${connectionLimits.keys} characters together.`,
-        );
-      }
+      if (!registry.watches(this, key)) this.#requireRoom(String(key));
       if (!registry.hasRoomFor(this)) throw new SvcError("UNAVAILABLE", "Too much is watched here. Try again later.");
       const follow = reads.open(token, this.session?.user.id ?? null);
       const watched = watch(follow);
@@ -192,6 +191,19 @@ export class Connection implements Subscriber {
     } catch (error) {
       const { code, message, hint } = toSvcError(error);
       this.#tell({ type: "error", code, error: message, ...(hint && { hint }), ...asked });
+    }
+  }
+
+  #requireRoom(key: string): void {
+    const { registry } = this.#options;
+    if (registry.subscriptionsOf(this) >= connectionLimits.subscriptions) {
+      throw new SvcError("RATE_LIMITED", `A connection watches at most ${connectionLimits.subscriptions} queries.`);
+    }
+    if (registry.charactersOf(this) + key.length > connectionLimits.keys) {
+      throw new SvcError(
+        "RATE_LIMITED",
+        `A connection's keys have at most ${connectionLimits.keys} characters together.`,
+      );
     }
   }
 

@@ -105,6 +105,10 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
     return this.#subscribers.get(subscriber)?.size ?? 0;
   }
 
+  watches(subscriber: Subscriber, key: unknown): boolean {
+    return typeof key === "string" && this.#subscribers.get(subscriber)?.has(key) === true;
+  }
+
   /** Of the keys that it watches, together. */
   charactersOf(subscriber: Subscriber): number {
     let characters = 0;
