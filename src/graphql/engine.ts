@@ -16,6 +16,7 @@ import type { CrudStatement } from "../contract/crud.ts";
 import { maxRetries } from "../crud/statement.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isTransient } from "../postgres/errors.ts";
+import { createPool } from "../postgres/pools.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { Documents, type Found } from "./documents.ts";
 import { describeErrors, RefusedDocument, toGraphqlError } from "./errors.ts";
@@ -60,7 +61,7 @@ interface Attempt {
 /** Reads the catalog and builds the schema. @throws errors of building it */
 export async function createEngine(options: EngineOptions): Promise<Engine & { schema: GraphQLSchema }> {
   const { api, runtime, settings } = options;
-  const { schema, resolvedPreset } = await makeSchema(preset(exposedTables(api), runtime.requestPool));
+  const { schema, resolvedPreset } = await readSchema(api, runtime);
   const documents = new Documents(schema, settings);
   const limited: Runtime = {
     ...runtime,
@@ -165,6 +166,22 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
     }
   };
   return Object.assign(engine, { schema });
+}
+
+/**
+ * The catalog arrives as one row of several megabytes, and takes longer to read the more tables there are. So it is read by a
+ * connection of its own: neither `limits.rowBytes` nor the timeout of generated procedures is for it.
+ */
+async function readSchema(api: Api, { requestPool, limits, log }: Runtime) {
+  const { connectionString = "", connectionTimeoutMillis: waitMs = 0 } = requestPool.options;
+  const { statementTimeoutMs, idleInTransactionMs } = limits;
+  const settings = { request: 1, system: 1, auth: 1, waitMs, statementTimeoutMs, idleInTransactionMs };
+  const { pool, close } = createPool("request", connectionString, settings, log);
+  try {
+    return await makeSchema(preset(exposedTables(api), pool));
+  } finally {
+    await close();
+  }
 }
 
 /** The error of a plan, or the transaction's earlier error, worded for the caller. */

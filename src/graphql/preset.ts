@@ -39,7 +39,7 @@ const unused = [
 /** Maximum planning time of a document, in milliseconds. One of 400 fields takes a few hundred on an idle machine. */
 const planningMs = 3000;
 
-/** @param pool of requests; the catalog is read as the role of signed-in users, so that its grants apply */
+/** @param pool with the login of requests; the catalog is read as the role of signed-in users, so that its grants apply */
 export function preset(exposed: Exposed, pool: pg.Pool): GraphileConfig.Preset {
   const schemas = [...new Set([...exposed.values()].map(({ crud }) => crud.schema))];
   return {

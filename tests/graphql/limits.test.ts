@@ -1,10 +1,10 @@
 /** Limits of a request: depth, size and rate. No request can stop the service. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { database } from "../support/database.ts";
-import { service, type User } from "../support/service.ts";
+import { apiWith, service, type User } from "../support/service.ts";
 import { asker, parts } from "./support.ts";
 
 const db = database();
@@ -156,4 +156,13 @@ test("in production it is off, and where it is turned on, it tells nobody its sc
 test("what a service without GraphQL loads has nothing of PostGraphile in it", async () => {
   const endpoint = await readFile(join(import.meta.dirname, "../../src/graphql/endpoint.ts"), "utf8");
   expect(endpoint).not.toMatch(/^import (?!type).*(graphile|grafast|dataplan|engine|ruru)/m);
+});
+
+describe("in a service with small limits of rows and of the time of generated procedures", () => {
+  const narrow = service(db, apiWith({}), { limits: { rowBytes: 65_536, generatedTimeoutMs: 100 } } as object);
+
+  test("the schema is built: the catalog is one row of megabytes, and takes its time", async () => {
+    const answer = await asker(narrow)(null, "{ __typename }");
+    expect(answer).toMatchObject({ data: { __typename: "Query" }, errors: [] });
+  });
 });
