@@ -36,9 +36,9 @@ export interface Auth {
   once: OneTimeTokens;
   /** Whether the session with that id is still valid. */
   hasSession(id: string): Promise<boolean>;
-  /** Calls back when sessions have ended or users have changed, in this process or another. One listener. */
+  /** Calls back when sessions have ended or users have changed, in this process or another. */
   onEnd(listener: (ended: Ended) => void): void;
-  /** Ends the sessions of a notice from the write-ahead log, and calls the listener before it returns. */
+  /** Ends the sessions of a notice from the write-ahead log, and calls the listeners before it returns. */
   hearEnd(notice: string): void;
   /** For `context.auth` of handlers. */
   forHandlers: HandlerAuth;
@@ -104,7 +104,11 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     once,
     hasSession: (id) => sessions.has(id),
     onEnd: (listener) => {
-      verified.onEnd = listener;
+      const others = verified.onEnd;
+      verified.onEnd = (ended) => {
+        others(ended);
+        listener(ended);
+      };
     },
     hearEnd: (notice) => revocations.hear(notice),
     listens: () => revocations.begun(),

@@ -19,6 +19,7 @@ import { notFound, renderError, sendError } from "../http/errors.ts";
 import { defaultHeaders, observer, requireOneHost, type ShowCause, setCommonHeaders } from "../http/exchange.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { RequestLimits } from "../http/request-limits.ts";
+import type { Ended } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isFilePath } from "../storage/route.ts";
 import { isUploadPath } from "../storage/upload-route.ts";
@@ -31,9 +32,12 @@ import { healthEndpoints, type Readiness } from "./health.ts";
 import { type OpenApiEndpoints, openApiEndpoints } from "./openapi.ts";
 import { type ProcedureTransport, procedureEndpoint } from "./procedures.ts";
 import { applicationRoutes } from "./routes.ts";
+import { SessionStreams } from "./session-streams.ts";
 import { staticFiles } from "./static-files.ts";
 
 export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
+  /** Adds a listener for ended sessions. */
+  onSessionEnd: (listener: (ended: Ended) => void) => void;
   api: Api;
   authRoutes: Router;
   realtimeRoutes: Router[];
@@ -83,9 +87,11 @@ export function createApp(options: AppOptions): RequestListener {
     else if (kind === "mutation")
       calls.set(`/api/mutation/${name}`, (request, response) => mutation(request, response, name));
   }
-  const exports = exportEndpoint({ ...transport, limits: options.exportLimits });
+  const streams = new SessionStreams();
+  options.onSessionEnd((ended) => streams.end(ended));
+  const exports = exportEndpoint({ ...transport, streams, limits: options.exportLimits });
   const cors = createCors(options.origins, options.production ? undefined : options.log);
-  const app = expressApp(options);
+  const app = expressApp(options, streams);
 
   // Calls by name and stored files are nearly all of the traffic. Known paths need no router, and Express would cost as
   // much as reading, checking and answering such a call (docs/adr/0004-calls-before-express.md).
@@ -159,7 +165,7 @@ function pathOf(url: string): string {
   return query < 0 ? url : url.slice(0, query);
 }
 
-function expressApp(options: AppOptions) {
+function expressApp(options: AppOptions, streams: SessionStreams) {
   const { api, webDir, webHeaders } = options;
   const app = express();
   app.disable("x-powered-by");
@@ -174,7 +180,7 @@ function expressApp(options: AppOptions) {
   app.use(...options.realtimeRoutes);
   app.use(healthEndpoints(options.readiness, options.metrics, options.metricsAccess));
   app.use(openApiEndpoints(options.openapi));
-  app.use(applicationRoutes(api["~svc"].routes, options));
+  app.use(applicationRoutes(api["~svc"].routes, { ...options, streams }));
   if (webDir) app.use(staticFiles(webDir, webHeaders));
   app.use((request, response, next) => {
     const methods = routedMethods(app.router, request.path);

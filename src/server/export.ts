@@ -16,6 +16,7 @@ import { identityOf } from "../postgres/identity.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
 import { exportRows, type Format, isFormat, mediaTypes } from "../transfer/export-rows.ts";
 import type { ProcedureTransport } from "./procedures.ts";
+import type { SessionStreams } from "./session-streams.ts";
 
 const prefix = "/api/export/";
 
@@ -31,9 +32,11 @@ export interface ExportLimits {
 type Transport = Pick<ProcedureTransport, "authenticate" | "runtime" | "requests" | "procedures"> & {
   api: Api;
   limits: ExportLimits;
+  streams: SessionStreams;
 };
 
-export function exportEndpoint({ api, authenticate, runtime, requests, procedures, limits }: Transport): Endpoint {
+export function exportEndpoint(transport: Transport): Endpoint {
+  const { api, authenticate, runtime, requests, procedures, limits, streams } = transport;
   const slots = new Slots(Math.max(1, Math.min(limits.exports, Math.floor(poolSize(runtime) / 2))));
   return async (request, response) => {
     const [path = "", search = ""] = (request.url ?? "").split("?", 2);
@@ -41,6 +44,7 @@ export function exportEndpoint({ api, authenticate, runtime, requests, procedure
     exchangeOf(response).operation = `${crud.prefix}.export`;
     const session = await authenticate(request.headers, "read");
     if (session) exchangeOf(response).userId = session.user.id;
+    streams.begin(response, session);
     const caller = callerOf(request, response, session, requests);
     requireSession({ caller, anonymous: crud.anonymous });
     const { args, spreadsheet } = readQuery(new URLSearchParams(search), format);
@@ -48,6 +52,7 @@ export function exportEndpoint({ api, authenticate, runtime, requests, procedure
     if (list) requireSessionOf(list, args, caller);
 
     const leave = slots.take(caller.holder ?? "");
+    streams.stream(response);
     const { requestPool, limits: own } = runtime;
     // This process ends an idle export first; the database does it for a process that hangs.
     const limited = { ...own, idleInTransactionMs: own.idleInTransactionMs + 1_000 };

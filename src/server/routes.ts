@@ -17,8 +17,11 @@ import { isJson } from "../kit/media-type.ts";
 import { validateHeaderName, validateHeaderValue } from "../kit/node-http.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { ProcedureTransport } from "./procedures.ts";
+import type { SessionStreams } from "./session-streams.ts";
 
-export type RouteTransport = Pick<ProcedureTransport, "authenticate" | "runtime" | "requests" | "limits">;
+export type RouteTransport = Pick<ProcedureTransport, "authenticate" | "runtime" | "requests" | "limits"> & {
+  streams: SessionStreams;
+};
 
 /** A router for all routes of the application. Fixed segments win over parameters, in whatever order they are registered. */
 export function applicationRoutes(routes: readonly RouteDefinition[], transport: RouteTransport): Router {
@@ -43,7 +46,7 @@ interface Answer extends Required<Pick<RouteResult, "status" | "headers">> {
 
 function routeEndpoint(
   route: RouteDefinition,
-  { authenticate, runtime, requests, limits }: RouteTransport,
+  { authenticate, runtime, requests, limits, streams }: RouteTransport,
 ): RequestHandler {
   const readsQuery = route.verb === "get" || route.verb === "delete";
   return (httpRequest, response) => {
@@ -59,7 +62,9 @@ function routeEndpoint(
     const access = route.verb === "get" ? "read" : "write";
     const request = toSvcRequest(httpRequest, limits, requests.addressOf(httpRequest));
     try {
-      await send(response, await call(httpRequest, response, request, access));
+      const answer = await call(httpRequest, response, request, access);
+      if (isStreamBody(answer.body) || answer.body instanceof ReadableStream) streams.stream(response);
+      await send(response, answer);
     } catch (thrown) {
       if (!route.errors || response.headersSent) throw thrown;
       const error = toSvcError(thrown);
@@ -74,6 +79,7 @@ function routeEndpoint(
   async function call(httpRequest: Request, response: Response, request: SvcRequest, access: "read" | "write") {
     const session = await authenticate(httpRequest.headers, access);
     if (session) exchangeOf(response).userId = session.user.id;
+    streams.begin(response, session);
     if (!session && !route.anonymous) throw new SvcError("UNAUTHORIZED");
     return invoke<Answer>(runtime, {
       caller: callerOf(httpRequest, response, session, requests),

@@ -267,6 +267,7 @@ function openApp(
     requests,
     bodies,
     runtime,
+    onSessionEnd: auth.onEnd,
     reads: realtime.reads,
     replicas,
     limits: config.limits,

@@ -1,0 +1,48 @@
+/**
+ * Answers to signed-in callers that are sent as streams: exports, and streams of routes. They may stay open for hours and
+ * read on as the caller, so they end with the caller's session, as sockets do. All other answers are completed.
+ * Next hop: `export.ts` and `routes.ts` register them.
+ */
+import type { ServerResponse } from "node:http";
+import { exchangeOf } from "../http/exchange.ts";
+import type { Ended, Session } from "../kit/session.ts";
+import { SvcError } from "../kit/svc-error.ts";
+
+interface Begun {
+  session: Session;
+  isStream: boolean;
+  hasEnded: boolean;
+}
+
+export class SessionStreams {
+  readonly #begun = new Map<ServerResponse, Begun>();
+
+  /** Must be called once the caller is known: the session may end before the stream begins. */
+  begin(response: ServerResponse, session: Session | null): void {
+    if (!session || response.closed) return;
+    this.#begun.set(response, { session, isStream: false, hasEnded: false });
+    response.once("close", () => this.#begun.delete(response));
+  }
+
+  /** From now on the answer is cut when its session ends, or at once if it has ended. */
+  stream(response: ServerResponse): void {
+    const begun = this.#begun.get(response);
+    if (!begun) return;
+    begun.isStream = true;
+    if (begun.hasEnded) cut(response);
+  }
+
+  /** A notice without a session is about a changed user, whose sessions go on. One without a user is about all sessions. */
+  end({ user, session }: Ended): void {
+    for (const [response, begun] of this.#begun) {
+      if (user !== undefined && session !== begun.session.id) continue;
+      begun.hasEnded = true;
+      if (begun.isStream) cut(response);
+    }
+  }
+}
+
+function cut(response: ServerResponse): void {
+  exchangeOf(response).error = new SvcError("UNAUTHORIZED", "The session has ended.");
+  response.destroy();
+}
