@@ -38,6 +38,7 @@ import { staticFiles } from "./static-files.ts";
 export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   /** Adds a listener for ended sessions. */
   onSessionEnd: (listener: (ended: Ended) => void) => void;
+  hasSession: (id: string) => Promise<boolean>;
   api: Api;
   authRoutes: Router;
   realtimeRoutes: Router[];
@@ -87,8 +88,8 @@ export function createApp(options: AppOptions): RequestListener {
     else if (kind === "mutation")
       calls.set(`/api/mutation/${name}`, (request, response) => mutation(request, response, name));
   }
-  const streams = new SessionStreams();
-  options.onSessionEnd((ended) => streams.end(ended));
+  const streams = new SessionStreams(options.hasSession);
+  options.onSessionEnd((ended) => void streams.end(ended));
   const exports = exportEndpoint({ ...transport, streams, limits: options.exportLimits });
   const cors = createCors(options.origins, options.production ? undefined : options.log);
   const app = expressApp(options, streams);

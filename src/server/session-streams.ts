@@ -16,6 +16,12 @@ interface Begun {
 
 export class SessionStreams {
   readonly #begun = new Map<ServerResponse, Begun>();
+  readonly #hasSession: (id: string) => Promise<boolean>;
+
+  /** @param hasSession whether the session with that id is still valid */
+  constructor(hasSession: (id: string) => Promise<boolean>) {
+    this.#hasSession = hasSession;
+  }
 
   /** Must be called once the caller is known: the session may end before the stream begins. */
   begin(response: ServerResponse, session: Session | null): void {
@@ -32,10 +38,15 @@ export class SessionStreams {
     if (begun.hasEnded) cut(response);
   }
 
-  /** A notice without a session is about a changed user, whose sessions go on. One without a user is about all sessions. */
-  end({ user, session }: Ended): void {
-    for (const [response, begun] of this.#begun) {
-      if (user !== undefined && session !== begun.session.id) continue;
+  /**
+   * A notice without a session is about a changed user, whose sessions go on. One without a user says that others may have been
+   * missed: the database is asked.
+   */
+  async end({ user, session }: Ended): Promise<void> {
+    for (const [response, begun] of [...this.#begun]) {
+      const { id } = begun.session;
+      const isOver = user === undefined ? !(await this.#hasSession(id).catch(() => false)) : session === id;
+      if (!isOver) continue;
       begun.hasEnded = true;
       if (begun.isStream) cut(response);
     }

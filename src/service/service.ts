@@ -268,6 +268,7 @@ function openApp(
     bodies,
     runtime,
     onSessionEnd: auth.onEnd,
+    hasSession: auth.hasSession,
     reads: realtime.reads,
     replicas,
     limits: config.limits,

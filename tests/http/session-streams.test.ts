@@ -89,6 +89,12 @@ test("a change of the user's row cuts nothing, and an answer that is no stream i
   await db.sql(`update auth."user" set name = 'Anna' where id = $1`, [ann.id]);
   const before = reads;
   await until(async () => reads > before + 20);
+  // After this process has missed notices, the sessions are looked up.
+  const listener =
+    "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name";
+  expect(await db.sql(`${listener} = 'svc revocations'`)).toHaveLength(1);
+  const then = reads;
+  await until(async () => reads > then + 60);
   const bob = await app.signUp("bob");
   expect(await app.fetch("/api/text", { headers: bearer(bob) })).toMatchObject({ status: 200, body: "complete" });
   await db.sql("truncate auth.session");
