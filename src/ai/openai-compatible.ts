@@ -10,7 +10,14 @@ import type { EffectiveConfig } from "../config/config.ts";
 import type { Message } from "../contract/ai.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { largestAnswer, patientFetch } from "./patient-fetch.ts";
-import { type ChatRequest, mostTexts, type Provider, providerFailed, type ReportedUsage } from "./provider.ts";
+import {
+  type ChatRequest,
+  mostTexts,
+  type Provider,
+  providerFailed,
+  type ReportedUsage,
+  type TokenCount,
+} from "./provider.ts";
 
 // Loaded with the first call, since most processes never make one.
 const library = () => {
@@ -21,6 +28,9 @@ const library = () => {
 
 const extractionPrompt =
   "Write down all text in this image, in reading order, as Markdown. Write nothing else, and nothing that is not in it.";
+
+/** The ledger's columns are integers. */
+const mostTokens = 2 ** 31 - 1;
 
 /** In bytes: a number of an embedding as JSON, with its comma and the indentation of some servers. */
 const numberAsJson = 32;
@@ -117,8 +127,7 @@ export function openAiCompatible(config: EffectiveConfig["ai"]): Provider {
           abortSignal: signal,
           maxRetries: 0,
         });
-        const { tokens } = usage;
-        return { embeddings, usage: Number.isFinite(tokens) ? { inputTokens: tokens, outputTokens: 0 } : null };
+        return { embeddings, usage: count({ inputTokens: usage.tokens, outputTokens: 0 }) };
       });
     },
 
@@ -203,9 +212,11 @@ function toSdk({ role, content }: Message): ModelMessage {
   return { role, content: parts } as ModelMessage;
 }
 
-/** Servers that omit the usage cost as much as others. */
-function count(usage: { inputTokens?: number | undefined; outputTokens?: number | undefined }): ReportedUsage {
-  const { inputTokens, outputTokens } = usage;
-  if (inputTokens === undefined && outputTokens === undefined) return null;
-  return { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0 };
+/**
+ * Servers that omit the usage cost as much as others, and so do those whose counts are not possible: the SDK passes on
+ * any number, and makes 0 of null.
+ */
+function count({ inputTokens = 0, outputTokens = 0 }: Partial<TokenCount>): ReportedUsage {
+  const isCount = (tokens: number) => Number.isInteger(tokens) && tokens >= 0 && tokens <= mostTokens;
+  return inputTokens > 0 && isCount(inputTokens) && isCount(outputTokens) ? { inputTokens, outputTokens } : null;
 }

@@ -239,11 +239,22 @@ describe("credits", () => {
     expect(await ledger(ann)).toMatchObject([{ charged: body.json.creditsCharged, input_tokens: 50_000 }]);
   });
 
-  // Some model servers omit it, above all in streams. Their calls were free, and no cap ended them.
-  test.each(["chat", "collect", "embed", "extract"])(
-    "ai.%s costs something if the provider reports no usage",
-    async (call) => {
-      provider.usage = undefined;
+  // Some model servers omit it, above all in streams. Their calls were free, and no cap ended them. Counts that are not
+  // possible failed with INTERNAL, and cost nothing.
+  const calls = ["chat", "collect", "embed", "extract"];
+  const usages: [string, object | undefined][] = [
+    ["no usage", undefined],
+    ["null", { prompt_tokens: null, completion_tokens: null, total_tokens: null }],
+    ["less than none", { prompt_tokens: -5, completion_tokens: -1_000_000, total_tokens: 1 }],
+    ["halves", { prompt_tokens: 1.5, completion_tokens: 2.5, total_tokens: 4 }],
+    ["more than an integer", { prompt_tokens: 1e12, completion_tokens: 1e15, total_tokens: 1e15 }],
+  ];
+  const untold = usages.flatMap(([what, usage]) => calls.map((call) => [call, what, usage] as const));
+  // Embeddings with null are refused by the SDK: PROVIDER_FAILED.
+  test.each(untold.filter(([call, what]) => !(call === "embed" && what === "null")))(
+    "ai.%s costs something if the provider reports %s",
+    async (call, _what, usage) => {
+      provider.usage = usage;
       expect((await svc.query(ann, `ai.${call}`, { text: "hello" })).status).toBe(200);
       const [line] = await ledger(ann);
       expect(line).toMatchObject({ state: "settled", charged: expect.any(Number), input_tokens: expect.any(Number) });
