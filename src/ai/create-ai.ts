@@ -110,7 +110,7 @@ export function createAi(): Ai {
         const scores = await rerank(model, query, documents, signalFor(call, signal));
         await reservation.settle(usage);
         return documents
-          .map((document, index) => ({ index, document, score: scores[index] ?? Number.NEGATIVE_INFINITY }))
+          .map((document, index) => ({ index, document, score: scores[index] as number }))
           .sort((a, b) => b.score - a.score)
           .slice(0, topK ?? documents.length);
       });

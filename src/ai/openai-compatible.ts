@@ -134,9 +134,12 @@ export function openAiCompatible(config: EffectiveConfig["ai"]): Provider {
     async rerank(model, query, documents, signal) {
       const body = JSON.stringify({ model, query, documents, top_n: documents.length });
       const { results } = await read(await post("/rerank", body, signal), rerankAnswer);
-      const scores = documents.map(() => Number.NEGATIVE_INFINITY);
-      for (const { index, relevance_score } of results) if (index < scores.length) scores[index] = relevance_score;
-      return scores;
+      const scores = new Map(results.map(({ index, relevance_score }) => [index, relevance_score]));
+      return documents.map((_, index) => {
+        const score = scores.get(index);
+        if (score === undefined) throw providerFailed("it did not score every document");
+        return score;
+      });
     },
 
     async extractText(model, image, mediaType, signal) {

@@ -109,6 +109,16 @@ describe("a provider that fails", () => {
     expect(provider.asked).toHaveLength(names.length * 2);
   });
 
+  test("to score every document is told so", async () => {
+    provider.fault = (response) => {
+      response.writeHead(200, json).end('{"results":[{"index":7,"relevance_score":1}]}');
+      return true;
+    };
+    const { body } = await svc.query(ann, "faults.rerank", { text: secret });
+    expect(body).toMatchObject({ code: "PROVIDER_FAILED", hint: "it did not score every document." });
+    expect(await ledger()).toEqual([{ state: "released", charged: null }]);
+  });
+
   test("to give as many numbers as configured is told so", async () => {
     provider.dimensions = 3;
     const { body } = await svc.query(ann, "faults.embed", { text: secret });
