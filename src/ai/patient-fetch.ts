@@ -44,7 +44,10 @@ export function patientFetch(timeoutMs: number, most = largestAnswer): typeof gl
         if (outer?.aborted) throw outer.reason;
         throw new Busy(error.name === "TimeoutError" ? "it did not answer in time" : "it could not be reached");
       });
-      if (response.status >= 300 && response.status < 400) throw providerFailed("it sent the call to another address");
+      if (response.status >= 300 && response.status < 400) {
+        await response.body?.cancel(); // otherwise it holds a connection until the provider closes it
+        throw providerFailed("it sent the call to another address");
+      }
       // A stream may take long; its reader decides when it ends.
       if (response.headers.get("content-type")?.startsWith("text/event-stream")) clearTimeout(timer);
       if (!worthAnother(response.status)) return limitAnswer(response, most, tooLarge);

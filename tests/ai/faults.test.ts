@@ -1,6 +1,7 @@
 /**
  * Failing providers: every call ends in a clear error or after a bounded retry, costs nothing, and discloses no secret.
  */
+import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -107,6 +108,18 @@ describe("a provider that fails", () => {
     };
     expect((await callAll()).map(({ status }) => status)).toEqual(names.map(() => 200));
     expect(provider.asked).toHaveLength(names.length * 2);
+  });
+
+  test("by sending the call elsewhere holds no connection, although its answer does not end", async () => {
+    const closed: Promise<unknown>[] = [];
+    provider.fault = (response) => {
+      closed.push(once(response, "close"));
+      response.writeHead(307, { location: provider.url }).write("x".repeat(100_000));
+      return true;
+    };
+    await callAll();
+    expect(closed).toHaveLength(names.length);
+    await Promise.all(closed);
   });
 
   test("to score every document is told so", async () => {
