@@ -2,7 +2,7 @@
 import type { Message, Usage } from "../contract/ai.ts";
 import type { AiCall } from "./call.ts";
 import type { CreditRequest, Reservation } from "./credits.ts";
-import type { TokenCount } from "./provider.ts";
+import { providerFailed, type TokenCount } from "./provider.ts";
 
 /** Reserves, works, and releases the reservation when the work fails. */
 export async function paid<T>(
@@ -24,8 +24,10 @@ const longestCall = 14 * 60_000;
 
 /** The caller's signal, plus a timeout for three attempts and the waits between them. */
 export function signalFor({ services }: Pick<AiCall, "services">, given: AbortSignal | undefined): AbortSignal {
-  const limit = AbortSignal.timeout(Math.min(services.config.timeoutMs * 3 + 60_000, longestCall));
-  return given ? AbortSignal.any([given, limit]) : limit;
+  const limit = new AbortController();
+  const end = () => limit.abort(providerFailed("it did not end in time"));
+  setTimeout(end, Math.min(services.config.timeoutMs * 3 + 60_000, longestCall)).unref();
+  return given ? AbortSignal.any([given, limit.signal]) : limit.signal;
 }
 
 /** A token is about four bytes of most texts; dividing by three overestimates, to stay below the cap. */

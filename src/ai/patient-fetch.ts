@@ -24,7 +24,7 @@ class Busy extends Error {
 }
 
 /**
- * @param timeoutMs of each attempt with its answer, in milliseconds; of a stream, until it begins
+ * @param timeoutMs of each attempt with its answer, in milliseconds; of a stream, until its first piece
  * @param most bytes of the answer, of a stream too. (Default: 33554432, 32 MiB)
  * @throws SvcError PROVIDER_FAILED when all attempts failed, and where a larger answer is read; the signal's reason when
  *   aborted
@@ -35,22 +35,24 @@ export function patientFetch(timeoutMs: number, most = largestAnswer): typeof gl
     const outer = init.signal ?? undefined;
     let asked = 0;
     const attempt = async () => {
-      if (asked > 0) await sleep(Math.min(asked, longestWait), undefined, { signal: outer });
+      const wait = Math.min(asked, longestWait);
+      if (wait > 0) await sleep(wait, undefined, { signal: outer }).catch(() => outer?.throwIfAborted());
       const limit = new AbortController();
-      const timer = setTimeout(() => limit.abort(new DOMException("", "TimeoutError")), timeoutMs).unref();
+      const timer = setTimeout(() => limit.abort(providerFailed("it did not answer in time")), timeoutMs).unref();
       const signal = AbortSignal.any([limit.signal, ...(outer ? [outer] : [])]);
       // Redirects are not followed: another address would receive the key and the prompt.
-      const response = await fetch(url, { ...init, signal, redirect: "manual" }).catch((error) => {
+      const response = await fetch(url, { ...init, signal, redirect: "manual" }).catch(() => {
         if (outer?.aborted) throw outer.reason;
-        throw new Busy(error.name === "TimeoutError" ? "it did not answer in time" : "it could not be reached");
+        throw new Busy(limit.signal.aborted ? "it did not answer in time" : "it could not be reached");
       });
       if (response.status >= 300 && response.status < 400) {
         await response.body?.cancel(); // otherwise it holds a connection until the provider closes it
         throw providerFailed("it sent the call to another address");
       }
-      // A stream may take long; its reader decides when it ends.
-      if (response.headers.get("content-type")?.startsWith("text/event-stream")) clearTimeout(timer);
-      if (!worthAnother(response.status)) return limitAnswer(response, most, tooLarge);
+      // A stream may take long once it has begun; its reader decides when it ends.
+      const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
+      const begun = isStream ? () => clearTimeout(timer) : undefined;
+      if (!worthAnother(response.status)) return limitAnswer(response, most, tooLarge, begun);
       await response.body?.cancel();
       asked = waitOf(response.headers.get("retry-after"));
       throw new Busy(`it answered ${response.status}`);

@@ -7,12 +7,14 @@
 /**
  * @param most in bytes
  * @param tooLarge makes the error with which reading fails
+ * @param arrived is called with each piece
  */
-export function limitAnswer(response: Response, most: number, tooLarge: () => Error): Response {
+export function limitAnswer(response: Response, most: number, tooLarge: () => Error, arrived?: () => void): Response {
   if (response.body === null) return response;
   let size = 0;
   const counter = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
+      arrived?.();
       size += chunk.length;
       if (size > most) throw tooLarge();
       controller.enqueue(chunk);

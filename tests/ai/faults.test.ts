@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { signalFor } from "../../src/ai/paid.ts";
 import { patientFetch } from "../../src/ai/patient-fetch.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { createAi, createSvcProcedureBuilders, v } from "../../src/index.ts";
@@ -191,6 +192,30 @@ describe("a provider that is silent", () => {
       server.closeAllConnections();
       server.close();
     }
+  });
+
+  test("after the head of a stream is given up in the same time", async () => {
+    const server = createServer((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    try {
+      const response = await patientFetch(300)(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+      await expect(response.text()).rejects.toMatchObject({
+        code: "PROVIDER_FAILED",
+        hint: "it did not answer in time.",
+      });
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  test("in the end is a failure of the provider, which was told as INTERNAL", async () => {
+    // 100 milliseconds in all: three attempts, and a minute for the waits.
+    const signal = signalFor({ services: { config: { timeoutMs: (100 - 60_000) / 3 } } } as never, undefined);
+    await once(signal, "abort");
+    expect(signal.reason).toMatchObject({ code: "PROVIDER_FAILED", hint: "it did not end in time." });
   });
 
   test("in the middle of a stream is not cut off by the time of an attempt, which was for its beginning", async () => {
