@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { limitAnswer } from "../kit/limit-answer.ts";
 import { withRetry } from "../kit/retry.ts";
+import { retryAfter } from "../kit/retry-after.ts";
 import { providerFailed } from "./provider.ts";
 
 const maxAttempts = 3;
@@ -54,7 +55,7 @@ export function patientFetch(timeoutMs: number, most = largestAnswer): typeof gl
       const begun = isStream ? () => clearTimeout(timer) : undefined;
       if (!worthAnother(response.status)) return limitAnswer(response, most, tooLarge, begun);
       await response.body?.cancel();
-      asked = waitOf(response.headers.get("retry-after"));
+      asked = retryAfter(response.headers.get("retry-after")) ?? 0;
       throw new Busy(`it answered ${response.status}`);
     };
     try {
@@ -70,12 +71,4 @@ export function patientFetch(timeoutMs: number, most = largestAnswer): typeof gl
       throw error;
     }
   };
-}
-
-/** Parses seconds or a date (RFC 9110, section 10.2.3). @returns milliseconds, 0 for none */
-function waitOf(header: string | null): number {
-  if (header === null) return 0;
-  const seconds = Number(header);
-  const wait = Number.isNaN(seconds) ? Date.parse(header) - Date.now() : seconds * 1000;
-  return Number.isFinite(wait) ? Math.max(0, wait) : 0;
 }

@@ -5,6 +5,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { DocumentKind } from "../contract/documents.ts";
 import { limitAnswer } from "../kit/limit-answer.ts";
+import { retryAfter } from "../kit/retry-after.ts";
 import { EngineFailure } from "./sandbox.ts";
 
 export interface HostedEndpoint {
@@ -34,7 +35,8 @@ const mimeTypes: Record<DocumentKind, string> = {
 };
 const ask = "Write the whole document as Markdown: headings, lists, tables, notes. Leave nothing out and add nothing.";
 const attempts = 3;
-const longestPause = 30;
+/** In milliseconds. */
+const longestPause = 30_000;
 /** In milliseconds. Three attempts with pauses end before their reservation expires. */
 const longestAttempt = 240_000;
 /** In bytes, as of an engine here (`sandbox.ts`). */
@@ -62,11 +64,11 @@ export async function convertHosted(
     if (response.ok) return readAnswer(response, signal);
     await response.body?.cancel();
     const isBusy = response.status === 429 || response.status >= 500;
-    const pause = Number(response.headers.get("retry-after") ?? attempt);
-    if (!isBusy || attempt === attempts || !(pause <= longestPause)) {
+    const pause = retryAfter(response.headers.get("retry-after")) ?? attempt * 1000;
+    if (!isBusy || attempt === attempts || pause > longestPause) {
       throw new EngineFailure(`It answered with status ${response.status}.`);
     }
-    await wait(pause * 1000, undefined, { ...(signal && { signal }) }).catch(() => signal?.throwIfAborted());
+    await wait(pause, undefined, { ...(signal && { signal }) }).catch(() => signal?.throwIfAborted());
   }
 }
 
@@ -104,7 +106,8 @@ async function readAnswer(response: Response, signal?: AbortSignal): Promise<str
   })) as { choices?: { message?: { content?: unknown }; finish_reason?: unknown }[] } | null;
   signal?.throwIfAborted(); // an aborted answer is not valid JSON
   const choice = answer?.choices?.[0];
-  if (choice?.finish_reason === "length") throw new EngineFailure("Its answer was cut off.");
+  if (["length", "content_filter"].includes(String(choice?.finish_reason)))
+    throw new EngineFailure("Its answer was cut off.");
   const text = choice?.message?.content;
   if (typeof text !== "string" || text.trim() === "") throw new EngineFailure("Its answer holds no text.");
   return text.replace(/^```(?:markdown|md)?\n([\s\S]*)\n```\s*$/, "$1");

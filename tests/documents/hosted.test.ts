@@ -161,9 +161,19 @@ test("429 and 500 are tried again, as often as three times", async () => {
 });
 
 test.each([
+  ["a date", new Date(0).toUTCString()],
+  ["less than no time", "-5"],
+  ["something else", "soon"],
+])("429 is tried again if it asks to wait for %s", async (_, wait) => {
+  answers.push({ status: 429, headers: { "retry-after": wait }, body: "" }, says("text"));
+  expect((await convertDocument(document, external, platform())).markdown).toBe("text");
+});
+
+test.each([
   ["malformed JSON", { body: '{"choices": [' }],
   ["an answer without text", { body: "{}" }],
   ["an answer that was cut off", says("half", "length")],
+  ["an answer that a filter cut off", says("half", "content_filter")],
   ["a pause of an hour", { status: 429, headers: { "retry-after": "3600" }, body: "" }],
   ["a refusal that quotes the key", { status: 401, body: key }],
   ["an answer that breaks off", { fault: "breaking off", body: "" }],
