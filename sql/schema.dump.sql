@@ -419,6 +419,7 @@ column output_tokens: integer
 column created_at: timestamp with time zone not null default clock_timestamp()
 column expires_at: timestamp with time zone not null
 column settled_at: timestamp with time zone
+column of_user: boolean not null default false
 constraint ai_ledger_charged_check: CHECK ((charged >= (0)::numeric))
 constraint ai_ledger_pkey: PRIMARY KEY (id)
 constraint ai_ledger_reserved_check: CHECK ((reserved >= (0)::numeric))
@@ -433,6 +434,7 @@ comment: Every paid call: what was reserved for it before, and what it cost. A r
 comment column user_id: Who called. Null: the system, or a user who is gone.
 comment column operation: Such as chat, embed, document.convert.
 comment column charged: In credits, once settled.
+comment column of_user: Whether a user called, who may be gone since.
 comment policy select_owner: Users see the cost of their own calls.
 
 -- table svc.ai_transcriptions: owner svc_owner
@@ -9081,7 +9083,8 @@ begin
     perform pg_advisory_xact_lock(hashtextextended('svc.ai_ledger ' || coalesce(reserve_credits.user_id, ''), 0));
     select coalesce(sum(case when l.state = 'settled' then l.charged else l.reserved end), 0) into spent
       from svc.ai_ledger l
-     where (l.user_id = reserve_credits.user_id or reserve_credits.user_id is null and l.user_id is null)
+     where (l.user_id = reserve_credits.user_id
+            or reserve_credits.user_id is null and l.user_id is null and not l.of_user)
        and l.created_at > clock_timestamp() - interval '24 hours'
        and (l.state = 'settled' or (l.state = 'reserved' and l.expires_at > clock_timestamp()));
     if spent + amount > user_cap then
@@ -9089,9 +9092,9 @@ begin
         using errcode = 'SV402', hint = 'The cap is for the last 24 hours.';
     end if;
   end if;
-  insert into svc.ai_ledger (user_id, operation, model, reserved, expires_at)
-  values (reserve_credits.user_id, reserve_credits.operation, reserve_credits.model, amount,
-          clock_timestamp() + interval '15 minutes')
+  insert into svc.ai_ledger (user_id, of_user, operation, model, reserved, expires_at)
+  values (reserve_credits.user_id, reserve_credits.user_id is not null, reserve_credits.operation,
+          reserve_credits.model, amount, clock_timestamp() + interval '15 minutes')
   returning id into reservation;
   return reservation;
 end

@@ -3,7 +3,7 @@
 --
 -- Calls of one user wait for each other during this statement, so that the cap is compared with the sum of all their
 -- reservations. A reservation that was never settled (the process died) counts until it expires, so the cap is never
--- exceeded.
+-- exceeded. The system and anonymous callers share a cap; rows of deleted users do not count for it.
 
 create or replace function svc_private.reserve_credits(
   user_id text, operation text, model text, amount numeric, request_cap numeric, user_cap numeric
@@ -25,7 +25,8 @@ begin
     perform pg_advisory_xact_lock(hashtextextended('svc.ai_ledger ' || coalesce(reserve_credits.user_id, ''), 0));
     select coalesce(sum(case when l.state = 'settled' then l.charged else l.reserved end), 0) into spent
       from svc.ai_ledger l
-     where (l.user_id = reserve_credits.user_id or reserve_credits.user_id is null and l.user_id is null)
+     where (l.user_id = reserve_credits.user_id
+            or reserve_credits.user_id is null and l.user_id is null and not l.of_user)
        and l.created_at > clock_timestamp() - interval '24 hours'
        and (l.state = 'settled' or (l.state = 'reserved' and l.expires_at > clock_timestamp()));
     if spent + amount > user_cap then
@@ -33,9 +34,9 @@ begin
         using errcode = 'SV402', hint = 'The cap is for the last 24 hours.';
     end if;
   end if;
-  insert into svc.ai_ledger (user_id, operation, model, reserved, expires_at)
-  values (reserve_credits.user_id, reserve_credits.operation, reserve_credits.model, amount,
-          clock_timestamp() + interval '15 minutes')
+  insert into svc.ai_ledger (user_id, of_user, operation, model, reserved, expires_at)
+  values (reserve_credits.user_id, reserve_credits.user_id is not null, reserve_credits.operation,
+          reserve_credits.model, amount, clock_timestamp() + interval '15 minutes')
   returning id into reservation;
   return reservation;
 end
