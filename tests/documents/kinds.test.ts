@@ -184,6 +184,19 @@ test("a PDF of more pages than are read at once comes out whole, and in order", 
   expect(markdown).toContain(" 102.43.");
 });
 
+test("a PDF with a password is told as such, wherever its trailer keeps the key", async () => {
+  const objects = [
+    "1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj",
+    "2 0 obj<</Type/Pages/Count 1/Kids[3 0 R]>>endobj",
+    "3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj",
+    `4 0 obj<</Filter/Standard/V 1/R 2/O(${"o".repeat(32)})/U(${"u".repeat(32)})/P -4>>endobj`,
+  ];
+  for (const key of ["4 0 R", objects[3]?.slice(7, -6)]) {
+    const pdf = `%PDF-1.4\n${objects.join("\n")}\ntrailer<</Size 5/Root 1 0 R/Encrypt ${key}/ID[(a)(b)]>>\n%%EOF`;
+    await expect(convertDocument(Buffer.from(pdf))).rejects.toMatchObject({ code: "DOCUMENT_ENCRYPTED" });
+  }
+});
+
 test("CSV keeps separators in quotes, and takes the one that its lines use", () => {
   expect(parseCsv('a,b\n"1,5","x ""y"""\n')).toEqual([
     ["a", "b"],

@@ -37,7 +37,8 @@ export async function runEngine(task: Task, bytes: Buffer): Promise<EngineResult
     if (task.kind === "hwpml" && /<!(DOCTYPE|ENTITY)/i.test(bytes.toString("latin1").replaceAll("\0", ""))) {
       throw unreadable("The XML declares entities.");
     }
-    if (task.kind === "pdf" && /\/Encrypt\s+\d+\s+\d+\s+R/.test(bytes.toString("latin1"))) await refuseLocked(bytes);
+    if (task.kind === "pdf" && /\/Encrypt\s*(?:<<|\d+\s+\d+\s+R)/.test(bytes.toString("latin1")))
+      await refuseLocked(bytes);
   }
   if (task.engine === "pictures") return drawn(bytes, task.range);
   const engine = await load(task);
