@@ -116,7 +116,7 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
             throw new SvcError("UNAUTHORIZED", "");
           });
         } catch (error) {
-          if (refused && error instanceof SvcError && error.code === "UNAUTHORIZED") return refused;
+          if (refused && (error as Partial<SvcError>).code === "UNAUTHORIZED") return refused;
           throw error;
         } finally {
           // It may have changed anything.
@@ -126,7 +126,7 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
     },
     upload(file, given) {
       const requireCaller = sameCaller(auth); // it takes many requests
-      const fetch = async (path: string, init: RouteInit) => {
+      const fetch = (path: string, init: RouteInit) => {
         requireCaller();
         return client.fetch(path, init);
       };
