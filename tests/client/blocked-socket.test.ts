@@ -78,5 +78,5 @@ test("a page in cookie mode shows that its session has ended, though its socket 
   await expect.poll(() => client.realtime.getStatus()).toBe("live");
   await db.sql("delete from auth.session where user_id = $1", [user.id]);
   await expect.poll(() => auth.getState().user).toBeNull();
-  expect(errors[0]).toMatchObject({ code: "UNAUTHORIZED" });
+  await expect.poll(() => errors[0]).toMatchObject({ code: "UNAUTHORIZED" });
 });
