@@ -91,7 +91,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
       });
     return loading;
   };
-  // What an application has chosen can be wrong, which it must hear at start. In production nobody should wait for modules.
+  // A mistake in what an application has chosen must end the start. In production nobody should wait for modules.
   if (options.production || definition.betterAuth || definition.emailVerification?.required) {
     const { library } = await signIn();
     sessions.lifetimes = library.context.sessionConfig;

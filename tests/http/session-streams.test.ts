@@ -1,4 +1,4 @@
-// If this file fails, somebody who was signed out or deleted goes on receiving rows by a stream that they had opened.
+// If this file fails, a stream that a user has opened still sends rows after the user was signed out or deleted.
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";

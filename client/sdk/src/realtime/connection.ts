@@ -6,7 +6,7 @@
 import type { AuthClient } from "../auth/create-auth-client.ts";
 import { authorized } from "../authorized.ts";
 import { SvcError } from "../error.ts";
-import { withDeadline } from "../patience.ts";
+import { passes, withDeadline } from "../patience.ts";
 import { request, type Transport } from "../request.ts";
 import { type Patience, watchLiveness } from "./liveness.ts";
 
@@ -184,8 +184,7 @@ export class Connection {
       this.#send({ type: "subscribeQuery", token });
     } catch (error) {
       if (era !== this.#era) return;
-      const isFinal = error instanceof SvcError && error.status >= 400 && error.status < 500 && error.status !== 429;
-      if (isFinal) this.#listeners.get(key)?.refused(error);
+      if (!passes(error)) this.#listeners.get(key)?.refused(error as SvcError);
       else this.#socket?.close(); // as if it had been lost: everything is asked for again, later
     }
   }
