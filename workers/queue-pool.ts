@@ -55,11 +55,21 @@ interface Claim {
   fail(error: unknown): void;
 }
 
+/** The library connects with a callback to listen, and with a promise for statements. */
+function claimTogether(pool: pg.Pool, log: Logger, mayClaim: () => boolean): pg.Pool {
+  const claim = claimsOf(pool, log, mayClaim);
+  const listen = listensAgain(pool);
+  const connect = (call?: Listening) => (call ? listen(call) : Promise.resolve(lend(pool, claim)));
+  return Object.create(pool, { connect: { value: connect } });
+}
+
+type ClaimJob = (values: Claim["values"]) => Promise<Pick<pg.QueryResult, "rows">>;
+
 /**
  * Claims jobs in one statement for all that ask while another claim is under way. Nobody waits for others to ask, and no
  * job is claimed that cannot begin at once.
  */
-function claimTogether(pool: pg.Pool, log: Logger, mayClaim: () => boolean): pg.Pool {
+function claimsOf(pool: pg.Pool, log: Logger, mayClaim: () => boolean): ClaimJob {
   let waiting: Claim[] = [];
   let isClaiming = false;
   /** Logged once: the library asks again every second or so, and says nothing. */
@@ -68,13 +78,6 @@ function claimTogether(pool: pg.Pool, log: Logger, mayClaim: () => boolean): pg.
   let since: Date | null = null;
   let searched = 0;
 
-  const claim = (values: Claim["values"]) =>
-    new Promise<Pick<pg.QueryResult, "rows">>((give, fail) => {
-      if (!mayClaim()) return give({ rows: [] });
-      waiting.push({ values, give, fail });
-      if (!isClaiming) void claimForAll();
-    });
-
   async function claimForAll(): Promise<void> {
     isClaiming = true;
     for (let first = waiting[0]; first; first = waiting[0]) {
@@ -82,50 +85,74 @@ function claimTogether(pool: pg.Pool, log: Logger, mayClaim: () => boolean): pg.
       const asked = waiting.filter((one) => one.values[0] === values[0]);
       waiting = waiting.filter((one) => one.values[0] !== values[0]); // of a worker that was started again
       try {
-        if (performance.now() - searched > wholeSearchEvery) {
-          since = null;
-          searched = performance.now();
-        }
-        const { rows } = await pool.query({ ...ours, values: [...values, asked.length, since] });
-        const last = rows.at(-1);
-        if (last?.priority === 0) since = last.run_at;
-        if (isRefused) log.info("this worker takes jobs again");
-        isRefused = false;
+        const rows = await claimJobs(values, asked.length);
         for (const [index, one] of asked.entries()) one.give({ rows: rows.slice(index, index + 1) });
       } catch (error) {
-        const isLost = isConnectionLoss(error) || pool.ending;
-        if (!isLost && !isRefused) {
-          log.error({ reason: String(error) }, "this worker cannot take jobs, because PostgreSQL refuses to claim one");
-          isRefused = true;
-        }
-        // Without a connection there is no job, and the library asks again. An error would make it print a stack while the
-        // worker stops. `rescue.ts` finds jobs that were claimed although the answer was lost.
-        for (const one of asked) isLost ? one.give({ rows: [] }) : one.fail(error);
+        answerFailure(asked, error);
       }
     }
     isClaiming = false;
   }
 
-  /** As long as it only claims, it needs no connection of its own. */
-  const lend = () => {
-    let client: Promise<pg.PoolClient> | undefined;
-    return {
-      query(question: string | pg.QueryConfig, values?: unknown[]) {
-        if (Object(question).name === librarys) return claim(Object(question).values);
-        client ??= pool.connect();
-        return client.then((one) => one.query(question, values));
-      },
-      release: () => client?.then((one) => one.release()).catch(() => {}), // its statement reported the error
-    };
+  async function claimJobs(values: Claim["values"], jobs: number): Promise<{ run_at: Date; priority: number }[]> {
+    if (performance.now() - searched > wholeSearchEvery) {
+      since = null;
+      searched = performance.now();
+    }
+    const { rows } = await pool.query({ ...ours, values: [...values, jobs, since] });
+    const last = rows.at(-1);
+    if (last?.priority === 0) since = last.run_at;
+    if (isRefused) log.info("this worker takes jobs again");
+    isRefused = false;
+    return rows;
+  }
+
+  /**
+   * Without a connection there is no job, and the library asks again. An error would make it print a stack while the
+   * worker stops. `rescue.ts` finds jobs that were claimed although the answer was lost.
+   */
+  function answerFailure(asked: Claim[], error: unknown): void {
+    if (isConnectionLoss(error) || pool.ending) {
+      for (const one of asked) one.give({ rows: [] });
+      return;
+    }
+    if (!isRefused)
+      log.error({ reason: String(error) }, "this worker cannot take jobs, because PostgreSQL refuses to claim one");
+    isRefused = true;
+    for (const one of asked) one.fail(error);
+  }
+
+  return (values) =>
+    new Promise((give, fail) => {
+      if (!mayClaim()) return give({ rows: [] });
+      waiting.push({ values, give, fail });
+      if (!isClaiming) void claimForAll();
+    });
+}
+
+/** A client for the library's statements. As long as it only claims, it needs no connection of its own. */
+function lend(pool: pg.Pool, claim: ClaimJob) {
+  let client: Promise<pg.PoolClient> | undefined;
+  return {
+    query(question: string | pg.QueryConfig, values?: unknown[]) {
+      if (Object(question).name === librarys) return claim(Object(question).values);
+      client ??= pool.connect();
+      return client.then((one) => one.query(question, values));
+    },
+    release: () => client?.then((one) => one.release()).catch(() => {}), // its statement reported the error
   };
-  // The library connects with a callback to listen, and with a promise for statements.
-  const listen = pool.connect.bind(pool);
-  const connect = (call?: Parameters<typeof listen>[0]): Promise<unknown> | undefined => {
-    if (!call) return Promise.resolve(lend());
-    if (pool.ending) return undefined; // nobody listens any more
-    listen((error, client, release) => {
+}
+
+type Listening = Parameters<pg.Pool["connect"]>[0];
+
+/** Connects for the library to listen, and tries again until there is a connection. */
+function listensAgain(pool: pg.Pool): (call: Listening) => void {
+  const open = pool.connect.bind(pool);
+  const listen = (call: Listening): void => {
+    if (pool.ending) return; // nobody listens any more
+    open((error, client, release) => {
       if (error) {
-        setTimeout(connect, listenAgainAfter, call).unref();
+        setTimeout(listen, listenAgainAfter, call).unref();
         return;
       }
       let isReleased = false;
@@ -136,7 +163,6 @@ function claimTogether(pool: pg.Pool, log: Logger, mayClaim: () => boolean): pg.
       };
       call(undefined, client, once);
     });
-    return undefined;
   };
-  return Object.create(pool, { connect: { value: connect } });
+  return listen;
 }

@@ -123,31 +123,22 @@ async function serve(options: Options): Promise<void> {
     const target = { platform: platformRoot, application: config.cwd };
     const unless = starting && !isDeveloping ? await readChecksums(target) : undefined; // while the server starts
     const cluster = await (starting ?? open());
-    let isOlder = false;
-    if (config.database) isOlder = await refusePending({ ...target, adminUrl: cluster.urls.system });
-    else if (!isDeveloping) await migrateOwn({ ...target, adminUrl: cluster.urls.admin, unless }); // `svc dev` has prepared
+    const isOlder = config.database ? await refusePending({ ...target, adminUrl: cluster.urls.system }) : false;
+    // `svc dev` has migrated.
+    if (!config.database && !isDeveloping) await migrateOwn({ ...target, adminUrl: cluster.urls.admin, unless });
 
     const secrets = await readSecrets(config);
-    const watched = isDeveloping && !config.production;
     // An endpoint that the author has configured gets the spans instead.
-    tracing = (await openTracing(config.otel)) ?? (watched ? devTracing((span) => tell({ span })) : undefined);
+    tracing =
+      (await openTracing(config.otel)) ?? (isWatched(config) ? devTracing((span) => tell({ span })) : undefined);
     const log = processLog(config, json, tracing !== undefined);
     const jobMetrics = runner && new JobMetrics();
     const shared = { app, config, urls: cluster.urls, secrets, log, tracing };
-    const developing = isDeveloping && { mayListen: takeTurn, hasLeft: () => tell("left") };
-    const shows = watched && {
-      showCause: (cause: unknown) => showFailure(cause, config.cwd),
-      showMail: (kind: string, { email, url }: AuthMail) =>
-        tell({ mail: { kind, email, url, at: new Date().toISOString() } }),
-    };
-    service = await startService({ ...shared, allowDrift: allowDrift || isOlder, jobMetrics, ...developing, ...shows });
+    service = await startService({ ...shared, allowDrift: allowDrift || isOlder, jobMetrics, ...underDev(config) });
     worker = await runner?.startWorker({ ...shared, url: service.url, metrics: jobMetrics });
     if (config.production) returnMemory();
     const stop = nextSignal(); // before "Ready" is printed, since a stop may follow at once
-    if (!sharesPort) say(`\n  Ready: ${config.auth.url ?? service.url}\n`);
-    if (config.host === "127.0.0.1" && !config.production && !isPart)
-      say("  Only this machine can reach it; SVC_HOST=:: opens it to others.\n");
-    if (!config.database && !config.production && !isPart) say(`  ${studioHint(cwd)}\n`);
+    sayReady(config, cwd, service.url);
     tell("ready");
     // It takes 100 ms, in which nothing is answered. In production that is before the service is ready.
     if (!config.production && !isDeveloping) setTimeout(returnMemory, 1_000).unref();
@@ -163,8 +154,26 @@ async function serve(options: Options): Promise<void> {
   }
 }
 
-const studioHint = (cwd: string) =>
-  `Data, policies and jobs: \`npx svc studio${cwd === "." ? "" : ` --cwd ${cwd}`}\` in another terminal.`;
+function sayReady(config: EffectiveConfig, cwd: string, url: string): void {
+  if (!sharesPort) say(`\n  Ready: ${config.auth.url ?? url}\n`);
+  if (config.production || isPart) return;
+  if (config.host === "127.0.0.1") say("  Only this machine can reach it; SVC_HOST=:: opens it to others.\n");
+  const studio = `npx svc studio${cwd === "." ? "" : ` --cwd ${cwd}`}`;
+  if (!config.database) say(`  Data, policies and jobs: \`${studio}\` in another terminal.\n`);
+}
+
+/** Whether `svc dev` shows requests, mails and the causes of errors. */
+const isWatched = (config: EffectiveConfig) => isDeveloping && !config.production;
+
+/** What a service under `svc dev` does besides. */
+const underDev = (config: EffectiveConfig) => ({
+  ...(isDeveloping && { mayListen: takeTurn, hasLeft: () => tell("left") }),
+  ...(isWatched(config) && {
+    showCause: (cause: unknown) => showFailure(cause, config.cwd),
+    showMail: (kind: string, { email, url }: AuthMail) =>
+      tell({ mail: { kind, email, url, at: new Date().toISOString() } }),
+  }),
+});
 
 /** Tells `svc dev` that this version is ready. Resolves when the version before it has released the port. */
 async function takeTurn(): Promise<void> {

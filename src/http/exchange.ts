@@ -162,7 +162,7 @@ export function observer(
 
       if (span) endRequestSpan(span, request, exchange, status);
 
-      const line = {
+      logEnd(lines, error, {
         requestId,
         ...(userId !== undefined && { userId }),
         method: request.method,
@@ -170,19 +170,23 @@ export function observer(
         status,
         ms: Math.round(ms * 100) / 100,
         ...(span && traceFields(span)),
-      };
-      // GraphQL answers partial errors with 200.
-      if (status >= 500 || (error instanceof SvcError && error.status >= 500))
-        lines.error({ ...line, err: error instanceof SvcError ? (error.cause ?? error) : error }, "failed");
-      else if (error instanceof SvcError) {
-        // The cause of a limit is its name. The caller is not told whether it is that of an account or of an address.
-        const isLimit = error.code === "RATE_LIMITED" && typeof error.cause === "string";
-        const reason = isLimit ? String(error.cause) : databaseReason(error.cause);
-        lines.info({ ...line, code: error.code, ...(reason && { reason }) }, "refused");
-      } else lines.info(line, "done");
+      });
     });
     return exchange;
   };
+}
+
+/** One line: done, refused, or failed with its cause. GraphQL answers partial errors with 200. */
+function logEnd(log: Logger, error: unknown, line: Record<string, unknown> & { status: number }): void {
+  const known = error instanceof SvcError ? error : undefined;
+  if (line.status >= 500 || (known && known.status >= 500))
+    log.error({ ...line, err: known?.cause ?? error }, "failed");
+  else if (known) {
+    // The cause of a limit is its name. The caller is not told whether it is that of an account or of an address.
+    const isLimit = known.code === "RATE_LIMITED" && typeof known.cause === "string";
+    const reason = isLimit ? String(known.cause) : databaseReason(known.cause);
+    log.info({ ...line, code: known.code, ...(reason && { reason }) }, "refused");
+  } else log.info(line, "done");
 }
 
 /** For answers that other code writes: authentication routes, the application's routes, static files. */

@@ -66,11 +66,26 @@ export function transactionEvents(
   const cruds = ({ schema, name }: Pgoutput.MessageRelation) => byTable.get(`${schema}.${name}`) ?? [];
 
   /** To those who watch a query that reads the table. Most tables have none: then nothing is made. */
-  const tellTable = ({ every, many, narrow }: TableTopics, rows: (Row | null)[]) => {
+  const tellWatchers = ({ every, many, owners, narrow }: TableTopics, { rows, lacks }: Images) => {
+    if (lacks(owners) && sink.hears(many)) topics.add(many);
+    if (topics.has(many)) return;
     if (sink.hears(every)) topics.add(every);
     if (!narrow || !sink.hears(many)) return;
     if (topics.size > maxTopics) topics.add(many);
-    else for (const row of rows) if (row) for (const topic of narrow(row)) topics.add(topic);
+    else for (const row of rows) for (const topic of narrow(row)) topics.add(topic);
+  };
+
+  /** To those who watch the resource's lists and rows. */
+  const tellResource = (crud: CrudDefinition, change: Change, { rows, lacks }: Images) => {
+    const all = `all:${crud.prefix}`;
+    if (topics.has(all)) return;
+    if (topics.size > maxTopics || lacks(crud.owners.map(({ name }) => name))) {
+      topics.add(all);
+      return;
+    }
+    for (const row of rows) tell(crud, row, topics);
+    const scoped = crud.realtime?.scoped;
+    if (scoped) for (const topic of bucketsOf(crud, scoped, change, log) ?? [all]) topics.add(topic);
   };
 
   return {
@@ -84,28 +99,11 @@ export function transactionEvents(
       sink.begun(id);
     },
     changed(change) {
-      const before = "old" in change ? (change.old ?? change.key) : null;
-      const after = "new" in change ? change.new : null;
-      // The log lacks the owners of an old row until `svc migrate` has set the replica identity. With owners that may be null the
-      // whole row is logged.
-      const key = "old" in change && !change.old ? change.key : null;
-      const isUnknown = (columns: readonly string[]) =>
-        key !== null && columns.some((name) => (key[name] ?? null) === null);
+      const images = imagesOf(change);
       const { schema, name } = change.relation;
       const table = tables.get(`${schema}.${name}`);
-      if (table && isUnknown(table.owners) && sink.hears(table.many)) topics.add(table.many);
-      if (table && !topics.has(table.many)) tellTable(table, [before, after]);
-      for (const crud of cruds(change.relation)) {
-        const all = `all:${crud.prefix}`;
-        if (topics.has(all)) continue;
-        if (topics.size > maxTopics || (key && isUnknown(crud.owners.map((column) => column.name)))) {
-          topics.add(all);
-          continue;
-        }
-        for (const row of [before, after]) if (row) tell(crud, row, topics);
-        const scoped = crud.realtime?.scoped;
-        if (scoped) for (const topic of bucketsOf(crud, scoped, change, log) ?? [all]) topics.add(topic);
-      }
+      if (table) tellWatchers(table, images);
+      for (const crud of cruds(change.relation)) tellResource(crud, change, images);
     },
     truncated({ relations }) {
       for (const relation of relations) {
@@ -138,6 +136,26 @@ export function transactionEvents(
 }
 
 type Row = Record<string, unknown>;
+type Change = Parameters<ChangeListener["changed"]>[0];
+
+/** A row before and after its change, as far as the log has it. */
+interface Images {
+  rows: readonly Row[];
+  /** Whether the old value of one of these columns is not in the log. */
+  lacks(columns: readonly string[]): boolean;
+}
+
+function imagesOf(change: Change): Images {
+  const before = "old" in change ? (change.old ?? change.key) : null;
+  const after = "new" in change ? change.new : null;
+  // The log lacks the owners of an old row until `svc migrate` has set the replica identity. With owners that may be null
+  // the whole row is logged.
+  const key = "old" in change && !change.old ? change.key : null;
+  return {
+    rows: [before, after].filter((row) => row !== null),
+    lacks: (columns) => key !== null && columns.some((name) => (key[name] ?? null) === null),
+  };
+}
 
 interface TableTopics {
   every: string;

@@ -22,7 +22,7 @@ import {
 } from "../http/wire.ts";
 import { isJson } from "../kit/media-type.ts";
 import { byNearness } from "../kit/nearest.ts";
-import type { Authenticate } from "../kit/session.ts";
+import type { Authenticate, Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Replicas } from "../postgres/replicas.ts";
 import { callerTeams } from "../realtime/caller-teams.ts";
@@ -52,65 +52,98 @@ export function procedureEndpoint(
   transport: ProcedureTransport,
   kind: "query" | "mutation",
 ): (request: IncomingMessage, response: ServerResponse, named?: string) => Promise<void> {
+  const { authenticate, requests, runtime } = transport;
   return async (request, response, named) => {
-    const exchange = exchangeOf(response);
-    const found = transport.authenticate(request.headers, kind === "query" ? "read" : "write");
+    const found = authenticate(request.headers, kind === "query" ? "read" : "write");
     const session = found instanceof Promise ? await found : found;
-    if (session) exchange.userId = session.user.id;
-    const admit = (name: string) => {
-      const procedure = findProcedure(transport, name, kind);
-      exchange.operation = procedure.name;
-      if (!session && !procedure.anonymous) throw new SvcError("UNAUTHORIZED");
-      return procedure;
-    };
-    // Refuse before more than 16 KiB are held for a call that will not run.
-    if (named !== undefined) admit(named);
-    const admitLarge = session || named !== undefined ? undefined : (start: Buffer) => void admit(nameIn(start));
-    const { name, args, watch } = await readCall(request, transport.limits, kind, named, admitLarge);
-    const procedure = admit(name);
-    const caller = callerOf(request, response, session, transport.requests);
-    const { runtime, replicas } = transport;
+    if (session) exchangeOf(response).userId = session.user.id;
+    const { procedure, args, watch } = await admitCall(transport, kind, { request, response, session, named });
+    const call: Call = { procedure, args, caller: callerOf(request, response, session, requests) };
     const ignored = runtime.production ? undefined : noteIgnored(runtime.log, procedure, args);
-    const noticed = (body: string) => (ignored ? withMembers(body, { notice: ignored }) : body);
-    if (!watch && replicas) {
-      const said = request.headers["svc-position"];
-      const call = (where: Runtime) => answer(where, procedure, args, caller);
-      const { body, position } =
-        kind === "query"
-          ? await readSomewhere(replicas, runtime, {
-              said: String(said ?? ""),
-              user: session?.user.id ?? "",
-              generated: isGenerated(procedure),
-              run: call,
-            })
-          : { body: await call(runtime), position: await positionOf(replicas) };
-      return sendJson(response, 200, noticed(body), position === undefined ? {} : { "svc-position": position });
-    }
-    if (!watch || kind !== "query") {
-      return sendJson(response, 200, noticed(await answer(runtime, procedure, args, caller)));
-    }
-
-    // A watched result is compared with events of the primary, so it is read from the primary.
-    let seen: Seen | undefined;
-    const body = await answer(runtime, procedure, args, caller, (one) => {
-      seen = one;
-    });
-    const members = seen && (await watchMembers(transport, procedure, seen, caller));
-    const notice = [ignored, members?.notice].filter(Boolean).join("\n");
-    sendJson(response, 200, withMembers(body, { ...members, ...(notice && { notice }) }));
+    const { body, notice, position } = await reply(transport, call, watch, request.headers["svc-position"]);
+    const notices = [ignored, notice].filter(Boolean).join("\n");
+    const text = notices ? withMembers(body, { notice: notices }) : body;
+    sendJson(response, 200, text, position === undefined ? {} : { "svc-position": position });
   };
 }
 
-/** What the answer of a watched query says besides its result. */
-async function watchMembers(
-  { runtime, reads }: ProcedureTransport,
-  procedure: ProcedureDefinition,
-  seen: Seen,
-  caller: Caller,
-) {
+/** What a client calls, and who it is. */
+interface Call {
+  procedure: ProcedureDefinition;
+  args: unknown;
+  caller: Caller;
+}
+
+interface Reply {
+  body: string;
+  /** For the developer, in the answer. */
+  notice?: string | undefined;
+  /** Of the server that answered, for the header. */
+  position?: string | undefined;
+}
+
+/**
+ * Reads the call and finds its procedure. A call that will not run is refused before more than 16 KiB of it are held.
+ *
+ * @throws SvcError NOT_FOUND, UNAUTHORIZED, and those of a body that cannot be read
+ */
+async function admitCall(
+  transport: ProcedureTransport,
+  kind: "query" | "mutation",
+  from: { request: IncomingMessage; response: ServerResponse; session: Session | null; named: string | undefined },
+): Promise<Omit<Call, "caller"> & { watch?: boolean | undefined }> {
+  const { request, response, session, named } = from;
+  const admit = (name: string) => {
+    const procedure = findProcedure(transport, name, kind);
+    exchangeOf(response).operation = procedure.name;
+    if (!session && !procedure.anonymous) throw new SvcError("UNAUTHORIZED");
+    return procedure;
+  };
+  if (named !== undefined) admit(named);
+  const admitLarge = session || named !== undefined ? undefined : (start: Buffer) => void admit(nameIn(start));
+  const { name, args, watch } = await readCall(request, transport.limits, kind, named, admitLarge);
+  return { procedure: admit(name), args, watch };
+}
+
+/** @param said the header `svc-position` */
+async function reply(
+  transport: ProcedureTransport,
+  call: Call,
+  watch: boolean | undefined,
+  said: string | string[] | undefined,
+): Promise<Reply> {
+  const { runtime, replicas } = transport;
+  // By the primary: a watched result is compared with the primary's events.
+  if (watch && call.procedure.kind === "query") return answerWatched(transport, call);
+  if (replicas) return answerSomewhere(runtime, replicas, call, String(said ?? ""));
+  return { body: await answer(runtime, call.procedure, call.args, call.caller) };
+}
+
+/** The position that the client sent chooses between the primary and a standby; after a mutation it gets a new one. */
+async function answerSomewhere(
+  runtime: Runtime,
+  replicas: Replicas,
+  { procedure, args, caller }: Call,
+  said: string,
+): Promise<Reply> {
+  const run = (where: Runtime) => answer(where, procedure, args, caller);
+  if (procedure.kind !== "query") return { body: await run(runtime), position: await positionOf(replicas) };
+  const user = caller.session?.user.id ?? "";
+  return readSomewhere(replicas, runtime, { said, user, generated: isGenerated(procedure), run });
+}
+
+/** Says with the result what its watcher has to follow. */
+async function answerWatched({ runtime, reads }: ProcedureTransport, call: Call): Promise<Reply> {
+  const { procedure, args, caller } = call;
+  let seen: Seen | undefined;
+  const body = await answer(runtime, procedure, args, caller, (one) => {
+    seen = one;
+  });
+  if (!seen) return { body };
   const user = caller.session?.user.id ?? null;
   const teams = await callerTeams(runtime.requestPool, user, caller.holder, reads.scopes(seen.reads));
-  return { snapshot: seen.snapshot, ...reads.describe(procedure, seen.reads, user, teams) };
+  const { notice, ...members } = reads.describe(procedure, seen.reads, user, teams);
+  return { body: withMembers(body, { snapshot: seen.snapshot, ...members }), notice };
 }
 
 /** Runs a call and encodes its result. @param watched called with what it was read from */
