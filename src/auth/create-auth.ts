@@ -13,8 +13,6 @@ import { askAuth } from "./ask-auth.ts";
 import type { SignIn, SignInOptions } from "./create-sign-in.ts";
 import { OneTimeTokens } from "./mail/one-time-tokens.ts";
 import { createAuthenticate } from "./sessions/authenticate.ts";
-import { Jwts } from "./sessions/jwt.ts";
-import { KeyStore } from "./sessions/key-store.ts";
 import { Revocations } from "./sessions/revocations.ts";
 import { SessionCookie } from "./sessions/session-cookie.ts";
 import { SessionStore } from "./sessions/session-store.ts";
@@ -62,35 +60,33 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   const { pool, secrets, origins, definition, log } = options;
   const sessionTokens = new SessionTokens(secrets);
   const fields = await fieldsWithColumns(pool, definition.user?.additionalFields ?? {}, log);
-  const keys = new KeyStore(pool, secrets, log);
-  await keys.signingKey(); // a process that cannot sign must fail at start, not at the first sign-in
-
   const verified = new VerifiedTokens();
   const revocations = new Revocations({ url: options.listenUrl, pool, verified, log });
-  const jwts = new Jwts({ keys, origin: origins.own, fields, pool, verified });
+  const jwts = loadedOnce(async () => {
+    const { openJwts } = await import("./sessions/jwt.ts");
+    return openJwts({ secrets, origin: origins.own, fields, pool, verified, log });
+  });
+  const verifyJwt = async (token: string) => (await jwts()).verify(token);
   const sessions = new SessionStore({ pool, library: async () => (await signIn()).library, fields, verified });
   const sweeper = new Sweeper(pool, log);
   const cookie = new SessionCookie(origins.own.startsWith("https:"));
   const schemes = (definition.schemes ?? ["Bearer"]).map((scheme) => scheme.toLowerCase());
   const once = new OneTimeTokens(pool);
-  const means = { schemes, jwts, verified, sessionTokens, sessions, cookie, origins, keys, once };
+  const means = { schemes, verifyJwt, verified, sessionTokens, sessions, cookie, origins, once };
   const authenticate = createAuthenticate(means);
 
-  let loading: Promise<SignIn> | undefined;
+  let closeMails = async () => {};
   // Strict paths: case and extra slashes count. Otherwise another spelling of a path would bypass its limit.
   const router = Router({ caseSensitive: true, strict: true });
   router.use((_request, _response, next) => {
     signIn().then(() => next(), next);
   });
-  const signIn = () => {
-    loading ??= import("./create-sign-in.ts")
-      .then(({ createSignIn }) => createSignIn(router, options, { ...means, fields, authenticate }))
-      .catch((error) => {
-        loading = undefined; // such as without a free descriptor: the next call tries again
-        throw error;
-      });
-    return loading;
-  };
+  const signIn = loadedOnce(async () => {
+    const { createSignIn } = await import("./create-sign-in.ts");
+    const made = await createSignIn(router, options, { ...means, fields, authenticate, jwts: await jwts() });
+    closeMails = made.close;
+    return made;
+  });
   // A mistake in what an application has chosen must end the start. In production nobody should wait for modules.
   if (options.production || definition.betterAuth || definition.emailVerification?.required) {
     const { library } = await signIn();
@@ -123,7 +119,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     signIn,
     hearsRevocations: () => verified.isTrusted,
     async close() {
-      await loading?.then(({ close }) => close());
+      await closeMails();
       await Promise.all([revocations.close(), sweeper.close()]);
       verified.end({});
     },
@@ -140,4 +136,16 @@ async function fieldsWithColumns(pool: pg.Pool, declared: AdditionalFields, log:
     log.warn({ fields: missing }, 'additional user fields without a column in auth."user" are ignored; migrate first');
   }
   return Object.fromEntries(Object.entries(declared).filter(([field]) => !missing.includes(field)));
+}
+
+/** Loads at the first call. After a failure, such as without a free descriptor, the next call tries again. */
+function loadedOnce<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () => {
+    loading ??= load().catch((error) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
 }

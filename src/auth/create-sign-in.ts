@@ -62,7 +62,7 @@ export interface SignInOptions {
 }
 
 /** What `create-auth.ts` needs for identifying callers anyway. */
-interface Means extends AuthenticateOptions, Pick<AuthParts, "authenticate" | "keys" | "once"> {
+interface Means extends AuthenticateOptions, Pick<AuthParts, "authenticate" | "jwts" | "once"> {
   /** The declared fields that have a column. */
   fields: AdditionalFields;
 }

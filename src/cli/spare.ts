@@ -6,6 +6,7 @@
 import "../../workers/runner.ts";
 import "../audit/audit.ts";
 import "../auth/create-sign-in.ts";
+import "../auth/sessions/jwt.ts";
 import { loadConfig } from "../config/load-config.ts";
 import "./prepare.ts";
 import { endSoon } from "./signal.ts";

@@ -56,7 +56,7 @@ export function currentSession(router: Router, parts: AuthParts): void {
     return { success: true };
   });
 
-  on(router, "get", "/jwks", () => parts.keys.publicKeySet());
+  on(router, "get", "/jwks", () => parts.jwts.publicKeySet());
 }
 
 const twoCookies = () =>

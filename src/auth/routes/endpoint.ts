@@ -22,7 +22,7 @@ import type { Credentials } from "../passwords/credentials.ts";
 import type { HashQueue } from "../passwords/hash-queue.ts";
 import type { Passwords } from "../passwords/passwords.ts";
 import { type AuthenticateOptions, credentialIn, looksLikeJwt } from "../sessions/authenticate.ts";
-import type { KeyStore } from "../sessions/key-store.ts";
+import type { Jwts } from "../sessions/jwt.ts";
 import type { Opened } from "../sessions/session-store.ts";
 import type { Flows } from "../social/flows.ts";
 import type { Provider } from "../social/provider.ts";
@@ -37,7 +37,7 @@ export interface AuthParts extends AuthenticateOptions {
   passwords: Passwords;
   hashQueue: HashQueue;
   links: MailLinks;
-  keys: KeyStore;
+  jwts: Jwts;
   once: OneTimeTokens;
   library: Library;
   social: {

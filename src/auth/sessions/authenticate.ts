@@ -7,14 +7,14 @@
  */
 import { foreignOrigin, type OriginPolicy } from "../../http/origin-policy.ts";
 import type { Authenticate, Session } from "../../kit/session.ts";
-import type { Jwts } from "./jwt.ts";
 import type { SessionCookie } from "./session-cookie.ts";
 import type { LiveSession, SessionStore } from "./session-store.ts";
 import type { SessionTokens } from "./session-token.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
 
 export interface AuthenticateOptions {
-  jwts: Jwts;
+  /** As `Jwts.verify`. */
+  verifyJwt(token: string): Promise<Session | null>;
   verified: VerifiedTokens;
   /** Of `Authorization`, in lower case. */
   schemes: readonly string[];
@@ -25,13 +25,13 @@ export interface AuthenticateOptions {
 }
 
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { jwts, verified, cookie, origins, schemes, sessionTokens } = options;
+  const { verified, cookie, origins, schemes, sessionTokens } = options;
   return (headers, access = "write") => {
     const credential = credentialIn(headers.authorization, schemes);
     if (credential !== null) {
       const known = verified.get(credential);
       if (known) return known;
-      if (looksLikeJwt(credential)) return jwts.verify(credential);
+      if (looksLikeJwt(credential)) return options.verifyJwt(credential);
       const token = sessionTokens.open(credential);
       return token === null ? null : lookUp(options, credential, token);
     }

@@ -4,12 +4,13 @@
  * Next hop: `key-store.ts` holds the keys, `verified-tokens.ts` caches tokens, `sql/auth/check_session.sql` decides.
  */
 import { randomUUID } from "node:crypto";
-import { errors, type JWTPayload, jwtVerify, SignJWT } from "jose";
+import { errors, type JWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import type pg from "pg";
+import type { Logger } from "pino";
 import type { Session } from "../../kit/session.ts";
 import { askAuth } from "../ask-auth.ts";
 import { type AdditionalFields, readFields } from "../user-fields.ts";
-import type { KeyStore } from "./key-store.ts";
+import { KeyStore } from "./key-store.ts";
 import type { LiveSession } from "./session-store.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
 
@@ -19,26 +20,42 @@ const jwtLifetime = 5 * 60;
 const algorithm = "EdDSA";
 
 export interface JwtOptions {
-  keys: KeyStore;
+  /** Newest first. */
+  secrets: readonly string[];
   /** Our own origin: the `iss` and `aud` of the tokens. */
   origin: string;
   fields: AdditionalFields;
   /** Connections as svc_auth. */
   pool: pg.Pool;
   verified: VerifiedTokens;
+  log: Logger;
+}
+
+/** @throws Error when no key can sign: better now than at a sign-in */
+export async function openJwts(options: JwtOptions): Promise<Jwts> {
+  const keys = new KeyStore(options.pool, options.secrets, options.log);
+  await keys.signingKey();
+  return new Jwts(options, keys);
 }
 
 export class Jwts {
   readonly #options: JwtOptions;
+  readonly #keys: KeyStore;
 
-  constructor(options: JwtOptions) {
+  constructor(options: JwtOptions, keys: KeyStore) {
     this.#options = options;
+    this.#keys = keys;
+  }
+
+  /** The JSON Web Key Set, for other services that verify our tokens. */
+  publicKeySet(): Promise<{ keys: JWK[] }> {
+    return this.#keys.publicKeySet();
   }
 
   /** Issues a token for a live session. It expires no later than the session. */
   async sign(session: LiveSession): Promise<string> {
-    const { keys, origin } = this.#options;
-    const { kid, privateKey } = await keys.signingKey();
+    const { origin } = this.#options;
+    const { kid, privateKey } = await this.#keys.signingKey();
     const { id, email, name, ...fields } = session.user;
     const now = Math.floor(Date.now() / 1000);
     return new SignJWT({ sid: session.id, ver: session.version, email, name, fields })
@@ -75,12 +92,12 @@ export class Jwts {
 
   /** The claims, if we signed the token for ourselves and it has not expired. */
   async #open(token: string): Promise<JWTPayload | null> {
-    const { keys, origin } = this.#options;
+    const { origin } = this.#options;
     try {
       const { payload } = await jwtVerify(
         token,
         async ({ kid }) => {
-          const key = kid === undefined ? null : await keys.publicKey(kid);
+          const key = kid === undefined ? null : await this.#keys.publicKey(kid);
           if (!key) throw new errors.JWKSNoMatchingKey();
           return key;
         },
