@@ -1987,6 +1987,20 @@ $function$
 execute: svc_auth, svc_system
 comment: Names of the columns of schema auth, each behind its table and a dot.
 
+-- function auth.list_ended_sessions(text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION auth.list_ended_sessions(ids text[])
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select given.id
+    from unnest(list_ended_sessions.ids) as given (id)
+   where not exists (select from auth.session s where s.id = given.id and s.expires_at > pg_catalog.now())
+$function$
+execute: svc_auth, svc_system
+comment: Which of the sessions with these ids are no longer valid.
+
 -- function auth.list_keys(): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.list_keys()
  RETURNS TABLE(id text, public_key text, private_key text, expires_at timestamp with time zone)

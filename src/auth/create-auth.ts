@@ -8,11 +8,12 @@ import { Router } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { HandlerAuth } from "../contract/handler-auth.ts";
-import type { Authenticate, Ended } from "../kit/session.ts";
+import type { Authenticate, Ended, Session } from "../kit/session.ts";
 import { askAuth } from "./ask-auth.ts";
 import type { SignIn, SignInOptions } from "./create-sign-in.ts";
 import { OneTimeTokens } from "./mail/one-time-tokens.ts";
 import { createAuthenticate } from "./sessions/authenticate.ts";
+import { HeldSessions } from "./sessions/held-sessions.ts";
 import { Revocations } from "./sessions/revocations.ts";
 import { SessionCookie } from "./sessions/session-cookie.ts";
 import { SessionStore } from "./sessions/session-store.ts";
@@ -36,6 +37,8 @@ export interface Auth {
   hasSession(id: string): Promise<boolean>;
   /** Calls back when sessions have ended or users have changed, in this process or another. */
   onEnd(listener: (ended: Ended) => void): void;
+  /** Names sessions of sockets or streams, which end when these sessions expire. */
+  holds(sessions: () => Iterable<Session>): void;
   /** Ends the sessions of a notice from the write-ahead log, and calls the listeners before it returns. */
   hearEnd(notice: string): void;
   /** For `context.auth` of handlers. */
@@ -68,6 +71,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   });
   const verifyJwt = async (token: string) => (await jwts()).verify(token);
   const sessions = new SessionStore({ pool, library: async () => (await signIn()).library, fields, verified });
+  const held = new HeldSessions({ pool, verified, log });
   const sweeper = new Sweeper(pool, log);
   const cookie = new SessionCookie(origins.own.startsWith("https:"));
   const schemes = (definition.schemes ?? ["Bearer"]).map((scheme) => scheme.toLowerCase());
@@ -106,6 +110,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
         listener(ended);
       };
     },
+    holds: (list) => held.add(list),
     hearEnd: (notice) => revocations.hear(notice),
     listens: () => revocations.begun(),
     forHandlers: {
@@ -120,7 +125,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     hearsRevocations: () => verified.isTrusted,
     async close() {
       await closeMails();
-      await Promise.all([revocations.close(), sweeper.close()]);
+      await Promise.all([revocations.close(), sweeper.close(), held.close()]);
       verified.end({});
     },
   };

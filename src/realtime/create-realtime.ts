@@ -64,6 +64,8 @@ export interface RealtimeState {
 export interface Realtime {
   upgrade: SocketEndpoint["upgrade"];
   revoke: SocketEndpoint["revoke"];
+  /** The sessions of the sockets. */
+  sessions(): Iterable<Session>;
   /** For `POST /api/realtime/query/authorize` (src/server/grant-endpoint.ts). */
   grants: Grants;
   rules: SubscriptionTopics;
@@ -108,6 +110,7 @@ export function createRealtime(options: RealtimeOptions): Realtime {
   return {
     upgrade: endpoint.upgrade,
     revoke: (ended) => endpoint.revoke(ended),
+    sessions: () => endpoint.sessions(),
     grants,
     rules,
     reads,

@@ -97,6 +97,11 @@ export class SocketEndpoint {
     for (const connection of this.#connections) connection.revokeIf(matching(whose));
   }
 
+  /** The sessions of the connections. */
+  *sessions(): Generator<Session> {
+    for (const { session } of this.#connections) if (session) yield session;
+  }
+
   /** Closes all connections with the code for a restart, so that clients reconnect to another process. */
   async close(): Promise<void> {
     clearInterval(this.#timer);

@@ -7,6 +7,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import express, { type Router } from "express";
 import type { Logger } from "pino";
+import type { Auth } from "../auth/create-auth.ts";
 import type { Api } from "../contract/api.ts";
 import { isGraphqlPath } from "../graphql/endpoint.ts";
 import type { CheckHost } from "../http/allowed-hosts.ts";
@@ -19,7 +20,6 @@ import { notFound, renderError, sendError } from "../http/errors.ts";
 import { defaultHeaders, observer, requireOneHost, type ShowCause, setCommonHeaders } from "../http/exchange.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { RequestLimits } from "../http/request-limits.ts";
-import type { Ended } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isFilePath } from "../storage/route.ts";
 import { isUploadPath } from "../storage/upload-route.ts";
@@ -36,9 +36,8 @@ import { SessionStreams } from "./session-streams.ts";
 import { staticFiles } from "./static-files.ts";
 
 export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
-  /** Adds a listener for ended sessions. */
-  onSessionEnd: (listener: (ended: Ended) => void) => void;
-  hasSession: (id: string) => Promise<boolean>;
+  /** Ends streams with the session of their caller. */
+  auth: Pick<Auth, "onEnd" | "hasSession" | "holds">;
   api: Api;
   authRoutes: Router;
   realtimeRoutes: Router[];
@@ -88,8 +87,9 @@ export function createApp(options: AppOptions): RequestListener {
     else if (kind === "mutation")
       calls.set(`/api/mutation/${name}`, (request, response) => mutation(request, response, name));
   }
-  const streams = new SessionStreams(options.hasSession);
-  options.onSessionEnd((ended) => void streams.end(ended));
+  const streams = new SessionStreams(options.auth.hasSession);
+  options.auth.onEnd((ended) => void streams.end(ended));
+  options.auth.holds(() => streams.sessions());
   const exports = exportEndpoint({ ...transport, streams, limits: options.exportLimits });
   const cors = createCors(options.origins, options.production ? undefined : options.log);
   const app = expressApp(options, streams);

@@ -1,6 +1,7 @@
 /**
  * Answers to signed-in callers that are sent as streams: exports, and streams of routes. They may stay open for hours and
- * read on as the caller, so they end with the caller's session, as sockets do. All other answers are completed.
+ * read on as the caller, so they end with the caller's session, as sockets do: revoked or expired. All other answers are
+ * completed.
  * Next hop: `export.ts` and `routes.ts` register them.
  */
 import type { ServerResponse } from "node:http";
@@ -21,6 +22,11 @@ export class SessionStreams {
   /** @param hasSession whether the session with that id is still valid */
   constructor(hasSession: (id: string) => Promise<boolean>) {
     this.#hasSession = hasSession;
+  }
+
+  /** The sessions whose answers may still be cut. */
+  *sessions(): Generator<Session> {
+    for (const { session } of this.#begun.values()) yield session;
   }
 
   /** Must be called once the caller is known: the session may end before the stream begins. */

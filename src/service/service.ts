@@ -221,6 +221,7 @@ function openRealtime({ options, databases, origins, checkHost, auth, requests, 
     tracing,
   });
   auth.onEnd((ended) => realtime.revoke(ended));
+  auth.holds(realtime.sessions);
   return realtime;
 }
 
@@ -267,8 +268,7 @@ function openApp(
     requests,
     bodies,
     runtime,
-    onSessionEnd: auth.onEnd,
-    hasSession: auth.hasSession,
+    auth,
     reads: realtime.reads,
     replicas,
     limits: config.limits,
