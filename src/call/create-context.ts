@@ -207,6 +207,10 @@ export class CallContext implements Context {
     return this[state].services.baseUrl;
   }
 
+  get address(): string {
+    return this[state].caller.client?.().address ?? "";
+  }
+
   get requestId(): string {
     return this[state].caller.requestId;
   }

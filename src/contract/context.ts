@@ -73,6 +73,8 @@ export interface Context<S extends Schema = Schema> {
   readonly log: Logger;
   /** The service's public origin, such as https://api.example.com, for links. */
   readonly baseUrl: string;
+  /** The client's IP address, as far as `trustProxy` and bridges allow to tell; "" without a client, as in a job. */
+  readonly address: string;
   /** The request id. The caller gets it, and every log line of this call has it. */
   readonly requestId: string;
 }
