@@ -23,8 +23,12 @@ test("members see who is online and types; strangers see nothing, and nobody bea
   expect(await beat(ann, {})).toBe(200);
   expect(await seen(bob)).toEqual(["ann types", "bob"]);
   expect(await beat(ann, { typing: false })).toBe(200);
-  await db.sql("update presence set seen_at = now() - interval '1 minute' where user_id = $1", [bob.user.id]);
+  await db.sql("update presence set seen_at = now() - interval '2 minutes', name = 'bobby' where user_id = $1", [
+    bob.user.id,
+  ]);
   expect(await seen(ann)).toEqual(["ann"]);
+  expect(await beat(bob, {})).toBe(200);
+  expect(await seen(ann)).toEqual(["ann", "bob"]); // the name of the account, not that of the row
 });
 
 test("SQL of a request cannot make another member type", async () => {
