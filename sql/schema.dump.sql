@@ -3886,7 +3886,7 @@ begin
     return format('%s %s %s', id_sql, beyond, row_id);
   end if;
   if key is null then
-    return format('(%s is null and %s %s %s)', sort_sql, id_sql, beyond, row_id);
+    return format('(%s is not distinct from null and %s %s %s)', sort_sql, id_sql, beyond, row_id);
   end if;
 
   key := format('%s::%s', key, sort ->> 'type');
@@ -3894,7 +3894,7 @@ begin
     -- One comparison of rows, which an index on both columns answers.
     return format('(%s, %s) %s (%s, %s)', sort_sql, id_sql, beyond, key, row_id);
   end if;
-  return format('(%1$s %3$s %4$s or (%1$s = %4$s and %2$s %3$s %5$s) or %1$s is null)',
+  return format('(%1$s %3$s %4$s or (%1$s = %4$s and %2$s %3$s %5$s) or %1$s is not distinct from null)',
     sort_sql, id_sql, beyond, key, row_id);
 end
 $function$
@@ -4156,9 +4156,12 @@ CREATE OR REPLACE FUNCTION svc_hidden.filter_array(col jsonb, op text, value jso
  STABLE
 AS $function$
 declare
-  contents constant text[] := svc_hidden.filter_values(col, value);
+  contents text[];
 begin
-  if op not in ('eq', 'ne') or contents is null then
+  if op in ('eq', 'ne') then
+    contents := svc_hidden.filter_values(col, value);
+  end if;
+  if contents is null then
     return null;
   end if;
   return format(
@@ -4231,10 +4234,10 @@ begin
 
   subject := format('t.%I', col ->> 'name');
 
-  -- Step 2: null. "eq null" matches missing values: `= null` would find nothing. A missing value has no order and no
-  -- pattern.
+  -- Step 2: null. "eq null" matches missing values: `= null` would find nothing, and `is null` also a composite value
+  -- whose members are all null. A missing value has no order and no pattern.
   if value = 'null' then
-    return case op when 'eq' then subject || ' is null' when 'ne' then subject || ' is not null' end;
+    return subject || case op when 'eq' then ' is not distinct from null' when 'ne' then ' is distinct from null' end;
   end if;
 
   if kind = 'json' then
@@ -4322,7 +4325,8 @@ begin
   end if;
   is_one := svc_hidden.condition_sql('in', subject, quote_literal(array_remove(contents, null)), cast_type);
   return format(
-    case op when 'in' then '(%s or %s is null)' else '((%s) is not true and %s is not null)' end, is_one, subject
+    case op when 'in' then '(%s or %s is not distinct from null)' else '((%s) is not true and %s is distinct from null)' end,
+    is_one, subject
   );
 end
 $function$
@@ -4366,8 +4370,11 @@ AS $function$
 declare
   pattern constant text := value #>> '{}';
 begin
-  if kind <> 'text' or jsonb_typeof(value) <> 'string' or length(pattern) > 1000
-      or (right(pattern, 1) = '\' and length(substring(pattern from '\\+$')) % 2 = 1) then
+  if kind <> 'text' or jsonb_typeof(value) <> 'string' then
+    return null;
+  elsif length(pattern) > 1000 then
+    perform svc_hidden.refuse_filter('have a pattern of more than 1,000 characters');
+  elsif right(pattern, 1) = '\' and length(substring(pattern from '\\+$')) % 2 = 1 then
     return null;
   end if;
   return svc_hidden.condition_sql(op, subject, quote_literal(pattern), 'text');
@@ -4428,7 +4435,8 @@ declare
 begin
   for one in select m.quantifier, m.member, m.columns from svc_hidden.filter_members(relation, input) as m loop
     if pg_column_size(one.member) > 32768 and svc_hidden.filter_size(one.member) > 5000 then
-      continue;  -- as in filter_sql(), which counts the conditions of one level
+      -- As in filter_sql(), which counts the conditions of one level.
+      perform svc_hidden.refuse_filter('have more than 5,000 keys');
     end if;
     inner_sql := svc_hidden.filter_sql(one.columns, one.member, depth);
     if inner_sql is null and not (one.member = '{}' and one.quantifier <> 'every' and (relation -> 'many')::boolean) then
@@ -4493,14 +4501,14 @@ begin
 
   -- Too many conditions for a planner; they take 40 kB at least, so that most filters are not even counted.
   if depth = 0 and pg_column_size(filters) > 32768 and svc_hidden.filter_size(filters) > 5000 then
-    return null;
+    perform svc_hidden.refuse_filter('have more than 5,000 keys');
   end if;
 
   -- Too many patterns for every row; 21 take more than 512 bytes, and so do 2,001 characters.
   if depth = 0 and pg_column_size(filters) > 512 and exists (
     select from svc_hidden.filter_patterns(columns, filters) as p where p.patterns > 20 or p.characters > 2000
   ) then
-    return null;
+    perform svc_hidden.refuse_filter('have more than 20 patterns, or more than 2,000 characters of them');
   end if;
 
   for key, value in select e.key, e.value from jsonb_each(filters) as e loop
@@ -4535,7 +4543,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: A list call's filters as a boolean SQL expression over t, or null for none. Never fails: invalid parts are ignored.
+comment: A list call's filters as a boolean SQL expression over t, or null for none. Invalid parts are ignored, filters beyond a limit are an error.
 
 -- function svc_hidden.filter_type(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_type(col jsonb)
@@ -4686,7 +4694,7 @@ begin
   end if;
   -- Counted first, so that 10,000 elements cost no time.
   if jsonb_array_length(value) > 1000 then
-    return null;
+    perform svc_hidden.refuse_filter('have a list of more than 1,000 values');
   end if;
 
   select coalesce(array_agg(c.content), '{}'), coalesce(bool_and(c.content is not null or c.is_null), true)
@@ -4942,6 +4950,19 @@ AS $function$
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The role whose policies decide what a search reads: svc_anonymous or svc_authenticated for requests. lint:allow function_without_search_path: SET would prevent inlining; it runs under that of its caller.
+
+-- function svc_hidden.refuse_filter(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.refuse_filter(problem text)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  raise exception '%', problem using errcode = '22023', detail = 'svc:invalid=["filters"]';
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Refuses filters beyond a limit. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers; its text names no function of a schema.
 
 -- function svc_hidden.related_counts(jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.related_counts(relations jsonb, wanted jsonb)
@@ -5434,7 +5455,7 @@ begin
         when condition ? 'at' and cast_type is null then null  -- compared by its text
         when condition ? 'at' then
           svc_hidden.condition_sql(condition ->> 'op', part, '$' || (condition -> 'at')::integer, cast_type)
-        else part || case condition ->> 'op' when 'eq' then ' is null' when 'ne' then ' is not null' end
+        else part || case condition ->> 'op' when 'eq' then ' is not distinct from null' when 'ne' then ' is distinct from null' end
       end;
     end if;
     if part is null then

@@ -3,6 +3,9 @@
 --
 -- Rows are ordered by a sort key and then, in the same direction, by id; null keys come last in both directions. `key` and
 -- `row_id` are values as SQL, without their types; a null `key` means that the row has none.
+--
+-- `is null` is also true for a composite value whose members are all null, which has a place in the order. `is not distinct
+-- from null` is the same test without that, and indexes serve it too.
 
 create or replace function svc_hidden.behind_sql(sort jsonb, id jsonb, direction text, key text, row_id text)
 returns text
@@ -19,7 +22,7 @@ begin
     return format('%s %s %s', id_sql, beyond, row_id);
   end if;
   if key is null then
-    return format('(%s is null and %s %s %s)', sort_sql, id_sql, beyond, row_id);
+    return format('(%s is not distinct from null and %s %s %s)', sort_sql, id_sql, beyond, row_id);
   end if;
 
   key := format('%s::%s', key, sort ->> 'type');
@@ -27,7 +30,7 @@ begin
     -- One comparison of rows, which an index on both columns answers.
     return format('(%s, %s) %s (%s, %s)', sort_sql, id_sql, beyond, key, row_id);
   end if;
-  return format('(%1$s %3$s %4$s or (%1$s = %4$s and %2$s %3$s %5$s) or %1$s is null)',
+  return format('(%1$s %3$s %4$s or (%1$s = %4$s and %2$s %3$s %5$s) or %1$s is not distinct from null)',
     sort_sql, id_sql, beyond, key, row_id);
 end
 $$;

@@ -7,9 +7,12 @@ language plpgsql
 stable
 as $$
 declare
-  contents constant text[] := svc_hidden.filter_values(col, value);
+  contents text[];
 begin
-  if op not in ('eq', 'ne') or contents is null then
+  if op in ('eq', 'ne') then
+    contents := svc_hidden.filter_values(col, value);
+  end if;
+  if contents is null then
     return null;
   end if;
   return format(

@@ -36,10 +36,10 @@ begin
 
   subject := format('t.%I', col ->> 'name');
 
-  -- Step 2: null. "eq null" matches missing values: `= null` would find nothing. A missing value has no order and no
-  -- pattern.
+  -- Step 2: null. "eq null" matches missing values: `= null` would find nothing, and `is null` also a composite value
+  -- whose members are all null. A missing value has no order and no pattern.
   if value = 'null' then
-    return case op when 'eq' then subject || ' is null' when 'ne' then subject || ' is not null' end;
+    return subject || case op when 'eq' then ' is not distinct from null' when 'ne' then ' is distinct from null' end;
   end if;
 
   if kind = 'json' then

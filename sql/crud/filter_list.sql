@@ -19,7 +19,8 @@ begin
   end if;
   is_one := svc_hidden.condition_sql('in', subject, quote_literal(array_remove(contents, null)), cast_type);
   return format(
-    case op when 'in' then '(%s or %s is null)' else '((%s) is not true and %s is not null)' end, is_one, subject
+    case op when 'in' then '(%s or %s is not distinct from null)' else '((%s) is not true and %s is distinct from null)' end,
+    is_one, subject
   );
 end
 $$;

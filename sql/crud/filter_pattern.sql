@@ -1,7 +1,7 @@
 -- The condition of `like` and `ilike`, or null. Called by svc_hidden.filter_condition().
 --
 -- Text columns and strings only. PostgreSQL rejects a pattern that ends in the escape character, and one with so many
--- wildcards that matching it exhausts the stack.
+-- wildcards that matching it exhausts the stack: more than 1,000 characters are an error here.
 
 create or replace function svc_hidden.filter_pattern(kind text, op text, value jsonb, subject text)
 returns text
@@ -11,8 +11,11 @@ as $$
 declare
   pattern constant text := value #>> '{}';
 begin
-  if kind <> 'text' or jsonb_typeof(value) <> 'string' or length(pattern) > 1000
-      or (right(pattern, 1) = '\' and length(substring(pattern from '\\+$')) % 2 = 1) then
+  if kind <> 'text' or jsonb_typeof(value) <> 'string' then
+    return null;
+  elsif length(pattern) > 1000 then
+    perform svc_hidden.refuse_filter('have a pattern of more than 1,000 characters');
+  elsif right(pattern, 1) = '\' and length(substring(pattern from '\\+$')) % 2 = 1 then
     return null;
   end if;
   return svc_hidden.condition_sql(op, subject, quote_literal(pattern), 'text');

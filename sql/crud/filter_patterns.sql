@@ -1,5 +1,5 @@
 -- The number of `like` and `ilike` patterns in a filter, and their characters together. Called by filter_sql(), which
--- ignores filters with too many.
+-- refuses filters with too many.
 --
 -- A pattern is compared with the text of every row that the other conditions leave, in time proportional to the text's
 -- length: 400 of them kept a connection busy for 15 s, and ten such calls every connection of the pool. Other

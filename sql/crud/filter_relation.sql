@@ -19,7 +19,8 @@ declare
 begin
   for one in select m.quantifier, m.member, m.columns from svc_hidden.filter_members(relation, input) as m loop
     if pg_column_size(one.member) > 32768 and svc_hidden.filter_size(one.member) > 5000 then
-      continue;  -- as in filter_sql(), which counts the conditions of one level
+      -- As in filter_sql(), which counts the conditions of one level.
+      perform svc_hidden.refuse_filter('have more than 5,000 keys');
     end if;
     inner_sql := svc_hidden.filter_sql(one.columns, one.member, depth);
     if inner_sql is null and not (one.member = '{}' and one.quantifier <> 'every' and (relation -> 'many')::boolean) then

@@ -1,5 +1,5 @@
 -- The number of keys in the objects of a filter, groups included: an upper bound of its number of conditions. Called by
--- filter_sql() for large filters, which ignores those with more than 5,000.
+-- filter_sql() for large filters, which refuses those with more than 5,000.
 --
 -- Planning time grows with the square of the number of conditions: 20,000 pairs under an AND fit in 1 MiB and kept a
 -- core busy for 17 s. Values are not counted; a list of 1,000 or a large JSON document is one constant.

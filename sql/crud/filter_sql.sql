@@ -3,8 +3,8 @@
 --
 -- `columns` is the allow-list from the code generator, with the relations of the resource, and is trusted; `filters` comes
 -- from the caller. Only its values reach SQL, as quoted literals that were checked first: names come from `columns`,
--- operators from filter_condition(). So the result cannot fail, and neither can this function: invalid parts are left
--- out. docs/reference/filters.md describes the language for callers.
+-- operators from filter_condition(). So the result cannot fail. Invalid parts are left out; only filters beyond a limit are an
+-- error (svc_hidden.refuse_filter). docs/reference/filters.md describes the language for callers.
 --
 -- Of the filter functions only this one sets the search path: the helpers run inside it, and setting it costs more than
 -- most of their work. They are in svc_hidden, because a request role has no USAGE on svc_private, and they may do
@@ -29,14 +29,14 @@ begin
 
   -- Too many conditions for a planner; they take 40 kB at least, so that most filters are not even counted.
   if depth = 0 and pg_column_size(filters) > 32768 and svc_hidden.filter_size(filters) > 5000 then
-    return null;
+    perform svc_hidden.refuse_filter('have more than 5,000 keys');
   end if;
 
   -- Too many patterns for every row; 21 take more than 512 bytes, and so do 2,001 characters.
   if depth = 0 and pg_column_size(filters) > 512 and exists (
     select from svc_hidden.filter_patterns(columns, filters) as p where p.patterns > 20 or p.characters > 2000
   ) then
-    return null;
+    perform svc_hidden.refuse_filter('have more than 20 patterns, or more than 2,000 characters of them');
   end if;
 
   for key, value in select e.key, e.value from jsonb_each(filters) as e loop
@@ -72,8 +72,8 @@ end
 $$;
 
 comment on function svc_hidden.filter_sql(jsonb, jsonb, integer) is
-  'A list call''s filters as a boolean SQL expression over t, or null for none. Never fails: invalid parts are '
-  'ignored.';
+  'A list call''s filters as a boolean SQL expression over t, or null for none. Invalid parts are '
+  'ignored, filters beyond a limit are an error.';
 
 grant execute on function svc_hidden.filter_sql(jsonb, jsonb, integer)
   to svc_request, svc_anonymous, svc_authenticated, svc_system;

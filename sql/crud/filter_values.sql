@@ -1,5 +1,5 @@
--- The elements of a JSON array as filter_value() returns them, JSON nulls as nulls. Null when it is not an array, has
--- more than 1,000 elements, or any element does not have the column's form. Called by filter_condition().
+-- The elements of a JSON array as filter_value() returns them, JSON nulls as nulls. Null when it is not an array, or any
+-- element does not have the column's form; an error when it has more than 1,000. Called by filter_condition().
 --
 -- All or nothing: `in` without one of its values would find fewer rows than requested, `nin` more.
 
@@ -17,7 +17,7 @@ begin
   end if;
   -- Counted first, so that 10,000 elements cost no time.
   if jsonb_array_length(value) > 1000 then
-    return null;
+    perform svc_hidden.refuse_filter('have a list of more than 1,000 values');
   end if;
 
   select coalesce(array_agg(c.content), '{}'), coalesce(bool_and(c.content is not null or c.is_null), true)

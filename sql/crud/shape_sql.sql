@@ -35,7 +35,7 @@ begin
         when condition ? 'at' and cast_type is null then null  -- compared by its text
         when condition ? 'at' then
           svc_hidden.condition_sql(condition ->> 'op', part, '$' || (condition -> 'at')::integer, cast_type)
-        else part || case condition ->> 'op' when 'eq' then ' is null' when 'ne' then ' is not null' end
+        else part || case condition ->> 'op' when 'eq' then ' is not distinct from null' when 'ne' then ' is distinct from null' end
       end;
     end if;
     if part is null then

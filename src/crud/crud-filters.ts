@@ -93,7 +93,7 @@ export type CrudFilters<T extends PgTable, Allowed extends keyof Row<T> = keyof 
  * @param crud    the resource, whose relations filters may follow. (Default: it has none)
  * @returns undefined when nothing is left
  */
-export function toFilterJson(filters: unknown, crud?: CrudDefinition): unknown {
+export function toFilterJson(filters: unknown, crud?: CrudDefinition): Record<string, unknown> | undefined {
   return filterOf(filters, crud, 0);
 }
 

@@ -4,21 +4,18 @@
  * Next hop: `docs/reference/filters.md` and `crud-input.ts` state what is ignored.
  */
 import type { Logger } from "pino";
-import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
+import type { ColumnDescription, CrudDefinition, WireKind } from "../contract/crud.ts";
 import { isPlain } from "../kit/input-checks.ts";
 import { isNear } from "../kit/nearest.ts";
 import { writableColumns } from "./crud-definition.ts";
-import { filterOperators } from "./crud-filters.ts";
+import { filterOperators, toFilterJson } from "./crud-filters.ts";
 import { sortableColumns } from "./crud-resource.ts";
+import { wireForms } from "./wire-kinds.ts";
 
 /** Texts that were already logged. */
 const logged = new WeakMap<Logger, Set<string>>();
 const maxLogged = 1_000;
 
-/** The same limit as in `svc_hidden.filter_sql()`. */
-const maxPatterns = 20;
-const maxCharacters = 2_000;
-const patternLimit = "like and ilike take 20 patterns together, and 2,000 characters.";
 /** Said of one call. */
 const maxNamed = 10;
 
@@ -107,13 +104,13 @@ function sayKeys(crud: CrudDefinition, operation: string, input: unknown, also: 
 }
 
 function sayFilters(crud: CrudDefinition, operation: string, filters: unknown): Ignored[] {
-  const patterns = patternsIn(filters, 0);
-  const tooMany = patterns.length > maxPatterns || patterns.join("").length > maxCharacters;
   const allowed = [...crud.allowedFilters, ...crud.relations.keys()];
   const conditions = conditionsIn(filters, 0);
   const names = [...new Set(conditions.map(([name]) => name))].filter((name) => !allowed.includes(name));
   return [
-    ...(tooMany ? [{ name: "filters", say: () => `"${operation}" ignores all filters: ${patternLimit}` }] : []),
+    ...(isTooDeep(filters, 0)
+      ? [{ name: "filters", say: () => `"${operation}" ignores groups of filters beyond 5 levels.` }]
+      : []),
     ...names.slice(0, maxNamed).map((name) => ({
       name,
       say: (shown: string | undefined) =>
@@ -133,7 +130,7 @@ function sayOrder(crud: CrudDefinition, operation: string, name: unknown): Ignor
   return [{ name, say }];
 }
 
-/** A condition whose form no column accepts. SQL also ignores values of another type, which nothing tells. */
+/** A condition whose form its column does not accept. */
 function sayCondition(crud: CrudDefinition, operation: string, name: string, condition: unknown): Ignored[] {
   const column = crud.columns.find(({ property }) => property === name);
   if (!column || !crud.allowedFilters.includes(name)) return [];
@@ -141,13 +138,37 @@ function sayCondition(crud: CrudDefinition, operation: string, name: string, con
   return wrong ? [{ name, say: () => `"${operation}" ignores the filter "${name}": ${wrong}` }] : [];
 }
 
-function wrongIn({ kind, isArray }: ColumnDescription, condition: unknown): string | undefined {
-  if (kind === "json") return undefined;
-  if (Array.isArray(condition)) return isArray ? undefined : 'write { op: "in", value: […] } for a list of values.';
-  if (!isPlain(condition)) return undefined;
-  const operators: readonly unknown[] = filterOperators;
-  if (operators.includes(condition.op)) return condition.value === undefined ? "its value is missing." : undefined;
-  return `write a value, or { op, value } with an op of ${filterOperators.join(", ")}.`;
+function wrongIn({ kind, isArray, values }: ColumnDescription, condition: unknown): string | undefined {
+  const isWhole = isArray || kind === "json";
+  if (Array.isArray(condition) && !isWhole) return 'write { op: "in", value: […] } for a list of values.';
+  const isOperator = isPlain(condition) && operators.includes(condition.op);
+  if (isPlain(condition) && !isOperator) {
+    return kind === "json" && !isArray
+      ? undefined
+      : `write a value, or { op, value } with an op of ${filterOperators.join(", ")}.`;
+  }
+  const op = isOperator ? String(condition.op) : "eq";
+  const value = isOperator ? condition.value : condition;
+  if (value === undefined) return "its value is missing.";
+  const isExact = op === "eq" || op === "ne";
+  if (value === null && isExact) return undefined;
+  if (kind === "bytes" || kind === "vector") return "its column can only be compared with null.";
+  const isList = op === "in" || op === "nin";
+  const isTaken = isExact || (!isWhole && (isList || (op.endsWith("like") ? kind === "text" : ordered.has(kind))));
+  if (!isTaken) return `its column has no operator ${op}.`;
+  if (isList && !Array.isArray(value)) return `the operator ${op} takes a list of values.`;
+  if (isArray) return Array.isArray(value) ? undefined : "its value must be an array.";
+  const given: unknown[] = isList ? (value as unknown[]).filter((one) => one !== null) : [value];
+  return given.every((one) => hasForm(kind, values, one)) ? undefined : `its value must be ${wireForms[kind].expects}.`;
+}
+
+const operators: readonly unknown[] = filterOperators;
+const ordered: ReadonlySet<string> = new Set(["integer", "bigint", "number", "numeric", "timestamp", "date"]);
+
+/** Filters take more numbers than columns do: 2.5 has a place in the order of integers. */
+function hasForm(kind: WireKind, values: readonly string[] | undefined, value: unknown): boolean {
+  if (kind === "integer" || (kind === "bigint" && typeof value === "number")) return Number.isFinite(value);
+  return wireForms[kind].accept(toFilterJson({ value })?.value, values) !== undefined;
 }
 
 const quoted = (name: string) => JSON.stringify(name.slice(0, 64));
@@ -157,15 +178,14 @@ function nearOf(name: string, known: readonly string[]): string {
   return near ? `Did you mean "${near}"? ` : "";
 }
 
-function patternsIn(filters: unknown, depth: number): string[] {
-  if (typeof filters !== "object" || filters === null || depth > 5) return [];
-  return Object.entries(filters).flatMap(([name, value]): string[] => {
-    if (["OR", "AND"].includes(name)) {
-      return Array.isArray(value) ? value.flatMap((one) => patternsIn(one, depth + 1)) : [];
-    }
-    const { op, value: pattern } = Object(value);
-    return (op === "like" || op === "ilike") && typeof pattern === "string" ? [pattern] : [];
-  });
+function isTooDeep(filters: unknown, depth: number): boolean {
+  if (typeof filters !== "object" || filters === null) return false;
+  return Object.entries(filters).some(
+    ([name, value]) =>
+      ["OR", "AND"].includes(name) &&
+      Array.isArray(value) &&
+      (depth === 5 || value.some((one) => isTooDeep(one, depth + 1))),
+  );
 }
 
 function conditionsIn(filters: unknown, depth: number): [name: string, condition: unknown][] {

@@ -171,6 +171,28 @@ test.for([
   }
 });
 
+// `is null` is true for a composite value whose members are all null: the cursor met such rows again and again.
+test("composite values whose members are null are values", async () => {
+  await db.sql("truncate kinds restart identity");
+  const pairs = ["(,)", "(,)", "(1,)", null, "(,)", null, "(2,b)"];
+  await call("createMany", { rows: pairs.map((pair) => ({ pair })) });
+  const ids = async (args: object) =>
+    (await call("list", { orderBy: "pair", orderDir: "asc", ...args })).json.data.map(({ id }: { id: number }) => id);
+  for (const orderDir of ["asc", "desc"]) {
+    const walked: number[] = [];
+    for (let cursor: string | null = null, page = 0; page < 9 && (page === 0 || cursor); page++) {
+      const { json } = await call("list", { orderBy: "pair", orderDir, limit: 1, cursor });
+      walked.push(json.data[0].id);
+      cursor = json.nextCursor;
+    }
+    expect(walked).toEqual(await ids({ orderDir }));
+  }
+  expect((await ids({ filters: { pair: null } })).sort()).toEqual([4, 6]);
+  expect((await ids({ filters: { pair: { op: "ne", value: null } } })).sort()).toEqual([1, 2, 3, 5, 7]);
+  expect((await ids({ filters: { pair: { op: "in", value: [null, "(2,b)"] } } })).sort()).toEqual([4, 6, 7]);
+  expect((await ids({ filters: { pair: { op: "nin", value: [null, "(2,b)"] } } })).sort()).toEqual([1, 2, 3, 5]);
+});
+
 test("a filter compares with the text of the answers", async () => {
   await db.sql("truncate kinds restart identity");
   const plain = { small: "5", exact: "12345678901234567890.5", flag: "true", list: "{1,2}", pair: '(1,"a b")' };

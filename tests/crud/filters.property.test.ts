@@ -7,6 +7,7 @@ import { anyCharacter, fc } from "../support/properties.ts";
 import { columns, filterTable, rows } from "./filter-table.ts";
 import { listShapes } from "./list-shapes.ts";
 import { matching } from "./reference-filter.ts";
+import { Refused } from "./reference-values.ts";
 import { usualTree } from "./usual-filters.ts";
 
 const db = database();
@@ -17,11 +18,20 @@ const { prepared } = listShapes(db);
 async function differences(trees: unknown[]): Promise<unknown[]> {
   const found = await find(trees.map((tree) => JSON.stringify(toFilterJson(tree) ?? null)));
   return found.flatMap(({ sql, ids, error }, index) => {
-    const expected = matching(columns, trees[index], rows);
-    return error === null && String(ids) === String(expected)
-      ? []
-      : [{ tree: trees[index], sql, ids, expected, error }];
+    const expected = rowsOf(trees[index]);
+    const isRight = expected ? error === null && String(ids) === String(expected) : error?.startsWith("22023");
+    return isRight ? [] : [{ tree: trees[index], sql, ids, expected, error }];
   });
+}
+
+/** undefined for a filter beyond a limit. */
+function rowsOf(tree: unknown): number[] | undefined {
+  try {
+    return matching(columns, tree, rows);
+  } catch (error) {
+    if (error instanceof Refused) return undefined;
+    throw error;
+  }
 }
 
 // biome-ignore format: a list
@@ -136,7 +146,7 @@ describe("random filters", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(tree(0), { minLength: batch, maxLength: batch }), async (trees) => {
         expect(await differences(trees)).toEqual([]);
-        filtered += trees.filter((one) => matching(columns, one, rows).length < rows.length).length;
+        filtered += trees.filter((one) => (rowsOf(one) ?? rows).length < rows.length).length;
       }),
       { numRuns: runs, seed, endOnFailure: false },
     );

@@ -196,44 +196,6 @@ describe("rules 4 and 5: ignored without an error is", () => {
       expect(await idsOf(filters)).toEqual(everything);
     }
   });
-
-  test("more than 20 patterns, or 2,000 characters of them, as a whole", async () => {
-    const like = (value: string, op = "like") => ({ title: { op, value } });
-    const groups = (one: object, length: number, around = "OR") => ({ [around]: Array(length).fill(one) });
-    const either = (length: number, one = like("alpha")) => groups(one, length);
-    expect(await idsOf(either(20))).toEqual([1]);
-    expect(await idsOf(either(21))).toEqual(everything);
-    // At any position: in nested groups, beside other conditions, in several columns.
-    expect(await idsOf({ AND: [either(10), either(11)] })).toEqual(everything);
-    expect(await idsOf({ ...either(10), AND: [{ count: 1 }, either(11)] })).toEqual(everything);
-    expect(await idsOf({ count: 1, OR: Array(11).fill({ ...like("a%"), code: { op: "like", value: "%" } }) })).toEqual(
-      everything,
-    );
-    const long = (characters: number) => either(2, like(`alpha${"%".repeat(characters - 5)}`));
-    expect(await idsOf(long(1_000))).toEqual([1]);
-    expect(await idsOf({ ...long(1_000), AND: [like("%")] })).toEqual(everything);
-  });
-
-  test("only patterns that would be held against rows count", async () => {
-    const many = (one: object) => ({ count: 1, AND: Array(30).fill(one) });
-    for (const one of [
-      { secret: { op: "like", value: "%" } },
-      { count: { op: "like", value: "%" } },
-      { tags: { op: "like", value: "%" } },
-      { title: { op: "like", value: 1 } },
-      { title: { op: "like", value: "%".repeat(1_001) } },
-      { meta: { op: "ne", value: { op: "like", value: "%" } } },
-    ]) {
-      expect([one, await idsOf(many(one))]).toEqual([one, [1]]);
-    }
-  });
-
-  test("more than 5,000 keys, as a whole", async () => {
-    const members = (length: number) => ({ OR: Array.from({ length }, () => ({ count: 1 })), "": "x".repeat(40_000) });
-    expect(await idsOf(members(4998))).toEqual([1]);
-    expect(await idsOf(members(4999))).toEqual(everything);
-    expect(await idsOf({ count: 1, meta: { op: "ne", value: Array(20_000).fill({ a: 1 }) } })).toEqual([1]);
-  });
 });
 
 test("the last of two equal keys counts, as in any JSON", async () => {

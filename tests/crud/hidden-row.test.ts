@@ -5,6 +5,7 @@ import { procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service } from "../support/service.ts";
+import { nested } from "./ignored-filters.ts";
 
 const db = database();
 const insert = procedure.mutation.name("test.insert").handler(async ({ context }) => {
@@ -220,6 +221,11 @@ test("a condition in a wrong form is told while developing, with what to write",
     [{ OR: [{ rank: { gte: 1 } }] }, ignores("rank", write)],
     [{ title: ["a", "b"] }, ignores("title", 'write { op: "in", value: […] } for a list of values.')],
     [{ title: { op: "eq" } }, ignores("title", "its value is missing.")],
+    [{ rank: "1" }, ignores("rank", "its value must be an integer between -2147483648 and 2147483647.")],
+    [{ rank: { op: "in", value: 1 } }, ignores("rank", "the operator in takes a list of values.")],
+    [{ rank: { op: "like", value: "1" } }, ignores("rank", "its column has no operator like.")],
+    [{ publishedAt: "yesterday" }, ignores("publishedAt", "its value must be an ISO 8601 timestamp.")],
+    [nested(6, { rank: 1 }), '"articles.list" ignores groups of filters beyond 5 levels.'],
   ];
   const all = (await list({})).json.total;
   for (const [filters, notice] of wrong) {
@@ -227,7 +233,9 @@ test("a condition in a wrong form is told while developing, with what to write",
   }
   for (const filters of [
     { rank: null },
-    { rank: { op: "in", value: [1] } },
+    { rank: { op: "in", value: [1, null, 2.5] } },
+    { title: 10n },
+    nested(5, { rank: 1 }),
     { publishedAt: { op: "ne", value: null } },
   ]) {
     expect(await list(filters)).not.toHaveProperty("notice");

@@ -79,7 +79,7 @@ export const ignored: Record<string, unknown[]> = {
     { counts: [1, "x"] },
     { times: ["2026-02-30"] },
   ],
-  "a list that is none, too long, or holds a value of another type": [
+  "a list that is none, or holds a value of another type": [
     { count: { op: "in", value: 1 } },
     { count: { op: "in", value: { 0: 1 } } },
     { count: { op: "in", value: [1.5, "2"] } },
@@ -87,14 +87,10 @@ export const ignored: Record<string, unknown[]> = {
     { big: { op: "in", value: [1.5, "2"] } },
     { at: { op: "nin", value: ["2026-01-01", "2026-02-30"] } },
     { count: { op: "in", value: [[1]] } },
-    { count: { op: "in", value: Array(1001).fill(1) } },
-    { count: { op: "nin", value: Array(10_000).fill(1) } },
-    { counts: Array(1001).fill(1) },
   ],
-  "a pattern that ends in an escape, or is longer than 1,000 characters": [
+  "a pattern that ends in an escape": [
     { title: { op: "like", value: "alpha\\" } },
     { title: { op: "ilike", value: "\\\\\\" } },
-    { title: { op: "like", value: "%a".repeat(501) } },
   ],
   "a group that is none": [
     { OR: { count: 1 } },

@@ -9,6 +9,7 @@ import {
   isJson,
   isPlain,
   likeText,
+  Refused,
   readPattern,
   readStored,
   readValue,
@@ -28,15 +29,15 @@ const isRelation = (column: FilterColumn | Relation | undefined): column is Rela
   column !== undefined && "related" in column;
 const described = (columns: Columns, key: string) => (Object.hasOwn(columns, key) ? columns[key] : undefined);
 
-/** The rows that match a filter. */
+/** The rows that match a filter. @throws Refused beyond a limit */
 export function matching(columns: Columns, filters: unknown, rows: Row[]): number[] {
   return rows.filter(filterTest(columns, filters)).map((row) => row.id);
 }
 
-/** Whether a row matches a filter. A filter without valid conditions matches all rows. */
+/** Whether a row matches a filter. A filter without valid conditions matches all rows. @throws Refused beyond a limit */
 export function filterTest(columns: Columns, filters: unknown): Test {
   const patterns = patternsIn(columns, filters, 0);
-  if (patterns.length > 20 || patterns.join("").length > 2_000) return () => true;
+  if (patterns.length > 20 || patterns.join("").length > 2_000) throw new Refused();
   return readObject(columns, filters, 0) ?? (() => true);
 }
 
@@ -125,7 +126,8 @@ function readCondition(property: string, column: FilterColumn, input: unknown): 
   }
   if (column.array || column.kind === "json") return null;
   if (op === "in" || op === "nin") {
-    if (!Array.isArray(value) || value.length > 1000) return null;
+    if (!Array.isArray(value)) return null;
+    if (value.length > 1000) throw new Refused();
     // A number beside digits in a text does not have the column's form.
     if (column.kind === "bigint" && value.some(isFraction) && value.some((item) => typeof item === "string"))
       return null;

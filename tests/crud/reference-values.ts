@@ -8,10 +8,14 @@ type Value = string | boolean | number | bigint | [bigint, number] | null;
 export const readStored = (column: FilterColumn, value: unknown): Value =>
   value === null ? null : value === "NaN" ? Number.NaN : (readValue(column, value) as Value);
 
+/** A filter is beyond a limit. */
+export class Refused extends Error {}
+
 /** undefined when the value is not of the column's form. */
 export function readValue(column: FilterColumn, value: unknown): Value | undefined {
   if (!column.array) return readSingle(column, value);
-  if (!Array.isArray(value) || value.length > 1000) return undefined;
+  if (!Array.isArray(value)) return undefined;
+  if (value.length > 1000) throw new Refused();
   const single = { ...column, array: false };
   const read = (item: unknown) => (fits(column, item) ? readSingle(single, item) : undefined);
   const items = value.map((item) => (item === null ? null : read(item)));
@@ -133,7 +137,8 @@ export function compare(a: Value | undefined, b: Value | undefined): number {
 
 /** `%` any text, `_` one character, a backslash takes the next character literally. Case: A to Z. */
 export function readPattern(pattern: string, ignoreCase: boolean): ((text: string) => boolean) | null {
-  if (!pattern.isWellFormed() || [...pattern].length > 1000) return null;
+  if (!pattern.isWellFormed()) return null;
+  if ([...pattern].length > 1000) throw new Refused();
   const lower = (text: string) => (ignoreCase ? text.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) : text);
   const characters = [...lower(pattern)];
   let source = "";
