@@ -21,6 +21,7 @@ export const wireLimits = { files: 16, parts: 64, meta: 2048, depth: 64, calls: 
 
 /** oRPC's codes of rich types, 0 (bigint) to 7 (map). */
 const metaCodes = 8;
+const regexpCode = 5;
 
 /**
  * Decodes a JSON body.
@@ -156,11 +157,21 @@ function deserialize(
   file: (index: number) => Blob | undefined,
 ) {
   try {
+    for (const [code, ...path] of meta) if (code === regexpCode) checkRegExp(valueAt(json, path));
     return serializer.deserialize(json, meta as never, maps as never, file as never);
   } catch (cause) {
     throw new SvcError("BAD_REQUEST", "The encoding of the arguments cannot be read.", { cause, hint: encodingHint });
   }
 }
+
+/** The serializer compiles a RegExp at its first use, in the handler. @throws SyntaxError for an invalid one */
+function checkRegExp(text: unknown): void {
+  const [, source, flags] = /^\/(.*)\/([a-z]*)$/s.exec(String(text)) ?? [];
+  if (source !== undefined) new RegExp(source, flags);
+}
+
+const valueAt = (json: unknown, path: Path) =>
+  path.reduce((at: unknown, key) => (Object.hasOwn(Object(at), key) ? Object(at)[key] : undefined), json);
 
 /** Uses a list instead of recursion: deep input must not overflow the stack. */
 function checkDepth(value: unknown): void {

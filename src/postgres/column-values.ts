@@ -2,10 +2,20 @@
  * Corrects how Drizzle 0.45 reads and writes values of some columns, so that `ctx.db` gives what PostgreSQL holds. Drizzle takes a null
  * in an array for a value: "NULL" in an array of an enum, 0 in one of numbers, and an error in one of bigints. It parses a text
  * of a json column again, so that "1" becomes 1. It writes bytes in an array as text. It reads the year 0001 as 2001, and an infinite
- * timestamp as the year 2000.
+ * timestamp as the year 2000. It fails on a numeric in mode bigint that is no whole number, such as NaN.
  */
 import { Column, getTableColumns, getViewSelectedFields, is } from "drizzle-orm";
-import { PgArray, type PgColumn, PgDate, PgJson, PgJsonb, PgTable, PgTimestamp, PgView } from "drizzle-orm/pg-core";
+import {
+  PgArray,
+  type PgColumn,
+  PgDate,
+  PgJson,
+  PgJsonb,
+  PgNumericBigInt,
+  PgTable,
+  PgTimestamp,
+  PgView,
+} from "drizzle-orm/pg-core";
 import pg from "pg";
 import type { Schema } from "../contract/database.ts";
 
@@ -27,6 +37,7 @@ function correct(column: PgColumn): void {
   if (is(column, PgTimestamp) || is(column, PgDate)) {
     column.mapFromDriverValue = (value) => (typeof value === "string" ? readTime(value) : value);
   }
+  if (is(column, PgNumericBigInt)) (column as PgColumn).mapFromDriverValue = readWhole;
   if (!is(column, PgArray)) return;
   const { baseColumn } = column as unknown as { baseColumn: PgColumn };
   correct(baseColumn);
@@ -40,6 +51,9 @@ function correct(column: PgColumn): void {
     return written instanceof Uint8Array ? `\\x${Buffer.from(written).toString("hex")}` : written;
   };
 }
+
+/** Any other number stays a text, as in the SDK: one such row must not cost the caller the others. */
+const readWhole = (text: string) => (/^-?\d+$/.test(text) ? BigInt(text) : text) as bigint;
 
 /**
  * As ISO 8601, because JavaScript guesses at other texts; without an offset in UTC. Years before Christ and infinity become an invalid

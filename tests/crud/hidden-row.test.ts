@@ -225,7 +225,7 @@ test("a condition in a wrong form is told while developing, with what to write",
     [{ rank: { op: "in", value: 1 } }, ignores("rank", "the operator in takes a list of values.")],
     [{ rank: { op: "like", value: "1" } }, ignores("rank", "its column has no operator like.")],
     [{ publishedAt: "yesterday" }, ignores("publishedAt", "its value must be an ISO 8601 timestamp.")],
-    [nested(6, { rank: 1 }), '"articles.list" ignores groups of filters beyond 5 levels.'],
+    [nested(6, { rank: 1 }) as object, '"articles.list" ignores groups of filters beyond 5 levels.'],
   ];
   const all = (await list({})).json.total;
   for (const [filters, notice] of wrong) {
@@ -235,7 +235,7 @@ test("a condition in a wrong form is told while developing, with what to write",
     { rank: null },
     { rank: { op: "in", value: [1, null, 2.5] } },
     { title: 10n },
-    nested(5, { rank: 1 }),
+    nested(5, { rank: 1 }) as object,
     { publishedAt: { op: "ne", value: null } },
   ]) {
     expect(await list(filters)).not.toHaveProperty("notice");

@@ -39,6 +39,8 @@ const columns = {
   k: json("k"),
   l: jsonb("l").array(),
   m: text("m").array(),
+  n: numeric("n", { mode: "bigint" }),
+  o: numeric("o", { mode: "bigint" }).array(),
 };
 const times = pgTable(
   "times",
@@ -67,6 +69,8 @@ const values = {
   k: "null",
   l: ["true", null, { a: "2" }],
   m: ["NULL", null, "{}", ""],
+  n: 10n ** 30n,
+  o: [10n, null],
 } as unknown as typeof lists.$inferInsert;
 const shown = ({ at, local, day }: typeof times.$inferSelect) =>
   [at, local, day].map((time) => (Number.isNaN(Number(time)) ? "invalid" : time?.toISOString())).join(" ");
@@ -99,7 +103,8 @@ beforeAll(() =>
   db.sql(`
     create type weather as enum ('calm', 'NULL', E'back\\\\slash');
     create table lists (id serial primary key, a bigint[], b bigint[], c numeric[], d timestamptz[], e date[], f interval[], g weather[],
-      h bytea[], i integer[][], j jsonb, k json, l jsonb[], m text[]);
+      h bytea[], i integer[][], j jsonb, k json, l jsonb[], m text[],
+      n numeric, o numeric[]);
     create view lists_view with (security_invoker) as select id, g, j from lists;
     create table times (id serial primary key, at timestamptz, local timestamp, day date);
     insert into times (at, local, day) values
@@ -127,6 +132,13 @@ test("what a handler writes it reads again, nulls in arrays and texts in json in
   expect((await svc.query(null, "lists.view")).body.json).toBe(inspect({ id: 1, g, j }));
   const [stored] = await db.sql("select h::text, k::text, l::text from lists");
   expect(stored).toEqual({ h: '{"\\\\xff00",NULL}', k: '"null"', l: '{"\\"true\\"",NULL,"{\\"a\\": \\"2\\"}"}' });
+});
+
+// Drizzle's conversion failed, and the answer was 500 for all rows.
+test("a numeric in mode bigint that is no whole number stays a text", async () => {
+  await db.sql("update lists set n = 'NaN', o = '{NaN, 1.5, -7}'");
+  const read = (await svc.query(null, "lists.read")).body.json;
+  expect(read).toBe(inspect({ id: 1, ...values, n: "NaN", o: ["NaN", "1.5", -7n] }));
 });
 
 test("times are those that PostgreSQL holds, whatever the year; what no Date can hold is an invalid one", async () => {
