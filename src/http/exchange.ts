@@ -9,7 +9,7 @@ import type { Logger } from "pino";
 import type { Caller } from "../contract/caller.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import { databaseReason } from "../telemetry/describe-error.ts";
+import { databaseReason, WithoutStack } from "../telemetry/describe-error.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { type Span, type Tracing, traceFields } from "../telemetry/span.ts";
 import { countAnswer } from "./body-budget.ts";
@@ -29,6 +29,8 @@ export interface Exchange {
   headers: Record<string, string>;
   /** The error, for the log line. */
   error?: unknown;
+  /** Whether an answer of 5xx is part of normal operation, and no error. */
+  isExpected?: boolean;
   /** The signed-in caller. */
   userId?: string;
   /** Only under `svc dev`: shows the author the cause of an error, and returns it for the answer. */
@@ -162,7 +164,7 @@ export function observer(
 
       if (span) endRequestSpan(span, request, exchange, status);
 
-      logEnd(lines, error, {
+      logEnd(lines, exchange, {
         requestId,
         ...(userId !== undefined && { userId }),
         method: request.method,
@@ -177,11 +179,17 @@ export function observer(
 }
 
 /** One line: done, refused, or failed with its cause. GraphQL answers partial errors with 200. */
-function logEnd(log: Logger, error: unknown, line: Record<string, unknown> & { status: number }): void {
+function logEnd(
+  log: Logger,
+  { error, isExpected }: Exchange,
+  line: Record<string, unknown> & { status: number },
+): void {
   const known = error instanceof SvcError ? error : undefined;
-  if (line.status >= 500 || (known && known.status >= 500))
-    log.error({ ...line, err: known?.cause ?? error }, "failed");
-  else if (known) {
+  if ((line.status >= 500 && !isExpected) || (known && known.status >= 500)) {
+    const cause = known?.cause ?? error;
+    // While the database is away, every request fails like this.
+    log.error({ ...line, err: known?.code === "UNAVAILABLE" ? new WithoutStack(cause) : cause }, "failed");
+  } else if (known) {
     // The cause of a limit is its name. The caller is not told whether it is that of an account or of an address.
     const isLimit = known.code === "RATE_LIMITED" && typeof known.cause === "string";
     const reason = isLimit ? String(known.cause) : databaseReason(known.cause);

@@ -38,6 +38,8 @@ export function healthEndpoints(readiness: Readiness, metrics: Metrics, access: 
       const database = await isReachable();
       const ready = database && !readiness.stopping();
       const stopping = readiness.stopping();
+      // Balancers ask on while the process stops.
+      exchangeOf(response).isExpected = stopping;
       const { flow, lag } = readiness.realtime();
       const checks = { database: database ? "ok" : "unreachable", stopping, realtime: flow, realtimeLagMs: lag };
       sendJson(response, ready ? 200 : 503, JSON.stringify({ status: ready ? "ready" : "not ready", checks }));

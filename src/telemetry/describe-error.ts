@@ -8,11 +8,23 @@ import { mask } from "./mask.ts";
  */
 export function describeError(error: unknown): object {
   try {
-    return describe(error, maxCauses);
+    return error instanceof WithoutStack ? omitStacks(describe(error.error, maxCauses)) : describe(error, maxCauses);
   } catch {
     // Anything can be thrown: an object without a prototype is no text. A line of the log must not end the process.
     return { message: "What was thrown cannot be read." };
   }
+}
+
+/** An error for the log whose place in the code says nothing, such as a lost connection. */
+export class WithoutStack {
+  readonly error: unknown;
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
+function omitStacks({ stack: _stack, cause, ...described }: { stack?: unknown; cause?: object }): object {
+  return { ...described, ...(cause && { cause: omitStacks(cause) }) };
 }
 
 /** An error can be its own cause. */
@@ -20,7 +32,9 @@ const maxCauses = 10;
 
 function describe(error: unknown, causes: number): object {
   if (!(error instanceof Error)) return { message: mask(String(error)) };
-  const { cause, name, message, stack } = error;
+  const { cause, name, stack } = error;
+  // A refused connection to a name with several addresses has only a code.
+  const message = error.message || ("code" in error ? error.code : "");
   const inner = cause !== undefined && causes > 0 && { cause: describe(cause, causes - 1) };
   if ("severity" in error || name === "DrizzleQueryError") return { ...describeDatabaseError(error), ...inner };
   return {

@@ -122,6 +122,9 @@ describe("/healthz and /readyz", () => {
       ]) {
         expect(answer).toMatchObject({ status: 503, body: { code: "UNAVAILABLE" } });
         expect(answer.headers.get("retry-after")).toBe("1");
+        const line = () => svc.logged.find((text) => text.includes(answer.body.requestId));
+        await expect.poll(line).toContain("is not currently accepting connections");
+        expect(line()).not.toContain("stack");
       }
       expect((await svc.query(null, "life.fast")).status).toBe(200);
     } finally {
@@ -240,6 +243,8 @@ describe("a stop", () => {
     expect((await inFlight).status).toBe(200);
     await stopping;
     agent.destroy();
+    const probes = running.logged.map((line) => JSON.parse(line)).filter(({ operation }) => operation === "/readyz");
+    expect(probes).toMatchObject([{ level: 30, status: 503 }]);
   });
 
   test("goes on for limits.lingerMs to take requests, says 503 at /readyz, and closes connections by their answer", async () => {
