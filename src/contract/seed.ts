@@ -6,11 +6,11 @@ import type { Schema } from "./database.ts";
 export interface SeedUser {
   email: string;
   /** (Default: the part of the address before the @) */
-  name?: string;
+  name?: string | undefined;
   /** Lets the user sign in. (Default: none) */
-  password?: string;
+  password?: string | undefined;
   /** Additional fields, by their declared names. */
-  fields?: Readonly<Record<string, unknown>>;
+  fields?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface SeedCall<S extends Schema> {

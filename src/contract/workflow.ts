@@ -71,46 +71,46 @@ type ResultsOf<B extends readonly (() => unknown)[]> = { -readonly [K in keyof B
 /** Retry options of steps. */
 interface WorkflowRetries {
   /** Retries from each checkpoint, without the first attempt. (Default: 3) */
-  limit?: number;
+  limit?: number | undefined;
   /** Delay before the first retry; it doubles each time. (Default: "1 second") */
-  delay?: Duration;
+  delay?: Duration | undefined;
   /** (Default: "5 minutes") */
-  maxDelay?: Duration;
+  maxDelay?: Duration | undefined;
 }
 
 /** What the user of a run may do with it through `api.workflows`; what is left out is refused. */
 interface WorkflowClients {
   /** The events that may be sent. (Default: none) */
-  signal?: readonly string[];
+  signal?: readonly string[] | undefined;
   /** (Default: false) */
-  cancel?: boolean;
+  cancel?: boolean | undefined;
   /** Whether a failed or cancelled run may be started again, also from an earlier step. (Default: false) */
-  retry?: boolean;
+  retry?: boolean | undefined;
 }
 
 export interface WorkflowOptions<A extends WorkflowArgs, R, S extends Schema = Schema> {
   /** A map of validators, v.object, or any Standard Schema. (Default: no arguments) */
-  args?: A;
+  args?: A | undefined;
   handler: (wf: WorkflowContext<S>, args: StandardSchemaV1.InferOutput<SchemaOf<A>>) => R | Promise<R>;
   /**
    * The handler's version. When its steps change, raise it, and keep the old version registered until its runs have
    * ended. New runs use the highest. (Default: 1)
    */
-  version?: number;
+  version?: number | undefined;
   /** A number is `limit`. (Default: 3) */
-  retries?: number | WorkflowRetries;
+  retries?: number | WorkflowRetries | undefined;
   /** Counted from the start, waits included; then the run fails with TIMEOUT. (Default: none) */
-  maxDuration?: Duration;
+  maxDuration?: Duration | undefined;
   /**
    * How many runs of this name may run at once. Users take turns. Runs that wait or sleep do not count. (Default: any
    * number)
    */
-  concurrency?: number;
+  concurrency?: number | undefined;
   /**
    * Restricts what clients may do with their own runs besides reading them. Handlers decide for themselves whether to
    * call `ctx.workflows`. (Default: everything)
    */
-  clients?: WorkflowClients;
+  clients?: WorkflowClients | undefined;
 }
 
 /** The definition of a workflow, for the runtime. Times in milliseconds. */

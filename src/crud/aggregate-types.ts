@@ -37,17 +37,17 @@ type Measured<By extends string, Column> = By extends "sum" | "avg"
     : DataOf<Column>;
 
 interface Arguments<Group extends string, Measure extends string, Conditions> {
-  groupBy?: readonly Group[];
+  groupBy?: readonly Group[] | undefined;
   measures: readonly Measure[];
-  filters?: FiltersOf<Conditions>;
+  filters?: FiltersOf<Conditions> | undefined;
   /** As in lists: text that stands in one of the resource's `searchFields`, ignoring case. */
-  search?: string;
+  search?: string | undefined;
   /** One of `groupBy` or `measures`. (Default: the groups, ascending) */
-  orderBy?: { [K in Group | Measure]?: "asc" | "desc" };
+  orderBy?: { [K in Group | Measure]?: "asc" | "desc" } | undefined;
   /** Clamped to 1 and 1,000. (Default: 100) */
-  limit?: number;
+  limit?: number | undefined;
   /** In which days begin, such as Europe/Berlin. (Default: UTC) */
-  timeZone?: string;
+  timeZone?: string | undefined;
 }
 
 type OptionOf<O> = O extends { aggregate: infer Option } ? Option : never;

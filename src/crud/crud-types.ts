@@ -33,19 +33,19 @@ export type CrudListArguments<T extends PgTable = PgTable, O = CrudOptions<T>> =
 /** Two type parameters keep the compiler's messages short. */
 interface ListArguments<Column extends string, Conditions> {
   /** From 1; less means 1. (Default: 1) */
-  page?: number;
+  page?: number | undefined;
   /** Clamped to 1 and the resource's maximum, 100 unless declared otherwise. (Default: 20) */
-  limit?: number;
+  limit?: number | undefined;
   /** Text that stands in one of the resource's `searchFields`, ignoring case. */
-  search?: string;
+  search?: string | undefined;
   /** Property to sort by, of those that callers see. (Default: createdAt) */
-  orderBy?: Column;
+  orderBy?: Column | undefined;
   /** (Default: "desc") */
-  orderDir?: "asc" | "desc";
+  orderDir?: "asc" | "desc" | undefined;
   /** Conditions on the resource's `allowedFilters`. */
-  filters?: FiltersOf<Conditions>;
+  filters?: FiltersOf<Conditions> | undefined;
   /** Where the page begins: null for the first page, then each answer's `nextCursor`. Replaces `page`. */
-  cursor?: string | null;
+  cursor?: string | null | undefined;
 }
 
 export interface CrudList<Row> {
@@ -116,9 +116,9 @@ interface ImportArguments<Key> {
   storageId: string;
   format: "csv" | "ndjson";
   /** (Default: "insert") */
-  mode?: "insert" | "upsert";
+  mode?: "insert" | "upsert" | undefined;
   /** The key of an upsert. */
-  by?: Key;
+  by?: Key | undefined;
 }
 
 /** The result of an operation on many rows that returns them, in the order of the arguments. */
@@ -205,67 +205,71 @@ export interface CrudOptions<T extends PgTable = PgTable> {
    * Allows calls without authentication. The table's policies then decide what the caller may see and do. (Default:
    * false)
    */
-  allowAnonymous?: boolean;
+  allowAnonymous?: boolean | undefined;
   /** First part of the five names. (Default: the table's name) */
-  prefix?: string;
+  prefix?: string | undefined;
   /** Columns in which `search` looks, ignoring case. (Default: none, and `search` is ignored) */
-  searchFields?: readonly Property<T>[];
+  searchFields?: readonly Property<T>[] | undefined;
   /** Columns that `filters` may name. (Default: none, and `filters` is ignored) */
-  allowedFilters?: readonly Property<T>[];
+  allowedFilters?: readonly Property<T>[] | undefined;
   /**
    * Relations that `list` and `get` may include and filter by: of relations() of the schema, or of foreign keys where
    * these are unambiguous; `{ name, through }` leads through a join table. The related table needs a resource of its
    * own. (Default: none)
    */
-  include?: readonly IncludeOption[];
+  include?: readonly IncludeOption[] | undefined;
   /** Unique columns by which `get` finds a row besides `id`; a list for a constraint of several. (Default: none) */
-  getBy?: readonly (Property<T> | readonly Property<T>[])[];
+  getBy?: readonly (Property<T> | readonly Property<T>[])[] | undefined;
   /** Unique columns by which `upsert` finds the row that it changes, as in `getBy`. (Default: there is no `upsert`) */
-  upsertBy?: readonly (Property<T> | readonly Property<T>[])[];
+  upsertBy?: readonly (Property<T> | readonly Property<T>[])[] | undefined;
   /** Whether there are `createMany`, `updateMany` and `removeMany`, as far as `methods` allows. (Default: false) */
-  many?: boolean;
+  many?: boolean | undefined;
   /** The columns by which `aggregate` may group, and what it may measure. (Default: there is no `aggregate`) */
-  aggregate?: {
-    groupBy?: readonly Property<T>[];
-    measures: readonly ("count" | `${"sum" | "avg" | "min" | "max"}:${Property<T>}`)[];
-  };
+  aggregate?:
+    | {
+        groupBy?: readonly Property<T>[] | undefined;
+        measures: readonly ("count" | `${"sum" | "avg" | "min" | "max"}:${Property<T>}`)[];
+      }
+    | undefined;
   /**
    * Files of rows: `export` answers GET /api/export/<prefix>.csv and .ndjson, `import` adds the mutation of that name.
    * (Default: neither)
    */
-  transfer?: { export?: boolean; import?: boolean };
+  transfer?: { export?: boolean; import?: boolean } | undefined;
   /** Rows per page when the caller does not say. (Default: 20) */
-  defaultLimit?: number;
+  defaultLimit?: number | undefined;
   /** The most rows per page that a caller gets. (Default: 100) */
-  maxLimit?: number;
+  maxLimit?: number | undefined;
   /** Marks rows as deleted in a timestamp or boolean column instead of removing them. (Default: off) */
-  softDelete?: { field: Property<T> };
+  softDelete?: { field: Property<T> } | undefined;
   /** How `total` is made: counted, taken from the planner's statistics, or left null. (Default: "exact") */
-  count?: "exact" | "estimated" | "none";
+  count?: "exact" | "estimated" | "none" | undefined;
   /** The columns that callers see and write; `id` is always among them. (Default: all) */
-  columns?: { pick: readonly Property<T>[] } | { omit: readonly Property<T>[] };
+  columns?: { pick: readonly Property<T>[] } | { omit: readonly Property<T>[] } | undefined;
   /** Which of the five operations exist. (Default: all) */
-  methods?: readonly CrudMethod[];
+  methods?: readonly CrudMethod[] | undefined;
   /** Whether GraphQL shows the table as this resource does. (Default: true for the first resource of a table) */
-  graphql?: boolean;
+  graphql?: boolean | undefined;
   /**
    * What subscribers are notified of: lists and single rows, only single rows (`{ listRealtime: false }`), nothing
    * (`false`), or single rows and the lists of a row's scope (`{ policy, resourceIdentity, scope, scopeFromRow,
    * authorize }`). (Default: lists and single rows)
    */
-  realtime?: RealtimeOption<T>;
+  realtime?: RealtimeOption<T> | undefined;
   /** Run inside the call's transaction, on checked input. Their results are checked again. */
-  hooks?: {
-    /** Runs for each row of `createMany`, too. */
-    beforeCreate?(data: CrudCreate<T>, call: CrudHookCall): CrudCreate<T> | Promise<CrudCreate<T>>;
-    /** `id` is the row's; for `updateMany` it runs for each. The hook runs before we know whether the row exists and the caller may change it. */
-    beforeUpdate?(
-      data: Partial<CrudCreate<T>>,
-      call: CrudHookCall & { id: CrudId<T> },
-    ): Partial<CrudCreate<T>> | Promise<Partial<CrudCreate<T>>>;
-    /** Throwing prevents the deletion. The result is awaited and ignored. Also runs before the row is looked up, and for each row of `removeMany`. */
-    beforeRemove?(id: CrudId<T>, call: CrudHookCall): unknown;
-    /** Returns the row that `upsert` inserts, whose columns are also its changes to a row that is there. */
-    beforeUpsert?(data: CrudCreate<T>, call: CrudHookCall): CrudCreate<T> | Promise<CrudCreate<T>>;
-  };
+  hooks?:
+    | {
+        /** Runs for each row of `createMany`, too. */
+        beforeCreate?(data: CrudCreate<T>, call: CrudHookCall): CrudCreate<T> | Promise<CrudCreate<T>>;
+        /** `id` is the row's; for `updateMany` it runs for each. The hook runs before we know whether the row exists and the caller may change it. */
+        beforeUpdate?(
+          data: Partial<CrudCreate<T>>,
+          call: CrudHookCall & { id: CrudId<T> },
+        ): Partial<CrudCreate<T>> | Promise<Partial<CrudCreate<T>>>;
+        /** Throwing prevents the deletion. The result is awaited and ignored. Also runs before the row is looked up, and for each row of `removeMany`. */
+        beforeRemove?(id: CrudId<T>, call: CrudHookCall): unknown;
+        /** Returns the row that `upsert` inserts, whose columns are also its changes to a row that is there. */
+        beforeUpsert?(data: CrudCreate<T>, call: CrudHookCall): CrudCreate<T> | Promise<CrudCreate<T>>;
+      }
+    | undefined;
 }

@@ -11,8 +11,8 @@ export interface SvcProviderProps {
   /** From `createSvcClient`. */
   apiClient: AnyClient;
   /** The application's own TanStack Query client. (Default: one of the provider's) */
-  queryClient?: QueryClient;
-  children?: ReactNode;
+  queryClient?: QueryClient | undefined;
+  children?: ReactNode | undefined;
 }
 
 /**

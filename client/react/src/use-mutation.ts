@@ -12,11 +12,11 @@ import { useAuthState } from "./use-auth.ts";
 
 export interface UseMutationOptions<M extends Mutation> {
   /** Changes cached results at once; undone if the mutation fails. */
-  optimistic?: (cache: OptimisticCache, args: InputOf<M>) => void;
+  optimistic?: ((cache: OptimisticCache, args: InputOf<M>) => void) | undefined;
   /** Queries to fetch again afterwards. (Default: those of the same resource, `tasks.*` for `tasks.create`) */
-  invalidates?: readonly Query[];
-  onSuccess?: (result: OutputOf<M>, args: InputOf<M>) => void;
-  onError?: (error: Error, args: InputOf<M>) => void;
+  invalidates?: readonly Query[] | undefined;
+  onSuccess?: ((result: OutputOf<M>, args: InputOf<M>) => void) | undefined;
+  onError?: ((error: Error, args: InputOf<M>) => void) | undefined;
 }
 
 // biome-ignore lint/suspicious/noConfusingVoidType: an argument may be left out only if its type has void

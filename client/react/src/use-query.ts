@@ -42,11 +42,11 @@ export const skip: unique symbol = Symbol.for("svc.skip");
 /** Options of TanStack Query. */
 export interface UseQueryOptions<Output> {
   /** In milliseconds: how long a result counts as fresh. (Default: 0) */
-  staleTime?: number;
+  staleTime?: number | undefined;
   /** Shown until the first result arrives. */
-  placeholderData?: Output | ((previous: Output | undefined) => Output | undefined);
+  placeholderData?: Output | ((previous: Output | undefined) => Output | undefined) | undefined;
   /** In milliseconds: the interval of repeated fetches. (Default: never) */
-  refetchInterval?: number | false;
+  refetchInterval?: number | false | undefined;
 }
 
 type SuspenseOptions = Pick<UseQueryOptions<unknown>, "staleTime" | "refetchInterval">;

@@ -17,9 +17,9 @@ export interface UploadState {
 
 export interface UseUploadOptions {
   /** (Default: "private") */
-  visibility?: "private" | "public";
+  visibility?: "private" | "public" | undefined;
   /** Called when the file is stored. A promise is awaited; if it rejects, the upload fails with its reason. */
-  onDone?: (id: string, file: File) => unknown;
+  onDone?: ((id: string, file: File) => unknown) | undefined;
 }
 
 export interface UseUploadResult extends UploadState {

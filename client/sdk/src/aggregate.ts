@@ -23,9 +23,9 @@ export type Measures<Input> = readonly Measure<Input>[];
 /** The arguments of an aggregate by `G` that measures `M`. */
 export type AggregateInput<R extends Resource, Input, G, M> = Omit<Input, "groupBy" | "measures" | "filters"> & {
   /** (Default: none: one group of all rows) */
-  groupBy?: G;
+  groupBy?: G | undefined;
   measures: M;
-  filters?: FiltersThrough<R>;
+  filters?: FiltersThrough<R> | undefined;
 };
 
 /** The result of such a call. */

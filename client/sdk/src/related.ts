@@ -61,16 +61,16 @@ type RelationArguments<Relation, D extends Depth> =
 
 interface OneArguments<R extends Resource, D extends Depth> {
   /** (Default: all properties that the resource shows) */
-  readonly select?: SelectOf<R>;
-  readonly include?: IncludeOf<R, D>;
+  readonly select?: SelectOf<R> | undefined;
+  readonly include?: IncludeOf<R, D> | undefined;
 }
 
 interface ManyArguments<R extends Resource, D extends Depth> extends OneArguments<R, D> {
   /** (Default: the resource's own) */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** One property. (Default: newest first, as in a list) */
-  readonly orderBy?: { readonly [K in keyof R["row"]]?: "asc" | "desc" };
-  readonly filters?: FiltersThrough<R>;
+  readonly orderBy?: { readonly [K in keyof R["row"]]?: "asc" | "desc" } | undefined;
+  readonly filters?: FiltersThrough<R> | undefined;
 }
 
 /** A resource's filters, and those of its relations. */
@@ -127,9 +127,9 @@ export type ResourceInput<R extends Resource, Input, I, S> =
   | (OmitEach<NonNullable<Input>, "filters"> &
       ("filters" extends keyof NonNullable<Input> ? { filters?: FiltersThrough<R> } : unknown) & {
         /** Properties of each row. (Default: all that the resource shows) */
-        select?: S;
+        select?: S | undefined;
         /** Relations by name: `true`, or what is wanted of them. (Default: none) */
-        include?: I;
+        include?: I | undefined;
       })
   | Extract<Input, undefined>;
 

@@ -97,4 +97,6 @@ export function toError(response: Response, text: string): SvcError {
 }
 
 /** As for `fetch`, with headers as an object. */
-export type RouteInit = Omit<RequestInit, "headers"> & { headers?: Record<string, string> };
+export type RouteInit = { [Name in keyof Omit<RequestInit, "headers">]?: RequestInit[Name] | undefined } & {
+  headers?: Record<string, string> | undefined;
+};

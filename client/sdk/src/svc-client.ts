@@ -23,25 +23,25 @@ export interface SvcClientOptions<Api extends Operations = Operations> {
   /** The service's origin, for example https://api.example.com; "" is the page's own. */
   baseUrl: string;
   /** The credentials of calls. (Default: none) */
-  auth?: AuthClient;
+  auth?: AuthClient | undefined;
   /** In milliseconds, for each call with all its tries. (Default: 30000) */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** (Default: the global one) */
-  fetch?: typeof globalThis.fetch;
+  fetch?: typeof globalThis.fetch | undefined;
   /** (Default: the global one; without one, watched queries are called every four seconds) */
-  WebSocket?: typeof globalThis.WebSocket;
+  WebSocket?: typeof globalThis.WebSocket | undefined;
 }
 
 export interface CallOptions {
   /** Ends the call; it then rejects with the signal's reason. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** In milliseconds, with all tries. (Default: the client's) */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
 }
 
 export interface QueryOptions extends CallOptions {
   /** Retries, if there was no answer or the service is busy. (Default: 2) */
-  retries?: number;
+  retries?: number | undefined;
 }
 
 /** Arguments are optional if the operation allows it. */

@@ -9,19 +9,19 @@ import { type RouteInit, toError } from "./request.ts";
 
 export interface UploadOptions {
   /** The file's name. (Default: its own name, else "file") */
-  name?: string;
+  name?: string | undefined;
   /** (Default: "private") */
-  visibility?: "private" | "public";
+  visibility?: "private" | "public" | undefined;
   /** Continues an upload that was begun earlier, also by another page. (Default: a new upload) */
-  id?: string;
+  id?: string | undefined;
   /** Gets the upload's id as soon as it is known; pass it as `id` later. */
-  onStart?: (id: string) => void;
+  onStart?: ((id: string) => void) | undefined;
   /** Called after every piece, in bytes. */
-  onProgress?: (progress: UploadProgress) => void;
+  onProgress?: ((progress: UploadProgress) => void) | undefined;
   /** Stops sending; the service keeps the received bytes for a day. The upload rejects with the signal's reason. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Retries without progress, half a minute and longer in all. (Default: 8) */
-  retries?: number;
+  retries?: number | undefined;
 }
 
 export interface UploadProgress {

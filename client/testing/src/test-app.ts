@@ -31,16 +31,16 @@ export interface TestAppOptions<Api extends Operations> {
   /** The generated references, for typed calls. */
   api: Api;
   /** The application's folder. (Default: the process's) */
-  cwd?: string;
+  cwd?: string | undefined;
   /**
    * Environment variables of the application, such as AUTHLIB_URL. The process's own are ignored, so that a test
    * behaves the same everywhere. (Default: none)
    */
-  env?: Readonly<Record<string, string>>;
+  env?: Readonly<Record<string, string>> | undefined;
   /** Limits under test. Limits on sign-ins and requests are off otherwise. */
-  limits?: Partial<EffectiveConfig["limits"]>;
+  limits?: Partial<EffectiveConfig["limits"]> | undefined;
   /** The level of the service's log on standard error, such as "info", or "silent". (Default: "error") */
-  log?: string;
+  log?: string | undefined;
 }
 
 const secret = "a secret for tests, of thirty-two characters or more";

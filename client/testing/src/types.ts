@@ -6,13 +6,13 @@ import type { Mailbox } from "./mailbox.ts";
 /** A user to create. Further members are additional fields, as `auth.ts` declares them. */
 export interface NewTestUser {
   /** (Default: a unique one) */
-  email?: string;
+  email?: string | undefined;
   /** (Default: the part of the address before the @) */
-  name?: string;
+  name?: string | undefined;
   /** For tests of the sign-in. Hashing takes a tenth of a second. (Default: none) */
-  password?: string;
+  password?: string | undefined;
   /** (Default: true) */
-  emailVerified?: boolean;
+  emailVerified?: boolean | undefined;
   [field: string]: unknown;
 }
 
@@ -45,7 +45,7 @@ export interface TestApp<Api extends Operations = Operations> extends AsyncDispo
    * @param options.failures `return` returns failures, for tests that expect them. (Default: "throw")
    * @throws JobsFailed when a job or a workflow failed, even if it is retried later
    */
-  flushJobs(options?: { failures?: "throw" | "return" }): Promise<{ ran: number; failures: Failure[] }>;
+  flushJobs(options?: { failures?: "throw" | "return" | undefined }): Promise<{ ran: number; failures: Failure[] }>;
   /**
    * Lets time pass for waiting work in the database: delays of jobs, sleeps, waits and deadlines of workflows, crons.
    * The clock, sessions and tokens do not change. Runs nothing: `flushJobs` does.

@@ -29,7 +29,7 @@ export interface AccountCalls {
    * @param options.callbackURL the page to which its link leads in the end. (Default: the root of this page's origin)
    * @throws SvcError FORBIDDEN if the service sends no mails, UNAUTHORIZED, RATE_LIMITED, NETWORK_ERROR
    */
-  sendVerificationEmail(options?: { callbackURL?: string }): Promise<void>;
+  sendVerificationEmail(options?: { callbackURL?: string | undefined }): Promise<void>;
   /** Ends all sessions of the user, this one too. @throws SvcError UNAUTHORIZED, NETWORK_ERROR */
   signOutEverywhere(): Promise<void>;
   /**

@@ -17,22 +17,24 @@ import { type TokenEndpoints, tokenStrategy } from "./token-strategy.ts";
 
 export interface AuthClientOptions {
   /** `token`: a JWT in memory, for a frontend on another origin. `cookie`: for the same origin. (Default: token) */
-  strategy?: { kind: "token"; sessionTokenStorage?: "local" | "memory" } | { kind: "cookie" };
+  strategy?: { kind: "token"; sessionTokenStorage?: "local" | "memory" | undefined } | { kind: "cookie" } | undefined;
   /** Token mode: where the session token stays; with `memory` a reload signs out. In `strategy` too. (Default: "local") */
-  sessionTokenStorage?: "local" | "memory";
+  sessionTokenStorage?: "local" | "memory" | undefined;
   /** Token mode: the token of an existing session, for a test or a script. `restore()` fetches its user. */
-  sessionToken?: string;
+  sessionToken?: string | undefined;
   /** Token mode through the frontend's own server, which stores the session token in a sealed cookie. */
-  authBridge?: {
-    /** Where the bridge's handlers are. (Default: "/api/auth") */
-    basePath?: string;
-    /** The page that completes a social sign-in. (Default: "/auth/callback") */
-    oauthCallbackPath?: string;
-  };
+  authBridge?:
+    | {
+        /** Where the bridge's handlers are. (Default: "/api/auth") */
+        basePath?: string | undefined;
+        /** The page that completes a social sign-in. (Default: "/auth/callback") */
+        oauthCallbackPath?: string | undefined;
+      }
+    | undefined;
   /** In milliseconds, for each call to the authentication endpoints. (Default: 30000) */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** (Default: the global one) */
-  fetch?: typeof globalThis.fetch;
+  fetch?: typeof globalThis.fetch | undefined;
 }
 
 /** Signs in and out, and returns the signed-in user. */
@@ -44,7 +46,7 @@ export interface AuthClient extends AccountCalls {
   /** Token mode deletes the session locally even if the service cannot be reached; cookie mode cannot. */
   signOut(): Promise<void>;
   /** Redirects to the provider. @param options.callbackURL the page to return to, on a listed origin */
-  signInSocial(provider: "google", options?: { callbackURL?: string }): Promise<void>;
+  signInSocial(provider: "google", options?: { callbackURL?: string | undefined }): Promise<void>;
   /**
    * Completes a social sign-in on the callback page. Called again on the same page, it gives the same result.
    *
@@ -65,7 +67,11 @@ export interface AuthClient extends AccountCalls {
    * @example
    * await auth.call("/sign-in/anonymous");
    */
-  call<Answer = unknown>(path: string, body?: object, options?: { method?: "GET" | "POST" }): Promise<Answer>;
+  call<Answer = unknown>(
+    path: string,
+    body?: object,
+    options?: { method?: "GET" | "POST" | undefined },
+  ): Promise<Answer>;
   /** Asks the service for the signed-in user, for example after a reload. Resolves to null if there is none. */
   restore(): Promise<User | null>;
   getState(): AuthState;

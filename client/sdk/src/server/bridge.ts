@@ -22,13 +22,13 @@ export interface BridgeOptions {
   baseUrl: string;
   session: BridgeSessionOptions;
   /** The frontend's own origins. Name them behind a proxy. (Default: the origin of the request's URL) */
-  origin?: string | readonly string[];
+  origin?: string | readonly string[] | undefined;
   /** Where the handlers are mounted. (Default: "/api/auth") */
-  basePath?: string;
+  basePath?: string | undefined;
   /** The page that completes a social sign-in. (Default: "/auth/callback") */
-  oauthCallbackPath?: string;
+  oauthCallbackPath?: string | undefined;
   /** Sends the visitor's address to the backend. (Default: its limits count all visitors as this server) */
-  clientAddress?: ClientAddressOptions;
+  clientAddress?: ClientAddressOptions | undefined;
 }
 
 /** For a route that matches everything below `basePath`. Neither handler uses `this`. */

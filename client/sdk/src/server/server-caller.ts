@@ -15,11 +15,11 @@ export interface ServerCallerOptions {
   /** The backend's origin, as this server reaches it. */
   baseUrl: string;
   /** The backend's origin, as browsers know it (its AUTHLIB_URL). (Default: `baseUrl`) */
-  origin?: string;
+  origin?: string | undefined;
   /** In milliseconds, for each call with all its tries. (Default: 30000) */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** (Default: the global one, looked up at each call) */
-  fetch?: typeof globalThis.fetch;
+  fetch?: typeof globalThis.fetch | undefined;
 }
 
 /** The same as in `createSvcClient`. */

@@ -5,13 +5,13 @@
 
 export interface BridgeSessionOptions {
   /** Seals the cookie; at least 32 characters, from the environment. Either this or `passwords`. */
-  password?: string;
+  password?: string | undefined;
   /** Newest first: the first one seals, all of them unseal. Removing one signs out the users whose cookie it sealed last. */
-  passwords?: readonly string[];
+  passwords?: readonly string[] | undefined;
   /** Without a prefix; a secure cookie gets the prefix `__Host-`. (Default: "svc_bridge_session") */
-  cookieName?: string;
+  cookieName?: string | undefined;
   /** Whether browsers send it over https only. (Default: unless the frontend is http://localhost or 127.0.0.1) */
-  secure?: boolean;
+  secure?: boolean | undefined;
 }
 
 export interface SessionSettings {
