@@ -155,6 +155,11 @@ function checkNames(names: readonly string[]): void {
 /** PostgreSQL would store the letters of base64, and ignore the offsets of times. */
 function checkArrays(table: string, columns: readonly ColumnDescription[]): void {
   for (const { property, type, kind, dimensions } of columns) {
+    if (kind === "vector" && dimensions > 0) {
+      throw new DefinitionError(`createCrud: "${property}" of "${table}" has the type ${type}.`, {
+        hint: "Arrays of vectors are not possible. Keep each vector in a row of its own, where a search can find it.",
+      });
+    }
     const isConverted = kind === "bytes" || (kind === "timestamp" && !type.includes("with time zone"));
     if (dimensions < 2 || !isConverted) continue;
     throw new DefinitionError(`createCrud: "${property}" of "${table}" has the type ${type}.`, {
