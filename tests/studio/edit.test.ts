@@ -42,6 +42,22 @@ if (!chromiumPath) {
     expect(acts).toEqual([{ act: "act_change_rows", user: "ann", outcome: "3 changed" }]);
   });
 
+  // A text area has LF for each line break: the text of a row was rewritten whichever of its columns was edited.
+  test("Data: line breaks of a text stay what they are", async () => {
+    await db.sql("update notes set title = $1 where id = 8", ["a\r\nb"]);
+    const page = await tab("?panel=data&table=public.notes&as=ann&row=%5B%228%22%5D");
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByRole("button", { name: "Stage the change" }).click();
+    await page.getByText("No value is another one.").waitFor();
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel("title text", { exact: true }).fill("a\nb\nc");
+    await page.getByRole("button", { name: "Stage the change" }).click();
+    const staged = page.getByRole("region", { name: "Staged changes" });
+    await staged.getByRole("button", { name: "Make them" }).click();
+    await staged.waitFor({ state: "detached" });
+    expect(await db.sql("select title from notes where id = 8")).toEqual([{ title: "a\r\nb\r\nc" }]);
+  });
+
   test("Data: what PostgreSQL refuses says so, stays staged, and can be forgotten", async () => {
     const page = await tab("?panel=data&table=public.notes&as=ann&row=%5B%226%22%5D");
     await page.getByRole("button", { name: "Edit" }).click();

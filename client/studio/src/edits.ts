@@ -157,7 +157,14 @@ function rowForm(
     text.addEventListener("input", () => {
       kind.value = "value";
     });
-    return { column, kind, text };
+    // A text area turns each line break into LF: a text that nobody changed would be written in another form.
+    const shown = text.value;
+    const isDos = now?.includes("\r\n") && !/\r(?!\n)|(?<!\r)\n/.test(now);
+    const read = () => {
+      if (text.value === shown) return now ?? "";
+      return isDos ? text.value.replaceAll("\n", "\r\n") : text.value;
+    };
+    return { column, kind, text, read };
   });
   return h(
     "form",
@@ -169,7 +176,7 @@ function rowForm(
         const given = controls.filter(({ kind }) => kind.value !== "default");
         submit(
           Object.fromEntries(
-            given.map(({ column, kind, text }) => [column.name, kind.value === "null" ? null : text.value]),
+            given.map(({ column, kind, read }) => [column.name, kind.value === "null" ? null : read()]),
           ),
         );
       },
