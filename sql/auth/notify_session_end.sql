@@ -5,9 +5,8 @@
 --
 -- One notice per row, because listeners need a notice per session, and a payload may have 8,000 bytes. Expired sessions
 -- send no notice: no JWT outlives its session, so sweeping 10,000 of them sends nothing. Each process asks for those of
--- its sockets and streams (list_ended_sessions.sql). Extending a session sends
--- nothing either; setting an earlier end does. TRUNCATE does not say which sessions ended, so all cached sessions are
--- forgotten.
+-- its sockets and streams (list_ended_sessions.sql). Extending a session sends nothing either; setting an earlier end
+-- does. TRUNCATE does not say which sessions ended, so all cached sessions are forgotten.
 --
 -- Where triggers do not fire (session_replication_role = replica, pg_restore --disable-triggers, a disabled trigger),
 -- cached tokens remain valid for up to five minutes. To revoke them at once, send a notice by hand:

@@ -1,7 +1,7 @@
 /**
- * Assembles authentication: `authenticate` identifies the caller, `router` has the endpoints below /api/auth. Everything that
- * needs better-auth is in `create-sign-in.ts`. Outside production it is loaded when somebody signs in: a start without it is
- * faster.
+ * Assembles authentication: `authenticate` identifies the caller, `router` has the endpoints below /api/auth. Sign-ins need
+ * better-auth (`create-sign-in.ts`), JWTs need jose (`sessions/jwt.ts`). Outside production each is loaded at its first use: a
+ * start without them is faster.
  * Next hop: `src/auth/sessions/authenticate.ts`; `create-sign-in.ts`, and the endpoints in `routes/`.
  */
 import { Router } from "express";

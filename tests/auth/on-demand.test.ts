@@ -1,4 +1,4 @@
-// If this file fails, every start loads better-auth, which takes a fifth of it, or nobody can sign in after one that did not.
+// If this file fails, every start loads better-auth and jose although nobody signs in, or nobody can sign in after one that did not.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ const recording = `
   import { registerHooks } from "node:module";
   registerHooks({
     load(url, context, next) {
-      const [, name] = /node_modules\\/(kysely|better-auth\\/dist\\/api)\\//.exec(url) ?? [];
+      const [, name] = /node_modules\\/(kysely|jose|better-auth\\/dist\\/api)\\//.exec(url) ?? [];
       if (name) appendFileSync(${JSON.stringify(loaded)}, name + "\\n");
       return next(url, context);
     },
@@ -42,7 +42,7 @@ afterAll(() => {
 
 const packages = () => new Set(readFileSync(loaded, "utf8").split("\n").filter(Boolean));
 
-test("callers are identified without better-auth", async () => {
+test("callers are identified without better-auth, and without jose until there is a JWT", async () => {
   const call = (headers: HeadersInit) =>
     fetch(`${url}/api/query`, {
       method: "POST",
@@ -50,8 +50,9 @@ test("callers are identified without better-auth", async () => {
       body: JSON.stringify({ json: { name: "nothing" } }),
     });
   expect((await call({})).status).toBe(404);
-  expect((await call({ authorization: "Bearer a.b.c" })).status).toBe(404);
   expect(packages()).toEqual(new Set());
+  expect((await call({ authorization: "Bearer a.b.c" })).status).toBe(404);
+  expect(packages()).toEqual(new Set(["jose"]));
 });
 
 test("the first sign-in loads it, however many come at once", async () => {
@@ -65,5 +66,5 @@ test("the first sign-in loads it, however many come at once", async () => {
     ),
   );
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
-  expect(packages()).toEqual(new Set(["kysely", "better-auth/dist/api"]));
+  expect(packages()).toEqual(new Set(["jose", "kysely", "better-auth/dist/api"]));
 });

@@ -79,7 +79,7 @@ export const ignored: Record<string, unknown[]> = {
     { counts: [1, "x"] },
     { times: ["2026-02-30"] },
   ],
-  "a list that is none, or holds a value of another type": [
+  "a value of in or nin that is not a list, and a list with a value of another type": [
     { count: { op: "in", value: 1 } },
     { count: { op: "in", value: { 0: 1 } } },
     { count: { op: "in", value: [1.5, "2"] } },

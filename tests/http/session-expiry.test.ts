@@ -1,4 +1,4 @@
-// If this file fails, a stream or a socket goes on for a user whose session has expired.
+// If this file fails, streams and sockets stay open after the session of their user has expired.
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, test, vi } from "vitest";
 import { createSvcHttpRouteBuilders } from "../../src/index.ts";
@@ -37,7 +37,7 @@ async function passMinute() {
   }
 }
 
-test("a stream and a socket end after their session has expired, and those of others go on", async () => {
+test("a stream and a socket end after their session has expired, and those of others stay open", async () => {
   const [ann, bob] = [await app.signUp("ann"), await app.signUp("bob")];
   const [anns, bobs] = [await begin(ann), await begin(bob)];
   const [annsSocket, bobsSocket] = [await connect(ann), await connect(bob)];
