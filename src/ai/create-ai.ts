@@ -11,8 +11,15 @@ import { SvcError } from "../kit/svc-error.ts";
 import type { StoredFile } from "../storage/read-file.ts";
 import { type AiCall, currentAiCall } from "./call.ts";
 import { imageTypeOf } from "./image-type.ts";
-import { paid, signalFor, tokensOf, tokensOfMessages, totalled } from "./paid.ts";
-import { mostTexts, type Provider, providerFailed, type ReportedUsage, type TokenCount } from "./provider.ts";
+import { modelOf, paid, signalFor, tokensOf, tokensOfMessages, totalled } from "./paid.ts";
+import {
+  type ChatAnswer,
+  type Incomplete,
+  mostTexts,
+  type Provider,
+  providerFailed,
+  type TokenCount,
+} from "./provider.ts";
 import { type Speech, speech } from "./speech.ts";
 import { streamed } from "./stream.ts";
 
@@ -23,6 +30,13 @@ interface Billing {
   model: string;
 }
 
+/** A text of a model. */
+interface Answer extends Billing {
+  text: string;
+  /** Set if the text is not complete: it reached `maxTokens`, or the provider's filter ended it. */
+  incomplete?: Incomplete;
+}
+
 /** The image itself, or its storage id. */
 type ImageSource =
   | { image: Uint8Array | ArrayBuffer | Blob; mediaType: string; storageId?: undefined }
@@ -30,7 +44,7 @@ type ImageSource =
 
 export interface Ai {
   /** Answers a conversation. @throws SvcError CREDIT_LIMIT_EXCEEDED, AI_NOT_CONFIGURED, PROVIDER_FAILED, as all do */
-  chat(options: ChatOptions): Promise<{ text: string } & Billing>;
+  chat(options: ChatOptions): Promise<Answer>;
   /** The same, in pieces. Ending the iteration early ends the call. */
   stream(options: ChatOptions): AsyncIterable<string>;
   /** The embedding of a text; its length depends on the model. */
@@ -46,7 +60,7 @@ export interface Ai {
      * Reads the text in an image: bytes with their media type, or a stored file that the caller may read. `markdown` is
      * set if the model writes it; its HTML becomes text, and only harmless links stay.
      */
-    extractText(options: ImageSource & CallOptions): Promise<{ text: string; markdown?: string } & Billing>;
+    extractText(options: ImageSource & CallOptions): Promise<Answer & { markdown?: string }>;
   };
   speech: Speech;
 }
@@ -56,21 +70,21 @@ export function createAi(): Ai {
   return {
     async chat({ model: given, maxTokens = 1024, signal, ...options }) {
       const call = currentAiCall();
-      const model = given ?? call.services.config.chatModel;
+      const model = modelOf(given, call.services.config.chatModel);
       const chat = able(call, model, "chat");
       const messages = checkMessages(options.messages);
       checkCallOptions("ai.chat", numbers, { maxTokens, temperature: options.temperature });
       const estimate = { inputTokens: tokensOfMessages(options.system, messages), outputTokens: maxTokens };
       return paid(call, { operation: "chat", model, estimate }, async (reservation) => {
         const answer = await chat({ ...options, messages, model, maxTokens, signal: signalFor(call, signal) });
-        const { text, usage } = usedBy(answer, estimate);
-        return { text, ...totalled(usage), creditsCharged: await reservation.settle(usage), model };
+        const usage = usedBy(answer, estimate);
+        return { ...told(answer), ...totalled(usage), creditsCharged: await reservation.settle(usage), model };
       });
     },
 
     stream({ model: given, maxTokens = 1024, signal, ...options }) {
       const call = currentAiCall(); // now: the handler may have returned when the stream is read
-      const model = given ?? call.services.config.chatModel;
+      const model = modelOf(given, call.services.config.chatModel);
       const stream = able(call, model, "stream");
       const messages = checkMessages(options.messages);
       checkCallOptions("ai.stream", numbers, { maxTokens, temperature: options.temperature });
@@ -103,7 +117,7 @@ export function createAi(): Ai {
         throw invalidInput("topK must be a whole number from 1.");
       }
       if (documents.length === 0) return [];
-      const model = given ?? call.services.config.rerankModel;
+      const model = modelOf(given, call.services.config.rerankModel);
       const rerank = able(call, model, "rerank");
       const usage = { inputTokens: tokensOf(query + documents.join("")), outputTokens: 0 };
       return paid(call, { operation: "rerank", model, estimate: usage }, async (reservation) => {
@@ -119,16 +133,18 @@ export function createAi(): Ai {
     vision: {
       async extractText({ model: given, signal, ...source }) {
         const call = currentAiCall();
-        const model = given ?? call.services.config.visionModel;
+        const model = modelOf(given, call.services.config.visionModel);
         const extract = able(call, model, "extractText");
         const { bytes, type: mediaType } = await imageOf(call, source);
         if (!/^image\/[a-z0-9.+-]+$/i.test(String(mediaType))) throw notAnImage(source.storageId !== undefined);
         const estimate = { inputTokens: 2000, outputTokens: 4096 };
         return paid(call, { operation: "vision.extractText", model, estimate }, async (reservation) => {
-          const { text, usage } = usedBy(await extract(model, bytes, mediaType, signalFor(call, signal)), estimate);
+          const user = call.userId ?? "";
+          const answer = await extract(model, bytes, mediaType, signalFor(call, signal), user);
+          const usage = usedBy(answer, estimate);
           const creditsCharged = await reservation.settle(usage);
-          const markdown = model.startsWith("local-") ? {} : { markdown: await harmless(text, call.userId ?? "") };
-          return { text, ...markdown, ...totalled(usage), creditsCharged, model };
+          const markdown = model.startsWith("local-") ? {} : { markdown: await harmless(answer.text, user) };
+          return { ...told(answer), ...markdown, ...totalled(usage), creditsCharged, model };
         });
       },
     },
@@ -141,28 +157,29 @@ const isText = (text: unknown) => typeof text === "string" && text.trim() !== ""
 
 async function embedTexts(texts: string[], { model: given, signal }: CallOptions = {}): Promise<number[][]> {
   const call = currentAiCall();
-  const model = given ?? call.services.config.embeddingModel;
+  const model = modelOf(given, call.services.config.embeddingModel);
   const embed = able(call, model, "embed");
   const estimate = { inputTokens: texts.reduce((sum, text) => sum + tokensOf(text), 0), outputTokens: 0 };
   return paid(call, { operation: "embed", model, estimate }, async (reservation) => {
     const { embeddings, usage } = await embed(model, texts, signalFor(call, signal));
-    if (embeddings.length !== texts.length)
-      throw providerFailed(`it sent ${embeddings.length} embeddings of ${texts.length}`);
     const { embeddingDimensions: wanted } = call.services.config;
     const misfit = embeddings.find((one) => one.length !== wanted || !one.every(Number.isFinite));
     if (misfit) {
       throw providerFailed(`its embedding has ${misfit.length} dimensions, ai.embeddingDimensions says ${wanted}`);
     }
-    await reservation.settle(usage ?? estimate);
+    await reservation.settle({ ...estimate, ...usage });
     return embeddings;
   });
 }
 
-/** The usage of an answer: as the provider reports it, or estimated by the texts. */
-const usedBy = ({ text, usage }: { text: string; usage: ReportedUsage }, { inputTokens }: TokenCount) => ({
-  text,
-  usage: usage ?? { inputTokens, outputTokens: tokensOf(text) },
+/** The usage of an answer: as the provider reports it; counts that it does not report are estimated by the texts. */
+const usedBy = ({ text, usage }: ChatAnswer, { inputTokens }: TokenCount): TokenCount => ({
+  inputTokens,
+  outputTokens: tokensOf(text),
+  ...usage,
 });
+
+const told = ({ text, incomplete }: ChatAnswer) => ({ text, ...(incomplete && { incomplete }) });
 
 /** Text in an image may attack the browser that shows it. */
 const harmless = async (markdown: string, user: string) =>

@@ -10,6 +10,8 @@ import { SvcError } from "../kit/svc-error.ts";
 import { sqlState } from "../postgres/errors.ts";
 
 export interface Reservation {
+  /** Of the ledger's row. */
+  id: string;
   /** Charges the usage, at most the reserved amount. @returns the credits */
   settle(usage: Pick<Usage, "inputTokens" | "outputTokens">): Promise<number>;
   /** Charges the amount that the provider reports. @returns the credits */
@@ -51,6 +53,7 @@ export function createCredits(pool: pg.Pool, config: EffectiveConfig["ai"]): Cre
         return Number(rows[0]?.it ?? 0);
       };
       return {
+        id,
         settle: async (usage) => settle(await price(model, usage), usage.inputTokens, usage.outputTokens),
         settleAmount: (credits) => settle(credits, null, null),
         async release() {

@@ -1,6 +1,7 @@
 /**
- * A provider with OpenAI's protocol, which most model servers support. Chat and embeddings use the AI SDK. Reranking,
- * speech and transcription, which the SDK lacks for such servers, are plain requests. Source:
+ * A provider with OpenAI's protocol, which most model servers support. Chat uses the AI SDK. Reranking, speech and
+ * transcription, which the SDK lacks for such servers, are plain requests, and so are embeddings, because the SDK
+ * ignores their `index`. Source:
  * https://platform.openai.com/docs/api-reference; rerank as in https://docs.cohere.com/reference/rerank.
  */
 import type { OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
@@ -9,10 +10,10 @@ import { z } from "zod";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { Message } from "../contract/ai.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import { largestAnswer, patientFetch } from "./patient-fetch.ts";
+import { largestAnswer, mebibyte, patientFetch } from "./patient-fetch.ts";
 import {
   type ChatRequest,
-  mostTexts,
+  type Incomplete,
   type Provider,
   providerFailed,
   type ReportedUsage,
@@ -35,32 +36,37 @@ const mostTokens = 2 ** 31 - 1;
 /** In bytes: a number of an embedding as JSON, with its comma and the indentation of some servers. */
 const numberAsJson = 32;
 
+/** In bytes: a token of an answer. In a stream each has an object of its own. */
+const tokenAsJson = 1024;
+
+/** In bytes: the text of a recording. */
+const largestTranscript = 4 * mebibyte;
+
+/**
+ * In bytes. An answer of JSON takes several times its size on the heap, so each call accepts only what it can have
+ * asked for.
+ */
+const answerOfTokens = (tokens: number) => Math.min(mebibyte + tokens * tokenAsJson, largestAnswer);
+
 export function openAiCompatible(config: EffectiveConfig["ai"]): Provider {
   const { baseUrl, apiKey, timeoutMs, embeddingDimensions } = config;
   const base = baseUrl?.replace(/\/+$/, "") ?? "";
-  const fetch = patientFetch(timeoutMs, Math.max(largestAnswer, mostTexts * embeddingDimensions * numberAsJson));
   const requireBase = () => {
     if (base !== "") return;
     throw new SvcError("AI_NOT_CONFIGURED", undefined, {
       hint: "Set AI_BASE_URL and AI_API_KEY where svc runs; models called local-… need neither.",
     });
   };
-  let made: Promise<OpenAICompatibleProvider> | undefined;
-  const models = () => {
-    made ??= import("@ai-sdk/openai-compatible").then(({ createOpenAICompatible }) =>
-      createOpenAICompatible({
-        name: "svc",
-        baseURL: base,
-        fetch,
-        includeUsage: true,
-        ...(apiKey !== null && { apiKey }),
-      }),
-    );
-    return made;
+  const models = async (most: number): Promise<OpenAICompatibleProvider> => {
+    const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+    const fetch = patientFetch(timeoutMs, most);
+    const key = apiKey !== null && { apiKey };
+    return createOpenAICompatible({ name: "svc", baseURL: base, fetch, includeUsage: true, ...key });
   };
 
-  async function post(path: string, body: string | FormData, signal: AbortSignal): Promise<Response> {
+  async function post(path: string, body: string | FormData, most: number, signal: AbortSignal): Promise<Response> {
     requireBase();
+    const fetch = patientFetch(timeoutMs, most);
     const headers = {
       ...(apiKey !== null && { authorization: `Bearer ${apiKey}` }),
       ...(typeof body === "string" && { "content-type": "application/json" }),
@@ -72,7 +78,7 @@ export function openAiCompatible(config: EffectiveConfig["ai"]): Provider {
   }
 
   const generate = async ({ model, system, messages, maxTokens, temperature, signal }: ChatRequest) => ({
-    model: (await models()).chatModel(model),
+    model: (await models(answerOfTokens(maxTokens))).chatModel(model),
     ...(system !== undefined && { system }),
     messages: messages.map(toSdk),
     maxOutputTokens: maxTokens,
@@ -86,8 +92,10 @@ export function openAiCompatible(config: EffectiveConfig["ai"]): Provider {
       requireBase();
       return explained(request.signal, async () => {
         const { generateText } = await library();
-        const { text, usage } = await generateText(await generate(request));
-        return { text, usage: count(usage) };
+        const { text, usage, finishReason } = await generateText(await generate(request));
+        const incomplete: Incomplete[] = ["length", "content-filter"];
+        const found = incomplete.find((one) => one === finishReason);
+        return { text, usage: count(usage), ...(found && { incomplete: found }) };
       });
     },
 
@@ -118,22 +126,26 @@ export function openAiCompatible(config: EffectiveConfig["ai"]): Provider {
     },
 
     async embed(model, values, signal) {
-      requireBase();
-      return explained(signal, async () => {
-        const { embedMany } = await library();
-        const { embeddings, usage } = await embedMany({
-          model: (await models()).embeddingModel(model),
-          values,
-          abortSignal: signal,
-          maxRetries: 0,
-        });
-        return { embeddings, usage: count({ inputTokens: usage.tokens, outputTokens: 0 }) };
+      const body = JSON.stringify({ model, input: values, encoding_format: "float" });
+      const most = mebibyte + values.length * embeddingDimensions * numberAsJson;
+      const { data, usage } = await read(await post("/embeddings", body, most, signal), embeddingsAnswer);
+      // A server may answer in any order, and without `index` in the order of the texts.
+      const found = new Map(data.map(({ index, embedding }, at) => [index ?? at, embedding]));
+      const embeddings = values.flatMap((_, at) => {
+        const embedding = found.get(at);
+        return embedding ? [embedding] : [];
       });
+      if (data.length !== values.length || embeddings.length !== values.length) {
+        throw providerFailed(`it sent ${data.length} embeddings of ${values.length}, or some of them twice`);
+      }
+      const counted = count({ inputTokens: usage?.prompt_tokens ?? 0 });
+      return { embeddings, usage: counted };
     },
 
     async rerank(model, query, documents, signal) {
       const body = JSON.stringify({ model, query, documents, top_n: documents.length });
-      const { results } = await read(await post("/rerank", body, signal), rerankAnswer);
+      const most = mebibyte + 2 * Buffer.byteLength(body); // some servers repeat the documents
+      const { results } = await read(await post("/rerank", body, most, signal), rerankAnswer);
       const scores = new Map(results.map(({ index, relevance_score }) => [index, relevance_score]));
       return documents.map((_, index) => {
         const score = scores.get(index);
@@ -158,7 +170,7 @@ export function openAiCompatible(config: EffectiveConfig["ai"]): Provider {
 
     async synthesize(model, input, voice, signal) {
       const body = JSON.stringify({ model, input, voice: voice ?? "alloy", response_format: "mp3" });
-      const response = await post("/audio/speech", body, signal);
+      const response = await post("/audio/speech", body, largestAnswer, signal);
       const mediaType = response.headers.get("content-type")?.split(";", 1)[0] ?? "audio/mpeg";
       const audio = await response.arrayBuffer().catch((cause) => {
         throw signal.aborted ? signal.reason : providerFailed("its answer was cut short", cause);
@@ -171,11 +183,17 @@ export function openAiCompatible(config: EffectiveConfig["ai"]): Provider {
       const form = new FormData();
       form.append("model", model);
       form.append("file", new File([new Uint8Array(audio)], "audio", { type: mediaType }));
-      return (await read(await post("/audio/transcriptions", form, signal), z.object({ text: z.string() }))).text;
+      const response = await post("/audio/transcriptions", form, largestTranscript, signal);
+      return (await read(response, z.object({ text: z.string() }))).text;
     },
   };
   return provider;
 }
+
+const embeddingsAnswer = z.object({
+  data: z.array(z.object({ index: z.int().nonnegative().nullish(), embedding: z.array(z.number()) })),
+  usage: z.object({ prompt_tokens: z.number().nullish() }).nullish(),
+});
 
 const rerankAnswer = z.object({
   results: z.array(z.object({ index: z.int().nonnegative(), relevance_score: z.number() })),
@@ -216,10 +234,10 @@ function toSdk({ role, content }: Message): ModelMessage {
 }
 
 /**
- * Servers that omit the usage cost as much as others, and so do those whose counts are not possible: the SDK passes on
- * any number, and makes 0 of null.
+ * Leaves out counts that are not possible: the SDK passes on any number, and makes 0 of a count that the server omits.
+ * They are estimated, so that such a server costs as much as others.
  */
 function count({ inputTokens = 0, outputTokens = 0 }: Partial<TokenCount>): ReportedUsage {
-  const isCount = (tokens: number) => Number.isInteger(tokens) && tokens >= 0 && tokens <= mostTokens;
-  return inputTokens > 0 && isCount(inputTokens) && isCount(outputTokens) ? { inputTokens, outputTokens } : null;
+  const isCount = (tokens: number) => Number.isInteger(tokens) && tokens > 0 && tokens <= mostTokens;
+  return { ...(isCount(inputTokens) && { inputTokens }), ...(isCount(outputTokens) && { outputTokens }) };
 }

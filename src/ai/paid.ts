@@ -1,5 +1,6 @@
 /** Runs a paid call, from its reservation to its settlement. Next hop: `credits.ts`. */
 import type { Message, Usage } from "../contract/ai.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import type { AiCall } from "./call.ts";
 import type { CreditRequest, Reservation } from "./credits.ts";
 import { providerFailed, type TokenCount } from "./provider.ts";
@@ -17,6 +18,18 @@ export async function paid<T>(
     await reservation.release();
     throw error;
   }
+}
+
+/**
+ * The model of a call: the given one, which may come from the caller, or that of the configuration. Its name is stored
+ * in the ledger.
+ *
+ * @throws SvcError BAD_REQUEST
+ */
+export function modelOf(given: unknown, configured: string): string {
+  const model = given ?? configured;
+  if (typeof model === "string" && /^[^\p{Cc}\p{Cs}]{1,256}$/u.test(model)) return model;
+  throw new SvcError("BAD_REQUEST", "model must be a name of 1 to 256 characters.");
 }
 
 /** In milliseconds: a call ends before its reservation expires (15 minutes, `sql/ai/reserve_credits.sql`). */

@@ -14,7 +14,7 @@ const longestWait = 30_000;
 
 const worthAnother = (status: number) => status === 408 || status === 429 || status >= 500;
 
-const mebibyte = 1024 * 1024;
+export const mebibyte = 1024 * 1024;
 
 /** In bytes: an answer of this size is not a text or a recording for one call. */
 export const largestAnswer = 32 * mebibyte;

@@ -3,19 +3,57 @@
  * interpreted.
  */
 import { spawn } from "node:child_process";
+import { setPriority } from "node:os";
+import { ConcurrencyLimiter } from "../kit/concurrency-limiter.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { providerFailed } from "./provider.ts";
 
 /** In bytes: maximum output of a program. */
 const maxOutput = 64 * 1024 * 1024;
 
+/** Lowers the priority: requests go first. */
+const niceness = 5;
+
+/** Of each program, in a process. The others wait. */
+const atOnce = 2;
+const mostWaiting = 100;
+
 /** Debian's package names. */
 const packages: Record<string, string> = {
   tesseract: "tesseract-ocr",
   "espeak-ng": "espeak-ng",
-  sox: "sox",
+  sox: "sox libsox-fmt-mp3",
   pocketsphinx_continuous: "pocketsphinx pocketsphinx-en-us",
 };
+
+/** The program did not accept its input, or its output was too large. Another attempt ends in the same way. */
+export class InputRefused extends SvcError {
+  constructor(program: string) {
+    super("PROVIDER_FAILED", undefined, { hint: `${program} could not process it.` });
+  }
+}
+
+const limiters = new Map<string, ConcurrencyLimiter>();
+
+/**
+ * Does work that runs the program, when it is the user's turn.
+ *
+ * @throws SvcError UNAVAILABLE when too many wait; the signal's reason
+ */
+export async function inTurn<T>(
+  program: string,
+  { signal, user = "" }: { signal: AbortSignal; user?: string | undefined },
+  work: () => Promise<T>,
+): Promise<T> {
+  const limiter = limiters.get(program) ?? new ConcurrencyLimiter(atOnce, mostWaiting);
+  limiters.set(program, limiter);
+  try {
+    return await limiter.run(work, { key: user, signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
+}
 
 /**
  * @returns the program's output
@@ -30,8 +68,17 @@ export function runProgram(
   return new Promise((resolve, reject) => {
     // The program gets paths and languages from the environment, and none of the platform's keys.
     const { PATH, LANG, TESSDATA_PREFIX } = process.env;
-    const env = { PATH, ...(LANG && { LANG }), ...(TESSDATA_PREFIX && { TESSDATA_PREFIX }) };
-    const child = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"], signal, env });
+    const paths = { PATH, ...(LANG && { LANG }), ...(TESSDATA_PREFIX && { TESSDATA_PREFIX }) };
+    // More threads make tesseract slower on small pages, and take the processors from others.
+    const env = { ...paths, OMP_THREAD_LIMIT: "1" };
+    // A program that hangs may ignore SIGTERM.
+    const ending = { signal, killSignal: "SIGKILL" as const };
+    const child = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"], env, ...ending });
+    try {
+      if (child.pid !== undefined) setPriority(child.pid, niceness);
+    } catch {
+      // The program has ended already, or the system does not support priorities.
+    }
     const chunks: Buffer[] = [];
     let size = 0;
     child.stdout.on("data", (chunk: Buffer) => {
@@ -45,7 +92,8 @@ export function runProgram(
     });
     child.on("close", (code) => {
       if (code === 0) resolve(Buffer.concat(chunks));
-      else reject(providerFailed(`${program} could not process it`));
+      else if (code === null && size <= maxOutput) reject(providerFailed(`${program} was killed`));
+      else reject(new InputRefused(program));
     });
     child.stdin.on("error", () => {}); // the program may end before it has read its input
     child.stdin.end(input ?? undefined);

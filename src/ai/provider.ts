@@ -13,8 +13,18 @@ export interface TokenCount {
   outputTokens: number;
 }
 
-/** The tokens of a call; null if the provider does not report them. */
-export type ReportedUsage = TokenCount | null;
+/** The tokens of a call; a count that the provider does not report is missing. */
+export type ReportedUsage = Partial<TokenCount>;
+
+/** Why an answer is not complete. */
+export type Incomplete = "length" | "content-filter";
+
+export interface ChatAnswer {
+  text: string;
+  usage: ReportedUsage;
+  /** Missing for a complete answer. */
+  incomplete?: Incomplete;
+}
 
 export interface ChatRequest {
   model: string;
@@ -25,8 +35,9 @@ export interface ChatRequest {
   signal: AbortSignal;
 }
 
+/** `user` is whose turn it is, where calls wait for each other. (Default: one turn for all who give none) */
 export interface Provider {
-  chat?(request: ChatRequest): Promise<{ text: string; usage: ReportedUsage }>;
+  chat?(request: ChatRequest): Promise<ChatAnswer>;
   /** Yields text; `usage` resolves at its end. */
   stream?(request: ChatRequest): { text: AsyncIterable<string>; usage: Promise<ReportedUsage> };
   /** @returns an embedding for each text, in their order */
@@ -42,14 +53,16 @@ export interface Provider {
     image: Uint8Array,
     mediaType: string,
     signal: AbortSignal,
-  ): Promise<{ text: string; usage: ReportedUsage }>;
+    user?: string,
+  ): Promise<ChatAnswer>;
   synthesize?(
     model: string,
     input: string,
     voice: string | undefined,
     signal: AbortSignal,
+    user?: string,
   ): Promise<{ audio: Uint8Array; mediaType: string }>;
-  transcribe?(model: string, audio: Uint8Array, mediaType: string, signal: AbortSignal): Promise<string>;
+  transcribe?(model: string, audio: Uint8Array, mediaType: string, signal: AbortSignal, user?: string): Promise<string>;
 }
 
 /** A provider's error in our own words: its own message may contain the prompt or the key. */

@@ -6,7 +6,7 @@ import type { StorageObject } from "../contract/storage.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
 import { type AiCall, currentAiCall } from "./call.ts";
-import { paid, signalFor, tokensOf } from "./paid.ts";
+import { modelOf, paid, signalFor, tokensOf } from "./paid.ts";
 
 interface Transcription {
   id: string;
@@ -43,7 +43,7 @@ export interface Speech {
 export const speech: Speech = {
   async transcribe({ storageId, model: given }) {
     const call = currentAiCall();
-    const model = given ?? call.services.config.transcriptionModel;
+    const model = modelOf(given, call.services.config.transcriptionModel);
     if (!call.services.providerOf(model).transcribe) throw new SvcError("AI_NOT_CONFIGURED");
     const { id: recording } = await call.storage.getMeta(storageId);
     const statement = { name: "svc_start_transcription", text: "select svc.start_transcription($1, $2) as id" };
@@ -55,7 +55,7 @@ export const speech: Speech = {
 
   async synthesize({ input, model: given, voice, signal }) {
     const call = currentAiCall();
-    const model = given ?? call.services.config.speechModel;
+    const model = modelOf(given, call.services.config.speechModel);
     const synthesize = call.services.providerOf(model).synthesize;
     if (!synthesize) throw new SvcError("AI_NOT_CONFIGURED");
     if (typeof input !== "string" || input.trim() === "" || input.length > 4096) {
@@ -63,7 +63,7 @@ export const speech: Speech = {
     }
     const usage = { inputTokens: tokensOf(input), outputTokens: 0 };
     return paid(call, { operation: "speech.synthesize", model, estimate: usage }, async (reservation) => {
-      const { audio, mediaType } = await synthesize(model, input, voice, signalFor(call, signal));
+      const { audio, mediaType } = await synthesize(model, input, voice, signalFor(call, signal), call.userId ?? "");
       const creditsCharged = await reservation.settle(usage);
       const name = `speech.${mediaType === "audio/wav" ? "wav" : "mp3"}`;
       const id = await call.storage.storeBuffer(audio, name, mediaType);

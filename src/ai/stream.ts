@@ -53,7 +53,7 @@ async function* paidParts(
       yield part;
     }
     ended = true;
-    await reservation.settle((await usage) ?? estimated());
+    await reservation.settle({ ...estimated(), ...(await usage) });
   } finally {
     left.abort(new Error("the stream is over"));
     // An unfinished text is charged by estimate, because the provider reports no usage for it.

@@ -5,7 +5,8 @@
  */
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
-import { runProgram } from "../ai/program.ts";
+import { installedLanguages } from "../ai/local.ts";
+import { inTurn, runProgram } from "../ai/program.ts";
 import { EngineFailure, runSandboxed, type SandboxLimits, startChild } from "./sandbox.ts";
 import { outlined } from "./sections.ts";
 import type { EngineResult } from "./types.ts";
@@ -36,17 +37,21 @@ export async function recognise(bytes: Buffer, known: string[], limits: SandboxL
   try {
     const pages = [...known];
     const missing = pages.flatMap((text, at) => (text.trim() === "" ? [at] : [])).slice(0, mostPages);
-    const languages = missing.length > 0 ? await installedLanguages(limits.signal) : "";
-    for (let first = 0; first < pages.length; first += pagesAtOnce) {
-      const wanted = missing.filter((at) => at >= first && at < first + pagesAtOnce);
-      if (wanted.length === 0) continue;
-      const range = [first + 1, first + pagesAtOnce] as const;
-      const task = { engine: "pictures", kind: "pdf", range } as const;
+    const how = missing.length > 0 ? await howToRead(limits.signal) : [];
+    let blank = 0;
+    for (let first = 0; first < missing.length; first += pagesAtOnce) {
+      const wanted = missing.slice(first, first + pagesAtOnce);
+      const task = { engine: "pictures", kind: "pdf", numbers: wanted.map((at) => at + 1) } as const;
       const drawn = await runSandboxed(task, bytes, limits, startChild(limits, "addons"));
-      for (const at of wanted) pages[at] = await read(drawn.pages[at - first] ?? "", languages, limits.signal);
+      for (const [position, at] of wanted.entries()) {
+        const picture = drawn.pages[position] ?? "";
+        if (picture === "") blank++;
+        pages[at] = await read(picture, how, limits.signal);
+      }
     }
     const markdown = pages.filter(Boolean).join("\n\n");
     const warnings = ["The text of pages without their own was recognised from pictures."];
+    if (blank > 0) warnings.push(`Of the pages, ${blank} could not be drawn, and have no text here.`);
     if (missing.length === mostPages) warnings.push(`Of the pages, ${mostPages} were recognised.`);
     return { ...outlined(markdown), pages, warnings, poor: markdown === "" ? "It found no text." : null, doubt: null };
   } catch (cause) {
@@ -56,11 +61,12 @@ export async function recognise(bytes: Buffer, known: string[], limits: SandboxL
   }
 }
 
-async function read(picture: string, languages: string, ended?: AbortSignal): Promise<string> {
+async function read(picture: string, how: string[], ended = new AbortController().signal): Promise<string> {
   if (picture === "") return "";
   const bytes = Buffer.from(picture, "base64");
-  const args = ["stdin", "stdout", "-l", languages];
-  const text = (await runProgram("tesseract", args, bytes, pageSignal(ended))).toString("utf8");
+  const args = ["stdin", "stdout", ...how];
+  const recognised = () => runProgram("tesseract", args, bytes, pageSignal(ended));
+  const text = (await inTurn("tesseract", { signal: ended }, recognised)).toString("utf8");
   // Blank lines separate paragraphs; none of its signs are Markdown.
   return text.replace(/[\\`*_[\]<#|]/g, "\\$&").trim();
 }
@@ -68,8 +74,9 @@ async function read(picture: string, languages: string, ended?: AbortSignal): Pr
 const pageSignal = (ended?: AbortSignal) =>
   AbortSignal.any([AbortSignal.timeout(longestPage), ...(ended ? [ended] : [])]);
 
-async function installedLanguages(ended?: AbortSignal): Promise<string> {
-  const printed = await runProgram("tesseract", ["--list-langs"], null, pageSignal(ended));
-  const there = printed.toString("utf8").split("\n");
-  return ["eng", "kor", "jpn"].filter((language) => there.includes(language)).join("+") || "eng";
+/** The languages, and whether tesseract finds out which side of a page is up. */
+async function howToRead(ended?: AbortSignal): Promise<string[]> {
+  const there = await installedLanguages(pageSignal(ended));
+  const languages = ["eng", "kor", "jpn"].filter((language) => there.includes(language)).join("+") || "eng";
+  return ["-l", languages, ...(there.includes("osd") ? ["--psm", "1"] : [])];
 }

@@ -9,7 +9,7 @@ export interface Task {
   engine: "local_text" | "parser_a" | "parser_b" | "clean" | "pictures";
   kind: DocumentKind;
   /** Which pages to draw as pictures, from 1. */
-  range?: readonly [first: number, last: number];
+  numbers?: readonly number[];
 }
 
 /** The result of one engine. */

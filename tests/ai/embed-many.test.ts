@@ -35,6 +35,18 @@ describe("embedMany", () => {
     expect(await ledger(ann)).toMatchObject([{ operation: "embed", state: "settled", input_tokens: 1000 }]);
   });
 
+  test("gives each text its own vector if the provider sends them in another order", async () => {
+    provider.order = "reversed";
+    const { body } = await svc.query(ann, "ai.embedMany", { texts: ["3", "1", "2"] });
+    expect(body.json.map(([first]: number[]) => first)).toEqual([3, 1, 2]);
+  });
+
+  test("fails if the provider sends vectors of the same text twice", async () => {
+    provider.order = "twice";
+    const { body } = await svc.query(ann, "ai.embedMany", { texts: ["3", "1", "2"] });
+    expect(body).toMatchObject({ code: "PROVIDER_FAILED" });
+  });
+
   test("of no text asks for nothing", async () => {
     expect((await svc.query(ann, "ai.embedMany", { texts: [] })).body.json).toEqual([]);
     expect(provider.asked).toEqual([]);

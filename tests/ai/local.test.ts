@@ -1,6 +1,6 @@
 /** The local programs, if installed: tesseract reads, espeak-ng speaks, pocketsphinx listens. */
 import { accessSync, constants } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -8,6 +8,7 @@ import { localProvider } from "../../src/ai/local.ts";
 import { runProgram } from "../../src/ai/program.ts";
 import { speechSamples } from "../../src/ai/wav.ts";
 import { drawnText } from "../support/drawn-text.ts";
+import { isRunning } from "../support/is-running.ts";
 
 const provider = localProvider();
 const never = new AbortController().signal;
@@ -71,6 +72,67 @@ test("a program ends with its call", async () => {
   const running = runProgram("sleep", ["60"], null, controller.signal);
   controller.abort(new Error("enough"));
   await expect(running).rejects.toThrow("enough");
+});
+
+test("a program that ignores the polite signal ends with its call, too", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "svc-stubborn-"));
+  try {
+    const file = join(folder, "pid");
+    const controller = new AbortController();
+    // Longer than the poll below waits.
+    const script = `trap '' TERM; echo $$ > ${file}; exec sleep 300`;
+    const running = runProgram("sh", ["-c", script], null, controller.signal);
+    const pid = () => readFile(file, "utf8").then(Number, () => 0);
+    await expect.poll(pid).toBeGreaterThan(0);
+    const started = await pid();
+    controller.abort(new Error("enough"));
+    await expect(running).rejects.toThrow("enough");
+    await expect.poll(() => isRunning(started), { timeout: 20_000 }).toBe(false);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("many pictures at once run two programs, and the others wait", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "svc-many-"));
+  const { PATH } = process.env;
+  try {
+    const log = join(folder, "log");
+    const script = `#!/bin/sh\ncat > /dev/null\necho begins >> ${log}\nsleep 0.2\necho ends >> ${log}\n`;
+    await writeFile(join(folder, "tesseract"), script);
+    await chmod(join(folder, "tesseract"), 0o755);
+    process.env.PATH = `${folder}${delimiter}${PATH}`;
+    const read = () => provider.extractText?.("local-tesseract", picture, "image/png", never);
+    await Promise.all(Array.from({ length: 8 }, read));
+    let [running, most] = [0, 0];
+    for (const line of (await readFile(log, "utf8")).trim().split("\n")) {
+      running += line === "begins" ? 1 : -1;
+      most = Math.max(most, running);
+    }
+    expect([running, most]).toEqual([0, 2]);
+  } finally {
+    process.env.PATH = PATH;
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("a local model that does not exist is not another one", async () => {
+  const missing = { code: "AI_NOT_CONFIGURED", hint: expect.stringContaining("local-nothing") };
+  await expect(provider.extractText?.("local-nothing", picture, "image/png", never)).rejects.toMatchObject(missing);
+  await expect(provider.synthesize?.("local-nothing", "one", undefined, never)).rejects.toMatchObject(missing);
+  await expect(provider.embed?.("local-nothing", ["one"], never)).rejects.toMatchObject(missing);
+});
+
+needs("tesseract")("a language that is missing says how to get it", async () => {
+  await expect(provider.extractText?.("local-tesseract-xx_yy", picture, "image/png", never)).rejects.toMatchObject({
+    code: "AI_NOT_CONFIGURED",
+    hint: expect.stringContaining("apt install tesseract-ocr-xx-yy"),
+  });
+});
+
+needs("sox")("a file that is no recording is a fault of the caller", async () => {
+  const heard = provider.transcribe?.("local-pocketsphinx", Buffer.from("#EXTM3U\n/etc/passwd\n"), "audio/x", never);
+  await expect(heard).rejects.toMatchObject({ code: "BAD_REQUEST" });
 });
 
 test("a program that is missing says how to get it", async () => {

@@ -78,6 +78,10 @@ describe("chat", () => {
       ["rerank", { topK: -1 }],
       ["rerank", { query: 7 }],
       ["extractText", { mediaType: "text/html" }],
+      ["chat", { model: "a\0b" }],
+      ["stream", { model: 5 }],
+      ["rerank", { model: "" }],
+      ["extractText", { model: "x".repeat(257) }],
     ];
     for (const [call, options] of wrong) {
       const { status, body } = await svc.query(ann, "ai.any", { call, options });

@@ -140,7 +140,7 @@ trailer <</Root 1 0 R>>
 `;
   const blank = page.replace("warm up", "       ");
   const draw = async (text: string) => {
-    const task = { engine: "pictures", kind: "pdf", range: [1, 1] } as const;
+    const task = { engine: "pictures", kind: "pdf", numbers: [1] } as const;
     const { pages } = await runSandboxed(task, Buffer.from(text, "latin1"), {}, startChild({}, "addons"));
     return pages[0]?.length ?? 0;
   };

@@ -9,10 +9,15 @@ if (!hasOcr()) console.warn("no tesseract: `apt-get install tesseract-ocr`. Scan
 const words = "Invoice 4711 of March";
 
 /** A PDF with pages of text, and pages with an image of text, as a scanner writes them. */
-async function pdf(...pages: ("text" | "scan")[]): Promise<Buffer> {
+async function pdf(...pages: ("text" | "scan" | "upside down")[]): Promise<Buffer> {
   const picture = (await drawnText(words, 1200, 300).grayscale().jpeg().toBuffer()).toString("latin1");
   const stream = (head: string, content: string) =>
     `<< ${head} /Length ${content.length} >>\nstream\n${content}\nendstream`;
+  const drawn = {
+    scan: "480 0 0 120 20 300 cm /I Do",
+    // Tesseract needs several lines to find out which side is up.
+    "upside down": [100, 250, 400, 550, 700].map((y) => `q -480 0 0 -120 500 ${y} cm /I Do Q`).join(" "),
+  };
   const resources = "/Resources << /Font << /F 3 0 R >> /XObject << /I 4 0 R >> >>";
   const objects = [
     "<< /Type /Catalog /Pages 2 0 R >>",
@@ -23,10 +28,7 @@ async function pdf(...pages: ("text" | "scan")[]): Promise<Buffer> {
       picture,
     ),
     ...pages.flatMap((page, at) => [
-      stream(
-        "",
-        page === "scan" ? "480 0 0 120 20 300 cm /I Do" : `BT /F 12 Tf 60 600 Td (Letter ${at + 1} as text) Tj ET`,
-      ),
+      stream("", page !== "text" ? drawn[page] : `BT /F 12 Tf 60 600 Td (Letter ${at + 1} as text) Tj ET`),
       `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] ${resources} /Contents ${5 + 2 * at} 0 R >>`,
     ]),
   ];
@@ -57,6 +59,11 @@ describe.skipIf(!hasOcr())("force-ocr", () => {
   test("is not needed where a provider is named", async () => {
     const { pages } = await convertDocument(await pdf("text", "scan"), { provider: "ocr" });
     expect(pages.map(({ markdown }) => markdown)).toEqual(["Letter 1 as text", words]);
+  });
+
+  test("reads a page that lies upside down", async () => {
+    const { markdown } = await convertDocument(await pdf("upside down"), { mode: "force-ocr" });
+    expect(markdown).toContain(words);
   });
 
   test("without it, a scan has no text that a local provider finds", async () => {

@@ -28,6 +28,10 @@ export class AiProvider {
   dimensions = 384;
   /** Whether the first of its embeddings is missing, until the next test. */
   without = false;
+  /** The order of its embeddings, until the next test. */
+  order: "theirs" | "reversed" | "twice" = "theirs";
+  /** Why its chat ends, until the next test. */
+  finish = "stop";
   /** The usage that it reports, if any. */
   usage: object | undefined = usage;
   readonly #server = createServer((request, response) => void this.#answer(request, response));
@@ -67,7 +71,7 @@ export class AiProvider {
         created: 1,
         model: body.model,
         usage,
-        choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content } }],
+        choices: [{ index: 0, finish_reason: this.finish, message: { role: "assistant", content } }],
       });
     }
     if (path.endsWith("/embeddings")) {
@@ -77,6 +81,8 @@ export class AiProvider {
         if (Number.isFinite(Number(text))) embedding[0] = Number(text);
         return { object: "embedding", index, embedding };
       });
+      if (this.order === "reversed") data.reverse();
+      if (this.order === "twice") for (const one of data) one.index = 0;
       return void json({ object: "list", model: body.model, usage, data: this.without ? data.slice(1) : data });
     }
     if (path.endsWith("/rerank")) {
@@ -121,6 +127,8 @@ export function aiProvider(): AiProvider {
     provider.dimensions = 384;
     provider.without = false;
     provider.usage = usage;
+    provider.order = "theirs";
+    provider.finish = "stop";
     provider.said = "what was said";
   });
   return provider;

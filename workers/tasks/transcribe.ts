@@ -3,8 +3,8 @@
  *
  * Retries: 5 attempts; then the transcription has failed. If the worker died in the fifth, a sixth attempt records
  * that.
- * Idempotency: the row is written once, while it is pending. If a worker dies after the provider answered, the next one
- * calls the provider again, which is paid twice.
+ * Idempotency: the row is written once, while it is pending, and in the same statement its user is charged. If a worker
+ * dies after the provider answered, the next one calls the provider again: the operator pays it twice, the user once.
  * Next hop: `src/ai/provider.ts`.
  */
 import { buffer } from "node:stream/consumers";
@@ -22,6 +22,11 @@ const maxRecording = 25 * 1024 * 1024;
 
 /** One minute of speech is about this many tokens, and a megabyte of any format lasts at least a minute. */
 const tokensPerMegabyte = 400;
+
+/** Charges the user and stores the text, or does neither: the next attempt charges again. */
+const complete = `
+  select svc_private.end_transcription($1, 'completed', $2, null,
+           svc_private.settle_credits($3, svc_private.price_of($4, $5, 0), $5, 0))`;
 
 export const transcribe = defineTask({
   kind: "transcribe",
@@ -50,9 +55,10 @@ export const transcribe = defineTask({
           await buffer(bytes),
           found.type,
           signalFor({ services: ai }, job.signal),
+          found.user_id ?? "",
         );
         // A text that cannot be stored would be paid for at each attempt.
-        await end("completed", storableText(text), null, await reservation.settle(usage));
+        await pool.query(complete, [id, storableText(text), reservation.id, found.model, usage.inputTokens]);
       } catch (error) {
         await reservation.release();
         throw error;

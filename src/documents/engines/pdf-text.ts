@@ -5,6 +5,7 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { PDFDocumentProxy, PDFPageProxy } from "pdfjs-dist";
+import { SvcError } from "../../kit/svc-error.ts";
 
 /** Text that is drawn at once. Positions are in points from the upper left, as the page is shown. */
 export interface Run {
@@ -28,8 +29,12 @@ export interface PageText {
   turned: string[];
 }
 
+/** Engines need seconds for so many. */
+const mostPages = 20_000;
+
 const root = dirname(createRequire(import.meta.url).resolve("pdfjs-dist/package.json"));
 
+/** @throws SvcError PAYLOAD_TOO_LARGE for more pages than are converted here */
 export async function openPdf(bytes: Buffer): Promise<PDFDocumentProxy> {
   const pdfjs = await import("pdfjs-dist/legacy/build/pdf.mjs");
   // The other parser may have left the worker of another pdf.js version here, and each version uses what it finds.
@@ -52,6 +57,11 @@ export async function openPdf(bytes: Buffer): Promise<PDFDocumentProxy> {
     .promise.finally(() => {
       shared.pdfjsWorker = theirs;
     });
+  if (document.numPages > mostPages) {
+    await document.loadingTask.destroy();
+    const many = `The document has ${document.numPages} pages. At most ${mostPages} are converted.`;
+    throw new SvcError("PAYLOAD_TOO_LARGE", many, { hint: "Split the document." });
+  }
   return document;
 }
 

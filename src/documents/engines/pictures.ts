@@ -8,20 +8,22 @@ import { openPdf } from "./pdf-text.ts";
 const resolution = 200;
 /** Larger pages are drawn at a lower resolution. */
 const mostDots = 20_000_000;
+/** In dots: tesseract reads no longer side than 32,767. */
+const longestSide = 32_000;
+/** Of 100. A scan as PNG is ten times as large, and takes as much longer to encode. */
+const quality = 90;
 
 interface Canvas {
-  canvas: { encode(format: "png"): Promise<Buffer> };
+  canvas: { encode(format: "jpeg", quality: number): Promise<Buffer> };
   context: CanvasRenderingContext2D;
 }
 
-/** @returns PNG as base64 for each existing page from `first` to `last`; "" for pages that cannot be drawn */
-export async function drawPages(bytes: Buffer, first: number, last: number): Promise<string[]> {
+/** @returns JPEG as base64 for each of the pages; "" for pages that cannot be drawn */
+export async function drawPages(bytes: Buffer, numbers: readonly number[]): Promise<string[]> {
   const document = await openPdf(bytes);
   const pictures: string[] = [];
   try {
-    for (let number = first; number <= Math.min(last, document.numPages); number++) {
-      pictures.push(await draw(number).catch(() => ""));
-    }
+    for (const number of numbers) pictures.push(await draw(number).catch(() => ""));
   } finally {
     await document.loadingTask.destroy();
   }
@@ -30,12 +32,13 @@ export async function drawPages(bytes: Buffer, first: number, last: number): Pro
   async function draw(number: number): Promise<string> {
     const page = await document.getPage(number);
     const { width, height } = page.getViewport({ scale: 1 });
-    const scale = Math.min(resolution / 72, Math.sqrt(mostDots / (width * height)));
+    const most = Math.min(Math.sqrt(mostDots / (width * height)), longestSide / Math.max(width, height));
+    const scale = Math.min(resolution / 72, most);
     const viewport = page.getViewport({ scale });
     const factory = document.canvasFactory as { create(width: number, height: number): Canvas };
     const { canvas, context } = factory.create(Math.ceil(viewport.width), Math.ceil(viewport.height));
     await page.render({ canvas: null, canvasContext: context, viewport, background: "white" }).promise;
     page.cleanup();
-    return (await canvas.encode("png")).toString("base64");
+    return (await canvas.encode("jpeg", quality)).toString("base64");
   }
 }

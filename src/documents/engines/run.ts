@@ -40,7 +40,7 @@ export async function runEngine(task: Task, bytes: Buffer): Promise<EngineResult
     if (task.kind === "pdf" && /\/Encrypt\s*(?:<<|\d+\s+\d+\s+R)/.test(bytes.toString("latin1")))
       await refuseLocked(bytes);
   }
-  if (task.engine === "pictures") return drawn(bytes, task.range);
+  if (task.engine === "pictures") return drawn(bytes, task.numbers);
   const engine = await load(task);
   const source = task.kind === "docx" ? await prepared(bytes) : bytes;
   const { markdown: marked, pages = [], warnings = [], poor = null, doubt = null } = await engine(source, task.kind);
@@ -61,9 +61,9 @@ const harmless = (markdown: string) => neutralise(markdown).replaceAll("\0", "")
 const prepared = async (bytes: Buffer) => (await import("./docx-source.ts")).prepareDocx(bytes);
 
 /** The result for drawn pages: images in place of their text. */
-async function drawn(bytes: Buffer, [first, last]: Task["range"] = [1, 1]): Promise<EngineResult> {
+async function drawn(bytes: Buffer, numbers: Task["numbers"] = []): Promise<EngineResult> {
   const { drawPages } = await import("./pictures.ts");
-  return { ...outlined(""), pages: await drawPages(bytes, first, last), warnings: [], poor: null, doubt: null };
+  return { ...outlined(""), pages: await drawPages(bytes, numbers), warnings: [], poor: null, doubt: null };
 }
 
 /** Refuses a PDF that needs a password. Most encrypted PDF files open without one. */

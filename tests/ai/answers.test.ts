@@ -1,0 +1,76 @@
+// If this file fails, a cut answer looks complete, a call costs too little, or one transcription is charged twice.
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { aiProvider } from "../support/ai-provider.ts";
+import { database } from "../support/database.ts";
+import { bytesFolder, stored } from "../support/files.ts";
+import { apiWith, TestService, type User } from "../support/service.ts";
+import { workers } from "../support/worker.ts";
+import { procedures } from "./application.ts";
+
+const db = database();
+const provider = aiProvider();
+const api = apiWith({ procedures });
+const dir = bytesFolder();
+const startWorker = workers(db, api);
+let config: Awaited<ReturnType<typeof loadConfig>>;
+let svc: TestService;
+let ann: User;
+
+beforeAll(async () => {
+  const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
+  const ai = { ...base.ai, chatModel: "c", baseUrl: provider.url };
+  config = { ...base, storage: { driver: "disk", dir }, ai };
+  svc = new TestService(db, api, { storage: config.storage, ai } as object);
+  await svc.start();
+});
+afterAll(() => svc.stop());
+beforeEach(async () => {
+  ann = await svc.signUp("ann");
+});
+
+const ledger = (user: User) =>
+  db.sql<{ state: string; input_tokens: number; output_tokens: number }>(
+    "select state, input_tokens, output_tokens from svc.ai_ledger where user_id = $1 order by id",
+    [user.id],
+  );
+
+test.each([
+  ["length", "length"],
+  ["content_filter", "content-filter"],
+])("an answer tells that it is not complete: %s", async (finish, incomplete) => {
+  provider.finish = finish;
+  expect((await svc.query(ann, "ai.chat", { text: "hello" })).body.json).toMatchObject({ incomplete });
+  expect((await svc.query(ann, "ai.extract")).body.json).toMatchObject({ incomplete });
+});
+
+test("a count that the provider leaves out is estimated, and the other one is its own", async () => {
+  provider.usage = { prompt_tokens: 1000 };
+  await svc.query(ann, "ai.chat", { text: "hello" });
+  provider.usage = { completion_tokens: 500 };
+  await svc.query(ann, "ai.chat", { text: "hello" });
+  const [first, second] = await ledger(ann);
+  expect([first?.input_tokens, second?.output_tokens]).toEqual([1000, 500]);
+  expect(Math.min(first?.output_tokens ?? 0, second?.input_tokens ?? 0)).toBeGreaterThan(0);
+});
+
+test("a transcription whose text could not be stored is charged at the next attempt only", async () => {
+  const storageId = await stored(svc, ann, new File(["sound"], "a.wav", { type: "audio/wav" }));
+  const admin = await db.connect("admin");
+  await admin.query(`
+    create sequence public.refused;
+    grant usage on sequence public.refused to public;
+    create function public.refuse_once() returns trigger language plpgsql as $$
+    begin
+      if nextval('public.refused') = 1 then raise exception 'not this time'; end if;
+      return new;
+    end $$;
+    create trigger refuse_once before update on svc.ai_transcriptions for each row execute function public.refuse_once()`);
+  const worker = await startWorker({ config });
+  const { id } = (await svc.mutate(ann, "ai.transcribe", { storageId })).body.json;
+  const status = async () => (await svc.query(ann, "ai.transcription", { id })).body.json.status;
+  await expect.poll(status, { timeout: 60_000 }).toBe("completed");
+  expect((await ledger(ann)).map(({ state }) => state)).toEqual(["released", "settled"]);
+  await worker.stop();
+});
