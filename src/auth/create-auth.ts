@@ -1,13 +1,14 @@
 /**
- * Assembles authentication: `authenticate` identifies the caller, `router` has the endpoints below /api/auth. Sign-ins need
+ * Assembles authentication: `authenticate` identifies the caller, `mount` adds the endpoints below /api/auth. Sign-ins need
  * better-auth (`create-sign-in.ts`), JWTs need jose (`sessions/jwt.ts`). Outside production each is loaded at its first use: a
  * start without them is faster.
  * Next hop: `src/auth/sessions/authenticate.ts`; `create-sign-in.ts`, and the endpoints in `routes/`.
  */
-import { Router } from "express";
+import type { Router } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { HandlerAuth } from "../contract/handler-auth.ts";
+import { loadedOnce } from "../kit/loaded-once.ts";
 import type { Authenticate, Ended, Session } from "../kit/session.ts";
 import { askAuth } from "./ask-auth.ts";
 import type { SignIn, SignInOptions } from "./create-sign-in.ts";
@@ -29,8 +30,8 @@ export interface AuthOptions extends SignInOptions {
 
 export interface Auth {
   authenticate: Authenticate;
-  /** Mount it at /api/auth. */
-  router: Router;
+  /** Adds the endpoints to a router at /api/auth. In production they are there when it resolves. */
+  mount(router: Router): Promise<void>;
   /** One-time tokens, also for other endpoints. */
   once: OneTimeTokens;
   /** Whether the session with that id is still valid. */
@@ -80,14 +81,9 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   const authenticate = createAuthenticate(means);
 
   let closeMails = async () => {};
-  // Strict paths: case and extra slashes count. Otherwise another spelling of a path would bypass its limit.
-  const router = Router({ caseSensitive: true, strict: true });
-  router.use((_request, _response, next) => {
-    signIn().then(() => next(), next);
-  });
   const signIn = loadedOnce(async () => {
     const { createSignIn } = await import("./create-sign-in.ts");
-    const made = await createSignIn(router, options, { ...means, fields, authenticate, jwts: await jwts() });
+    const made = await createSignIn(options, { ...means, fields, authenticate, jwts: await jwts() });
     closeMails = made.close;
     return made;
   });
@@ -100,7 +96,13 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   sweeper.start();
   return {
     authenticate,
-    router,
+    async mount(router) {
+      const mounted = loadedOnce(async () => (await signIn()).mount(router));
+      if (options.production) return mounted();
+      router.use((_request, _response, next) => {
+        mounted().then(() => next(), next);
+      });
+    },
     once,
     hasSession: (id) => sessions.has(id),
     onEnd: (listener) => {
@@ -141,16 +143,4 @@ async function fieldsWithColumns(pool: pg.Pool, declared: AdditionalFields, log:
     log.warn({ fields: missing }, 'additional user fields without a column in auth."user" are ignored; migrate first');
   }
   return Object.fromEntries(Object.entries(declared).filter(([field]) => !missing.includes(field)));
-}
-
-/** Loads at the first call. After a failure, such as without a free descriptor, the next call tries again. */
-function loadedOnce<T>(load: () => Promise<T>): () => Promise<T> {
-  let loading: Promise<T> | undefined;
-  return () => {
-    loading ??= load().catch((error) => {
-      loading = undefined;
-      throw error;
-    });
-    return loading;
-  };
 }

@@ -73,12 +73,14 @@ export interface SignIn {
   forHandlers: HandlerAuth;
   /** Creates users and sessions for trusted code. */
   users: UserAdmin;
+  /** Adds the endpoints to a router at /api/auth. */
+  mount(router: Router): void;
   /** Waits for mails that are being sent. */
   close(): Promise<void>;
 }
 
-/** @param router gets the endpoints below /api/auth @throws DefinitionError as `createAuth` */
-export async function createSignIn(router: Router, options: SignInOptions, means: Means): Promise<SignIn> {
+/** @throws DefinitionError as `createAuth` */
+export async function createSignIn(options: SignInOptions, means: Means): Promise<SignIn> {
   const { pool, secrets, origins, definition, google, log } = options;
   const { fields, once, sessions, sessionTokens, verified } = means;
   const attempts = new Attempts({ pool, secret: secrets[0] ?? "", limits: options.limits, log });
@@ -107,18 +109,20 @@ export async function createSignIn(router: Router, options: SignInOptions, means
       log,
     },
   };
-  router.use((request, response, next) => {
-    options.handed?.read(request);
-    asCaller(request, response, () => void inEndpoint(library, request.path, about(request), next));
-  });
-  // Plugins come last, so they cannot replace our own endpoints.
-  for (const family of [tokenStyle, cookieStyle, social, currentSession, account, mailLinks, plugins]) {
-    family(router, parts);
-  }
   return {
     library,
     forHandlers: handlerAuth(parts, fields),
     users: new UserAdmin(library, sessionTokens),
+    mount(router) {
+      router.use((request, response, next) => {
+        options.handed?.read(request);
+        asCaller(request, response, () => void inEndpoint(library, request.path, about(request), next));
+      });
+      // Plugins come last, so they cannot replace our own endpoints.
+      for (const family of [tokenStyle, cookieStyle, social, currentSession, account, mailLinks, plugins]) {
+        family(router, parts);
+      }
+    },
     close: () => mails.close(),
   };
 }

@@ -11,6 +11,7 @@ import { loadConfig } from "../config/load-config.ts";
 import "./prepare.ts";
 import { endSoon } from "./signal.ts";
 import "./start.ts";
+import "../server/express-app.ts";
 
 // What is slow the first time: checks of a configuration are compiled, and the data of time zones is loaded.
 await loadConfig({ cwd: import.meta.dirname, env: {} });

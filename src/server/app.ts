@@ -1,14 +1,11 @@
 /**
  * The HTTP surface: observation of every exchange, then calls by name and stored files, then Express with all other
- * paths as one ordered list. Each entry is one file of this folder, or a neighbour's router.
- * Next hop: `procedures.ts` for calls by name, `../storage/route.ts` for files, `routes.ts` for the application's own
  * paths.
+ * Next hop: `procedures.ts` for calls by name, `../storage/route.ts` for files, `express-app.ts` for the rest.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import express, { type Router } from "express";
 import type { Logger } from "pino";
 import type { Auth } from "../auth/create-auth.ts";
-import type { Api } from "../contract/api.ts";
 import { isGraphqlPath } from "../graphql/endpoint.ts";
 import type { CheckHost } from "../http/allowed-hosts.ts";
 import { answerMethods, everyMethod, routedMethods } from "../http/allowed-methods.ts";
@@ -16,31 +13,24 @@ import { refuseEncodedBody } from "../http/body.ts";
 import { type BodyBudget, handledBy } from "../http/body-budget.ts";
 import { createCors } from "../http/cors.ts";
 import type { Endpoint } from "../http/endpoint.ts";
-import { notFound, renderError, sendError } from "../http/errors.ts";
-import { defaultHeaders, observer, requireOneHost, type ShowCause, setCommonHeaders } from "../http/exchange.ts";
+import { sendError } from "../http/errors.ts";
+import { defaultHeaders, observer, requireOneHost, type ShowCause } from "../http/exchange.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { RequestLimits } from "../http/request-limits.ts";
+import { loadedOnce } from "../kit/loaded-once.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isFilePath } from "../storage/route.ts";
 import { isUploadPath } from "../storage/upload-route.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
-import type { MetricsAccess } from "../telemetry/metrics-access.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { batchEndpoint } from "./batch.ts";
 import { type ExportLimits, exportEndpoint, isExportPath } from "./export.ts";
-import { healthEndpoints, type Readiness } from "./health.ts";
-import { type OpenApiEndpoints, openApiEndpoints } from "./openapi.ts";
+import type { ExpressOptions } from "./express-app.ts";
 import { type ProcedureTransport, procedureEndpoint } from "./procedures.ts";
-import { applicationRoutes } from "./routes.ts";
 import { SessionStreams } from "./session-streams.ts";
-import { staticFiles } from "./static-files.ts";
 
-export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
+export interface AppOptions extends Omit<ProcedureTransport, "procedures">, Omit<ExpressOptions, "streams"> {
   /** Ends streams with the session of their caller. */
   auth: Pick<Auth, "onEnd" | "hasSession" | "holds">;
-  api: Api;
-  authRoutes: Router;
-  realtimeRoutes: Router[];
   files: Endpoint;
   uploads: Endpoint;
   /** null: GraphQL is off. */
@@ -51,25 +41,15 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   requests: RequestLimits;
   bodies: BodyBudget;
   log: Logger;
-  metrics: Metrics;
-  metricsAccess: MetricsAccess;
   /** undefined: tracing is off. */
   tracing: Tracing | undefined;
   /** undefined: causes of errors are only logged. */
   showCause: ShowCause | undefined;
-  readiness: Readiness;
-  /** null: no API description. */
-  openapi: OpenApiEndpoints | null;
-  /** Folder of static files, or null. */
-  webDir: string | null;
-  /** Replace or extend the headers of static files; "" removes one. */
-  webHeaders: Readonly<Record<string, string>>;
-  /** Whether to suppress hints about unlisted origins. */
+  /** Whether to suppress hints about unlisted origins, and to load Express before the first request. */
   production: boolean;
-  trustProxy: boolean | number;
 }
 
-export function createApp(options: AppOptions): RequestListener {
+export async function createApp(options: AppOptions): Promise<RequestListener> {
   const { procedures } = options.api["~svc"];
   const transport = { ...options, procedures };
   const headers = defaultHeaders(options.origins);
@@ -92,7 +72,9 @@ export function createApp(options: AppOptions): RequestListener {
   options.auth.holds(() => streams.sessions());
   const exports = exportEndpoint({ ...transport, streams, limits: options.exportLimits });
   const cors = createCors(options.origins, options.production ? undefined : options.log);
-  const app = expressApp(options, streams);
+  // Loading Express takes a tenth of a start. In production nobody should wait for it.
+  const others = loadedOnce(async () => (await import("./express-app.ts")).expressApp({ ...options, streams }));
+  if (options.production) await others();
 
   // Calls by name and stored files are nearly all of the traffic. Known paths need no router, and Express would cost as
   // much as reading, checking and answering such a call (docs/adr/0004-calls-before-express.md).
@@ -121,7 +103,7 @@ export function createApp(options: AppOptions): RequestListener {
     }
     options.bodies.begin(request, response);
     const endpoint = endpointOf(request);
-    if (!endpoint) answerOtherwise(request, response);
+    if (!endpoint) answerOtherwise(request, response).catch((error) => sendError(response, error));
     else
       handledBy(
         request,
@@ -130,7 +112,7 @@ export function createApp(options: AppOptions): RequestListener {
   }
 
   /** Answers Express's paths, and requests with a method that their path does not support. */
-  function answerOtherwise(request: IncomingMessage, response: ServerResponse): void {
+  async function answerOtherwise(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method, url = "" } = request;
     const path = pathOf(url);
     const isCall = calls.has(path);
@@ -138,13 +120,10 @@ export function createApp(options: AppOptions): RequestListener {
     if (isCall) methods = ["POST"];
     else if (isExportPath(path)) methods = ["GET"];
     else if (isFilePath(path)) methods = ["GET", "HEAD"];
-    else if (method === "OPTIONS") methods = url === "*" ? everyMethod : [...routedMethods(app.router, path)];
-    if (methods.length === 0) return void app(request, response);
-    try {
-      answerMethods(response, method, methods, isCall ? "Procedures are called with POST." : undefined);
-    } catch (error) {
-      sendError(response, error);
-    }
+    else if (method === "OPTIONS")
+      methods = url === "*" ? everyMethod : [...routedMethods((await others()).router, path)];
+    if (methods.length === 0) (await others())(request, response);
+    else answerMethods(response, method, methods, isCall ? "Procedures are called with POST." : undefined);
   }
 
   function endpointOf({ method, url = "" }: IncomingMessage): Endpoint | undefined {
@@ -164,31 +143,4 @@ const probes = new Set(["/healthz", "/readyz", "/metrics"]);
 function pathOf(url: string): string {
   const query = url.indexOf("?");
   return query < 0 ? url : url.slice(0, query);
-}
-
-function expressApp(options: AppOptions, streams: SessionStreams) {
-  const { api, webDir, webHeaders } = options;
-  const app = express();
-  app.disable("x-powered-by");
-  app.disable("etag");
-  app.set("trust proxy", options.trustProxy);
-  app.set("case sensitive routing", true);
-  app.set("strict routing", true);
-  app.set("query parser", false); // routes read the query themselves
-
-  app.use(setCommonHeaders);
-  app.use("/api/auth", options.authRoutes);
-  app.use(...options.realtimeRoutes);
-  app.use(healthEndpoints(options.readiness, options.metrics, options.metricsAccess));
-  app.use(openApiEndpoints(options.openapi));
-  app.use(applicationRoutes(api["~svc"].routes, { ...options, streams }));
-  if (webDir) app.use(staticFiles(webDir, webHeaders));
-  app.use((request, response, next) => {
-    const methods = routedMethods(app.router, request.path);
-    if (methods.size > 0) answerMethods(response, request.method, methods);
-    else next();
-  });
-  app.use(notFound);
-  app.use(renderError);
-  return app;
 }

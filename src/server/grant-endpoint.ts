@@ -3,7 +3,7 @@
  * socket. Scoped lists always require one. A body that is encoded as a whole is answered encoded as a whole.
  * Next hop: `src/realtime/subscription-topics.ts` maps queries to topics, the resource's `authorize` decides.
  */
-import { Router } from "express";
+import type { RequestHandler } from "express";
 import { invoke, type Runtime } from "../call/invoke.ts";
 import type { Caller } from "../contract/caller.ts";
 import { parseJson, readBody } from "../http/body.ts";
@@ -23,16 +23,21 @@ export interface GrantEndpointOptions {
   requests: Pick<RequestLimits, "holderOf">;
 }
 
-const path = "/api/realtime/query/authorize";
+export const grantPath = "/api/realtime/query/authorize";
 
 /** In bytes: a grant contains the arguments and must fit a frame of the socket. */
 const maxBody = 8 * 1024;
 
-export function grantEndpoint({ authenticate, grants, rules, runtime, requests }: GrantEndpointOptions): Router {
-  const router = Router({ caseSensitive: true, strict: true });
-  router.post(path, async (request, response) => {
+export function grantEndpoint({
+  authenticate,
+  grants,
+  rules,
+  runtime,
+  requests,
+}: GrantEndpointOptions): RequestHandler {
+  return async (request, response) => {
     const exchange = exchangeOf(response);
-    exchange.operation = path;
+    exchange.operation = grantPath;
     const session = await authenticate(request.headers);
     const { query, args, decoded, whole } = readRequest(parseJson(await readBody(request, maxBody)));
     const user = session?.user.id ?? null;
@@ -45,8 +50,7 @@ export function grantEndpoint({ authenticate, grants, rules, runtime, requests }
     const token = grants.sign({ query: key, subscriptionKey, topics, user, expiresAt });
     const answer = { token, subscriptionKey, policy, expiresAt: new Date(expiresAt).toISOString() };
     sendJson(response, 200, JSON.stringify(whole ? { json: answer } : answer));
-  });
-  return router;
+  };
 }
 
 /** @returns `args`, of which the query's key is made, and `decoded`, what a handler would get. */

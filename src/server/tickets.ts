@@ -3,25 +3,25 @@
  * appear in addresses and logs, it sends a ticket that works once and expires soon.
  * Next hop: `src/auth/mail/one-time-tokens.ts`.
  */
-import { Router } from "express";
+import type { RequestHandler } from "express";
 import type { Auth } from "../auth/create-auth.ts";
 import type { OneTimeTokens } from "../auth/mail/one-time-tokens.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
 import type { Authenticate, Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 
+export const ticketPath = "/api/realtime/ticket";
+
 /** In seconds. */
 const lifetime = 30;
 
-export function ticketEndpoint(once: OneTimeTokens, authenticate: Authenticate): Router {
-  const router = Router({ caseSensitive: true, strict: true });
-  router.post("/api/realtime/ticket", async (request, response) => {
-    exchangeOf(response).operation = "/api/realtime/ticket";
+export function ticketEndpoint(once: OneTimeTokens, authenticate: Authenticate): RequestHandler {
+  return async (request, response) => {
+    exchangeOf(response).operation = ticketPath;
     const session = await authenticate(request.headers);
     if (!session) throw new SvcError("UNAUTHORIZED");
     sendJson(response, 200, JSON.stringify({ ticket: await once.add("realtime-ticket", session, lifetime) }));
-  });
-  return router;
+  };
 }
 
 /** The session of a ticket, unless it has ended. A ticket works once. */

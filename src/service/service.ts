@@ -26,11 +26,11 @@ import { Replicas } from "../postgres/replicas.ts";
 import { createRealtime, type Realtime } from "../realtime/create-realtime.ts";
 import { SocketAddresses } from "../realtime/socket-addresses.ts";
 import { createApp } from "../server/app.ts";
-import { grantEndpoint } from "../server/grant-endpoint.ts";
+import { grantEndpoint, grantPath } from "../server/grant-endpoint.ts";
 import { createMetrics } from "../server/metrics.ts";
 import { publicRerun } from "../server/rerun.ts";
 import { sharesPort } from "../server/shared-metrics.ts";
-import { redeemTicket, ticketEndpoint } from "../server/tickets.ts";
+import { redeemTicket, ticketEndpoint, ticketPath } from "../server/tickets.ts";
 import { fileEndpoint } from "../storage/route.ts";
 import { uploadEndpoint } from "../storage/upload-route.ts";
 import type { JobMetrics } from "../telemetry/job-metrics.ts";
@@ -115,7 +115,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const opened = openRealtime(parts);
     realtime = opened;
     let stopping: Promise<void> | undefined;
-    const application = openApp(parts, opened, http.inFlight, () => stopping !== undefined);
+    const application = await openApp(parts, opened, http.inFlight, () => stopping !== undefined);
     await unchanged;
     await auth.listens();
     await options.mayListen?.();
@@ -244,7 +244,7 @@ function openApp(
   return createApp({
     api: app.api,
     authenticate,
-    authRoutes: auth.router,
+    mountAuth: auth.mount,
     files: fileEndpoint(runtime.storage, config.plan, (request) => requests.networkOf(request)),
     uploads: uploadEndpoint(runtime.storage, authenticate),
     graphql: config.graphql.enabled
@@ -259,10 +259,10 @@ function openApp(
           production: config.production,
         })
       : null,
-    realtimeRoutes: [
-      ticketEndpoint(auth.once, authenticate),
-      grantEndpoint({ authenticate, grants: realtime.grants, rules: realtime.rules, runtime, requests }),
-    ],
+    realtimeRoutes: {
+      [ticketPath]: ticketEndpoint(auth.once, authenticate),
+      [grantPath]: grantEndpoint({ authenticate, grants: realtime.grants, rules: realtime.rules, runtime, requests }),
+    },
     origins,
     checkHost,
     requests,

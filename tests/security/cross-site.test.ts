@@ -196,7 +196,7 @@ describe("every POST below /api/auth", () => {
   ]);
 
   const posts = () =>
-    server.auth.router.stack
+    server.router.stack
       .map(({ route }) => route as { path: string; methods?: Record<string, boolean> } | undefined)
       .filter((route) => route?.methods?.post)
       .map((route) => route?.path ?? "");
@@ -223,7 +223,7 @@ describe("every POST below /api/auth", () => {
 
   test("is found in the router itself", () => {
     expect(posts()).toEqual(expect.arrayContaining(["/sign-up", "/sign-up/email", "/sign-in/email", "/sign-out"]));
-    for (const { route } of server.auth.router.stack) {
+    for (const { route } of server.router.stack) {
       const methods = Object.keys((route as { methods?: object } | undefined)?.methods ?? {});
       expect(
         methods.every((method) => ["get", "head", "post"].includes(method)),

@@ -65,14 +65,24 @@ export const ann = { email: "ann@example.com", password: "correct horse", name: 
 
 export class AuthServer {
   readonly auth: Auth;
+  /** The endpoints below /api/auth. */
+  readonly router: express.Router;
   readonly pool: pg.Pool;
   /** Every logged line, at level trace. */
   readonly log: string[];
   readonly url: string;
   readonly #close: () => Promise<void>;
 
-  constructor(auth: Auth, pool: pg.Pool, log: string[], url: string, close: () => Promise<void>) {
+  constructor(
+    auth: Auth,
+    router: express.Router,
+    pool: pg.Pool,
+    log: string[],
+    url: string,
+    close: () => Promise<void>,
+  ) {
     this.auth = auth;
+    this.router = router;
     this.pool = pool;
     this.log = log;
     this.url = url;
@@ -137,7 +147,9 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
     observe(request, response);
     next();
   });
-  app.use("/api/auth", auth.router);
+  const router = express.Router({ caseSensitive: true, strict: true });
+  await auth.mount(router);
+  app.use("/api/auth", router);
   app.get("/caller", async (request, response) => void response.json(await auth.authenticate(request.headers)));
   app.use(notFound, renderError);
   const server = createServer({ keepAliveTimeout: 75_000 }, app).listen(0); // as in the service
@@ -147,5 +159,5 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
     await auth.close();
     await pool.end();
   };
-  return new AuthServer(auth, pool, lines, `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close);
+  return new AuthServer(auth, router, pool, lines, `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close);
 }
