@@ -19,12 +19,13 @@ export function didYouMean(name: string, known: readonly string[]): string {
 }
 
 /** Levenshtein distance, ignoring letter case. */
-function distance(a: string, b: string): number {
+function distance(from: string, to: string): number {
+  const [a, b] = [from.toLowerCase(), to.toLowerCase()];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (const [i, char] of [...a.toLowerCase()].entries()) {
+  for (const [i, char] of [...a].entries()) {
     const next = [i + 1];
     for (let j = 0; j < b.length; j++) {
-      const swap = (row[j] ?? 0) + (char === b[j]?.toLowerCase() ? 0 : 1);
+      const swap = (row[j] ?? 0) + (char === b[j] ? 0 : 1);
       next.push(Math.min(swap, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
     }
     row = next;
