@@ -1,4 +1,4 @@
-// If this file fails, every start loads better-auth and jose although nobody signs in, or nobody can sign in after one that did not.
+// If this file fails, every start loads libraries that its callers do not need, or nobody can use them after one that did not.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ const recording = `
   import { registerHooks } from "node:module";
   registerHooks({
     load(url, context, next) {
-      const [, name] = /node_modules\\/(kysely|jose|better-auth\\/dist\\/api)\\//.exec(url) ?? [];
+      const [, name] = /node_modules\\/(kysely|jose|express|better-auth\\/dist\\/api)\\//.exec(url) ?? [];
       if (name) appendFileSync(${JSON.stringify(loaded)}, name + "\\n");
       return next(url, context);
     },
@@ -42,7 +42,7 @@ afterAll(() => {
 
 const packages = () => new Set(readFileSync(loaded, "utf8").split("\n").filter(Boolean));
 
-test("callers are identified without better-auth, and without jose until there is a JWT", async () => {
+test("callers are identified without Express and better-auth, and without jose until there is a JWT", async () => {
   const call = (headers: HeadersInit) =>
     fetch(`${url}/api/query`, {
       method: "POST",
@@ -55,7 +55,15 @@ test("callers are identified without better-auth, and without jose until there i
   expect(packages()).toEqual(new Set(["jose"]));
 });
 
-test("the first sign-in loads it, however many come at once", async () => {
+test("the first path without a procedure loads Express, however many requests come at once", async () => {
+  const statuses = ["/healthz", "/healthz", "/nothing"].map(async (path) => (await fetch(url + path)).status);
+  const allowed = await fetch(`${url}/healthz`, { method: "OPTIONS" });
+  expect(await Promise.all(statuses)).toEqual([200, 200, 404]);
+  expect([allowed.status, allowed.headers.get("allow")]).toEqual([204, "GET, HEAD, OPTIONS"]);
+  expect(packages()).toEqual(new Set(["jose", "express"]));
+});
+
+test("the first sign-in loads better-auth, however many come at once", async () => {
   const answers = await Promise.all(
     ["ann", "bob", "cat"].map((name) =>
       fetch(`${url}/api/auth/sign-up`, {
@@ -66,5 +74,5 @@ test("the first sign-in loads it, however many come at once", async () => {
     ),
   );
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
-  expect(packages()).toEqual(new Set(["jose", "kysely", "better-auth/dist/api"]));
+  expect(packages()).toEqual(new Set(["jose", "express", "kysely", "better-auth/dist/api"]));
 });

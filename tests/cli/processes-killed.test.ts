@@ -12,15 +12,15 @@ const db = database();
 const { command, url, processes, get, logged } = twoProcesses(db);
 
 test("a process that is killed is replaced by one that gets no connection before it can answer; the other does meanwhile", async () => {
-  // A start reads the keys that sign tokens: it waits here for as long as the test wants.
+  // A start reads which migrations are applied: it waits here for as long as the test wants.
   const admin = await db.connect("admin");
-  await admin.query("begin; lock table auth.jwks in access exclusive mode");
+  await admin.query("begin; lock table svc_private.applied_sql in access exclusive mode");
   const [killed = 0, other = 0] = processes();
   process.kill(killed, "SIGKILL");
   await expect.poll(() => processes()).not.toContain(killed);
   for (let number = 0; number < 5; number++) expect((await get("/healthz")).status).toBe(200);
   await expect.poll(() => processes().length).toBe(2);
-  const waiting = "select from pg_locks where relation = 'auth.jwks'::regclass and not granted";
+  const waiting = "select from pg_locks where relation = 'svc_private.applied_sql'::regclass and not granted";
   await expect.poll(async () => (await db.sql(waiting)).length).toBeGreaterThan(0);
   // The one that starts would not answer yet: rolling restarts lost calls to it.
   for (let number = 0; number < 20; number++) expect((await get("/healthz")).status).toBe(200);
