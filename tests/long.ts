@@ -24,6 +24,7 @@ export const long = [
   "docs/leave-svc",
   // servers and processes that are killed
   "backup/killed",
+  "backup/managed",
   "backup/round-trip",
   "backup/writers",
   "chaos/*",

@@ -65,6 +65,10 @@ interface Target {
   /** Names of connected svc processes. */
   users: string[];
   roles: string[];
+  /** Who restores. */
+  login: string;
+  /** Extensions that this login may not drop, with the schemas they are in: a superuser has created them. */
+  kept: { name: string; schema: string }[];
 }
 
 async function inspect(adminUrl: string): Promise<Target> {
@@ -78,7 +82,11 @@ async function inspect(adminUrl: string): Promise<Target> {
              array(select distinct a.application_name from pg_catalog.pg_stat_activity a
                     where a.datname = current_database() and a.pid <> pg_backend_pid()
                       and a.application_name like 'svc %') as users,
-             array(select r.rolname::text from pg_catalog.pg_roles r) as roles`),
+             array(select r.rolname::text from pg_catalog.pg_roles r) as roles,
+             current_user::text as login,
+             (select coalesce(json_agg(json_build_object('name', e.extname, 'schema', n.nspname)), '[]')
+                from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid = e.extnamespace
+               where not pg_catalog.pg_has_role(e.extowner, 'usage')) as kept`),
   );
   return rows[0] as Target;
 }
@@ -107,13 +115,14 @@ function refuseTarget(target: Target, manifest: Manifest, force: boolean): void 
 
 /** Roles belong to the server: existing ones stay unchanged. */
 async function ensureRoles({ manifest, adminUrl, platform }: RestoreOptions, there: readonly string[]): Promise<void> {
-  const statements = createRoles(manifest.clusterState, there);
-  if (statements.length === 0) return;
+  if (createRoles(manifest.clusterState, there).length === 0) return;
   await withClient(adminUrl, "svc db restore", async (client) => {
     await client.query("begin");
-    for (const statement of statements) await client.query(statement);
-    // Settings and attributes of svc's own roles.
+    // svc's own roles, as this server allows them: some hosts reserve BYPASSRLS and REPLICATION.
     await applyRoles(client, await readFile(join(platform, "sql/roles.sql"), "utf8"));
+    const { rows } = await client.query<{ name: string }>("select rolname as name from pg_catalog.pg_roles");
+    const now = rows.map(({ name }) => name);
+    for (const statement of createRoles(manifest.clusterState, now)) await client.query(statement);
     await client.query("commit");
   });
 }
@@ -162,8 +171,10 @@ async function restoreDatabase(options: RestoreOptions, programs: Programs, targ
     await say("begin", liftLimits, "set local client_min_messages = warning", "set local lock_timeout = '10s'");
     if (target.tables > 0) await say(dropEverything.trim().replace(/;$/, ""));
     await say(...furnishDatabase(clusterState, target.name));
-    await pour(programs, join(folder, dumpName), input, majorOf(target.serverVersion), sameMajor);
+    await say(...ownersMayCreate);
+    await pour(programs, join(folder, dumpName), input, target, sameMajor);
     await say("reset all", liftLimits); // undoes settings of the dump's text
+    await say(...ownersMayCreateNoMore);
     // Some of PostgreSQL's own functions have other arguments in another version: the dump's privileges would fail.
     if (!sameMajor) await say(await readFile(join(options.platform, "sql/grants.sql"), "utf8"));
     await say(
@@ -176,24 +187,51 @@ async function restoreDatabase(options: RestoreOptions, programs: Programs, targ
     psql.kill();
     await restored.catch((cause) => {
       // psql's own error explains the broken pipe, so it is reported first.
-      if (!/ended with SIGTERM/.test(String(cause))) throw explain(cause);
+      if (!/ended with SIGTERM/.test(String(cause))) throw explain(cause, target);
     });
     throw error;
   }
   await restored.catch((error) => {
-    throw explain(error);
+    throw explain(error, target);
   });
 }
 
+// An object gets its owner only where that role may create objects, and the dump grants privileges last. Superusers need neither.
+const readers = "svc_reader_anonymous, svc_reader_authenticated";
+const ownersMayCreate = [
+  "grant usage, create on schema public to svc_owner",
+  `alter default privileges grant create on schemas to ${readers}`,
+];
+const ownersMayCreateNoMore = [
+  `alter default privileges revoke create on schemas from ${readers}`,
+  `do $$
+declare
+  found record;
+begin
+  for found in select n.nspname as name from pg_catalog.pg_namespace n where pg_catalog.pg_has_role(n.nspowner, 'usage') loop
+    execute format('revoke create on schema %I from ${readers}', found.name);
+  end loop;
+end
+$$`,
+];
+
 /** Pipes the output of pg_restore into psql. @param all false leaves out the privileges on PostgreSQL's own functions */
-async function pour(programs: Programs, file: string, input: Writable, server: number, all: boolean): Promise<void> {
+async function pour(programs: Programs, file: string, input: Writable, target: Target, all: boolean): Promise<void> {
   const options = ["--clean", "--if-exists", "--no-tablespaces", "--no-subscriptions", "--file=-"];
   const own = await mkdtemp(join(tmpdir(), "svc-restore-"));
+  // What the login may not drop stays, with the schema that it is in.
+  const kept = new Set(target.kept.flatMap(({ name, schema }) => [` EXTENSION - ${name} `, ` SCHEMA - ${schema} `]));
+  // An extension brings its comment, which on some hosts only a superuser may set.
+  const isWanted = (line: string) =>
+    !line.includes(" COMMENT - EXTENSION ") &&
+    (all || !line.includes(" ACL pg_catalog ")) &&
+    ![...kept].some((part) => line.includes(part));
   try {
     const list = join(own, "list");
     const { stdout: content } = await run(join(programs.folder, "pg_restore"), ["--list", file]);
-    await writeFile(list, all ? content : content.replace(/^.* ACL pg_catalog .*$/gm, ""));
-    await pipeInto(input, server, start(programs, "pg_restore", [...options, `--use-list=${list}`, file]));
+    await writeFile(list, content.split("\n").filter(isWanted).join("\n"));
+    const args = [...options, `--use-list=${list}`, file];
+    await pipeInto(input, majorOf(target.serverVersion), start(programs, "pg_restore", args));
   } finally {
     await rm(own, { recursive: true });
   }
@@ -221,10 +259,18 @@ async function drained(input: Writable): Promise<void> {
   if (input.destroyed) throw new BackupError("psql ended before the restore was complete.");
 }
 
-function explain(error: unknown): BackupError {
+function explain(error: unknown, { login }: Target): BackupError {
   const message = error instanceof Error ? error.message : String(error);
-  const hint = /lock timeout/.test(message)
-    ? "Something holds a table: stop svc start and svc worker. The database is unchanged."
-    : "The database is unchanged.";
-  return new BackupError(message, { hint, cause: error });
+  return new BackupError(message, { hint: `${remedy(message, login)}The database is unchanged.`, cause: error });
+}
+
+function remedy(message: string, login: string): string {
+  const name = pg.escapeIdentifier;
+  if (/lock timeout/.test(message)) return "Something holds a table: stop svc start and svc worker. ";
+  const [, extension] = /permission denied to create extension "(.+)"/.exec(message) ?? [];
+  if (extension) {
+    return `Restore into a database in which a superuser has run: create schema if not exists extensions authorization ${name(login)}; create extension ${name(extension)} schema extensions. svc db verify --deep needs a login that may create it. `;
+  }
+  if (!/must be (member of|able to SET) role/i.test(message)) return "";
+  return "Something in the backup belongs to this role: restore as a superuser, or as a member of the role. If it is the schema of an extension, a superuser creates schema and extension in the target first. ";
 }
