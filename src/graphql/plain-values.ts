@@ -18,18 +18,19 @@ const forms: Partial<Record<ColumnDescription["kind"], [type: string, form: Form
   boolean: ["Boolean", same],
   text: ["String", same],
   uuid: ["UUID", same],
+  date: ["Date", same],
 };
 
 const isoTime = /^(\d{4,6}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00:00$/;
-const isoDate = /^\d{4,6}-\d\d-\d\d$/;
 
-/** PostgreSQL's JSON leaves zeros at the end out. */
+/** PostgreSQL's JSON leaves zeros at the end out. Infinite times and years before Christ are as in calls by name. */
 const timeWith =
   (zone: string): Form =>
   (value) => {
     if (value === null) return null;
-    const [, time, fraction = ""] = isoTime.exec(String(value)) ?? [];
-    return time && `${time}.${fraction.padEnd(6, "0")}${zone}`;
+    const text = String(value);
+    const [, time, fraction = ""] = isoTime.exec(text) ?? [];
+    return time ? `${time}.${fraction.padEnd(6, "0")}${zone}` : text.replace("+00:00", zone);
   };
 
 /** Type names whose texts PostGraphile gives unchanged. */
@@ -45,9 +46,6 @@ export function formOf(column: ColumnDescription, type: GraphQLNamedType): Form 
   }
   if (kind === "timestamp" && type.name === "Datetime") {
     return timeWith(column.type.includes("with time zone") ? "+00:00" : "");
-  }
-  if (kind === "date" && type.name === "Date") {
-    return (value) => (value === null || isoDate.test(String(value)) ? value : undefined);
   }
   const [name, form] = forms[kind] ?? [];
   return name === type.name ? form : undefined;

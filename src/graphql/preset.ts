@@ -3,6 +3,7 @@ import { makePgService } from "@dataplan/pg/adaptors/pg";
 import { defaultPreset as buildPreset } from "graphile-build";
 import { defaultPreset as pgPreset } from "graphile-build-pg";
 import type pg from "pg";
+import { correctCodecs } from "./codecs.ts";
 import type { Exposed } from "./exposed.ts";
 import { tablesPlugin } from "./tables-plugin.ts";
 import { writesPlugin } from "./writes-plugin.ts";
@@ -41,6 +42,7 @@ const planningMs = 3000;
 
 /** @param pool with the login of requests; the catalog is read as the role of signed-in users, so that its grants apply */
 export function preset(exposed: Exposed, pool: pg.Pool): GraphileConfig.Preset {
+  correctCodecs();
   const schemas = [...new Set([...exposed.values()].map(({ crud }) => crud.schema))];
   return {
     extends: [buildPreset, pgPreset],

@@ -9,6 +9,7 @@ import type { ValueNode } from "grafast/graphql";
 import type {} from "graphile-build-pg"; // its names in GraphileConfig
 import { sql } from "pg-sql2";
 import { SvcError } from "../kit/svc-error.ts";
+import { correctRange } from "./codecs.ts";
 import { type Exposed, type ExposedTable, keyOf } from "./exposed.ts";
 import { enumValueName, listName, rowName, typeName } from "./names.ts";
 import type { Order, RootField } from "./plain-document.ts";
@@ -32,6 +33,9 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
         // Unknown types are omitted from GraphQL, without a warning at every start.
         pgCodecs_findPgCodec(_info: unknown, event: { pgCodec: PgCodec | null; pgType: { typname: string } }) {
           event.pgCodec ??= /^_?(vector|halfvec|sparsevec)$/.test(event.pgType.typname) ? TYPES.void : null;
+        },
+        pgCodecs_PgCodec(_info: unknown, { pgCodec }: { pgCodec: PgCodec }) {
+          correctRange(pgCodec);
         },
         pgTables_PgResourceOptions(_info: unknown, { resourceOptions }: { resourceOptions: PgResourceOptions }) {
           const table = find(resourceOptions);
@@ -97,6 +101,12 @@ function names(find: Find, exposed: Exposed): Part<"inflection", "replace"> {
   };
 }
 
+/** Its type is not in GraphQL: a column of it would be a warning at every start. */
+const isComposite = (codec: PgCodec | undefined): boolean => {
+  const inner = codec?.arrayOfCodec ?? codec?.domainOfCodec;
+  return inner ? isComposite(inner) : Boolean(codec?.attributes);
+};
+
 /** What is there: exposed tables and their visible columns, as far as their resources have the operations. */
 function behaviors(find: Find): Part<"schema", "entityBehavior"> {
   return {
@@ -143,7 +153,7 @@ function behaviors(find: Find): Part<"schema", "entityBehavior"> {
       override(behavior, [codec, attributeName]) {
         if (!find(codec)) return behavior as never;
         const column = columnOf(find, codec, attributeName);
-        if (!column) return nothing(behavior);
+        if (!column || isComposite(codec.attributes?.[attributeName]?.codec)) return nothing(behavior);
         return [
           behavior,
           "-attribute:base",

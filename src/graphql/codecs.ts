@@ -1,0 +1,76 @@
+/**
+ * Corrects formats of PostGraphile that would show another value: infinite times as null, years before Christ without BC,
+ * 24:00 as 00:00, negative intervals without their fraction, a range that is null as one without bounds.
+ * Next hop: `preset.ts`, `tables-plugin.ts`; `plain-values.ts` gives plain documents the same forms.
+ */
+import { LIST_TYPES, type PgCodec, TYPES } from "@dataplan/pg";
+import { type SQL, sql } from "pg-sql2";
+import { SvcError } from "../kit/svc-error.ts";
+
+type Cast = (value: SQL) => SQL;
+
+/** As calls by name show it. */
+const json: Cast = (value) => sql`to_json(${value}) #>> '{}'`;
+
+/** The usual format for times that it can show. */
+const unlessUnusual =
+  (usual: Cast): Cast =>
+  (value) =>
+    sql`case when isfinite(${value}) and ${value} >= '0001-01-01' then ${usual(value)} else ${json(value)} end`;
+
+const unlessMidnight =
+  (usual: Cast): Cast =>
+  (value) =>
+    sql`case when ${value} = '24:00' then '24:00:00.000000' else ${usual(value)} end`;
+
+/** Apart, because to_char() writes the sign of seconds and that of their fraction. PostGraphile takes the parts. */
+const parts: Cast = (value) => {
+  const names = ["year", "month", "day", "hour", "minute", "second"];
+  const fields = names.map((name) => sql`extract(${sql.literal(name)} from ${value})`);
+  return sql`case when ${value} is not null then format('%s_%s_%s_%s_%s_%s', ${sql.join(fields, ", ")}) end`;
+};
+
+const each =
+  (cast: Cast): Cast =>
+  (list) => {
+    const item = sql.identifier(Symbol("item"));
+    return sql`case when ${list} is not null then array(select ${cast(item)} from unnest(${list}) as ${item})::text end`;
+  };
+
+const corrections: Partial<Record<keyof typeof TYPES & keyof typeof LIST_TYPES, (usual: Cast) => Cast>> = {
+  timestamp: unlessUnusual,
+  timestamptz: unlessUnusual,
+  date: () => json,
+  time: unlessMidnight,
+  interval: () => parts,
+};
+
+/** Changes the codecs of the library, which are one for the process. */
+export function correctCodecs(): void {
+  if (isCorrected) return;
+  isCorrected = true;
+  for (const [name, correct] of Object.entries(corrections)) {
+    const codec = TYPES[name as keyof typeof corrections] as PgCodec;
+    const cast = correct(codec.castFromPg as Cast);
+    codec.castFromPg = cast;
+    codec.listCastFromPg = each(cast);
+    (LIST_TYPES[name as keyof typeof corrections] as PgCodec).castFromPg = each(cast);
+  }
+}
+let isCorrected = false;
+
+/** A range of GraphQL has two bounds and nothing else: an empty one is an error of its field. */
+export function correctRange(codec: PgCodec): void {
+  if (!codec.rangeOfCodec || codec.arrayOfCodec || codec.domainOfCodec) return;
+  const { castFromPg, fromPg } = codec;
+  if (castFromPg) {
+    const cast: Cast = (value) =>
+      sql`case when isempty(${value}) then 'empty' when ${value} is not null then ${castFromPg(value)} end`;
+    codec.castFromPg = cast;
+    codec.listCastFromPg = each(cast);
+  }
+  codec.fromPg = (value) => {
+    if (value === "empty") throw new SvcError("VALIDATION_FAILED", "GraphQL cannot represent an empty range.");
+    return fromPg(value);
+  };
+}

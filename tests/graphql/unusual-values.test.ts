@@ -1,0 +1,97 @@
+// If this file fails, GraphQL shows another value than the table has: a time without end as null, a year before Christ as one after.
+import { customType, date, interval, pgTable, serial, text, time, timestamp } from "drizzle-orm/pg-core";
+import { beforeAll, expect, test } from "vitest";
+import { crudFile } from "../../src/crud/crud-sql.ts";
+import { createCrudFactory, createSvcProcedureBuilders, defineApi, openRls } from "../../src/index.ts";
+import { database } from "../support/database.ts";
+import { service } from "../support/service.ts";
+import { asker } from "./support.ts";
+
+const own = (type: string) => customType<{ data: string }>({ dataType: () => type });
+const moments = pgTable(
+  "moments",
+  {
+    id: serial("id").primaryKey(),
+    title: text("title"),
+    at: timestamp("at", { withTimezone: true }),
+    local: timestamp("local"),
+    day: date("day"),
+    clock: time("clock"),
+    lasts: interval("lasts"),
+    open: own("daterange")("open"),
+    seats: own("int4range")("seats"),
+    ats: timestamp("ats", { withTimezone: true }).array(),
+    address: own("address")("address"),
+  },
+  () => openRls({ read: "anyone", write: "anyone" }),
+);
+const procedures = {
+  moments: createCrudFactory(createSvcProcedureBuilders())(moments, { allowAnonymous: true }),
+};
+const api = defineApi({ procedures });
+const db = database();
+beforeAll(() =>
+  db.sql(`
+    create type address as (street text, number integer);
+    create table moments (id serial primary key, title text, at timestamptz, local timestamp, day date, clock time,
+      lasts interval, open daterange, seats int4range, ats timestamptz[], address address);
+    alter table moments enable row level security;
+    create policy all_anyone on moments to svc_anonymous, svc_authenticated using (true);
+    grant all on moments to svc_anonymous, svc_authenticated;
+    insert into moments (id, at, local, day, clock, lasts, open, ats) values
+      (1, 'infinity', '-infinity', '5874897-12-31', '24:00', '-5.5 s', '[-infinity,infinity]', '{infinity,NULL}'),
+      (2, '0044-03-15 01:02:03.5+00 BC', '0044-03-15 01:02:03 BC', '0044-03-15 BC', '23:59', '1 day -00:00:05.5',
+        '[0044-03-15 BC,)', '{0044-03-15 00:00:00+00 BC}'),
+      (3, null, null, null, null, null, null, null);
+    insert into moments (id, open, seats) values (4, 'empty', 'empty');
+    ${api["~svc"].crud.map(crudFile).join("\n")}`),
+);
+const ask = asker(service(db, api));
+
+const infinite = { at: "infinity", local: "-infinity", day: "5874897-12-31" };
+const ancient = { at: "0044-03-15T01:02:03.5+00:00 BC", local: "0044-03-15T01:02:03 BC", day: "0044-03-15 BC" };
+
+test("infinite times and years before Christ are those of calls by name, also in plain documents", async () => {
+  const plain = "id at local day";
+  for (const more of ["", "edges { cursor }"]) {
+    const { data, errors } = await ask(null, `{ moments(first: 4, orderBy: [ID_ASC]) { nodes { ${plain} } ${more} } }`);
+    expect(errors).toEqual([]);
+    const none = { at: null, local: null, day: null };
+    const rows = [infinite, ancient, none, none].map((row, index) => ({ id: index + 1, ...row }));
+    expect(data.moments.nodes).toEqual(rows);
+  }
+});
+
+test("24:00, negative fractions of a second, bounds of ranges and items of arrays keep their values; null stays null", async () => {
+  const range = "{ start { value } end { value } }";
+  const fields = `clock lasts { days seconds } open ${range} ats`;
+  const { data, errors } = await ask(
+    null,
+    `{ a: moment(id: 1) { ${fields} } b: moment(id: 2) { ${fields} } c: moment(id: 3) { ${fields} } }`,
+  );
+  expect(errors).toEqual([]);
+  expect(data).toEqual({
+    a: {
+      clock: "24:00:00.000000",
+      lasts: { days: 0, seconds: -5.5 },
+      open: { start: { value: "-infinity" }, end: { value: "infinity" } },
+      ats: ["infinity", null],
+    },
+    b: {
+      clock: "23:59:00.000000",
+      lasts: { days: 1, seconds: -5.5 },
+      open: { start: { value: "0044-03-15 BC" }, end: null },
+      ats: ["0044-03-15T00:00:00+00:00 BC"],
+    },
+    c: { clock: null, lasts: null, open: null, ats: null },
+  });
+});
+
+test("an empty range is an error of its field, and not a range without bounds", async () => {
+  const { data, errors } = await ask(null, "{ moment(id: 4) { id open { end { value } } seats { end { value } } } }");
+  expect(data).toEqual({ moment: { id: 4, open: null, seats: null } });
+  expect(errors.map(({ path, message }) => [path, message])).toEqual([
+    [["moment", "open"], "GraphQL cannot represent an empty range."],
+    [["moment", "seats"], "GraphQL cannot represent an empty range."],
+  ]);
+});
