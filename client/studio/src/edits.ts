@@ -66,8 +66,11 @@ function statement(change: Change): string {
       ? `insert into ${table} (${columns.join(", ")}) values (${values.join(", ")});`
       : `insert into ${table} default values;`;
   }
+  // As text, like the act: json has no =, and that of box compares areas. Columns of the key keep their index.
+  const compared = (column: string) =>
+    change.command === "update" && column in change.set ? `${name(column)}::text` : name(column);
   const where = Object.entries(change.was)
-    .map(([column, cell]) => `${name(column)} ${cell === null ? "is null" : `= ${literal(cell)}`}`)
+    .map(([column, cell]) => (cell === null ? `${name(column)} is null` : `${compared(column)} = ${literal(cell)}`))
     .join(" and ");
   if (change.command === "delete") return `delete from ${table} where ${where};`;
   const set = Object.entries(change.set).map(([column, cell]) => `${name(column)} = ${literal(cell)}`);
