@@ -163,6 +163,14 @@ describe("arguments and results", () => {
     await expect(client().query(api.echo, circle)).rejects.toThrow(/^The arguments of \S+ refer to themselves/);
   });
 
+  // It arrived as null: a row that was read and written again lost its number.
+  test.each([Number.POSITIVE_INFINITY, { list: [Number.NEGATIVE_INFINITY] }, new Set([Number.POSITIVE_INFINITY])])(
+    "an infinite number is refused before anything is sent",
+    async (value) => {
+      await expect(client().query(api.echo, value)).rejects.toThrow(/^The arguments of \S+ contain an infinite number/);
+    },
+  );
+
   test("what is no operation, or no baseUrl, says what to write instead", async () => {
     const missing = undefined as never;
     await expect(client().query(missing, missing)).rejects.toThrow(/not an operation, but undefined.*api\.tasks\.list/);

@@ -14,10 +14,12 @@ export interface Encoded {
   /** The paths of the files; each file is a part of a multipart body. */
   maps: Path[];
   files: Blob[];
+  /** Whether it has an infinite number, which the protocol has no code for: JSON would make null of it. */
+  isInfinite: boolean;
 }
 
 export function encode(value: unknown): Encoded {
-  const encoded: Encoded = { json: undefined, meta: [], maps: [], files: [] };
+  const encoded: Encoded = { json: undefined, meta: [], maps: [], files: [], isInfinite: false };
   encoded.json = write(value, [], encoded);
   return encoded;
 }
@@ -29,7 +31,11 @@ function write(value: unknown, path: Path, out: Encoded): unknown {
     return json;
   };
   if (typeof value === "bigint") return as(codes.bigint, value.toString());
-  if (typeof value === "number") return Number.isNaN(value) ? as(codes.nan, null) : value;
+  if (typeof value === "number") {
+    if (Number.isNaN(value)) return as(codes.nan, null);
+    out.isInfinite ||= !Number.isFinite(value);
+    return value;
+  }
   if (typeof value !== "object" || value === null) return value;
   if (value instanceof Blob) {
     out.maps.push(path);
