@@ -45,10 +45,20 @@ const corrections: Partial<Record<keyof typeof TYPES & keyof typeof LIST_TYPES, 
   interval: () => parts,
 };
 
+/** Cursors read nulls too: 0 would be made of null for an integer, and an error for a truth value. */
+export function keepNull(codec: PgCodec): void {
+  const { fromPg } = codec;
+  try {
+    if (fromPg(null as never) === null) return;
+  } catch {}
+  codec.fromPg = (value) => (value === null ? null : fromPg(value));
+}
+
 /** Changes the codecs of the library, which are one for the process. */
 export function correctCodecs(): void {
   if (isCorrected) return;
   isCorrected = true;
+  for (const codec of Object.values(TYPES)) keepNull(codec);
   for (const [name, correct] of Object.entries(corrections)) {
     const codec = TYPES[name as keyof typeof corrections] as PgCodec;
     const cast = correct(codec.castFromPg as Cast);

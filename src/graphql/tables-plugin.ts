@@ -9,9 +9,10 @@ import type { ValueNode } from "grafast/graphql";
 import type {} from "graphile-build-pg"; // its names in GraphileConfig
 import { sql } from "pg-sql2";
 import { SvcError } from "../kit/svc-error.ts";
-import { correctRange } from "./codecs.ts";
+import { correctRange, keepNull } from "./codecs.ts";
 import { type Exposed, type ExposedTable, keyOf } from "./exposed.ts";
 import { enumValueName, listName, rowName, typeName } from "./names.ts";
+import { nullableOrder } from "./nullable-orders.ts";
 import type { Order, RootField } from "./plain-document.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -36,6 +37,7 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
         },
         pgCodecs_PgCodec(_info: unknown, { pgCodec }: { pgCodec: PgCodec }) {
           correctRange(pgCodec);
+          keepNull(pgCodec);
         },
         pgTables_PgResourceOptions(_info: unknown, { resourceOptions }: { resourceOptions: PgResourceOptions }) {
           const table = find(resourceOptions);
@@ -176,6 +178,11 @@ function fields(find: Find): Part<"schema", "hooks"> {
         parseValue,
         parseLiteral: (node: ValueNode) => parseValue(node.kind === "StringValue" ? node.value : undefined),
       } as never;
+    },
+    GraphQLEnumType_values_value(value, build, { scope }) {
+      const table = scope.isPgRowSortEnum ? find(scope.pgCodec) : undefined;
+      const apply = table && scope.pgCodec && nullableOrder(scope.valueName, build, scope.pgCodec, table);
+      return apply ? { ...value, extensions: { ...value.extensions, grafast: { apply } } } : value;
     },
     GraphQLObjectType_fields_field(field, build, { scope }) {
       const table = find(scope.pgFieldResource);
