@@ -58,6 +58,12 @@ export function keepNull(codec: PgCodec): void {
 export function correctCodecs(): void {
   if (isCorrected) return;
   isCorrected = true;
+  // A cursor is JSON: as an object, an interval could not be compared.
+  const { fromPg, toPg } = TYPES.interval;
+  TYPES.interval.fromPg = (value) => {
+    const interval = fromPg(value);
+    return Object.defineProperty(interval, "toJSON", { value: () => toPg(interval) });
+  };
   for (const codec of Object.values(TYPES)) keepNull(codec);
   for (const [name, correct] of Object.entries(corrections)) {
     const codec = TYPES[name as keyof typeof corrections] as PgCodec;

@@ -1,5 +1,5 @@
 // If this file fails, pages of GraphQL by cursors skip or repeat rows whose column of the order is null.
-import { boolean, integer, pgTable, serial, text, timestamp } from "drizzle-orm/pg-core";
+import { boolean, integer, interval, pgTable, serial, text, timestamp } from "drizzle-orm/pg-core";
 import { beforeAll, expect, test } from "vitest";
 import { crudFile } from "../../src/crud/crud-sql.ts";
 import { createCrudFactory, createSvcProcedureBuilders, defineApi, openRls } from "../../src/index.ts";
@@ -14,6 +14,7 @@ const items = pgTable(
     done: boolean("done"),
     number: integer("number"),
     due: timestamp("due", { withTimezone: true }),
+    lasts: interval("lasts"),
     code: text("code").unique(),
   },
   () => openRls({ read: "anyone", write: "anyone" }),
@@ -24,20 +25,20 @@ const api = defineApi({
 const db = database();
 beforeAll(() =>
   db.sql(`
-    create table items (id serial primary key, done boolean, number integer, due timestamptz, code text unique);
+    create table items (id serial primary key, done boolean, number integer, due timestamptz, lasts interval, code text unique);
     alter table items enable row level security;
     create policy all_anyone on items to svc_anonymous, svc_authenticated using (true);
     grant all on items to svc_anonymous, svc_authenticated;
-    insert into items (done, number, due, code)
+    insert into items (done, number, due, lasts, code)
       select case n % 3 when 0 then null else n % 3 = 1 end, case when n % 2 = 0 then n % 5 - 2 end,
              case n % 4 when 0 then 'infinity' when 1 then '0044-03-15 BC'::timestamptz when 2 then '2026-01-01Z'::timestamptz + n * interval '1 us' end,
-             case when n % 2 = 1 then 'c' || n end
+             case when n % 3 = 0 then n * interval '-1.5 s' end, case when n % 2 = 1 then 'c' || n end
         from generate_series(1, 29) as n;
     ${api["~svc"].crud.map(crudFile).join("\n")}`),
 );
 const ask = asker(service(db, api));
 
-const orders = ["DONE", "NUMBER", "DUE", "CODE"].flatMap((name) => [`${name}_ASC`, `${name}_DESC`]);
+const orders = ["DONE", "NUMBER", "DUE", "LASTS", "CODE"].flatMap((name) => [`${name}_ASC`, `${name}_DESC`]);
 
 test.each(orders)("%s: pages by cursors have every row once, in the order of the list", async (order) => {
   const ids = (nodes: { id: number }[]) => nodes.map(({ id }) => id);
