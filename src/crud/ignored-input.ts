@@ -138,7 +138,8 @@ function sayCondition(crud: CrudDefinition, operation: string, name: string, con
   return wrong ? [{ name, say: () => `"${operation}" ignores the filter "${name}": ${wrong}` }] : [];
 }
 
-function wrongIn({ kind, isArray, values }: ColumnDescription, condition: unknown): string | undefined {
+function wrongIn(column: ColumnDescription, condition: unknown): string | undefined {
+  const { kind, isArray, values } = column;
   const isWhole = isArray || kind === "json";
   if (Array.isArray(condition) && !isWhole) return 'write { op: "in", value: […] } for a list of values.';
   const isOperator = isPlain(condition) && operators.includes(condition.op);
@@ -157,9 +158,17 @@ function wrongIn({ kind, isArray, values }: ColumnDescription, condition: unknow
   const isTaken = isExact || (!isWhole && (isList || (op.endsWith("like") ? kind === "text" : ordered.has(kind))));
   if (!isTaken) return `its column has no operator ${op}.`;
   if (isList && !Array.isArray(value)) return `the operator ${op} takes a list of values.`;
-  if (isArray) return Array.isArray(value) ? undefined : "its value must be an array.";
+  if (isArray) return wrongInArray(column, value);
   const given: unknown[] = isList ? (value as unknown[]).filter((one) => one !== null) : [value];
   return given.every((one) => hasForm(kind, values, one)) ? undefined : `its value must be ${wireForms[kind].expects}.`;
+}
+
+function wrongInArray({ kind, dimensions, values }: ColumnDescription, value: unknown): string | undefined {
+  if (dimensions > 1) return "an array of arrays can only be compared with null.";
+  if (!Array.isArray(value)) return "its value must be an array.";
+  const isItem = (one: unknown) =>
+    one === null || wireForms[kind].accept(toFilterJson({ one })?.one, values) !== undefined;
+  return value.every(isItem) ? undefined : `each item of its value must be ${wireForms[kind].expects}.`;
 }
 
 const operators: readonly unknown[] = filterOperators;
