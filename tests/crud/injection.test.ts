@@ -171,7 +171,9 @@ test.for(columns)("as the value of %s, in filters and in rows, text is refused o
   for (const one of corpus) {
     const all = ["eq", "gt", "like"].map((op) => ({ [column]: { op, value: one } }));
     const answer = await list({ filters: { AND: [...all, { [column]: { op: "in", value: [one] } }] } });
-    expect([0, ids.length]).toContain(seen(answer).length);
+    const isTooLong = column === "userId" && [...one].length > 1_000; // for a pattern; other columns have no like
+    if (isTooLong) expect(answer.status).toBe(400);
+    else expect([0, ids.length]).toContain(seen(answer).length);
     const { status } = await svc.mutate(ann, "articles.update", { id: ids[0], [column]: one });
     expect([200, 400], one.slice(0, 100)).toContain(status);
   }
