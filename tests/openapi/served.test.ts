@@ -17,7 +17,7 @@ import { api, relatedSql } from "./application.ts";
 const run = promisify(execFile);
 const { JSDOM } = createRequire(import.meta.url)("jsdom"); // it brings no types
 
-/** Every route that Express gets while the service starts, and the paths below which routers are mounted. */
+/** Every route that Express gets, and the paths below which routers are mounted. */
 const routed: { router: unknown; route: IRoute }[] = [];
 const bases = new Map<unknown, string>();
 const { route, use } = Router.prototype;
@@ -37,6 +37,7 @@ const svc = service(db, api);
 let document: OpenApiDocument;
 beforeAll(async () => {
   document = (await svc.fetch("/openapi.json")).body;
+  await svc.fetch("/api/auth/get-session"); // Express gets the routes of authentication with the first request to one
 });
 
 const verbs = ["get", "head", "post", "put", "patch", "delete", "options"];

@@ -38,7 +38,7 @@ export function fromBatch(answer: unknown, calls: readonly (readonly [Operation,
 function encoded(name: string, args: unknown) {
   const all = encodedOrTooDeep(name, args);
   if (!all.isInfinite) return all;
-  throw new TypeError(`The arguments of ${name} contain an infinite number, which cannot be sent.`);
+  throw new TypeError(`The arguments of ${name} contain an infinite number.`);
 }
 
 function encodedOrTooDeep(name: string, args: unknown) {
