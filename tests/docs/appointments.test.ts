@@ -84,11 +84,28 @@ test("each visit that is done has one invoice, and their numbers have no gap", a
   for (const id of [...ids, ...ids]) await company.mutate(api.appointments.finish, { id });
   await app.sql("insert into invoices (id, user_id, year, number) values ($1, 'x', 1, 1)", [ids[3]]);
   await app.flushJobs({ failures: "return" });
-  await app.passTime("6 hours");
-  await app.flushJobs({ failures: "return" });
   const rows = await app.sql<{ number: number }>("select number from invoices where year > 1 order by number");
   expect(rows.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7]);
   expect(await stateOf(ids[0] as string)).toBe("done");
+  expect(mails.filter(({ to }) => /^c\d@/.test(to))).toEqual([]);
+});
+
+test("a visit that is done early has its invoice at once, and no reminder", async () => {
+  const id = await plan("dan@example.com", 3);
+  await app.flushJobs();
+  await company.mutate(api.appointments.finish, { id });
+  await app.flushJobs({ failures: "return" });
+  expect(await app.sql("select from invoices where id = $1", [id])).toHaveLength(1);
+  await app.passTime("3 days");
+  await app.flushJobs({ failures: "return" });
+  expect(sentTo("dan@example.com")).toEqual([]);
+});
+
+test("an appointment is moved until a day before, because a link that was sent answers for its time", async () => {
+  const id = await plan("eve@example.com", 0.5);
+  await expect(company.mutate(api.appointments.move, { id, startsAt: inDays(10) })).rejects.toMatchObject({
+    code: "NOT_FOUND",
+  });
 });
 
 test("nothing on the page worries the linter", async () => {

@@ -28,6 +28,21 @@ test("the owner of a verified address joins once; others, and strangers of the t
   ).toEqual([{ user_id: ann.user.id }, { user_id: bob.user.id }]);
 });
 
+test("an address is invited again after a day, also when its invitation has expired", async () => {
+  const [fay, gil] = await Promise.all(["fay", "gil"].map(person));
+  await db.sql(`update auth."user" set email_verified = true where id = $1`, [gil.user.id]);
+  await db.sql("insert into memberships (team_id, user_id) values (9, $1)", [fay.user.id]);
+  const invite = async () =>
+    (await call("mutation", fay.token, "invitations.create", { teamId: 9, email: gil.user.email })).status;
+  expect([await invite(), await invite()]).toEqual([200, 409]);
+  const [{ id }] = (await db.sql<{ id: string }>(
+    "update invitations set sent_at = now() - interval '8 days' where team_id = 9 returning id",
+  )) as [{ id: string }];
+  const accept = async () => (await call("mutation", gil.sessionToken, "invitations.accept", { id })).status;
+  expect(await accept()).toBe(404);
+  expect([await invite(), await accept()]).toEqual([200, 200]);
+});
+
 test("a team sends 50 invitations a day", async () => {
   const cleo = await person("cleo");
   await db.sql("insert into memberships (team_id, user_id) values (8, $1)", [cleo.user.id]);
