@@ -3981,8 +3981,9 @@ AS $function$
 declare
   resource jsonb;
 begin
-  -- Generated functions have unquoted names, so PostgreSQL keeps them in lower case.
-  execute format('select svc_crud.%I()', lower(prefix || '_resource')) into resource;
+  -- Generated functions have unquoted names, so PostgreSQL keeps them in lower case. Under a Turkish locale lower() would
+  -- make another letter of I.
+  execute format('select svc_crud.%I()', lower(prefix || '_resource' collate "C")) into resource;
   return resource;
 end
 $function$
@@ -6443,7 +6444,7 @@ CREATE OR REPLACE FUNCTION svc_private.database_facts()
 AS $function$
   -- The database's name and owner are the host's business.
   select 'database', 'grant', svc_private.role_name(a.grantee),
-         string_agg(lower(a.privilege_type), ', ' order by a.privilege_type), 0
+         string_agg(lower(a.privilege_type collate "C"), ', ' order by a.privilege_type), 0
     from pg_catalog.pg_database d
    cross join pg_catalog.aclexplode(coalesce(d.datacl, pg_catalog.acldefault('d', d.datdba))) a
    where d.datname = current_database() and a.grantee <> d.datdba and svc_private.role_name(a.grantee) ~ '^(svc_|public$)'
@@ -6455,7 +6456,7 @@ AS $function$
     from pg_catalog.pg_namespace n where svc_private.is_described(n.oid)
   union all
   select 'schema ' || quote_ident(n.nspname), 'grant', svc_private.role_name(a.grantee),
-         string_agg(lower(a.privilege_type), ', ' order by a.privilege_type), 0
+         string_agg(lower(a.privilege_type collate "C"), ', ' order by a.privilege_type), 0
     from pg_catalog.pg_namespace n, pg_catalog.aclexplode(n.nspacl) a
    where svc_private.is_described(n.oid) and a.grantee not in (n.nspowner, 'svc_owner'::regrole)
    group by n.nspname, a.grantee
@@ -6464,7 +6465,7 @@ AS $function$
          concat(svc_private.role_name(a.grantee), ' on ',
            case d.defaclobjtype when 'r' then 'tables' when 'S' then 'sequences' when 'f' then 'functions'
              when 'T' then 'types' when 'n' then 'schemas' else d.defaclobjtype::text end),
-         string_agg(lower(a.privilege_type), ', ' order by a.privilege_type), 0
+         string_agg(lower(a.privilege_type collate "C"), ', ' order by a.privilege_type), 0
     from pg_catalog.pg_default_acl d
     left join pg_catalog.pg_namespace n on n.oid = d.defaclnamespace
    cross join pg_catalog.aclexplode(d.defaclacl) a
@@ -6506,7 +6507,7 @@ AS $function$
    group by p.oid, p.proowner
   union all
   select 'PostgreSQL''s own ' || c.oid::regclass, 'readers', '',
-         coalesce(string_agg(format('%s (%s)', svc_private.role_name(a.grantee), lower(a.privilege_type)), ', '
+         coalesce(string_agg(format('%s (%s)', svc_private.role_name(a.grantee), lower(a.privilege_type collate "C")), ', '
            order by svc_private.role_name(a.grantee), a.privilege_type) filter (where a.grantee <> c.relowner), 'nobody'), 0
     from pg_catalog.pg_class c
     left join pg_catalog.pg_init_privs i
@@ -8780,19 +8781,19 @@ AS $function$
     from relation r join pg_catalog.pg_statistic_ext s on s.stxrelid = r.oid
   union all
   select r.object, 'policy', quote_ident(p.policyname),
-         concat(case p.permissive when 'RESTRICTIVE' then 'restrictive ' end, 'for ', lower(p.cmd), ' to ',
+         concat(case p.permissive when 'RESTRICTIVE' then 'restrictive ' end, 'for ', lower(p.cmd collate "C"), ' to ',
            array_to_string(p.roles, ', '), ' using ' || p.qual, ' with check ' || p.with_check), 0
     from relation r
     join pg_catalog.pg_policies p on p.schemaname = r.relnamespace::regnamespace::name and p.tablename = r.relname
   union all
   select r.object, 'grant', svc_private.role_name(a.grantee),
-         string_agg(lower(a.privilege_type) || case when a.is_grantable then ' with grant option' else '' end, ', '
+         string_agg(lower(a.privilege_type collate "C") || case when a.is_grantable then ' with grant option' else '' end, ', '
            order by a.privilege_type), 0
     from relation r, pg_catalog.aclexplode(r.relacl) a
    where a.grantee <> r.relowner
    group by r.object, a.grantee
   union all
-  select r.object, 'grant', format('%s (%s)', svc_private.role_name(a.grantee), lower(a.privilege_type)),
+  select r.object, 'grant', format('%s (%s)', svc_private.role_name(a.grantee), lower(a.privilege_type collate "C")),
          string_agg(quote_ident(t.attname), ', ' order by t.attnum), 1
     from relation r join pg_catalog.pg_attribute t on t.attrelid = r.oid and t.attnum > 0 and not t.attisdropped
    cross join pg_catalog.aclexplode(t.attacl) a

@@ -1,6 +1,9 @@
 -- Facts about the database as a whole: its grants, schemas, default privileges, extensions, publications, event
 -- triggers, and which of PostgreSQL's own functions and views have other than the default privileges. Called by
 -- list_facts().
+--
+-- The collation of lower() is C, because the empty database it is compared with may have another locale: a Turkish one
+-- makes ınsert of INSERT.
 
 create or replace function svc_private.database_facts()
 returns table (object text, kind text, part text, definition text, place integer)
@@ -10,7 +13,7 @@ set search_path = ''
 as $$
   -- The database's name and owner are the host's business.
   select 'database', 'grant', svc_private.role_name(a.grantee),
-         string_agg(lower(a.privilege_type), ', ' order by a.privilege_type), 0
+         string_agg(lower(a.privilege_type collate "C"), ', ' order by a.privilege_type), 0
     from pg_catalog.pg_database d
    cross join pg_catalog.aclexplode(coalesce(d.datacl, pg_catalog.acldefault('d', d.datdba))) a
    where d.datname = current_database() and a.grantee <> d.datdba and svc_private.role_name(a.grantee) ~ '^(svc_|public$)'
@@ -22,7 +25,7 @@ as $$
     from pg_catalog.pg_namespace n where svc_private.is_described(n.oid)
   union all
   select 'schema ' || quote_ident(n.nspname), 'grant', svc_private.role_name(a.grantee),
-         string_agg(lower(a.privilege_type), ', ' order by a.privilege_type), 0
+         string_agg(lower(a.privilege_type collate "C"), ', ' order by a.privilege_type), 0
     from pg_catalog.pg_namespace n, pg_catalog.aclexplode(n.nspacl) a
    where svc_private.is_described(n.oid) and a.grantee not in (n.nspowner, 'svc_owner'::regrole)
    group by n.nspname, a.grantee
@@ -31,7 +34,7 @@ as $$
          concat(svc_private.role_name(a.grantee), ' on ',
            case d.defaclobjtype when 'r' then 'tables' when 'S' then 'sequences' when 'f' then 'functions'
              when 'T' then 'types' when 'n' then 'schemas' else d.defaclobjtype::text end),
-         string_agg(lower(a.privilege_type), ', ' order by a.privilege_type), 0
+         string_agg(lower(a.privilege_type collate "C"), ', ' order by a.privilege_type), 0
     from pg_catalog.pg_default_acl d
     left join pg_catalog.pg_namespace n on n.oid = d.defaclnamespace
    cross join pg_catalog.aclexplode(d.defaclacl) a
@@ -73,7 +76,7 @@ as $$
    group by p.oid, p.proowner
   union all
   select 'PostgreSQL''s own ' || c.oid::regclass, 'readers', '',
-         coalesce(string_agg(format('%s (%s)', svc_private.role_name(a.grantee), lower(a.privilege_type)), ', '
+         coalesce(string_agg(format('%s (%s)', svc_private.role_name(a.grantee), lower(a.privilege_type collate "C")), ', '
            order by svc_private.role_name(a.grantee), a.privilege_type) filter (where a.grantee <> c.relowner), 'nobody'), 0
     from pg_catalog.pg_class c
     left join pg_catalog.pg_init_privs i

@@ -82,19 +82,19 @@ as $$
     from relation r join pg_catalog.pg_statistic_ext s on s.stxrelid = r.oid
   union all
   select r.object, 'policy', quote_ident(p.policyname),
-         concat(case p.permissive when 'RESTRICTIVE' then 'restrictive ' end, 'for ', lower(p.cmd), ' to ',
+         concat(case p.permissive when 'RESTRICTIVE' then 'restrictive ' end, 'for ', lower(p.cmd collate "C"), ' to ',
            array_to_string(p.roles, ', '), ' using ' || p.qual, ' with check ' || p.with_check), 0
     from relation r
     join pg_catalog.pg_policies p on p.schemaname = r.relnamespace::regnamespace::name and p.tablename = r.relname
   union all
   select r.object, 'grant', svc_private.role_name(a.grantee),
-         string_agg(lower(a.privilege_type) || case when a.is_grantable then ' with grant option' else '' end, ', '
+         string_agg(lower(a.privilege_type collate "C") || case when a.is_grantable then ' with grant option' else '' end, ', '
            order by a.privilege_type), 0
     from relation r, pg_catalog.aclexplode(r.relacl) a
    where a.grantee <> r.relowner
    group by r.object, a.grantee
   union all
-  select r.object, 'grant', format('%s (%s)', svc_private.role_name(a.grantee), lower(a.privilege_type)),
+  select r.object, 'grant', format('%s (%s)', svc_private.role_name(a.grantee), lower(a.privilege_type collate "C")),
          string_agg(quote_ident(t.attname), ', ' order by t.attnum), 1
     from relation r join pg_catalog.pg_attribute t on t.attrelid = r.oid and t.attnum > 0 and not t.attisdropped
    cross join pg_catalog.aclexplode(t.attacl) a

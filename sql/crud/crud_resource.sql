@@ -10,8 +10,9 @@ as $$
 declare
   resource jsonb;
 begin
-  -- Generated functions have unquoted names, so PostgreSQL keeps them in lower case.
-  execute format('select svc_crud.%I()', lower(prefix || '_resource')) into resource;
+  -- Generated functions have unquoted names, so PostgreSQL keeps them in lower case. Under a Turkish locale lower() would
+  -- make another letter of I.
+  execute format('select svc_crud.%I()', lower(prefix || '_resource' collate "C")) into resource;
   return resource;
 end
 $$;
