@@ -179,7 +179,7 @@ export function workflow<A extends WorkflowArgs, R>(
 ): Workflow<StandardSchemaV1.InferInput<SchemaOf<A>>, R> {
   if (typeof name !== "string" || !/^[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*$/.test(name) || name.length > 128) {
     throw new DefinitionError(`The workflow "${name}" has an invalid name.`, {
-      hint: 'Use words of letters, digits, _ and - joined by dots, such as "expense.approve".',
+      hint: 'Use words of letters from a to z, digits, _ and - joined by dots, such as "expense.approve".',
     });
   }
   return { "~svc": { workflow: { name, ...checkOptions(`The workflow "${name}"`, optionsSchema, options) } } };

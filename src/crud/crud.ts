@@ -107,7 +107,7 @@ function describeCrud(
   const { prefix = name, defaultLimit = 20, maxLimit = 100, count = "exact" } = options;
   if (!/^[A-Za-z_]\w{0,49}$/.test(prefix)) {
     throw new DefinitionError(`createCrud: "${prefix}" cannot be a prefix.`, {
-      hint: "Use a letter or _, then letters, digits or _; at most 50 characters.",
+      hint: "Give the option prefix: a letter from a to z or _, then such letters, digits or _; at most 50 characters.",
     });
   }
   const owners = ownerColumns(policies);

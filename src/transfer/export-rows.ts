@@ -29,7 +29,7 @@ export interface ExportOptions {
   format: Format;
   /** Of the list: filters, search, orderBy, orderDir. */
   args: Input;
-  /** CSV for spreadsheets: cells that they would compute begin with an apostrophe. */
+  /** CSV for spreadsheets: a byte order mark, and cells that they would compute begin with an apostrophe. */
   spreadsheet: boolean;
 }
 
@@ -65,7 +65,9 @@ export function exportRows(crud: CrudDefinition, transaction: RequestTransaction
     const cells = isCsv ? ", 'cells', $2::jsonb" : "";
     const text = `select svc.open_export(svc_crud.${crud.prefix}_resource() || jsonb_build_object('args', $1::jsonb${cells}))`;
     await transaction.query({ name: `svc_export_${options.format}_${crud.prefix}`, text }, given);
-    let head = isCsv ? csvHeader(columns) : "";
+    // Without the mark Excel reads the file in the code page of its computer: é becomes Ã©.
+    const mark = options.spreadsheet ? "\ufeff" : "";
+    let head = isCsv ? mark + csvHeader(columns) : "";
     for (;;) {
       const read = { name: "svc_read_export", text: "select svc.read_export($1) as lines" };
       const { rows } = await transaction.query(read, [pieceLength]);

@@ -62,7 +62,8 @@ export async function openFile(crud: CrudDefinition, files: ImportSource, args: 
   let header: string[] | undefined;
   await readRecords(await files.read(args.storageId), place, true, ({ text, openQuote }) => {
     if (openQuote !== null) throw unclosed(openQuote);
-    header = headerOf(crud, text ?? "");
+    if (text === null) throw notUtf8();
+    header = headerOf(crud, text);
     return false;
   });
   if (header) return { size, header, place };
@@ -88,6 +89,9 @@ function headerOf(crud: CrudDefinition, text: string): string[] {
   }
   return names as string[];
 }
+
+const notUtf8 = () =>
+  new SvcError("BAD_REQUEST", "The first line is not UTF-8.", { hint: 'Save the file as "CSV UTF-8".' });
 
 /** Such a record reaches to the end of the file: the rows behind the quote are read as its text. */
 const unclosed = (line: number) =>

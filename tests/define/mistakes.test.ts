@@ -13,7 +13,7 @@ const mistakes: Mistake[] = [
     "a procedure without a name, in a place that cannot be one",
     () => api({ procedures: { "open-count": procedure.query.handler(() => 1) } }),
     '"open-count" cannot be the name of a procedure.',
-    'Use words of letters, digits and _ joined by dots, such as "tasks.openCount"; at most 128 characters.',
+    'Use words of letters from a to z, digits and _ joined by dots, such as "tasks.openCount"; at most 128 characters.',
   ],
   [
     "a procedure without a name that only a cron has",
@@ -216,7 +216,7 @@ const mistakes: Mistake[] = [
       `the name ${name}`,
       () => ask(name),
       `"${name}" cannot be the name of a procedure.`,
-      'Use words of letters, digits and _ joined by dots, such as "tasks.openCount"; at most 128 characters.',
+      'Use words of letters from a to z, digits and _ joined by dots, such as "tasks.openCount"; at most 128 characters.',
     ],
   ),
   ...[

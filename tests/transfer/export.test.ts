@@ -109,6 +109,16 @@ describe("an export", () => {
     },
   );
 
+  test("has a byte order mark for spreadsheets, which read other files in the code page of their computer", async () => {
+    const start = async (query: string) => {
+      const url = new URL(`/api/export/papers.csv${query}`, running.url);
+      const bytes = await (await fetch(url, { headers: bearer(ann) })).bytes();
+      return Buffer.from(bytes.subarray(0, 5)).toString("latin1");
+    };
+    expect(await start("?spreadsheet=true")).toBe("\xef\xbb\xbfid");
+    expect(await start("")).toBe("id,ti");
+  });
+
   test("without rows is empty, with a header in CSV", async () => {
     expect((await get("papers.csv")).body).toBe("id,title\r\n");
     expect((await get("papers.ndjson")).body).toBe("");
