@@ -22,7 +22,13 @@ const path = ({ prefix, table, anonymous }: CrudDefinition, format: Format): Par
       inQuery("orderBy", text(), "As in the list."),
       inQuery("orderDir", text({ enum: ["asc", "desc"] }), "As in the list."),
       ...(format === "csv"
-        ? [inQuery("spreadsheet", text({ enum: ["true", "false"] }), "For a spreadsheet: with a byte order mark, and formulas escaped.")]
+        ? [
+            inQuery(
+              "spreadsheet",
+              text({ enum: ["true", "false"] }),
+              "For a spreadsheet: with a byte order mark, and formulas escaped.",
+            ),
+          ]
         : []),
     ],
     responses: {

@@ -4,7 +4,8 @@ import { test } from "vitest";
 import { notes } from "../fixture/backend/schema.ts";
 import { createCrud, expectTold, type Mistake, open } from "./builders.ts";
 
-const prefixHint = "Give the option prefix: a letter from a to z or _, then such letters, digits or _; at most 50 characters.";
+const prefixHint =
+  "Give the option prefix: a letter from a to z or _, then such letters, digits or _; at most 50 characters.";
 
 const mistakes: Mistake[] = [
   [
