@@ -131,6 +131,12 @@ const refused: { what: string; body: unknown; at: string[] }[] = [
   { what: "a name that is a number", body: { ...ann, name: 7 }, at: ["name"] },
   { what: "no name", body: { ...ann, name: undefined }, at: ["name"] },
   { what: "a password of 7 characters", body: { ...ann, password: "1234567" }, at: ["password"] },
+  { what: "a password of 4 emoji", body: { ...ann, password: "🐈🐕🐎🐄" }, at: ["password"] },
+  {
+    what: "a password of 4 syllables in 9 letters",
+    body: { ...ann, password: "비밀번호".normalize("NFD") },
+    at: ["password"],
+  },
   { what: "a password of 129 characters", body: { ...ann, password: "x".repeat(129) }, at: ["password"] },
   { what: "a password with NUL", body: { ...ann, password: "12345678\0" }, at: ["password"] },
   { what: "nothing right at all", body: {}, at: ["email", "password", "name"] },
@@ -155,6 +161,14 @@ describe("what is no sign-up", () => {
       expect((await server.signUp(person)).status).toBe(200);
       expect((await server.post("/sign-in", person)).status).toBe(200);
     }
+  });
+
+  test("a password of 128 characters is the same with its accents apart, as some keyboards send them", async () => {
+    const person = { ...ann, email: "apart@example.com", password: "각".repeat(128) };
+    expect((await server.signUp(person)).status).toBe(200);
+    const apart = person.password.normalize("NFD");
+    expect(apart).toHaveLength(384);
+    expect((await server.post("/sign-in", { ...person, password: apart })).status).toBe(200);
   });
 
   test.for(["/sign-up", "/sign-in"])("%s answers bad bodies by what is wrong with them", async (path) => {

@@ -45,6 +45,7 @@ describe("a new person", () => {
     ["with an empty name likewise", { name: "  ", email: "callb@example.com" }, "callb"],
     ["with a name that is no text likewise", { name: ["x"], email: "callc@example.com" }, "callc"],
     ["with a name of 300 characters keeps 200", { name: "n".repeat(300) }, "n".repeat(200)],
+    ["with a name of 300 emoji keeps 200", { name: `n${"🐈".repeat(299)}` }, `n${"🐈".repeat(199)}`],
     ["with what cannot be stored in the name loses that", { name: "A\0B" }, "AB"],
   ])("%s", async ([, change, name]) => {
     expect(await userOf(await signIn(somebody(change)))).toMatchObject({ name });

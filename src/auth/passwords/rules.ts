@@ -21,15 +21,16 @@ export const nameRule = text("The name")
   .transform((value) => value.trim())
   .pipe(z.string().min(1, "The name is empty.").max(200, "The name is longer than 200 characters."));
 
-/** Rules for a password that is only compared, and for one that is stored. */
+/** Rules for a password that is only compared, and for one that is stored. Both are hashed in this form. */
 export function passwordRules({ context }: Library) {
   const { minPasswordLength: min, maxPasswordLength: max } = context.password.config;
-  const password = text("The password").refine(
-    (value) => value.length <= max,
-    `The password is longer than ${max} characters.`,
-  );
+  const hashed = (value: string) => value.normalize("NFKC");
+  const password = text("The password")
+    // Some keyboards send é as two characters. better-auth counts before it normalizes.
+    .transform((value) => (value.length > max ? hashed(value) : value))
+    .refine((value) => value.length <= max, `The password is longer than ${max} characters.`);
   const newPassword = password.refine(
-    (value) => value.length >= min,
+    (value) => [...hashed(value)].length >= min,
     `The password is shorter than ${min} characters.`,
   );
   return { password, newPassword };

@@ -29,7 +29,7 @@ const subject = /^[\x20-\x7e]{1,255}$/;
 export function readProfile(claims: Readonly<Record<string, unknown>>): Profile | null {
   if (typeof claims.sub !== "string" || !subject.test(claims.sub)) return null;
   const email = address.safeParse(textOf(claims.email).trim().toLowerCase()).data ?? null;
-  const name = textOf(claims.name).trim().slice(0, longestName).toWellFormed().trim();
+  const name = [...textOf(claims.name).toWellFormed().trim()].slice(0, longestName).join("").trim();
   return {
     id: claims.sub,
     email,
