@@ -62,7 +62,7 @@ begin
     select d.word, min(t.term collate "C") as term
       from (
         select s.word from (select distinct word from spelling where not is_character) as s cross join likely l
-         where case when octet_length(s.word) = length(s.word) or s.word is nfkc normalized and s.word !~ '[\u1100-\u11ff\ua960-\ua97f]'
+         where case when octet_length(s.word) = length(s.word) or length(s.word) <= 200 and s.word is nfkc normalized and s.word !~ '[\u1100-\u11ff\ua960-\ua97f]'
                  then to_tsvector(language::regconfig, left(lower(s.word), 200)) @@ l.lexemes or s.word ~ '^[A-Z][A-Z0-9]+s$'
                  else true
                end

@@ -18,7 +18,7 @@ as $$
     from unnest(regexp_split_to_array(
       -- NFKC does not change ASCII.
       lower(regexp_replace(
-        case when octet_length(content) = length(content) then content else normalize(content, nfkc) end,
+        case when octet_length(content) = length(content) then content else svc_private.search_normal(content) end,
         '\m([A-Z][A-Z0-9]+)s\M', '\1', 'g')),
       '[\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]+'
     )) as word

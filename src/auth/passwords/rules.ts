@@ -26,11 +26,11 @@ export function passwordRules({ context }: Library) {
   const { minPasswordLength: min, maxPasswordLength: max } = context.password.config;
   const hashed = (value: string) => value.normalize("NFKC");
   const password = text("The password")
-    // Some keyboards send é as two characters. better-auth counts before it normalizes.
-    .transform((value) => (value.length > max ? hashed(value) : value))
+    // Some keyboards send é as two characters, and syllables of Korean as three. better-auth counts before it normalizes.
+    .transform((value) => (value.length > max && value.length <= 3 * max ? hashed(value) : value))
     .refine((value) => value.length <= max, `The password is longer than ${max} characters.`);
   const newPassword = password.refine(
-    (value) => [...hashed(value)].length >= min,
+    (value) => value.length > max || [...hashed(value)].length >= min,
     `The password is shorter than ${min} characters.`,
   );
   return { password, newPassword };
