@@ -7,6 +7,7 @@ import type { RagScope } from "../contract/search.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { languageOf } from "../search/languages.ts";
 import { type ResolvedScope, refusal, resolveScope, scopeParts } from "../search/scope.ts";
+import { composed } from "../text/composed.ts";
 
 /** In bytes. */
 const largest = 5 * 1024 * 1024;
@@ -52,8 +53,9 @@ export function bodyOf({ markdown, pages, text }: IngestInput): ["markdown" | "t
   }
   const isPages = Array.isArray(pages) && pages.every((page) => typeof page === "string");
   if (pages !== undefined && !isPages) throw refusal("pages", "a list of texts");
-  const body = pages?.map((page) => page.replaceAll("\f", "\n")).join("\n\f\n") ?? markdown ?? text;
-  if (typeof body !== "string") throw refusal(markdown === undefined ? "text" : "markdown", "a text");
+  const given = pages?.map((page) => page.replaceAll("\f", "\n")).join("\n\f\n") ?? markdown ?? text;
+  if (typeof given !== "string") throw refusal(markdown === undefined ? "text" : "markdown", "a text");
+  const body = composed(given);
   if (Buffer.byteLength(body) > largest) {
     throw new SvcError("PAYLOAD_TOO_LARGE", "A document is larger than 5 MiB.", {
       hint: "Split it, for example by chapters.",

@@ -16,6 +16,7 @@ import { type Reading, readerBeyondCall, readerOfCall } from "../postgres/own-tr
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { languageOf } from "../search/languages.ts";
 import { partsOf, refusal, resolveScope } from "../search/scope.ts";
+import { composed } from "../text/composed.ts";
 import type { GroundingChoices } from "./answer.ts";
 import { groundClaims, type Judging } from "./application-judge.ts";
 import { findEvidence } from "./evidence.ts";
@@ -43,14 +44,20 @@ export function contextGrounding(
 ): ContextGrounding {
   /** Reads evidence for the claims, and with `write` the passages for a model. */
   async function look(input: GroundingInput, write: WriteOptions | undefined, read: Read) {
-    const { question, claims, mode } = partsOf(input, members);
+    const { question: asWritten, claims: given, mode } = partsOf(input, members);
     const scope = resolveScope(input.scope, userId);
     if (mode !== "qa") throw refusal("mode", "qa");
-    refuseText("question", question, 2_000);
+    refuseText("question", asWritten, 2_000);
     const fewest = write ? 0 : 1;
-    if (!Array.isArray(claims) || claims.length < fewest || claims.length > 20)
+    if (!Array.isArray(given) || given.length < fewest || given.length > 20)
       throw refusal("claims", `${fewest} to 20 claims`);
-    for (const [index, claim] of claims.entries()) refuseClaim(`claims.${index}`, claim);
+    for (const [index, claim] of given.entries()) refuseClaim(`claims.${index}`, claim);
+    const question = composed(asWritten);
+    const claims = given.map((claim) => ({
+      ...claim,
+      claimText: composed(claim.claimText),
+      ...(claim.requiredTerms && { requiredTerms: claim.requiredTerms.map(composed) }),
+    }));
     const { chunks, sentences, citations } = budgetOf(input.budget);
     const { minSimilarity = 0.8 } = input;
     if (!(typeof minSimilarity === "number" && minSimilarity >= 0 && minSimilarity <= 1)) {

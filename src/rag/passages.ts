@@ -2,11 +2,13 @@
  * `ctx.rag.search`: the passages that answer a question best, by its words or by words and a vector.
  * Next hop: `sql/rag/find_passages.sql`.
  */
+
 import type { Language, Passage, PassagesInput } from "../contract/rag.ts";
 import { isUuid } from "../kit/uuid.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { languageOf } from "../search/languages.ts";
 import { partsOf, type ResolvedScope, refusal, resolveScope } from "../search/scope.ts";
+import { composed } from "../text/composed.ts";
 import { optionalVector, requireLength } from "./vectors.ts";
 
 export interface PassagesQuestion {
@@ -43,7 +45,7 @@ export async function searchPassages(
   const most = Number(limit);
   if (!Number.isInteger(most) || most < 1 || most > 20) throw refusal("limit", "a number from 1 to 20");
   const found = await findPassages(transaction, {
-    question: query,
+    question: composed(query),
     vector: optionalVector("vector", vector),
     language: languageOf(language),
     scope: resolved,
