@@ -4,6 +4,7 @@
  * It is not a semantic embedding, and must not be called one.
  */
 import { createHash } from "node:crypto";
+import { comparable } from "../text/composed.ts";
 
 const dimensions = 384;
 
@@ -11,8 +12,7 @@ const dimensions = 384;
 export function hashEmbedding(text: string): number[] {
   const vector = new Array<number>(dimensions).fill(0);
   const words =
-    text
-      .normalize("NFKC")
+    comparable(text)
       .toLowerCase()
       .match(/[\p{L}\p{N}]+/gu) ?? [];
   for (const word of words) {

@@ -2,7 +2,9 @@
  * Turns evidence into an answer: the claim, its support, and citations.
  * Next hop: `judge.ts`.
  */
+
 import type { Citation, ClaimInput, GroundedClaim } from "../contract/grounding.ts";
+import { comparable } from "../text/composed.ts";
 import { type Evidence, judgeSection, passageOf } from "./judge.ts";
 import { holdsSpecifics } from "./specifics.ts";
 
@@ -102,7 +104,7 @@ function holds(text: string, term: string): boolean {
   return false;
 }
 
-const fold = (text: string) => text.normalize("NFKC").toLowerCase().replaceAll(/\s+/g, " ").trim();
+const fold = (text: string) => comparable(text).toLowerCase().replaceAll(/\s+/g, " ").trim();
 /** Scripts that write words without spaces, or attach particles to them. */
 const isHan = (letter: string | undefined) =>
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/u.test(letter ?? "");

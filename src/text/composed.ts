@@ -7,3 +7,9 @@
 const longRun = /\p{M}{31}/u;
 
 export const composed = (text: string): string => (longRun.test(text) ? text : text.normalize("NFC"));
+
+/** The form NFKC, in which full-width letters are plain ones too, without long runs of marks. */
+export const comparable = (text: string): string => text.replaceAll(longRuns, "").normalize("NFKC");
+
+/** The last two are letters that become marks. */
+const longRuns = /[\p{M}\uff9e\uff9f]{31,}/gu;

@@ -1,5 +1,6 @@
 // If this file fails, documents from a Mac are not found by questions from Windows: their words are other characters.
 import { beforeAll, describe, expect, test } from "vitest";
+import { hashEmbedding } from "../../src/ai/local-hash.ts";
 import { composed } from "../../src/text/composed.ts";
 import { database } from "../support/database.ts";
 import { service, type User } from "../support/service.ts";
@@ -41,8 +42,28 @@ describe.each([
   });
 });
 
+const marks = (count: number) => `a${"\u0301".repeat(count)}${"\u0323".repeat(count)}`;
+
 test("a text with more than 30 marks in a row stays: they would take too long to sort", () => {
-  const marks = (count: number) => `a${"\u0301".repeat(count)}${"\u0323".repeat(count)}`;
   expect(composed(marks(500_000))).toBe(marks(500_000));
   expect(composed(marks(15))).toBe(marks(15).normalize("NFC"));
+});
+
+test("the embedding of a text leaves them out", () => {
+  expect(hashEmbedding(`boats ${marks(500_000)}`)).toEqual(hashEmbedding("boats a"));
+  expect(hashEmbedding("ｂｏａｔｓ cafe\u0301")).toEqual(hashEmbedding("boats café"));
+});
+
+test("a document of them is ingested, and its claims are judged", async () => {
+  const scope = { corpus: "marks", visibility: "private" };
+  const markdown = `Boats pay 12 euros ${marks(200_000)} a night.`;
+  expect((await running.mutate(ann, "docs.ingest", { title: "Marks", markdown, scope })).status).toBe(200);
+  const claims = [{ claimText: "Boats pay 12 euros.", requiredTerms: ["pay 12"] }];
+  const { body } = await running.query(ann, "docs.answer", {
+    question: "What do boats pay?",
+    scope,
+    mode: "qa",
+    claims,
+  });
+  expect(body.json.claims).toHaveLength(1);
 });
