@@ -55,6 +55,17 @@ describe("lists of a DOCX", () => {
   });
 });
 
+test.each(parsers)("a DOCX keeps hyphens that are shown, and loses those that are not, by %s", async (engine) => {
+  const body = `<w:p><w:r><w:t>Donau</w:t><w:softHyphen/><w:t>dampf\u00adschiff, E</w:t><w:noBreakHyphen/><w:t>Mail</w:t></w:r></w:p>`;
+  const { markdown } = await runEngine({ engine, kind: "docx" }, await word(body));
+  expect(markdown.trim()).toBe("Donaudampfschiff, E\u2011Mail");
+});
+
+test("HTML loses its soft hyphens", async () => {
+  const { markdown } = await runEngine({ engine: "local_text", kind: "html" }, Buffer.from("<p>Donau&shy;dampf</p>"));
+  expect(markdown.trim()).toBe("Donaudampf");
+});
+
 test.each(parsers)("formulas of a DOCX are LaTeX in their place, by %s", async (engine) => {
   const m = (text: string) => `<m:r><m:t>${text}</m:t></m:r>`;
   const power = `<m:sSup><m:e>${m("r")}</m:e><m:sup>${m("2")}</m:sup></m:sSup>`;

@@ -17,13 +17,17 @@ const gone = /<w:(del|moveFrom|customXmlPr|smartTagPr|pPrChange)(?:\s[^>]*[^/])?
 const around = /<\/?w:(?:ins|moveTo|fldSimple|smartTag|customXml)(?:\s[^>]*)?>/g;
 const part = /^word\/(?:document|footnotes|endnotes|comments)\d*\.xml$/;
 
+/** A line may end behind a soft one, and not behind the other, as in E‑Mail. kordoc reads neither. */
+const withHyphens = (text: string) =>
+  text.replaceAll(/<w:softHyphen\s*\/>/g, "").replaceAll(/<w:noBreakHyphen\s*\/>/g, "<w:t>\u2011</w:t>");
+
 /** @param bytes a package that `package.ts` has scanned @returns the same bytes if there is nothing to change */
 export async function prepareDocx(bytes: Buffer): Promise<Buffer> {
   const names = listZip(bytes).flatMap(({ name }) => (part.test(name) ? [name] : []));
   const changed = new Map<string, string>();
   for (const name of names) {
     const before = readPart(bytes, name);
-    const accepted = markFormulas(before.replace(anyMark, "").replace(gone, "").replace(around, ""));
+    const accepted = markFormulas(withHyphens(before.replace(anyMark, "").replace(gone, "").replace(around, "")));
     const isBody = name.startsWith("word/document");
     const after = isBody ? markLists(accepted, (other) => readPart(bytes, other)) : accepted;
     if (after !== before) changed.set(name, after);

@@ -3,7 +3,9 @@
  * package is looked for in the result, and the result names what is missing.
  * Next hop: `run.ts` adds the sentences to the warnings, `quality.ts` tries another parser for lost text of the body.
  */
+
 import type { DocumentKind } from "../../contract/documents.ts";
+import { comparable } from "../../text/composed.ts";
 import { listZip, readZip } from "../zip.ts";
 
 interface Part {
@@ -127,8 +129,7 @@ class Words {
 }
 
 export const wordsOf = (text: string) =>
-  text
-    .normalize("NFKC")
+  comparable(text)
     .replaceAll("<br>", " ")
     .match(/[\p{L}\p{N}]+/gu) ?? [];
 
