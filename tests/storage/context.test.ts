@@ -209,6 +209,7 @@ describe("names", () => {
     ["nothing", "", "file"],
     ["NUL and control characters", "a\u0000b\n.txt", "ab.txt"],
     ["marks that turn the text around", "photo\u202egpj.exe", "photogpj.exe"],
+    ["no joiners of letters", "می\u200cخواهم 👨\u200d👩.txt", "می\u200cخواهم 👨\u200d👩.txt"],
     ["Korean", "보고서.pdf", "보고서.pdf"],
     ["4 KB, keeping its extension", `${"x".repeat(4096)}.png`, `${"x".repeat(251)}.png`],
   ];
