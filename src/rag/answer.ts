@@ -2,7 +2,6 @@
  * Turns evidence into an answer: the claim, its support, and citations.
  * Next hop: `judge.ts`.
  */
-
 import type { Citation, ClaimInput, GroundedClaim } from "../contract/grounding.ts";
 import { comparable } from "../text/composed.ts";
 import { type Evidence, judgeSection, passageOf } from "./judge.ts";

@@ -2,7 +2,6 @@
  * `ctx.rag.search`: the passages that answer a question best, by its words or by words and a vector.
  * Next hop: `sql/rag/find_passages.sql`.
  */
-
 import type { Language, Passage, PassagesInput } from "../contract/rag.ts";
 import { isUuid } from "../kit/uuid.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";

@@ -1,4 +1,4 @@
-// If this file fails, `svc db drift` reports differences in every Turkish database that no command mends, or related rows
+// If this file fails, `svc db drift` reports differences in every Turkish database that no command repairs, or related rows
 // of a resource with an I in its prefix are an error there: lower('I') is ı.
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { compareFacts, readFacts } from "../../src/migrate/drift.ts";

@@ -3,7 +3,6 @@
  * package is looked for in the result, and the result names what is missing.
  * Next hop: `run.ts` adds the sentences to the warnings, `quality.ts` tries another parser for lost text of the body.
  */
-
 import type { DocumentKind } from "../../contract/documents.ts";
 import { comparable } from "../../text/composed.ts";
 import { listZip, readZip } from "../zip.ts";
