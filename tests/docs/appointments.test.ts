@@ -34,6 +34,12 @@ afterAll(async () => {
 const inDays = (days: number) => new Date(Date.now() + days * 24 * 60 * 60 * 1000);
 const plan = async (to: string, days: number) =>
   (await company.mutate(api.appointments.plan, { title: "Boiler", email: to, startsAt: inDays(days) })).id as string;
+/** Time passes for the waits and, because the clock stays, for the appointment. */
+async function pass(id: string, time: string) {
+  await app.sql("update appointments set starts_at = starts_at - $2::interval where id = $1", [id, time]);
+  await app.passTime(time);
+  await app.flushJobs();
+}
 const stateOf = async (id: string) => (await company.query(api.appointments.get, { id })).state;
 const sentTo = (email: string) => mails.filter(({ to }) => to === email);
 function linkTo(email: string) {
@@ -45,8 +51,7 @@ test("a person without an account is reminded a day before, and confirms by the 
   const id = await plan("ann@example.com", 3);
   await app.flushJobs();
   expect(sentTo("ann@example.com")).toEqual([]);
-  await app.passTime("2 days");
-  await app.flushJobs();
+  await pass(id, "2 days");
   expect(sentTo("ann@example.com")).toHaveLength(1);
 
   const visitor: Any = app.anonymous();
@@ -67,15 +72,33 @@ test("a moved appointment is reminded of at its new time; one that nobody confir
   const id = await plan("bob@example.com", 3);
   await company.mutate(api.appointments.move, { id, startsAt: inDays(10) });
   await app.flushJobs();
-  await app.passTime("3 days");
-  await app.flushJobs();
+  await pass(id, "3 days");
   expect(sentTo("bob@example.com")).toEqual([]);
-  await app.passTime("7 days");
-  await app.flushJobs();
+  await pass(id, "6 days");
   expect(sentTo("bob@example.com")).toHaveLength(1);
-  await app.passTime("6 hours");
+  await pass(id, "6 hours");
+  expect(await stateOf(id)).toBe("unanswered");
+  await app.anonymous().mutate(api.appointments.confirm, linkTo("bob@example.com")); // late, but before the visit
+  await app.flushJobs();
+  expect(await stateOf(id)).toBe("confirmed");
+});
+
+test("a link that is opened after the visit changes nothing", async () => {
+  const id = await plan("fay@example.com", 0.5);
+  await app.flushJobs();
+  await pass(id, "13 hours");
+  await app.anonymous().mutate(api.appointments.confirm, linkTo("fay@example.com"));
   await app.flushJobs();
   expect(await stateOf(id)).toBe("unanswered");
+});
+
+test("an appointment that is moved while no worker runs is not reminded of at its old time", async () => {
+  const id = await plan("gil@example.com", 3);
+  await app.flushJobs();
+  await company.mutate(api.appointments.move, { id, startsAt: inDays(10) });
+  await app.passTime("2 days"); // the job of the move and the end of the wait are due together
+  await app.flushJobs();
+  expect(sentTo("gil@example.com")).toEqual([]);
 });
 
 test("each visit that is done has one invoice, and their numbers have no gap", async () => {
@@ -99,6 +122,23 @@ test("a visit that is done early has its invoice at once, and no reminder", asyn
   await app.passTime("3 days");
   await app.flushJobs({ failures: "return" });
   expect(sentTo("dan@example.com")).toEqual([]);
+  await expect(company.mutate(api.appointments.move, { id, startsAt: inDays(5) })).rejects.toMatchObject({
+    code: "NOT_FOUND",
+  });
+});
+
+test("a visit of today that is done has its invoice at once, and awaits no answer", async () => {
+  const id = await plan("hal@example.com", 0.1);
+  await app.flushJobs();
+  await company.mutate(api.appointments.finish, { id });
+  await app.flushJobs();
+  expect(await app.sql("select from invoices where id = $1", [id])).toHaveLength(1);
+});
+
+test.each([null, inDays(-1), inDays(4000)])("no appointment is at %s", async (startsAt) => {
+  await expect(
+    company.mutate(api.appointments.plan, { title: "Boiler", email: "i@example.com", startsAt }),
+  ).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
 });
 
 test("an appointment is moved until a day before, because a link that was sent answers for its time", async () => {
