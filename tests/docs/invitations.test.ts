@@ -43,10 +43,27 @@ test("an address is invited again after a day, also when its invitation has expi
   expect([await invite(), await accept()]).toEqual([200, 200]);
 });
 
+test("an invitation ends when the member who sent it leaves the team, and counts again if another member renews it", async () => {
+  const [hal, ida, jo] = await Promise.all(["hal", "ida", "jo"].map(person));
+  await db.sql(`update auth."user" set email_verified = true where id = $1`, [jo.user.id]);
+  await db.sql("insert into memberships (team_id, user_id) values (10, $1), (10, $2)", [hal.user.id, ida.user.id]);
+  const invite = async ({ token }: { token: string }) =>
+    (await call("mutation", token, "invitations.create", { teamId: 10, email: jo.user.email })).status;
+  expect(await invite(hal)).toBe(200);
+  const [{ id }] = (await db.sql<{ id: string }>("select id from invitations where team_id = 10")) as [{ id: string }];
+  await db.sql("delete from memberships where user_id = $1", [hal.user.id]);
+  const accept = async () => (await call("mutation", jo.sessionToken, "invitations.accept", { id })).status;
+  expect(await accept()).toBe(404);
+  await db.sql("update invitations set sent_at = now() - interval '2 days' where id = $1", [id]);
+  expect([await invite(ida), await accept()]).toEqual([200, 200]);
+});
+
 test("a team sends 50 invitations a day", async () => {
   const cleo = await person("cleo");
   await db.sql("insert into memberships (team_id, user_id) values (8, $1)", [cleo.user.id]);
-  await db.sql("insert into invitations (team_id, email) select 8, n || '@example.com' from generate_series(1, 50) n");
+  await db.sql(
+    "insert into invitations (team_id, invited_by, email) select 8, 'x', n || '@example.com' from generate_series(1, 50) n",
+  );
   const answer = await call("mutation", cleo.token, "invitations.create", { teamId: 8, email: "dan@example.com" });
   expect([answer.status, answer.body.code]).toEqual([429, "RATE_LIMITED"]);
 });
