@@ -9234,7 +9234,9 @@ begin
     if first is null then
       return 'no_step';
     end if;
-  else
+  elsif run.status = 'failed' and (
+    run.error ->> 'step' is not null or run.error ->> 'code' not in ('NON_DETERMINISTIC', 'UNKNOWN_VERSION', 'TIMEOUT')
+  ) then
     select max(s.seq) into first from svc.workflow_steps s where s.run_id = run.id and s.error is not null;
   end if;
   delete from svc.workflow_steps s where s.run_id = run.id and s.seq >= first;

@@ -1,7 +1,9 @@
 -- Continues a run that failed or was cancelled, from its last checkpoint or from a step, for any user. Called by
 -- svc.retry_workflow, and by svc_private.act_retry_workflow.
 --
--- From its last checkpoint: a step that failed for good, and everything recorded after it, is repeated.
+-- From its last checkpoint: if the handler threw, the last step that failed for good, and everything recorded after it,
+-- is repeated. A run that ended otherwise (cancelled, its time up, its code changed) keeps all checkpoints: its handler
+-- had caught such an error, and the steps after it have run.
 -- From a step, given by name (the first of that name) or position: it and everything recorded after it is deleted and
 -- repeated. Events that ended a deleted wait stay used: for a new decision, send a new event.
 -- Answers accepted, active (it has not ended in failure), no_step or unknown.
@@ -28,7 +30,9 @@ begin
     if first is null then
       return 'no_step';
     end if;
-  else
+  elsif run.status = 'failed' and (
+    run.error ->> 'step' is not null or run.error ->> 'code' not in ('NON_DETERMINISTIC', 'UNKNOWN_VERSION', 'TIMEOUT')
+  ) then
     select max(s.seq) into first from svc.workflow_steps s where s.run_id = run.id and s.error is not null;
   end if;
   delete from svc.workflow_steps s where s.run_id = run.id and s.seq >= first;

@@ -2,8 +2,6 @@
 -- svc.signal_workflow() and svc.retry_workflow(), before they change the run as the owner of the tables.
 -- SECURITY DEFINER, owned by a reader, so that restrictive policies of the application apply. A permissive policy lets
 -- other users read a run but not change it, hence the comparison with the caller.
--- read a run and not steer it, hence the comparison with the caller.
-
 create or replace function svc_private.shows_own_run(run_id uuid)
 returns boolean
 language plpgsql
