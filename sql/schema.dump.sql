@@ -7395,6 +7395,19 @@ $function$
 execute: svc_system
 comment: Holds the lock that marks this worker as alive, until this session ends.
 
+-- function svc_private.in_other_branch(text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.in_other_branch(one text, other text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select coalesce(min(i) % 2 = 0, false)
+    from generate_subscripts(string_to_array(one, '.'), 1) i
+   where (string_to_array(one, '.'))[i] is distinct from (string_to_array(other, '.'))[i]
+$function$
+comment: Whether two positions of a run are in different branches of one wf.parallel.
+
 -- function svc_private.index_columns(oid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.index_columns(index oid)
  RETURNS text[]
@@ -9221,6 +9234,9 @@ AS $function$
 declare
   run svc.workflow_runs;
   first bigint;
+  last text;
+  repeated bigint[] := '{}';
+  kept bigint;
 begin
   select * into run from svc.workflow_runs r where r.id = retry_any_workflow.run_id for no key update;
   if not found then
@@ -9234,12 +9250,26 @@ begin
     if first is null then
       return 'no_step';
     end if;
+    repeated := array(select s.seq from svc.workflow_steps s where s.run_id = run.id and s.seq >= first);
   elsif run.status = 'failed' and (
     run.error ->> 'step' is not null or run.error ->> 'code' not in ('NON_DETERMINISTIC', 'UNKNOWN_VERSION', 'TIMEOUT')
   ) then
-    select max(s.seq) into first from svc.workflow_steps s where s.run_id = run.id and s.error is not null;
+    select s.position into last from svc.workflow_steps s
+     where s.run_id = run.id and s.error is not null order by s.seq desc limit 1;
+    repeated := array(
+      select s.seq from svc.workflow_steps s
+        join svc.workflow_steps f on f.run_id = s.run_id and f.error is not null and f.seq <= s.seq
+       where s.run_id = run.id and not svc_private.in_other_branch(s.position, f.position)
+         and (f.position = last or svc_private.in_other_branch(f.position, last)));
   end if;
-  delete from svc.workflow_steps s where s.run_id = run.id and s.seq >= first;
+  delete from svc.workflow_steps s where s.run_id = run.id and s.seq = any (repeated);
+  -- New numbers, so that no worker takes its cached checkpoints for valid (claim_run).
+  for kept in
+    select s.seq from svc.workflow_steps s
+     where s.run_id = run.id and s.seq > (select min(r) from unnest(repeated) r) order by s.seq
+  loop
+    update svc.workflow_steps s set seq = default where s.seq = kept;
+  end loop;
   -- A wait that had not ended starts again with its full duration.
   delete from svc.workflow_steps s where s.run_id = run.id and not s.is_done;
   update svc.workflow_runs r

@@ -2,8 +2,9 @@
 -- svc.retry_workflow, and by svc_private.act_retry_workflow.
 --
 -- From its last checkpoint: if the handler threw, the last step that failed for good, and everything recorded after it,
--- is repeated. A run that ended otherwise (cancelled, its time up, its code changed) keeps all checkpoints: its handler
--- had caught such an error, and the steps after it have run.
+-- is repeated. Other branches of the same wf.parallel repeat only what failed in them, and what followed there. A run that
+-- ended otherwise (cancelled, its time up, its code changed) keeps all checkpoints: its handler had caught such an error,
+-- and the steps after it have run.
 -- From a step, given by name (the first of that name) or position: it and everything recorded after it is deleted and
 -- repeated. Events that ended a deleted wait stay used: for a new decision, send a new event.
 -- Answers accepted, active (it has not ended in failure), no_step or unknown.
@@ -17,6 +18,9 @@ as $$
 declare
   run svc.workflow_runs;
   first bigint;
+  last text;
+  repeated bigint[] := '{}';
+  kept bigint;
 begin
   select * into run from svc.workflow_runs r where r.id = retry_any_workflow.run_id for no key update;
   if not found then
@@ -30,12 +34,26 @@ begin
     if first is null then
       return 'no_step';
     end if;
+    repeated := array(select s.seq from svc.workflow_steps s where s.run_id = run.id and s.seq >= first);
   elsif run.status = 'failed' and (
     run.error ->> 'step' is not null or run.error ->> 'code' not in ('NON_DETERMINISTIC', 'UNKNOWN_VERSION', 'TIMEOUT')
   ) then
-    select max(s.seq) into first from svc.workflow_steps s where s.run_id = run.id and s.error is not null;
+    select s.position into last from svc.workflow_steps s
+     where s.run_id = run.id and s.error is not null order by s.seq desc limit 1;
+    repeated := array(
+      select s.seq from svc.workflow_steps s
+        join svc.workflow_steps f on f.run_id = s.run_id and f.error is not null and f.seq <= s.seq
+       where s.run_id = run.id and not svc_private.in_other_branch(s.position, f.position)
+         and (f.position = last or svc_private.in_other_branch(f.position, last)));
   end if;
-  delete from svc.workflow_steps s where s.run_id = run.id and s.seq >= first;
+  delete from svc.workflow_steps s where s.run_id = run.id and s.seq = any (repeated);
+  -- New numbers, so that no worker takes its cached checkpoints for valid (claim_run).
+  for kept in
+    select s.seq from svc.workflow_steps s
+     where s.run_id = run.id and s.seq > (select min(r) from unnest(repeated) r) order by s.seq
+  loop
+    update svc.workflow_steps s set seq = default where s.seq = kept;
+  end loop;
   -- A wait that had not ended starts again with its full duration.
   delete from svc.workflow_steps s where s.run_id = run.id and not s.is_done;
   update svc.workflow_runs r

@@ -78,7 +78,7 @@ describe("what a worker knows", () => {
   const stored = (id: string) =>
     db.sql("select position, is_done as done, result from svc.workflow_steps where run_id = $1 order by seq", [id]);
   const seen = (all: NumberedStep[]) => all.map(({ position, done, result }) => ({ position, done, result }));
-  const step = (id: string, fence: number, position: number, failure: string | null = null) =>
+  const step = (id: string, fence: number, position: number | string, failure: string | null = null) =>
     db.sql("select svc.record_step($1, $2, $3, $4, $5, $6, now())", [
       id,
       fence,
@@ -110,6 +110,23 @@ describe("what a worker knows", () => {
     for (const position of [1, 2, 3, 4, 5]) await step(id, fence, position);
     claimed = await claim(id, one);
     expect([claimed.given, seen(claimed.all)]).toEqual([6, await stored(id)]);
+  });
+
+  test("does not hold after a retry that repeats a branch and keeps the later checkpoint of another", async () => {
+    const id = await add();
+    const cache = new StepCache();
+    const { fence } = await claim(id, cache);
+    await step(id, fence, "0.0.0", '{"code": "INTERNAL", "step": "s0.0.0"}');
+    await step(id, fence, "0.1.0");
+    const { fence: last } = await claim(id, cache);
+    await db.sql("select svc_private.end_run($1, $2, 'failed', null, $3, null)", [
+      id,
+      last,
+      '{"code": "INTERNAL", "step": "s0.0.0"}',
+    ]);
+    await db.sql("select svc_private.retry_any_workflow($1, null)", [id]);
+    const { all } = await claim(id, cache);
+    expect(all.map(({ position }) => position)).toEqual(["0.1.0"]);
   });
 
   test("does not hold for a checkpoint of the same number that was made at another time, as after a failover", async () => {
