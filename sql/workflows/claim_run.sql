@@ -6,8 +6,9 @@
 --
 -- A worker that had the run before says which checkpoints it knows: all up to a number, except unfinished ones. It gets
 -- only the others; otherwise a handler that runs many times would read all checkpoints each time. Finished checkpoints
--- never change; svc_private.retry_any_workflow() deletes the last ones, or renumbers them. So the worker's knowledge is valid if its last
--- known checkpoint exists and was made at the same time: after a failover numbers alone may be used again.
+-- never change; svc_private.retry_any_workflow() deletes the last ones, or renumbers them. So the worker's
+-- knowledge is valid if its last known checkpoint exists and was made at the same time: after a failover numbers alone
+-- may be used again.
 create or replace function svc_private.claim_run(
   run_id uuid, known_seq bigint default null, known_at timestamptz default null, unfinished bigint[] default '{}'
 )
