@@ -83,6 +83,18 @@ test("a moved appointment is reminded of at its new time; one that nobody confir
   expect(await stateOf(id)).toBe("confirmed");
 });
 
+test("a link that is used again and again sends its run one event, so that the one of the invoice still fits", async () => {
+  const id = await plan("joy@example.com", 0.5);
+  await app.flushJobs();
+  for (let time = 0; time < 3; time++) {
+    await app.anonymous().mutate(api.appointments.confirm, linkTo("joy@example.com"));
+    await app.flushJobs();
+  }
+  const events =
+    "select e.name from svc.workflow_events e join svc.workflow_runs r on r.id = e.run_id where r.idempotency_key = $1";
+  expect(await app.sql(events, [id])).toEqual([{ name: "answered" }]);
+});
+
 test("a link that is opened after the visit changes nothing", async () => {
   const id = await plan("fay@example.com", 0.5);
   await app.flushJobs();
