@@ -9251,8 +9251,11 @@ begin
       return 'no_step';
     end if;
     repeated := array(select s.seq from svc.workflow_steps s where s.run_id = run.id and s.seq >= first);
+  -- A handler may throw TIMEOUT itself; a worker's clock may be a little ahead of the deadline.
   elsif run.status = 'failed' and (
-    run.error ->> 'step' is not null or run.error ->> 'code' not in ('NON_DETERMINISTIC', 'UNKNOWN_VERSION', 'TIMEOUT')
+    run.error ->> 'step' is not null
+    or run.error ->> 'code' not in ('NON_DETERMINISTIC', 'UNKNOWN_VERSION', 'TIMEOUT')
+    or run.error ->> 'code' = 'TIMEOUT' and coalesce(run.finished_at < run.deadline - interval '1 second', true)
   ) then
     select s.position into last from svc.workflow_steps s
      where s.run_id = run.id and s.error is not null order by s.seq desc limit 1;

@@ -21,6 +21,19 @@ const lenient = workflow("test.lenient", {
     return wf.waitForEvent("approval");
   },
 });
+const impatient = workflow("test.impatient", {
+  retries: 0,
+  handler: async (wf) => {
+    const isDone = await wf
+      .step("attempt", () => {
+        calls.push("attempt");
+        if (calls.length < 2) throw new SvcError("FORBIDDEN");
+        return true;
+      })
+      .catch(() => false);
+    if (!isDone) throw new SvcError("TIMEOUT");
+  },
+});
 let branchesFail = true;
 const branches = workflow("test.branches", {
   retries: 0,
@@ -44,7 +57,7 @@ const start = procedure.mutation
   .handler(({ context, input }) => context.workflows.start(input.name));
 
 const db = database();
-const api = apiWith({ procedures: { start }, workflows: { lenient, branches } });
+const api = apiWith({ procedures: { start }, workflows: { lenient, impatient, branches } });
 const startWorker = workers(db, api);
 const app = service(db, api);
 let ann: User;
@@ -76,6 +89,15 @@ test("repeats no step at a retry after a cancellation or a changed handler, alth
   await app.mutate(ann, "workflows.retry", { id });
   expect((await ended(id)).result).toBe(true);
   expect(calls).toEqual(["refused", "after"]);
+});
+
+test("repeats the step whose error was caught, if the handler itself threw TIMEOUT", async () => {
+  calls.length = 0;
+  const id = await begin("test.impatient");
+  expect((await ended(id)).error.code).toBe("TIMEOUT");
+  await app.mutate(ann, "workflows.retry", { id });
+  expect((await ended(id)).status).toBe("completed");
+  expect(calls).toEqual(["attempt", "attempt"]);
 });
 
 test("repeats all branches that failed at a retry, and none that is done", async () => {
