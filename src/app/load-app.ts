@@ -6,10 +6,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { isTable } from "drizzle-orm";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { Api } from "../contract/api.ts";
 import { type AuthDefinition, defineAuth } from "../contract/auth.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
+import { checkTable } from "../crud/check-table.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { withCrons } from "./api.ts";
 import { refuseForkedAuth, type SchemaFile } from "./auth-schema-owner.ts";
@@ -71,11 +73,13 @@ async function loadSchema(config: EffectiveConfig): Promise<Record<string, unkno
   return Object.assign({}, ...files.map(({ exports }) => exports));
 }
 
-/** The exports of each schema file. @throws DefinitionError when auth tables are defined twice */
+/** The exports of each schema file. @throws DefinitionError for tables that PostgreSQL cannot have, and when auth tables are defined twice */
 export async function loadSchemaFiles({ schema, cwd }: Pick<EffectiveConfig, "schema" | "cwd">): Promise<SchemaFile[]> {
   const files = await Promise.all(
     schema.map(async (file) => ({ file, exports: await import(pathToFileURL(file).href) })),
   );
+  const exported = files.flatMap(({ exports }) => Object.values(exports));
+  for (const value of exported) if (isTable(value)) checkTable(value);
   refuseForkedAuth(files, cwd);
   return files;
 }

@@ -78,10 +78,11 @@ function excerpt(file: string, row: number, column: number): string {
 /** Node prints file, line and a caret before the message. Only its own frames follow. */
 function syntaxError({ stack = "", message }: SyntaxError, cwd: string): string {
   const [head = ""] = stack.split(/\n\s+at /);
-  return head.includes(cwd)
-    ? head
-        .replaceAll(`file://${cwd}${sep}`, "")
-        .replaceAll(cwd + sep, "")
-        .trim()
-    : message;
+  if (!head.includes(cwd)) return message;
+  const told = head.replaceAll(`file://${cwd}${sep}`, "").replaceAll(cwd + sep, "");
+  return `${told.trim()}${head.includes("ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") ? `\n  ${erasable}` : ""}`;
 }
+
+const erasable =
+  "Node removes types and compiles nothing. Write an enum as an object `as const`, and a parameter property as a field; " +
+  "erasableSyntaxOnly in tsconfig.json makes the editor say so.";

@@ -12,6 +12,7 @@ import {
   PgView,
 } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { checkTable } from "./check-table.ts";
 import type { CrudOptions, CrudProcedures } from "./crud-types.ts";
 
 /** The table that stands for a view, in types. */
@@ -29,7 +30,10 @@ export type ProceduresOf<Source, O extends CrudOptions<TableOf<Source>>> = Sourc
 /** @throws DefinitionError for a view whose rows policies would not decide, or whose columns are not declared */
 export function sourceOf(source: unknown): { table: PgTable; view: { schema: string } | null } {
   // A column named __proto__ takes the prototype from a table, which is() goes by.
-  if (isTable(source)) return { table: source as PgTable, view: null };
+  if (isTable(source)) {
+    checkTable(source);
+    return { table: source, view: null };
+  }
   if (is(source, PgMaterializedView)) {
     throw new DefinitionError("createCrud: policies do not decide about rows of a materialized view.", {
       hint: "Keep the rows in a table with policies; or write a view with security_invoker.",

@@ -3,7 +3,7 @@
  * time. The policies are written to the application's migrations, where a DBA can read them.
  * Next hop: the `create policy` statements in the application's `migrations/`.
  */
-import { getTableColumns, getTableName, type SQL, sql } from "drizzle-orm";
+import { Column, getTableColumns, getTableName, is, type SQL, sql } from "drizzle-orm";
 import { type AnyPgColumn, getTableConfig, type PgPolicy, type PgTable, pgPolicy, pgRole } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { platformSql } from "../postgres/anonymous-gate.ts";
@@ -250,8 +250,9 @@ export function isCaller(column: AnyPgColumn, helper = "ownerRls"): SQL {
  */
 function cast(column: AnyPgColumn, helper: string): string {
   // Types are not checked at run time.
-  if (!column) {
-    throw new DefinitionError(`${helper} got no column, but ${column}: the table has none of that name.`, {
+  if (!is(column, Column)) {
+    const given = typeof column === "string" ? JSON.stringify(column) : `${column}: the table has none of that name`;
+    throw new DefinitionError(`${helper} got no column, but ${given}.`, {
       hint: "Name the property of the column with the user's id, as in (t) => ownerRls(t.userId).",
     });
   }

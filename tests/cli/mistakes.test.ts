@@ -29,6 +29,39 @@ describe("in the definitions", () => {
       [/The default export of .*index\.ts is not an API\./, "export default defineApi"],
     ],
     [
+      "an enum, which Node does not compile",
+      { "backend/index.ts": "enum Kind { A }\nexport default Kind;" },
+      ["backend/index.ts:1", "an object `as const`"],
+    ],
+    [
+      "createSvc without a schema",
+      {
+        "backend/runtime.ts": `import { createSvc } from "@svc/core";
+import * as schema from "./schema.ts";
+export const { procedure, createCrud } = createSvc({ schem: schema });`,
+      },
+      ["backend/runtime.ts:3:42", "createSvc: schema: must be all exports of schema.ts", '"schem" is not a known key'],
+    ],
+    [
+      "createSvc with one table",
+      {
+        "backend/runtime.ts": `import { createSvc } from "@svc/core";
+import { notes } from "./schema.ts";
+export const { procedure, createCrud } = createSvc({ schema: notes });`,
+      },
+      ["backend/runtime.ts:3:42", "createSvc: schema: must be all exports of schema.ts"],
+    ],
+    [
+      "policies that are not returned",
+      { "backend/schema.ts": good["backend/schema.ts"].replace("ownerRls(t.userId)", "{ ownerRls(t.userId); }") },
+      ["backend/index.ts:5:49", 'The third argument of table "notes" returns nothing.', "return ownerRls(t.userId)"],
+    ],
+    [
+      "the name of a column in place of the column",
+      { "backend/schema.ts": good["backend/schema.ts"].replace("ownerRls(t.userId)", 'ownerRls("user_id")') },
+      ["backend/schema.ts:5:10", 'ownerRls got no column, but "user_id".'],
+    ],
+    [
       "two procedures of one name",
       {
         "backend/index.ts": `${procedure}
@@ -160,4 +193,20 @@ test("a generated migration that cannot be applied is not left standing", async 
   const { code, output } = await svc(["prepare"], migrated.environment);
   expect(code, output).toBe(0);
   expect(output).toContain("applied migrations/0001_create_notes.sql");
+});
+
+test.each([
+  [
+    "a table of another database",
+    (text: string) => text.replace("pgTable,", "mysqlTable as pgTable,").replace("pg-core", "mysql-core"),
+    'The column "id" of table "notes" is not one of PostgreSQL.',
+  ],
+  [
+    "policies that are not returned",
+    (text: string) => text.replace("ownerRls(t.userId)", "{ ownerRls(t.userId); }"),
+    'The third argument of table "notes" returns nothing.',
+  ],
+])("svc migrate generate refuses %s, and does not take the table for dropped", async (_, change, message) => {
+  await write({ "backend/schema.ts": change(good["backend/schema.ts"]) });
+  expectExplained(await svc(["migrate", "generate"]), message);
 });
