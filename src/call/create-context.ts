@@ -24,6 +24,7 @@ import type { CreateRequestDatabase } from "../postgres/database.ts";
 import { identityOf, systemIdentity } from "../postgres/identity.ts";
 import { readerOfCall, readInOwnTransaction } from "../postgres/own-transaction.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
+import { tellUnsent } from "../postgres/unsent-writes.ts";
 import { contextRag, ingestFile } from "../rag/context.ts";
 import { contextGrounding } from "../rag/grounding.ts";
 import { CallRealtime, type IsPublic } from "../realtime/context.ts";
@@ -240,6 +241,8 @@ export class CallContext implements Context {
   static async tell(context: CallContext): Promise<void> {
     await context[state].pendingWork?.settle();
     await context[state].realtime?.flush(context[state].transaction);
+    const { services, db } = context[state];
+    if (!services.production) tellUnsent(context.log, "ctx.db", db);
   }
 
   /** The notifications that `tell` will send, as JSON. */

@@ -29,6 +29,7 @@ function describeFailure(thrown: unknown, cwd: string): string {
   return [
     ...(place ? [place] : []),
     ...(database ? describe(database) : [told ? `${told.name}: ${told.message}` : String(thrown)]),
+    ...(database || !told ? [] : errors.slice(errors.indexOf(told) + 1).map(reasonOf)),
   ].join("\n");
 }
 
@@ -40,6 +41,9 @@ function* causesOf(thrown: unknown): Generator<Error> {
     error = error.cause;
   }
 }
+
+/** Node says "fetch failed", and why in the cause: errors of connections have a code, and at times no message. */
+const reasonOf = ({ name, message, code }: NodeJS.ErrnoException) => `  Cause: ${name}: ${message || code}`;
 
 function describe(error: pg.DatabaseError): string[] {
   const { code, message, detail, hint, where } = error;

@@ -5,12 +5,35 @@
  */
 import { StandardRPCJsonSerializer } from "@orpc/client/standard";
 
-export const serializer = new StandardRPCJsonSerializer();
+/** What JSON would make `{}` of without a word. */
+class Unreadable extends Error {}
+
+/** What is wrong with a value, and what to do. */
+function unreadable(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  if ("then" in value && typeof value.then === "function") return "holds a promise. Await it.";
+  if (value instanceof Response) return "holds a Response. Return it from a route, which httpRoute makes.";
+  if (value instanceof ReadableStream) return "holds a stream. Return it from a route, which httpRoute makes.";
+  return undefined;
+}
+
+export const serializer = new StandardRPCJsonSerializer({
+  customJsonSerializers: [
+    {
+      type: 100, // never sent
+      condition: (value) => unreadable(value) !== undefined,
+      serialize: (value) => {
+        throw new Unreadable(unreadable(value));
+      },
+      deserialize: (value) => value,
+    },
+  ],
+});
 
 /**
  * @param what the subject of the error message
  * @param instead what to do with a file
- * @throws TypeError for a value that holds a file, or refers to itself
+ * @throws TypeError for a value that holds a file, a promise, a Response or a stream, or refers to itself
  */
 export function toParts(what: string, value: unknown, instead: string) {
   const [json, meta, , blobs] = serialize(what, value);
@@ -23,6 +46,7 @@ function serialize(what: string, value: unknown) {
   try {
     return serializer.serialize(value);
   } catch (error) {
+    if (error instanceof Unreadable) throw new TypeError(`${what} ${error.message}`);
     if (!(error instanceof RangeError)) throw error;
     throw new TypeError(`${what} refers to itself, or is nested too deeply.`, { cause: error });
   }

@@ -12,6 +12,7 @@ import { checkTables, gatedPool } from "./anonymous-gate.ts";
 import { correctColumns } from "./column-values.ts";
 import { unlimited } from "./silence.ts";
 import type { RequestTransaction } from "./transaction.ts";
+import { watchWrites } from "./unsent-writes.ts";
 
 /** Creates request databases; the shared setup is computed once. */
 export type CreateRequestDatabase = (
@@ -64,6 +65,7 @@ export function requestDatabases(schema: Schema, production: boolean): CreateReq
       execute: refuseRawSql,
       refreshMaterializedView: refuseRawSql,
     }) as unknown as RequestDatabase;
+    if (!production) watchWrites(database);
     return database;
   };
 }

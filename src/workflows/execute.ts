@@ -110,7 +110,7 @@ async function runUntilBlocked(
     args: decodeValue(claim.args),
     recorded: claim.steps,
     attempts: claim.attempts,
-    port: new RunPort(runtime, runId, claim.fence, identityOf(claim), signal, isConnected),
+    port: new RunPort({ runtime, runId, fence: claim.fence, identity: identityOf(claim), signal, isConnected, log }),
     signal,
     log,
   });

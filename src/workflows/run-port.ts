@@ -2,6 +2,7 @@
  * The port of a replay to the database: runs steps with the identity of the run's user, and writes checkpoints.
  * Next hop: `sql/workflows/record_step.sql`, `sql/workflows/begin_wait.sql`.
  */
+import type { Logger } from "pino";
 import { type AiCall, withAiCall } from "../ai/call.ts";
 import type { RequestDatabase } from "../contract/database.ts";
 import type { ConvertStoredInput } from "../contract/documents.ts";
@@ -12,6 +13,7 @@ import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { readerOfCall } from "../postgres/own-transaction.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
+import { tellUnsent } from "../postgres/unsent-writes.ts";
 import { contextRag } from "../rag/context.ts";
 import { CallStorage } from "../storage/context.ts";
 import { readFileOf } from "../storage/read-file.ts";
@@ -46,6 +48,19 @@ export interface RunRuntime extends ConversionRuntime {
   requestDatabase: CreateRequestDatabase;
 }
 
+/** One claim of a run. */
+export interface ClaimedRun {
+  runtime: RunRuntime;
+  runId: string;
+  fence: number;
+  identity: Identity;
+  /** Aborted when the worker stops, to abort long steps. */
+  signal: AbortSignal;
+  /** Whether the worker's connections work. */
+  isConnected: () => Promise<boolean>;
+  log: Logger;
+}
+
 export class RunPort implements ReplayPort {
   readonly #runtime: RunRuntime;
   readonly #runId: string;
@@ -53,25 +68,16 @@ export class RunPort implements ReplayPort {
   readonly #identity: Identity;
   readonly #signal: AbortSignal;
   readonly #isConnected: () => Promise<boolean>;
+  readonly #log: Logger;
 
-  /**
-   * @param signal aborted when the worker stops, to abort long steps
-   * @param isConnected whether the worker's connections work
-   */
-  constructor(
-    runtime: RunRuntime,
-    runId: string,
-    fence: number,
-    identity: Identity,
-    signal: AbortSignal,
-    isConnected: () => Promise<boolean>,
-  ) {
+  constructor({ runtime, runId, fence, identity, signal, isConnected, log }: ClaimedRun) {
     this.#runtime = runtime;
     this.#runId = runId;
     this.#fence = fence;
     this.#identity = identity;
     this.#signal = signal;
     this.#isConnected = isConnected;
+    this.#log = log;
   }
 
   step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T> {
@@ -137,6 +143,7 @@ export class RunPort implements ReplayPort {
       return fail(error);
     }
     await storage.committed();
+    tellUnsent(this.#log, "wf.db", db);
     return done.result;
   }
 

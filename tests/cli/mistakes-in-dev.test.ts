@@ -21,8 +21,9 @@ const refused = procedure.mutation.handler(async ({ context }) => {
   await context.db.select({ average: avg(notes.userId) }).from(notes);
 });
 const late = procedure.mutation.handler(({ context }) => context.scheduler.runAfter(0, "insid"));
+const lost = procedure.mutation.handler(() => fetch("http://127.0.0.1:1"));
 const inside = procedure.internal.handler(() => {});
-export default defineApi({ procedures: { notes: createCrud(notes), thrown, refused, late, inside } });`,
+export default defineApi({ procedures: { notes: createCrud(notes), thrown, refused, late, lost, inside } });`,
   });
   const command = start(db, app.folder, ["dev"], { AUTHLIB_URL: "" });
   onTestFinished(async () => {
@@ -77,6 +78,7 @@ export default defineApi({ procedures: { notes: createCrud(notes), thrown, refus
       "status": 500,
     }
   `);
+  expect((await call("mutation", "lost", {})).hint).toMatch(/TypeError: fetch failed\n {2}Cause: Error: bad port$/);
   expect(await call("mutation", "late", {})).toMatchInlineSnapshot(`
     {
       "code": "INTERNAL",

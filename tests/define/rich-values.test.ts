@@ -22,6 +22,14 @@ test("a file is refused, and the words say what to do with it", () => {
   );
 });
 
+test("a promise, a Response and a stream are refused: JSON makes {} of them", () => {
+  expect(() => encodeResult({ rows: [Promise.resolve(1)] })).toThrow("A procedure's result holds a promise. Await it.");
+  expect(() => encodeResult(new Response("x"))).toThrow("holds a Response. Return it from a route");
+  expect(() => encodeValue("The step's result", { of: new ReadableStream() })).toThrow(
+    "The step's result holds a stream. Return it from a route",
+  );
+});
+
 test("a function is refused: JSON drops it, and no client could read the answer", () => {
   expect(() => encodeResult(() => 1)).toThrow("A procedure's result is a function.");
   expect(() => encodeResult(Symbol("x"))).toThrow("A procedure's result is a symbol.");
