@@ -100,11 +100,16 @@ function misuse(method: string, path: string): string | undefined {
     return "This is a WebSocket, and no upgrade was asked for: a proxy in front has to pass Upgrade and Connection on.";
   }
   if (/^\/api\/(api|ws)\b/.test(path)) return "The baseUrl of a client is the service's origin alone, without /api.";
-  if (!/^\/api\/(query|mutation)(\/|$)/.test(path)) return undefined;
+  if (path === "/graphql") return "GraphQL is at /api/graphql.";
+  if (!/^\/api\/(query|mutation)(\/|$)/.test(path)) return path.startsWith("/api/") ? procedurePaths : undefined;
   return method === "POST"
     ? "Check the procedure's name, and that queries go to /api/query and mutations to /api/mutation."
     : "Check the procedure's name. Procedures are called with POST.";
 }
+
+const procedurePaths =
+  "Procedures are called with POST at /api/query/<name> and /api/mutation/<name>, such as /api/query/notes.list; " +
+  "docs/reference/http-routes.md lists the other paths.";
 
 /** Names a full disk, which is not the sender's error. @returns any other error unchanged */
 export function outOfRoom(error: unknown): unknown {

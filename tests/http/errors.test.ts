@@ -244,3 +244,15 @@ test.for([
   const { status, body } = await svc.fetch(path, { method });
   expect([status, body.code, body.hint]).toEqual([404, "NOT_FOUND", meant && expect.stringContaining(meant)]);
 });
+
+test.for([
+  ["/api/notes/list", "Procedures are called with POST at /api/query/<name>"],
+  ["/graphql", "GraphQL is at /api/graphql."],
+  ["/api/api/query", "The baseUrl of a client is the service's origin alone, without /api."],
+  ["/elsewhere", undefined],
+])("POST %s, which does not exist, says where to go", async ([path, hint]) => {
+  const { status, body } = await svc.post(path as string, {});
+  expect([status, body.code]).toEqual([404, "NOT_FOUND"]);
+  if (hint) expect(body.hint).toContain(hint);
+  else expect(body).not.toHaveProperty("hint");
+});
