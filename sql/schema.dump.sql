@@ -9625,11 +9625,14 @@ comment: The columns that indexing selects from a searchable table.
 -- function svc_private.search_constants(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_constants(definition jsonb, OUT k1 double precision, OUT b double precision)
  RETURNS record
- LANGUAGE sql
+ LANGUAGE plpgsql
  IMMUTABLE
  SET search_path TO ''
 AS $function$
-  select coalesce((definition #>> '{bm25,k1}')::double precision, 1.2), coalesce((definition #>> '{bm25,b}')::double precision, 0.75)
+begin
+  k1 := coalesce((definition #>> '{bm25,k1}')::double precision, 1.2);
+  b := coalesce((definition #>> '{bm25,b}')::double precision, 0.75);
+end
 $function$
 execute: svc_system
 comment: The constants of BM25 that a searchable table declares, or the default ones.
