@@ -24,6 +24,7 @@ import {
 import { MigrationError, migrationFailed } from "./migration-error.ts";
 import { type MigrationFile, readFolder, refuseTwins } from "./migration-files.ts";
 import { type Patience, withLocks } from "./migration-locks.ts";
+import { refuseTransactionControl } from "./transaction-control.ts";
 
 export interface MigrateOptions extends Patience {
   /** Connection string of an administrator: may create roles and extensions, or already has them. */
@@ -245,6 +246,7 @@ class Migration {
 
   async #apply(scope: Scope, kind: "migrations" | "sql", file: MigrationFile, as: "administrator" | "owner") {
     const path = `${scope}/${kind}/${file.path}`;
+    refuseTransactionControl(path, file);
     try {
       await this.#client.query("set local search_path = public, extensions");
       // A function may be created before another one that it calls: `checkFunctions` looks at them afterwards.

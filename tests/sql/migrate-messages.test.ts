@@ -25,6 +25,36 @@ test.for<[what: string, file: string, text: string, message: RegExp]>([
     /^migrations\/0009_wrong.sql:3: relation "oks" does not exist\n {4}using \(id in \(select id from oks\)\);/,
   ],
   [
+    "a COMMIT, after which the rest would run as the administrator",
+    "migrations/0009_wrong.sql",
+    "begin;\n-- commit;\ncreate table ok (id int default ';commit'::text::int);\n  Commit;\nselect 1/0;\n",
+    /^migrations\/0009_wrong.sql:4: COMMIT in a migration\n {2}Leave out BEGIN, COMMIT and ROLLBACK/,
+  ],
+  [
+    "a function of Supabase",
+    "migrations/0009_wrong.sql",
+    "create table ok (id text); create policy own on ok using (auth.uid() = id);\n",
+    /function auth.uid\(\) does not exist\n {2}Supabase has this function. Here, \(select svc.current_user_id\(\)\)/,
+  ],
+  [
+    "a role of Supabase",
+    "migrations/0009_wrong.sql",
+    "create table ok (id text);\ngrant select on ok to authenticated;\n",
+    /0009_wrong.sql:2: role "authenticated" does not exist\n.*\n {2}Supabase has this role. Here, requests run as svc_anonymous/,
+  ],
+  [
+    "a role that migrations may not create",
+    "migrations/0009_wrong.sql",
+    "create role reporting;\n",
+    /permission denied to create role\n {2}Migrations run as svc_owner. An administrator runs this/,
+  ],
+  [
+    "an index that is created concurrently",
+    "migrations/0009_wrong.sql",
+    "create table ok (id text);\ncreate index concurrently ok_id on ok (id);\n",
+    /cannot run inside a transaction block\n {2}.*Create the index by hand first/,
+  ],
+  [
     "a language that searchable names and the database has not",
     "sql/search.sql",
     "select to_tsvector('englisch', 'x');\n",
@@ -81,4 +111,15 @@ test("a warning of a file is reported, and a notice is not", async () => {
   await migrate({ adminUrl: db.url("admin"), platform: root, application: folder, report });
   await rm(file);
   expect(lines.filter((line) => !/^(applied|secured) /.test(line))).toEqual(["warning: something is left out"]);
+});
+
+test("what only looks like COMMIT is applied: in bodies, texts, names and comments, and ROLLBACK TO", async () => {
+  const file = join(folder, "migrations/0011_right.sql");
+  const text = `/* ; commit; */ create table kept ("; commit" text default 'it''s; commit; e' || E'it\\'s; commit;');
+    create procedure kept_procedure() language plpgsql as $body$ begin perform '$$'; commit; end $body$;
+    create function kept_function() returns integer begin atomic select 1; end;
+    savepoint here; rollback to savepoint here; drop table kept; drop procedure kept_procedure; drop function kept_function;`;
+  await writeFile(file, text);
+  const applied = await migrate({ adminUrl: db.url("admin"), platform: root, application: folder });
+  expect(applied).toContain("application/migrations/0011_right.sql");
 });
