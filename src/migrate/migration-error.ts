@@ -59,6 +59,10 @@ const remedies = [
       "Supabase has this role. Here, requests run as svc_anonymous or svc_authenticated, and the system as svc_system.",
   },
   {
+    what: /^syntax error at or near "\\"/,
+    remedy: "Commands of psql, such as \\i and \\., are not SQL: write their effect as statements.",
+  },
+  {
     what: /^permission denied to (create|alter|drop) (role|extension)|^must be superuser/,
     remedy: "Migrations run as svc_owner. An administrator runs this statement before them; leave it out here.",
   },

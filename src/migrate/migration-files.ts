@@ -26,7 +26,7 @@ export async function readFolder(folder: string): Promise<MigrationFile[]> {
   // One after the other: all at once would exceed a small limit of open files.
   return paths.map((path) => ({
     path: relative(folder, path).split(sep).join("/"),
-    text: readFileSync(path, "utf8"),
+    text: readFileSync(path, "utf8").replace(/^\uFEFF/, ""), // a byte order mark, which some editors write
   }));
 }
 

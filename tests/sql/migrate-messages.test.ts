@@ -43,6 +43,12 @@ test.for<[what: string, file: string, text: string, message: RegExp]>([
     /0009_wrong.sql:2: role "authenticated" does not exist\n.*\n {2}Supabase has this role. Here, requests run as svc_anonymous/,
   ],
   [
+    "a command of psql, after a byte order mark",
+    "migrations/0009_wrong.sql",
+    "\uFEFFcreate table ok (id text);\n\\i other.sql\n",
+    /0009_wrong.sql:2: syntax error at or near "\\"\n.*\n {2}Commands of psql, such as/,
+  ],
+  [
     "a role that migrations may not create",
     "migrations/0009_wrong.sql",
     "create role reporting;\n",
