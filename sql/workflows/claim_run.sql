@@ -42,7 +42,9 @@ begin
   end if;
   if run.max_running is not null and run.status = 'pending' then
     perform pg_advisory_xact_lock(726502188, hashtext(run.name));
-    select count(*) into others from svc.workflow_runs r where r.name = run.name and r.status = 'running';
+    -- Without runs that were started without a limit, before or after a release that changed it: their end wakes nobody.
+    select count(*) into others from svc.workflow_runs r
+     where r.name = run.name and r.status = 'running' and r.max_running is not null;
     if others >= run.max_running then
       update svc.workflow_runs r set wait_marker = 'slot', wake_at = null where r.id = run.id;
       if run.deadline is not null then

@@ -165,11 +165,10 @@ function unknownWorkflow({ name, version, msOld }: Claim, known: readonly Workfl
     );
     return { sql: "pass_on_run", values: [`${askOthersAfter} milliseconds`] };
   }
-  const message = `This application has no workflow "${name}" of version ${version} any more.`;
-  return failed(
-    { code: "UNKNOWN_VERSION", message },
-    "register the old version beside the new one, then retry the run",
-  );
+  const others = known.map((one) => one.version).join(", ");
+  const message = `The workflow "${name}" is not registered in version ${version}, with which this run was started.`;
+  const hint = `Registered: ${others || "no version"}. Register version ${version} under workflows of defineApi too, then retry the run. It keeps its finished steps.`;
+  return failed({ code: "UNKNOWN_VERSION", message, hint }, `the worker knows versions: ${others || "none"}`);
 }
 
 async function release(runId: string, fence: number, { sql, values }: End, { finishWith }: ExecuteOptions) {

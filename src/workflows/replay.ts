@@ -160,9 +160,8 @@ class Replay implements WorkflowContext {
       );
     }
     const { position } = this.#meet("parallel", "");
-    if (branches.length === 0) return [] as never;
     let left = branches.length;
-    this.#live += branches.length - 1;
+    this.#live += Math.max(branches.length - 1, 0);
     const results = await Promise.allSettled(
       branches.map(async (branch, index) => {
         try {
@@ -174,6 +173,8 @@ class Replay implements WorkflowContext {
         }
       }),
     );
+    // Here, and not only at the end of the handler: the new steps in between would be recorded, and fit neither handler.
+    if (!this.#metAll(`ended the parallel at position ${position}`, undefined, `${position}.`)) return this.#block();
     return results.map((result) => {
       if (result.status === "rejected") throw result.reason;
       return result.value;
@@ -280,8 +281,8 @@ class Replay implements WorkflowContext {
   }
 
   /** Fails a handler that stopped before it reached all recorded steps: its calls differ, however it stopped. */
-  #metAll(how: string, cause?: unknown): boolean {
-    const unmet = this.#options.recorded.find(({ position }) => !this.#met.has(position));
+  #metAll(how: string, cause?: unknown, within = ""): boolean {
+    const unmet = this.#options.recorded.find(({ position: at }) => at.startsWith(within) && !this.#met.has(at));
     if (unmet) {
       this.#diverged(`it ${how} without ${unmet.kind} "${unmet.name}", recorded at position ${unmet.position}`, cause);
     }

@@ -21,6 +21,20 @@ const changing = workflow("replay.changing", {
     if (way !== "shorter") await wf.waitForEvent("go");
   },
 });
+/** The branches of "replay.branching", which a release changes. */
+let branches: string[][] = [];
+let after = 0;
+const branching = workflow("replay.branching", {
+  handler: async (wf) => {
+    await wf.parallel(
+      branches.map((names) => async () => {
+        for (const name of names) await wf.step(name, () => 1);
+      }),
+    );
+    await wf.waitForEvent("go");
+    await wf.step("after", () => ++after);
+  },
+});
 /** Twenty steps, ten of them in parallel, a sleep after each: every checkpoint is followed by a replay from the start. */
 const crashing = workflow("replay.crashing", {
   handler: async (wf) => {
@@ -81,7 +95,7 @@ const start = procedure.mutation
 const db = database();
 const api = apiWith({
   procedures: { start },
-  workflows: { catching, changing, crashing, mistaken, racing, versioned },
+  workflows: { branching, catching, changing, crashing, mistaken, racing, versioned },
 });
 const startWorker = workers(db, api);
 const app = service(db, api);
@@ -118,12 +132,37 @@ describe("a handler that was changed under its runs", () => {
     },
   );
 
+  test.for([
+    ["shorter", [["a"], ["c"]]],
+    ["fewer", [["a", "b"]]],
+    ["no", []],
+  ] as [string, string[][]][])(
+    "%s branches: no step after them runs, and the old handler can continue",
+    async ([, fewer]) => {
+      branches = [["a", "b"], ["c"]];
+      after = 0;
+      const id = await begin("replay.branching");
+      await until(async () => (await get(id)).derivedStatus === "waiting");
+      branches = fewer;
+      await app.mutate(ann, "workflows.signal", { id, event: "go" });
+      const { status, error } = await ended(id);
+      expect([status, error.code, after]).toEqual(["failed", "NON_DETERMINISTIC", 0]);
+      branches = [["a", "b"], ["c"]];
+      await app.mutate(ann, "workflows.retry", { id });
+      expect([(await ended(id)).status, after]).toEqual(["completed", 1]);
+    },
+  );
+
   test("a run of a version that is gone fails with UNKNOWN_VERSION", async () => {
     const id = await begin("replay.versioned");
     await ended(id);
     await db.sql("update svc.workflow_runs set version = 1, status = 'failed' where id = $1", [id]);
     await app.mutate(ann, "workflows.retry", { id });
-    expect((await ended(id)).error.code).toBe("UNKNOWN_VERSION");
+    expect((await ended(id)).error).toEqual({
+      code: "UNKNOWN_VERSION",
+      message: 'The workflow "replay.versioned" is not registered in version 1, with which this run was started.',
+      hint: expect.stringContaining("Registered: 2. Register version 1"),
+    });
   });
 
   test("a run of a version that is yet to come is left to newer workers for an hour", async () => {

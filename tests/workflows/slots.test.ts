@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 beforeEach(() => db.sql("truncate svc.workflow_runs cascade; truncate graphile_worker._private_jobs"));
 
-const add = async (places: number, user: string | null = null): Promise<string> => {
+const add = async (places: number | null, user: string | null = null): Promise<string> => {
   const text = "select svc_private.add_run($1, $2, 'narrow', 1, '{\"json\": {}}', null, null, $3) as id";
   return (await db.sql(text, [user, user === null, places]))[0]?.id;
 };
@@ -114,6 +114,18 @@ describe("a run that waits for its turn", () => {
     await other.query("rollback");
 
     expect([...(await work()).keys()].sort()).toEqual([waiting[0], waiting[1]].sort());
+  });
+
+  test("does not wait for runs that were started without a limit, before it was added or after it was removed", async () => {
+    const unlimited = await claim(await add(null));
+    const limited = await add(1);
+    const fence = await claim(limited);
+    expect([unlimited, fence]).toEqual([1, 1]);
+    const next = await add(1);
+    expect(await claim(next)).toBeNull();
+    await db.sql("delete from graphile_worker._private_jobs");
+    await end(limited, fence);
+    expect([...(await work()).keys()]).toEqual([next]);
   });
 
   test("takes turns with those of other users, and with its user's own in the order of their start", async () => {
