@@ -3,7 +3,7 @@
  * Next hop: `tasks.ts` for what the kinds of jobs do.
  */
 import type { JobHelpers } from "graphile-worker";
-import { storableText } from "../src/kit/storable-text.ts";
+import { longestMessage, readableError, storableText, textOf } from "../src/kit/storable-text.ts";
 import { activeSpan } from "../src/telemetry/span.ts";
 import type { ClaimedJob, RunningJob, Task, TaskServices } from "./task.ts";
 
@@ -57,7 +57,8 @@ export async function runJob(
     const ms = performance.now() - began;
     services.history?.add(row, "done", ms);
     log.info({ ms: Math.round(ms) }, "job done");
-  } catch (error) {
+  } catch (thrown) {
+    const error = readableError(thrown);
     if (!gaveUp && (await postponed(row.id, worker, error, services))) {
       log.info({ reason: reasonOf(error).message }, "job postponed: the worker cannot connect to run it");
       throw reasonOf(error);
@@ -89,6 +90,6 @@ async function postponed(job: string, worker: string, error: unknown, services: 
  */
 function reasonOf(error: unknown): Error {
   const reason = error instanceof Error ? (error.cause ?? error) : error; // handlers may throw any value
-  const message = storableText(reason instanceof Error ? reason.message : reason);
+  const message = storableText(textOf(reason instanceof Error ? reason.message : reason).slice(0, longestMessage));
   return reason instanceof Error && reason.message === message ? reason : new Error(message, { cause: reason });
 }

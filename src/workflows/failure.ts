@@ -1,6 +1,6 @@
 /** Reasons why runs fail, and what is stored: a code and a sentence for the user, all details for operators. */
 import type { RunError } from "../contract/workflow-runs.ts";
-import { storableText, textOf } from "../kit/storable-text.ts";
+import { longestMessage, storableText, textOf } from "../kit/storable-text.ts";
 import { SvcError } from "../kit/svc-error.ts";
 
 /** The handler's calls differ from the recorded ones. */
@@ -75,8 +75,8 @@ export function runError(error: unknown, step?: string): RunError {
         : new SvcError("INTERNAL", undefined, error instanceof WorkflowMistake ? { hint: error.message } : {});
   return {
     code,
-    message: storableText(message),
-    ...(hint !== undefined && { hint: storableText(hint) }),
+    message: storableText(textOf(message).slice(0, longestMessage)),
+    ...(hint !== undefined && { hint: storableText(textOf(hint).slice(0, longestMessage)) }),
     ...(step !== undefined && { step }),
   };
 }
@@ -87,5 +87,5 @@ export function detailOf(error: unknown): string {
   for (let current = error; current !== undefined && parts.length < 5; current = (current as Error)?.cause) {
     parts.push(textOf((current instanceof Error && current.stack) || current));
   }
-  return storableText(parts.join("\ncaused by: ").slice(0, 10_000));
+  return storableText(parts.join("\ncaused by: ").slice(0, longestMessage));
 }

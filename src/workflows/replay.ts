@@ -13,6 +13,7 @@ import type { RequestDatabase } from "../contract/database.ts";
 import type { ConvertedDocument, ConvertStoredInput } from "../contract/documents.ts";
 import type { WorkflowContext, WorkflowDefinition, WorkflowServices } from "../contract/workflow.ts";
 import { type Duration, milliseconds } from "../kit/duration.ts";
+import { readableError } from "../kit/storable-text.ts";
 import { decodeValue } from "./encoding.ts";
 import { checked, isFinal, NonDeterministicError, StepError, WorkflowMistake } from "./failure.ts";
 import {
@@ -129,7 +130,7 @@ class Replay implements WorkflowContext {
           this.#returned = { value };
           this.#settleIfIdle();
         },
-        (error) => this.#fail(error),
+        (error) => this.#fail(readableError(error)),
       );
     return this.#outcome.promise;
   }

@@ -8,6 +8,7 @@ import type { RequestDatabase } from "../contract/database.ts";
 import type { ConvertStoredInput } from "../contract/documents.ts";
 import { type KeptConversion, readConversion } from "../documents/conversion-cache.ts";
 import { type ConversionRuntime, convertStored } from "../documents/convert-stored.ts";
+import { readableError } from "../kit/storable-text.ts";
 import type { CreateRequestDatabase } from "../postgres/database.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
@@ -130,7 +131,7 @@ export class RunPort implements ReplayPort {
       const what = `The result of the step "${name}"`;
       done = { result, stored: checked(what, () => encodeValue(what, result)) };
     } catch (error) {
-      return fail(error);
+      return fail(readableError(error));
     }
     try {
       await this.#record(transaction, values(done.stored, null));
