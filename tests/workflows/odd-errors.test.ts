@@ -69,7 +69,7 @@ const end = async (args: { what: string; inStep: boolean }) => {
 };
 const failed = async (what: string) => {
   await app.mutate(ann, "odd.schedule", { what });
-  const find = async () => (await jobs(db)).find(({ payload }) => (payload.args as { what: string }).what === what);
+  const find = async () => (await jobs(db)).find(({ payload }) => (payload.args as { what: string } | undefined)?.what === what);
   await until(async () => Boolean((await find())?.last_error));
   return (await find())?.last_error;
 };
