@@ -4,6 +4,7 @@
  */
 import type { JobHelpers } from "graphile-worker";
 import { longestMessage, readableError, storableText, textOf } from "../src/kit/storable-text.ts";
+import { mask } from "../src/telemetry/mask.ts";
 import { activeSpan } from "../src/telemetry/span.ts";
 import type { ClaimedJob, RunningJob, Task, TaskServices } from "./task.ts";
 
@@ -90,6 +91,7 @@ async function postponed(job: string, worker: string, error: unknown, services: 
  */
 function reasonOf(error: unknown): Error {
   const reason = error instanceof Error ? (error.cause ?? error) : error; // handlers may throw any value
-  const message = storableText(textOf(reason instanceof Error ? reason.message : reason).slice(0, longestMessage));
+  const text = textOf(reason instanceof Error ? reason.message : reason).slice(0, longestMessage);
+  const message = storableText(mask(text)); // it stays in the database and its backups
   return reason instanceof Error && reason.message === message ? reason : new Error(message, { cause: reason });
 }

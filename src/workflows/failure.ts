@@ -2,6 +2,7 @@
 import type { RunError } from "../contract/workflow-runs.ts";
 import { longestMessage, storableText, textOf } from "../kit/storable-text.ts";
 import { SvcError } from "../kit/svc-error.ts";
+import { mask } from "../telemetry/mask.ts";
 
 /** The handler's calls differ from the recorded ones. */
 export class NonDeterministicError extends Error {
@@ -81,11 +82,11 @@ export function runError(error: unknown, step?: string): RunError {
   };
 }
 
-/** All details, for operators. */
+/** All details, for operators. Without secrets, as in the log: it stays in the database and its backups. */
 export function detailOf(error: unknown): string {
   const parts: string[] = [];
   for (let current = error; current !== undefined && parts.length < 5; current = (current as Error)?.cause) {
     parts.push(textOf((current instanceof Error && current.stack) || current));
   }
-  return storableText(parts.join("\ncaused by: ").slice(0, longestMessage));
+  return storableText(mask(parts.join("\ncaused by: ").slice(0, longestMessage)));
 }

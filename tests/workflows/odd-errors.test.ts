@@ -1,4 +1,4 @@
-// If this file fails, an error that cannot be read keeps its run from ending or stops the worker, or a long one fills the database.
+// If this file fails, an error that cannot be read keeps its run from ending, a long one fills the database, or secrets in errors stay.
 import { beforeAll, expect, test } from "vitest";
 import { SvcError, v, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
@@ -25,6 +25,10 @@ const odd: Record<string, () => unknown> = {
 };
 const long = "x".repeat(3_000_000);
 odd["a long message"] = () => new SvcError("CONFLICT", long, { hint: long });
+odd["a secret"] = () => {
+  const cause = new Error("connect postgres://app:hunter2hunter2@db/app");
+  return new Error("GET /?token=abcdefghijklmnop refused: Bearer qrstuvwxyz0123456789", { cause });
+};
 
 const throwing = workflow("odd.throwing", {
   retries: 0,
@@ -69,11 +73,12 @@ const end = async (args: { what: string; inStep: boolean }) => {
 };
 const failed = async (what: string) => {
   await app.mutate(ann, "odd.schedule", { what });
-  const find = async () => (await jobs(db)).find(({ payload }) => (payload.args as { what: string } | undefined)?.what === what);
+  const find = async () =>
+    (await jobs(db)).find(({ payload }) => (payload.args as { what: string } | undefined)?.what === what);
   await until(async () => Boolean((await find())?.last_error));
   return (await find())?.last_error;
 };
-const unreadable = Object.keys(odd).filter((what) => what !== "a long message");
+const unreadable = Object.keys(odd).filter((what) => what !== "a long message" && what !== "a secret");
 
 test.for(unreadable)(
   "a run whose step or handler throws an error that cannot be read fails at once: %s",
@@ -92,4 +97,16 @@ test("a long message is cut where it is stored", async () => {
     expect([error.message.length, error.hint.length]).toEqual([10_000, 10_000]);
   }
   expect(await failed("a long message")).toHaveLength(10_000);
+});
+
+test("secrets in the errors of runs and jobs are stored as in the log, without their value", async () => {
+  const secrets = /hunter2|abcdefgh|qrstuvwx/;
+  for (const inStep of [true, false]) {
+    const { id } = await end({ what: "a secret", inStep });
+    const [run] = await db.sql("select error_detail from svc.workflow_runs where id = $1", [id]);
+    expect(run?.error_detail).toContain("refused: Bearer [redacted]");
+    expect(run?.error_detail).toContain("postgres://app:[redacted]@db");
+    expect(run?.error_detail).not.toMatch(secrets);
+  }
+  expect(await failed("a secret")).toBe("GET /?token=[redacted] refused: Bearer [redacted]");
 });
