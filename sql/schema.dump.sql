@@ -6148,31 +6148,41 @@ $function$
 execute: svc_system
 comment: Claims a conversion that no process runs; null otherwise.
 
--- function svc_private.claim_cron(text,text,timestamp with time zone,text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.claim_cron(cron text, schedule text, slot timestamp with time zone, procedure text)
- RETURNS TABLE(job bigint, last_slot timestamp with time zone)
+-- function svc_private.claim_cron(text,text,timestamp with time zone,text,timestamp with time zone): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_cron(cron text, schedule text, slot timestamp with time zone, procedure text, base timestamp with time zone DEFAULT NULL::timestamp with time zone)
+ RETURNS TABLE(job bigint, last_slot timestamp with time zone, registered text, anchor timestamp with time zone)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
 declare
-  runs boolean;
+  stored svc_private.crons;
 begin
-  update svc_private.crons c set last_slot = slot, last_job = null
-   where c.name = claim_cron.cron and c.schedule = claim_cron.schedule and c.last_slot < slot
-  returning c.paused_at is null into runs;
-  -- Not in the SET list above: that is worked out before the row is locked, by everybody who then finds it taken.
-  if runs then
-    job := svc_private.enqueue_system_job(procedure, null, null, null, 'cron:' || cron);
-    update svc_private.crons c set last_job = job where c.name = claim_cron.cron;
+  select * into stored from svc_private.crons c where c.name = claim_cron.cron for update;
+  if stored.schedule <> claim_cron.schedule and base is not null
+     and pg_try_advisory_xact_lock(726502191, hashtext(stored.name || ' ' || stored.schedule)) then
+    stored.schedule := claim_cron.schedule;
+    stored.anchor := base;
   end if;
-
-  select c.last_slot into last_slot from svc_private.crons c where c.name = claim_cron.cron;
+  if stored.schedule = claim_cron.schedule and stored.anchor = coalesce(base, stored.anchor) and stored.last_slot < slot then
+    stored.last_slot := slot;
+    stored.last_job := null;
+    if stored.paused_at is null then
+      stored.last_job := svc_private.enqueue_system_job(procedure, null, null, null, 'cron:' || cron);
+    end if;
+    job := stored.last_job;
+    update svc_private.crons c
+       set schedule = stored.schedule, anchor = stored.anchor, last_slot = stored.last_slot, last_job = stored.last_job
+     where c.name = claim_cron.cron;
+  end if;
+  last_slot := stored.last_slot;
+  registered := stored.schedule;
+  anchor := stored.anchor;
   return next;
 end
 $function$
 execute: svc_system
-comment: Enqueues a cron's procedure for one of its times, unless this was done before or it is paused; returns the job, or null, and the latest time. Definer: svc_system has no rights on the queue's tables.
+comment: Enqueues a cron's procedure for one of its times, unless this was done before or it is paused; returns the job, or null, the latest time, and the schedule and start as they are registered. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.claim_job(text,integer[],timestamp with time zone): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[], since timestamp with time zone DEFAULT NULL::timestamp with time zone)
@@ -7385,6 +7395,17 @@ AS $function$
 $function$
 execute: svc_system
 comment: Prevents removal of the bytes of deleted files until this session ends.
+
+-- function svc_private.hold_crons(text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.hold_crons(crons text[])
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  select pg_catalog.pg_advisory_lock_shared(726502191, pg_catalog.hashtext(c)) from pg_catalog.unnest(crons) c
+$function$
+execute: svc_system
+comment: Holds the locks that mark schedules of crons as those of a living worker, until this session ends.
 
 -- function svc_private.hold_worker(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.hold_worker(worker text)

@@ -35,9 +35,17 @@ interface Slot {
   last_slot: Date;
 }
 
+interface Claim extends Slot {
+  job: string | null;
+  /** The schedule that holds; null if the cron is not registered any more. */
+  registered: string | null;
+}
+
 /** @param options with `now` nothing happens until `look` is called */
 export function startCrontab({ crons, pool, log, now }: CrontabOptions): Crontab {
   const states = new Map<string, State>();
+  /** Crons for which another release has registered another schedule. */
+  const replaced = new Set<string>();
   let looking: Promise<void> | undefined;
 
   const ask = async (): Promise<Date> => {
@@ -60,14 +68,26 @@ export function startCrontab({ crons, pool, log, now }: CrontabOptions): Crontab
     states.set(cron.name, state);
     const slot = cron.schedule.latest(at, state.anchor);
     if (!slot || slot <= state.lastSlot) return;
-    const { rows } = await pool.query<{ job: string | null; last_slot: Date }>(
-      "select job, last_slot from svc_private.claim_cron($1, $2, $3, $4)",
-      [cron.name, cron.schedule.text, slot, cron.procedure.name],
+    const { rows } = await pool.query<Claim>(
+      "select job, last_slot, registered, anchor from svc_private.claim_cron($1, $2, $3, $4, $5)",
+      [cron.name, cron.schedule.text, slot, cron.procedure.name, state.anchor],
     );
-    const [row] = rows;
+    const [{ job, last_slot, registered, anchor }] = rows as [Claim];
+    if (registered === null) return void states.delete(cron.name);
+    const isReplaced = registered !== cron.schedule.text;
+    if (!isReplaced && anchor.getTime() !== state.anchor.getTime()) {
+      // Another worker has registered the cron anew: its times count from then on.
+      states.set(cron.name, { anchor, lastSlot: last_slot });
+      return;
+    }
     // Claimed by another worker, or under another schedule: do not try it again every second.
     state.lastSlot = slot;
-    if (row?.job) log.info({ cron: cron.name, slot, job: row.job }, "cron enqueued");
+    if (job) log.info({ cron: cron.name, slot, job }, "cron enqueued");
+    if (!isReplaced) replaced.delete(cron.name);
+    else if (!replaced.has(cron.name)) {
+      replaced.add(cron.name);
+      log.warn({ cron: cron.name, registered }, "a worker of another release runs this cron by another schedule");
+    }
   };
 
   const look = async () => {

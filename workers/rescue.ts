@@ -22,6 +22,8 @@ export interface RescueOptions {
   url: string;
   /** The id under which this worker holds jobs. */
   worker: string;
+  /** As in `worker-lock.ts`. (Default: none) */
+  crons?: readonly string[];
   /** The ids of the jobs that it runs. */
   running: ReadonlySet<string>;
   pool: pg.Pool;
@@ -118,6 +120,7 @@ export function startRescue(options: RescueOptions): Rescue {
   const release = holdWorkerLock({
     url,
     worker,
+    crons: options.crons ?? [],
     log,
     onHeld() {
       if (graceUntil > 0) graceUntil = performance.now() + graceMs;

@@ -87,7 +87,8 @@ export function startWorker(options: WorkerOptions): Worker {
   const { promise: ready, resolve: nowReady } = Promise.withResolvers<void>();
   // A worker without procedure jobs leaves the crons to others.
   const takesCrons = chosen.some(({ kind }) => kind === "procedure");
-  const crontab = startCrontab({ crons: takesCrons ? app.api["~svc"].crons : [], pool: pools.system, log });
+  const crons = takesCrons ? app.api["~svc"].crons : [];
+  const crontab = startCrontab({ crons, pool: pools.system, log });
 
   ready
     .then(() => pools.system.query("select svc_private.keep_sweep_job('1 hour')"))
@@ -152,6 +153,7 @@ export function startWorker(options: WorkerOptions): Worker {
     const rescue = startRescue({
       url: direct,
       worker: pool.id,
+      crons: crons.map(({ name, schedule }) => `${name} ${schedule.text}`),
       running,
       pool: queue.pool,
       log,

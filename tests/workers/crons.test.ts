@@ -109,6 +109,35 @@ describe("ten workers under one clock", () => {
     expect(await changed.from("2026-01-01T11:00Z", "2026-01-01T11:40Z", minute)).toEqual(["2026-01-01T11:30"]);
   });
 
+  test("of a release that was not replaced go on when the newer one, with another schedule, is taken back", async () => {
+    const every = (minutes: number) => new Workers(cron.name("back").interval({ minutes }));
+    const older = every(10);
+    await older.from("2026-01-01T10:00Z", "2026-01-01T10:00Z", minute);
+    const newer = await db.connect("system");
+    await newer.query("select svc_private.hold_crons($1)", [[`back every ${30 * minute} ms`]]);
+    await every(30).from("2026-01-01T10:05Z", "2026-01-01T10:05Z", minute);
+    expect(await older.from("2026-01-01T10:06Z", "2026-01-01T10:21Z", minute)).toEqual([]);
+    await newer.query("select pg_advisory_unlock_all()"); // as if it had ended
+    expect(await older.from("2026-01-01T10:22Z", "2026-01-01T10:55Z", minute)).toEqual(
+      ["10:30", "10:40", "10:50"].map((time) => `2026-01-01T${time}`),
+    );
+  });
+
+  test("of two releases, one of which began the intervals anew, run each of them once", async () => {
+    const every = (minutes: number) => new Workers(cron.name("anew").interval({ minutes }));
+    const older = every(10);
+    await older.from("2026-01-01T10:00Z", "2026-01-01T10:00Z", minute);
+    await every(30).from("2026-01-01T10:05Z", "2026-01-01T10:05Z", minute);
+    const restarted = every(10);
+    await restarted.from("2026-01-01T10:07Z", "2026-01-01T10:07Z", minute);
+    const enqueued: string[] = [];
+    for (let time = Date.parse("2026-01-01T10:08Z"); time < Date.parse("2026-01-01T11:07Z"); time += minute) {
+      const now = new Date(time).toISOString();
+      enqueued.push(...(await older.from(now, now, minute)), ...(await restarted.from(now, now, minute)));
+    }
+    expect(enqueued).toEqual(["10:17", "10:27", "10:37", "10:47", "10:57"].map((time) => `2026-01-01T${time}`));
+  });
+
   test("that restart go on where they were", async () => {
     const interval = () => new Workers(cron.name("steady").interval({ hours: 1 }));
     await interval().from("2026-01-01T10:00Z", "2026-01-01T10:30Z", minute);
