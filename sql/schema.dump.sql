@@ -6160,7 +6160,7 @@ declare
 begin
   select * into stored from svc_private.crons c where c.name = claim_cron.cron for update;
   if stored.schedule <> claim_cron.schedule and base is not null
-     and pg_try_advisory_xact_lock(726502191, hashtext(stored.name || ' ' || stored.schedule)) then
+     and not svc_private.is_held_by_worker(format('cron %s %s', stored.name, stored.schedule)) then
     stored.schedule := claim_cron.schedule;
     stored.anchor := base;
   end if;
@@ -7396,16 +7396,16 @@ $function$
 execute: svc_system
 comment: Prevents removal of the bytes of deleted files until this session ends.
 
--- function svc_private.hold_crons(text[]): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.hold_crons(crons text[])
+-- function svc_private.hold_definitions(text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.hold_definitions(definitions text[])
  RETURNS void
  LANGUAGE sql
  SET search_path TO ''
 AS $function$
-  select pg_catalog.pg_advisory_lock_shared(726502191, pg_catalog.hashtext(c)) from pg_catalog.unnest(crons) c
+  select pg_catalog.pg_advisory_lock_shared(726502191, pg_catalog.hashtext(d)) from pg_catalog.unnest(definitions) d
 $function$
 execute: svc_system
-comment: Holds the locks that mark schedules of crons as those of a living worker, until this session ends.
+comment: Holds the locks that mark crons and workflows as those of a living worker, until this session ends.
 
 -- function svc_private.hold_worker(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.hold_worker(worker text)
@@ -7828,6 +7828,17 @@ AS $function$
 $function$
 execute: svc_system
 comment: Whether a schema is the platform's or the application's, not PostgreSQL's.
+
+-- function svc_private.is_held_by_worker(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.is_held_by_worker(definition text)
+ RETURNS boolean
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  select not pg_catalog.pg_try_advisory_xact_lock(726502191, pg_catalog.hashtext(definition))
+$function$
+execute: svc_system
+comment: Whether a living worker has this cron with its schedule, or this version of a workflow.
 
 -- function svc_private.is_searchable(regclass,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.is_searchable(relation regclass, search_id integer)

@@ -23,7 +23,7 @@ export interface RescueOptions {
   /** The id under which this worker holds jobs. */
   worker: string;
   /** As in `worker-lock.ts`. (Default: none) */
-  crons?: readonly string[];
+  definitions?: readonly string[];
   /** The ids of the jobs that it runs. */
   running: ReadonlySet<string>;
   pool: pg.Pool;
@@ -120,7 +120,7 @@ export function startRescue(options: RescueOptions): Rescue {
   const release = holdWorkerLock({
     url,
     worker,
-    crons: options.crons ?? [],
+    definitions: options.definitions ?? [],
     log,
     onHeld() {
       if (graceUntil > 0) graceUntil = performance.now() + graceMs;

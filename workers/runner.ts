@@ -89,6 +89,11 @@ export function startWorker(options: WorkerOptions): Worker {
   const takesCrons = chosen.some(({ kind }) => kind === "procedure");
   const crons = takesCrons ? app.api["~svc"].crons : [];
   const crontab = startCrontab({ crons, pool: pools.system, log });
+  const workflows = chosen.some(({ kind }) => kind === "workflow") ? app.api["~svc"].workflows.values() : [];
+  const definitions = [
+    ...crons.map(({ name, schedule }) => `cron ${name} ${schedule.text}`),
+    ...[...workflows].flat().map(({ name, version }) => `workflow ${name} ${version}`),
+  ];
 
   ready
     .then(() => pools.system.query("select svc_private.keep_sweep_job('1 hour')"))
@@ -153,7 +158,7 @@ export function startWorker(options: WorkerOptions): Worker {
     const rescue = startRescue({
       url: direct,
       worker: pool.id,
-      crons: crons.map(({ name, schedule }) => `${name} ${schedule.text}`),
+      definitions,
       running,
       pool: queue.pool,
       log,

@@ -18,15 +18,22 @@ export interface WorkerLockOptions {
   url: string;
   /** The id under which this worker holds jobs. */
   worker: string;
-  /** Its crons, as `hold_crons.sql` takes them. */
-  crons: readonly string[];
+  /** Its crons and workflows, as `hold_definitions.sql` takes them. */
+  definitions: readonly string[];
   log: Logger;
   onHeld(): void;
   onLost(): void;
 }
 
 /** Takes the lock, and takes it again after every loss of its connection. @returns a function that releases it */
-export function holdWorkerLock({ url, worker, crons, log, onHeld, onLost }: WorkerLockOptions): () => Promise<void> {
+export function holdWorkerLock({
+  url,
+  worker,
+  definitions,
+  log,
+  onHeld,
+  onLost,
+}: WorkerLockOptions): () => Promise<void> {
   let closed = false;
   let client: pg.Client;
   let timer: NodeJS.Timeout | undefined;
@@ -60,7 +67,7 @@ export function holdWorkerLock({ url, worker, crons, log, onHeld, onLost }: Work
       await next.connect();
       // A host without power closes no connection; keepalives of both sides detect it within 20 seconds (sql/roles.sql).
       await next.query("select svc_private.hold_worker($1)", [worker]);
-      if (crons.length > 0) await next.query("select svc_private.hold_crons($1)", [crons]);
+      if (definitions.length > 0) await next.query("select svc_private.hold_definitions($1)", [definitions]);
       if (retryAfter > firstRetryAfter) log.info("this worker is marked as alive again");
       retryAfter = firstRetryAfter;
       onHeld();

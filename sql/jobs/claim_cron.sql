@@ -5,8 +5,8 @@
 -- time. A time of a paused cron is claimed without a job.
 --
 -- During a release, workers of two releases may have two schedules for a cron. The one that was registered last holds as
--- long as a worker with it lives (svc_private.hold_crons). After that the others take over: a release may be taken back
--- without a restart of the workers that it had not replaced yet. last_slot stays, so no time runs twice.
+-- long as a worker with it lives (svc_private.is_held_by_worker). After that the others take over: a release may be taken
+-- back without a restart of the workers that it had not replaced yet. last_slot stays, so no time runs twice.
 --
 -- `base` is the start of the intervals as the worker knows it. A worker with another one than the stored one claims
 -- nothing and learns the stored one: with two starts an interval would run twice as often. Null, from workers of earlier
@@ -26,7 +26,7 @@ declare
 begin
   select * into stored from svc_private.crons c where c.name = claim_cron.cron for update;
   if stored.schedule <> claim_cron.schedule and base is not null
-     and pg_try_advisory_xact_lock(726502191, hashtext(stored.name || ' ' || stored.schedule)) then
+     and not svc_private.is_held_by_worker(format('cron %s %s', stored.name, stored.schedule)) then
     stored.schedule := claim_cron.schedule;
     stored.anchor := base;
   end if;

@@ -70,7 +70,7 @@ export async function executeRun(runId: string, options: ExecuteOptions): Promis
   try {
     const end = definition
       ? await runUntilBlocked(runId, claim, definition, { ...options, log })
-      : unknownWorkflow(claim, versions, log);
+      : await unknownWorkflow(claim, versions, { ...options, log });
     activeSpan()?.set({ "svc.workflow.ending": end.sql });
     await release(runId, claim.fence, end, options);
     if (end.sql === "end_run") cache.forget(runId);
@@ -156,13 +156,20 @@ const failed = (error: RunError, detail: string): End => ({
   values: ["failed", null, JSON.stringify(error), detail],
 });
 
-/** A run of a dropped version fails. A run of a newer version is left to workers with newer code. */
-function unknownWorkflow({ name, version, msOld }: Claim, known: readonly WorkflowDefinition[], log: Logger): End {
-  if (known.every((one) => one.version < version) && msOld < releaseTakes) {
-    log.warn(
-      { version },
-      "this worker's code is older than the run; left to a newer worker. Restart this one with the new code",
-    );
+/**
+ * A run that a living worker of another release knows is left to it, and so is a young one of a newer version, whose
+ * workers may not have begun yet. Any other fails.
+ */
+async function unknownWorkflow(
+  { name, version, msOld }: Claim,
+  known: readonly WorkflowDefinition[],
+  { runtime, log }: ExecuteOptions,
+): Promise<End> {
+  const isYoung = known.every((one) => one.version < version) && msOld < releaseTakes;
+  const text = "select svc_private.is_held_by_worker($1) as held";
+  const isHeld = async () => (await runtime.systemPool.query(text, [`workflow ${name} ${version}`])).rows[0].held;
+  if (isYoung || (await isHeld())) {
+    log.warn({ version }, "this worker's code does not know the run; left to a worker of another release");
     return { sql: "pass_on_run", values: [`${askOthersAfter} milliseconds`] };
   }
   const others = known.map((one) => one.version).join(", ");

@@ -114,7 +114,7 @@ describe("ten workers under one clock", () => {
     const older = every(10);
     await older.from("2026-01-01T10:00Z", "2026-01-01T10:00Z", minute);
     const newer = await db.connect("system");
-    await newer.query("select svc_private.hold_crons($1)", [[`back every ${30 * minute} ms`]]);
+    await newer.query("select svc_private.hold_definitions($1)", [[`cron back every ${30 * minute} ms`]]);
     await every(30).from("2026-01-01T10:05Z", "2026-01-01T10:05Z", minute);
     expect(await older.from("2026-01-01T10:06Z", "2026-01-01T10:21Z", minute)).toEqual([]);
     await newer.query("select pg_advisory_unlock_all()"); // as if it had ended

@@ -1,6 +1,6 @@
 // If this file fails, a crash makes a run repeat a step, a changed handler corrupts old runs, or an event is lost.
 import { beforeAll, describe, expect, test } from "vitest";
-import { v, type WorkflowContext, workflow } from "../../src/index.ts";
+import { cron, v, type WorkflowContext, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
@@ -93,8 +93,13 @@ const start = procedure.mutation
   .handler(({ context, input }) => context.workflows.start(input.name, input.args));
 
 const db = database();
+const often = cron
+  .name("replay.often")
+  .interval({ hours: 1 })
+  .handler(procedure.internal.name("replay.nothing").handler(() => {}));
 const api = apiWith({
   procedures: { start },
+  crons: { often },
   workflows: { branching, catching, changing, crashing, mistaken, racing, versioned },
 });
 const startWorker = workers(db, api);
@@ -182,6 +187,31 @@ describe("a handler that was changed under its runs", () => {
     await again("created_at = now() - interval '2 hours'");
     expect((await ended(id)).error.code).toBe("UNKNOWN_VERSION");
   });
+});
+
+test.for([
+  ["older", 1],
+  ["newer", 99],
+] as const)("a run that only a worker of an %s release knows is left to it, however old it is", async ([, version]) => {
+  const id = await begin("replay.versioned");
+  await ended(id);
+  const other = await db.connect("system");
+  await other.query("select svc_private.hold_definitions($1)", [[`workflow replay.versioned ${version}`]]);
+  const change = "version = $2, status = 'failed', created_at = now() - interval '2 hours'";
+  await db.sql(`update svc.workflow_runs set ${change} where id = $1`, [id, version]);
+  await app.mutate(ann, "workflows.retry", { id });
+  await until(async () => (await get(id)).waitMarker === "version");
+  await other.query("select pg_advisory_unlock_all()"); // as if that worker had ended
+  await db.sql("update graphile_worker._private_jobs set run_at = now() where key = 'workflow:' || $1", [id]);
+  expect((await ended(id)).error.code).toBe("UNKNOWN_VERSION");
+});
+
+test("a worker marks its own workflows and crons as those of a living worker", async () => {
+  const held = async (definition: string) =>
+    (await db.sql("select svc_private.is_held_by_worker($1) as held", [definition]))[0]?.held;
+  expect(await held("workflow replay.versioned 2")).toBe(true);
+  expect(await held("workflow replay.versioned 3")).toBe(false);
+  expect(await held("cron replay.often every 3600000 ms")).toBe(true);
 });
 
 test("a handler that catches errors goes no further in a run that was cancelled under it", async () => {
