@@ -19,7 +19,7 @@ import { contextRag } from "../rag/context.ts";
 import { CallStorage } from "../storage/context.ts";
 import { readFileOf } from "../storage/read-file.ts";
 import { errorType, traced } from "../telemetry/span.ts";
-import { encodeValue } from "./encoding.ts";
+import { decodeValue, encodeValue } from "./encoding.ts";
 import { checked, runError, StepError } from "./failure.ts";
 import {
   type Enter,
@@ -129,7 +129,9 @@ export class RunPort implements ReplayPort {
         () => run(step),
       );
       const what = `The result of the step "${name}"`;
-      done = { result, stored: checked(what, () => encodeValue(what, result)) };
+      const stored = checked(what, () => encodeValue(what, result));
+      // The handler gets what a replay will get, so that a value that JSON changes shows at once.
+      done = { result: decodeValue(JSON.parse(stored)) as T, stored };
     } catch (error) {
       return fail(readableError(error));
     }
