@@ -5948,15 +5948,23 @@ CREATE OR REPLACE FUNCTION svc_private.cancel_any_job(job_id bigint)
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  run text;
 begin
+  select substr(j.key, 10) into run from graphile_worker._private_jobs j
+   where j.id = cancel_any_job.job_id and j.key like 'workflow:%'
+     and (j.locked_at is null or pg_try_advisory_xact_lock(726502186, hashtext(j.locked_by)));
+  if run is not null then
+    perform svc_private.cancel_any_workflow(run::uuid);
+  end if;
   delete from graphile_worker._private_jobs j
    where j.id = cancel_any_job.job_id
      and case when j.locked_at is null then true else pg_try_advisory_xact_lock(726502186, hashtext(j.locked_by)) end;
-  return found;
+  return found or run is not null;
 end
 $function$
 execute: svc_system
-comment: Removes a job that is not running; false if there is none. Definer: svc_system has no rights on the queue's tables.
+comment: Removes a job that is not running, and cancels the run that it belongs to; false if there is none. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.cancel_any_workflow(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.cancel_any_workflow(run_id uuid)

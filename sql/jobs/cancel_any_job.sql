@@ -3,6 +3,9 @@
 --
 -- A job whose worker has died does not count as running, even before another worker has returned it to the queue:
 -- otherwise a job that kills every worker could never be cancelled. The lock is svc_private.hold_worker's.
+--
+-- The job of a workflow run cancels the run: without its job the run would sleep for ever. The run's row is locked first, as
+-- by every function in sql/workflows/.
 
 create or replace function svc_private.cancel_any_job(job_id bigint)
 returns boolean
@@ -11,14 +14,22 @@ volatile
 security definer
 set search_path = ''
 as $$
+declare
+  run text;
 begin
+  select substr(j.key, 10) into run from graphile_worker._private_jobs j
+   where j.id = cancel_any_job.job_id and j.key like 'workflow:%'
+     and (j.locked_at is null or pg_try_advisory_xact_lock(726502186, hashtext(j.locked_by)));
+  if run is not null then
+    perform svc_private.cancel_any_workflow(run::uuid);
+  end if;
   delete from graphile_worker._private_jobs j
    where j.id = cancel_any_job.job_id
      and case when j.locked_at is null then true else pg_try_advisory_xact_lock(726502186, hashtext(j.locked_by)) end;
-  return found;
+  return found or run is not null;
 end
 $$;
 
 comment on function svc_private.cancel_any_job(bigint) is
-  'Removes a job that is not running; false if there is none. '
+  'Removes a job that is not running, and cancels the run that it belongs to; false if there is none. '
   'Definer: svc_system has no rights on the queue''s tables.';

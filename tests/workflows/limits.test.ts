@@ -40,6 +40,7 @@ const everybody = workflow("limits.everybody", {
   handler: (wf) => wf.step("count", async () => (await wf.db.select().from(notes)).length),
 });
 const patient = workflow("limits.patient", { handler: (wf) => wf.waitForEvent("go") });
+const sleeping = workflow("limits.sleeping", { handler: (wf) => wf.sleep("1 hour") });
 const startAsSystem = procedure.internal
   .name("limits.asSystem")
   .runAs("system")
@@ -52,7 +53,10 @@ const system = procedure.mutation
   .handler(({ context }) => context.scheduler.runAfter(0, "limits.asSystem", {}));
 
 const db = database();
-const api = apiWith({ procedures: { start, startAsSystem, system }, workflows: { single, three, everybody, patient } });
+const api = apiWith({
+  procedures: { start, startAsSystem, system },
+  workflows: { single, three, everybody, patient, sleeping },
+});
 const startWorker = workers(db, api);
 // A small row, so that a large run is quickly made.
 const app = service(db, api, { limits: { rowBytes: 4 * 1024 * 1024 } } as object);
@@ -91,6 +95,17 @@ test("a run that is cancelled gives its place to the next", async () => {
   await status(two as string, "completed");
   await status(three as string, "completed");
   expect((await get(one as string)).status).toBe("cancelled");
+});
+
+test("a run whose job an operator removes is cancelled, and does not sleep for ever", async () => {
+  const id = await begin("limits.sleeping");
+  await until(async () => (await get(id)).derivedStatus === "sleeping");
+  const remove = `select svc_private.act_cancel_job(id) as removed from graphile_worker._private_jobs where key = $1`;
+  expect(await db.sql(remove, [`workflow:${id}`])).toEqual([{ removed: true }]);
+  expect((await get(id)).status).toBe("cancelled");
+  expect(await db.sql(remove, [`workflow:${id}`])).toEqual([]);
+  await app.mutate(ann, "workflows.retry", { id });
+  await until(async () => (await get(id)).derivedStatus === "sleeping");
 });
 
 test("ten claims without a checkpoint between them fail the run", async () => {
