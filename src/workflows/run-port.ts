@@ -152,7 +152,10 @@ export class RunPort implements ReplayPort {
 
   /** In the step's own transaction if it used one: its writes and the checkpoint commit together. */
   async #record(transaction: RequestTransaction | null, values: unknown[]): Promise<void> {
-    const recording = transaction?.isOpen
+    const isUsed = transaction?.isOpen;
+    // Ended too: a statement that comes later would open it, and hold its connection for ever.
+    if (!isUsed) await transaction?.rollback();
+    const recording = isUsed
       ? transaction.commit({ ...record, values })
       : this.#runtime.systemPool.query({ ...record, values });
     await recording.catch((error) => {

@@ -29,10 +29,21 @@ const reading = workflow("pauses.reading", {
     return apart;
   },
 });
+let late: unknown;
+const keeping = workflow("pauses.keeping", {
+  handler: async (wf) => {
+    const kept: { db?: typeof wf.db } = {};
+    await wf.step("keep", () => {
+      kept.db = wf.db;
+    });
+    late = await kept.db?.select().from(notes).catch((error) => String(error.cause));
+  },
+});
 const start = procedure.mutation.name("pauses.start").handler(({ context }) => context.workflows.start(reading, {}));
+const keep = procedure.mutation.name("pauses.keep").handler(({ context }) => context.workflows.start(keeping, {}));
 
 const db = database();
-const api = apiWith({ procedures: { start }, workflows: { reading } });
+const api = apiWith({ procedures: { start, keep }, workflows: { reading, keeping } });
 const startWorker = workers(db, api);
 const app = service(db, api);
 
@@ -52,4 +63,11 @@ test("a step that pauses for too long after wf.db fails as a step, and says what
     ["read and call", false],
   ]);
   expect(calls).toBe(2);
+});
+
+test("wf.db that outlives its step is refused, also if the step had not used it", async () => {
+  const bob = await app.signUp("bob");
+  const { id } = (await app.mutate(bob, "pauses.keep", {})).body.json;
+  await until(async () => (await app.query(bob, "workflows.get", { id })).body.json.status === "completed");
+  expect(late).toContain("was used after its call had ended");
 });
