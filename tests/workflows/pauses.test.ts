@@ -36,7 +36,10 @@ const keeping = workflow("pauses.keeping", {
     await wf.step("keep", () => {
       kept.db = wf.db;
     });
-    late = await kept.db?.select().from(notes).catch((error) => String(error.cause));
+    late = await kept.db
+      ?.select()
+      .from(notes)
+      .catch((error) => String(error.cause));
   },
 });
 const start = procedure.mutation.name("pauses.start").handler(({ context }) => context.workflows.start(reading, {}));
