@@ -8,8 +8,10 @@ import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { writableColumns } from "./crud-definition.ts";
 
-/** Kinds whose values compare by equality alone. */
+/** Kinds by which `get` finds a row. A time is none of them: JavaScript's have lost the microseconds of the row's. */
 const keyKinds = new Set(["integer", "bigint", "uuid", "text", "enum"]);
+/** Kinds by which a unique constraint finds the row of an upsert. */
+const upsertKinds = new Set([...keyKinds, "timestamp", "date", "numeric", "boolean"]);
 
 /**
  * @param option where the keys come from, for errors
@@ -19,22 +21,23 @@ const keyKinds = new Set(["integer", "bigint", "uuid", "text", "enum"]);
 export function describeKeys(
   table: PgTable,
   columns: readonly ColumnDescription[],
-  option: string,
+  option: "getBy" | "upsertBy",
   keys: readonly (string | readonly string[])[],
 ): (readonly string[])[] {
   const unique = uniqueColumns(table);
+  const [kinds, named] =
+    option === "getBy"
+      ? [keyKinds, "a whole number, a text, a uuid or an enum"]
+      : [upsertKinds, "a number, a text, a uuid, an enum, a boolean, a date or a time"];
   return keys.map((key) => {
     const properties = [key].flat();
     const where = `createCrud: ${option} of "${getTableName(table)}" names ${JSON.stringify(key)}, `;
     for (const property of properties) {
       const column = columns.find((one) => one.property === property);
-      if (column && keyKinds.has(column.kind) && !column.isArray) continue;
-      throw new DefinitionError(
-        `${where}but "${property}" is no column of a whole number, a text, a uuid or an enum.`,
-        {
-          hint: `The columns are ${columns.map((one) => one.property).join(", ")}.`,
-        },
-      );
+      if (column && kinds.has(column.kind) && !column.isArray) continue;
+      throw new DefinitionError(`${where}but "${property}" is no column of ${named}.`, {
+        hint: `The columns are ${columns.map((one) => one.property).join(", ")}.`,
+      });
     }
     if (!unique.some((names) => names.size === properties.length && properties.every((one) => names.has(one)))) {
       throw new DefinitionError(`${where}but no unique constraint of the table has exactly these columns.`, {

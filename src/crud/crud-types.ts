@@ -218,9 +218,12 @@ export interface CrudOptions<T extends PgTable = PgTable> {
    * own. (Default: none)
    */
   include?: readonly IncludeOption[] | undefined;
-  /** Unique columns by which `get` finds a row besides `id`; a list for a constraint of several. (Default: none) */
+  /**
+   * Unique columns of whole numbers, texts, uuids or enums by which `get` finds a row besides `id`; a list for a
+   * constraint of several. (Default: none)
+   */
   getBy?: readonly (Property<T> | readonly Property<T>[])[] | undefined;
-  /** Unique columns by which `upsert` finds the row that it changes, as in `getBy`. (Default: there is no `upsert`) */
+  /** Unique columns by which `upsert` finds the row that it changes, written as in `getBy`. (Default: there is no `upsert`) */
   upsertBy?: readonly (Property<T> | readonly Property<T>[])[] | undefined;
   /** Whether there are `createMany`, `updateMany` and `removeMany`, as far as `methods` allows. (Default: false) */
   many?: boolean | undefined;

@@ -86,7 +86,22 @@ const sales = pgTable(
   (t) => ownerRls(t.userId),
 );
 
-const schema = { books, shelves, tickets, sales };
+/** Rows whose key has a time, a date, a number with a fraction and a yes or no. */
+const readings = pgTable(
+  "readings",
+  {
+    id: serial("id").primaryKey(),
+    userId: text("user_id").notNull(),
+    at: timestamp("at", { withTimezone: true }).notNull(),
+    day: date("day").notNull(),
+    depth: numeric("depth", { precision: 10, scale: 2 }).notNull(),
+    isFinal: boolean("is_final").notNull(),
+    value: text("value").notNull(),
+  },
+  (t) => [unique("readings_once").on(t.userId, t.at, t.day, t.depth, t.isFinal), ...ownerRls(t.userId)],
+);
+
+const schema = { books, shelves, tickets, sales, readings };
 const createCrud = createCrudFactory(createSvcProcedureBuilders<typeof schema>(), schema);
 
 /** The hooks of `hooked` refuse to remove the row with this id, and this title. */
@@ -148,6 +163,7 @@ export const procedures = {
       ],
     },
   }),
+  readings: createCrud(readings, { upsertBy: [["userId", "at", "day", "depth", "isFinal"]] }),
   tickets: createCrud(tickets, { allowAnonymous: true, upsertBy: ["number"], many: true }),
 };
 
@@ -172,11 +188,15 @@ export const shelfSql = `
   alter table sales enable row level security;
   create policy own on sales to svc_authenticated using (user_id = (select svc.current_user_id()));
   grant select on sales to svc_authenticated;
+  create table readings (id serial primary key, user_id text not null, at timestamptz not null, day date not null,
+    depth numeric(10, 2) not null, is_final boolean not null, value text not null, unique (user_id, at, day, depth, is_final));
+  alter table readings enable row level security;
+  create policy own on readings to svc_authenticated using (user_id = (select svc.current_user_id()));
   create table tickets (id serial primary key, number serial unique, title text);
   alter table tickets enable row level security;
   create policy anyone on tickets to svc_anonymous, svc_authenticated using (true);
   alter table books add foreign key (shelf_id) references shelves on delete set null;
-  grant select, insert, update, delete on books, shelves, tickets to svc_authenticated;
+  grant select, insert, update, delete on books, shelves, tickets, readings to svc_authenticated;
   grant select, insert, update on tickets, books to svc_anonymous;
   grant usage on all sequences in schema public to svc_anonymous, svc_authenticated;
   ${defineApi({ procedures })["~svc"].crud.map(crudFile).join("\n")}`;

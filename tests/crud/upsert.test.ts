@@ -16,7 +16,7 @@ beforeAll(async () => {
   ann = await running.signUp("ann");
   bob = await running.signUp("bob");
 });
-beforeEach(() => db.sql("truncate books, shelves, tickets restart identity"));
+beforeEach(() => db.sql("truncate books, shelves, tickets, readings restart identity"));
 
 const upsert = (user: User | null, row: object, by: unknown = "slug", prefix = "books") =>
   running.mutate(user, `${prefix}.upsert`, { by, row });
@@ -25,6 +25,9 @@ async function done(...args: Parameters<typeof upsert>) {
   expect({ args, status, body: status === 200 || body }).toEqual({ args, status: 200, body: true });
   return body.json;
 }
+/** The key of a reading that a device sends, and perhaps sends again. */
+const reading = { at: "2026-10-25T00:30:00.123456Z", day: "2026-10-25", depth: "1.50", isFinal: false };
+const byReading = ["userId", "at", "day", "depth", "isFinal"];
 const stored = (table = "books") => db.sql(`select * from ${table} order by id`);
 
 describe("upsert", () => {
@@ -46,6 +49,17 @@ describe("upsert", () => {
       expect(row.createdAt > "2020").toBe(true);
     }
     expect((await stored())[0]).toMatchObject({ deleted_at: null });
+  });
+
+  test("finds rows by times to the microsecond, dates, numbers with a fraction and booleans", async () => {
+    const first = await done(ann, { ...reading, value: "12.5" }, byReading, "readings");
+    const again = { ...reading, at: "2026-10-25T02:30:00.123456+02:00", depth: 1.5, value: "13" };
+    expect(await done(ann, again, byReading, "readings")).toEqual({ ...first, value: "13" });
+    for (const other of [{ at: "2026-10-25T00:30:00.123457Z" }, { depth: "1.51" }, { isFinal: true }]) {
+      await done(ann, { ...reading, ...other, value: "other" }, byReading, "readings");
+    }
+    await done(bob, { ...reading, value: "his" }, byReading, "readings");
+    expect((await stored("readings")).map(({ value }) => value)).toEqual(["13", "other", "other", "other", "his"]);
   });
 
   test("finds rows by a constraint of several columns, of which the session may give one", async () => {

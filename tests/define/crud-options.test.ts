@@ -113,7 +113,7 @@ const mistakes: [what: string, define: () => unknown, message: string, hint?: st
   [
     "an upsert by a column that does not exist",
     make({ upsertBy: ["slug"] }),
-    'createCrud: upsertBy of "things" names "slug", but "slug" is no column of a whole number, a text, a uuid or an enum.',
+    'createCrud: upsertBy of "things" names "slug", but "slug" is no column of a number, a text, a uuid, an enum, a boolean, a date or a time.',
     "The columns are id, title, tags, data, gone, bornAt.",
   ],
   [
