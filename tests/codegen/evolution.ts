@@ -98,6 +98,8 @@ const stored = (snapshot: Snapshot): Snapshot => JSON.parse(JSON.stringify(snaps
 export async function emptyDatabase(): Promise<Database> {
   const db = new Database();
   await db.create(platform.name);
+  // As sql/schemas.sql does: a template does not include privileges on the database itself.
+  await db.sql(`grant create on database ${db.name} to svc_owner`);
   onTestFinished(() => db.drop());
   return db;
 }

@@ -151,7 +151,6 @@ test("a table in another schema has its sequence there", async () => {
   const table = schema.table("notes", { id: serial("id").primaryKey(), title: text("title") });
   const [migration] = await migrationsOf({ schema: { schema, table } });
   const db = await emptyDatabase();
-  await db.sql("create schema office authorization svc_owner");
   await apply(db, [migration ?? ""]);
   expect(await db.sql("select pg_get_serial_sequence('office.notes', 'id') as name")).toEqual([
     { name: "office.notes_id_seq" },

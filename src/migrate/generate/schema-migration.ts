@@ -73,12 +73,12 @@ const section = ([title, statements]: [string, string[]]): string =>
 /** Puts blank lines around a table. */
 const spaced = (statement: string) => (statement.startsWith("CREATE TABLE") ? `\n${statement}\n` : statement);
 
-/** The owner role may not create schemas, so an administrator does. The request roles need usage. */
+/** The request roles need usage. An administrator may have created a schema before. */
 function schemas(before: Snapshot, after: Snapshot): string[] {
   return schemasOf(after)
     .filter((name) => !schemasOf(before).includes(name))
     .flatMap((name) => [
-      `-- The administrator runs this first, migrations may not: create schema ${quote(name)} authorization svc_owner;`,
+      `create schema if not exists ${quote(name)};`,
       `grant usage on schema ${quote(name)} to svc_anonymous, svc_authenticated, svc_system;`,
     ]);
 }
