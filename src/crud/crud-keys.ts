@@ -8,7 +8,7 @@ import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { writableColumns } from "./crud-definition.ts";
 
-/** Kinds by which `get` finds a row. A time is none of them: JavaScript's have lost the microseconds of the row's. */
+/** Kinds by which `get` finds a row. No times: a Date has lost the microseconds. */
 const keyKinds = new Set(["integer", "bigint", "uuid", "text", "enum"]);
 /** Kinds by which a unique constraint finds the row of an upsert. */
 const upsertKinds = new Set([...keyKinds, "timestamp", "date", "numeric", "boolean"]);
