@@ -38,6 +38,17 @@ beforeAll(async () => {
   await cp(dir, join(app, ".svc/storage"), { recursive: true });
   await db.sql("insert into guestbook (message) select 'hello ' || n from generate_series(1, 100) n");
   await db.sql(`create role ${role} nologin; grant select on guestbook to ${role}`);
+  // A table that refers to partitions, of which one is gone: PostgreSQL numbers its copies of the key.
+  await db.sql(`set local role svc_owner;
+    create table readings (device integer, at date, primary key (device, at)) partition by range (at);
+    create table alerts (device integer, at date, foreign key (device, at) references readings);
+    create table readings_3 partition of readings for values from ('2026-03-01') to ('2026-04-01');
+    create table readings_2 partition of readings for values from ('2026-02-01') to ('2026-03-01');
+    create table readings_1 partition of readings for values from ('2026-01-01') to ('2026-02-01');
+    alter table readings detach partition readings_3;
+    drop table readings_3;
+    insert into readings values (1, '2026-01-31'), (1, '2026-02-01');
+    insert into alerts values (1, '2026-02-01')`);
   // A job that a worker holds.
   await db.sql("select graphile_worker.add_job('procedure', '{}')");
   await db.sql("update graphile_worker._private_jobs set locked_by = 'worker-1', locked_at = now()");
