@@ -7941,13 +7941,21 @@ begin
      order by c.relname
   loop
     return query execute format(
-      'select found.severity, %L::text, found.name::text, found.problem::text, found.remedy::text
-         from %s as found
+      'with found as materialized (select * from %s)
+       select found.severity, %L::text, found.name::text, found.problem::text, found.remedy::text
+         from found
         where not exists (
           select from pg_catalog.pg_description d
            where d.classoid = found.catalog and d.objoid = found.object and d.objsubid in (0, found.part)
              and d.description ~ %L)
-        order by found.name', rule_view.rule, rule_view.view, 'lint:allow ' || rule_view.rule || '\M\W*\w');
+          and not exists (
+          select from found as whole
+           where whole.catalog = found.catalog and whole.object <> found.object
+             and (whole.catalog = ''pg_catalog.pg_class''::regclass
+                  and whole.object in (select pg_catalog.pg_partition_ancestors(found.object))
+                  or whole.catalog = ''pg_catalog.pg_constraint''::regclass
+                  and whole.object = (select k.conparentid from pg_catalog.pg_constraint k where k.oid = found.object)))
+        order by found.name', rule_view.view, rule_view.rule, 'lint:allow ' || rule_view.rule || '\M\W*\w');
   end loop;
 end
 $function$
@@ -7988,7 +7996,14 @@ AS $function$
    cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
    cross join unnest('{select,insert,update,delete}'::text[]) as asked (command)
    where (r.kind in ('r', 'p') or r.kind in ('v', 'm') and asked.command = 'select')
-     and (one_table is null or r.oid = one_table)
+     and (r.oid = one_table
+          -- Requests reach a partition through its table, unless somebody has granted more.
+          or one_table is null and (
+            not exists (select from pg_catalog.pg_class c where c.oid = r.oid and c.relispartition)
+            or has_any_column_privilege('svc_anonymous', r.oid, 'select, insert, update')
+            or has_any_column_privilege('svc_authenticated', r.oid, 'select, insert, update')
+            or has_table_privilege('svc_anonymous', r.oid, 'delete')
+            or has_table_privilege('svc_authenticated', r.oid, 'delete')))
    order by r.name, role.name, array_position('{select,insert,update,delete}', asked.command)
 $function$
 execute: svc_system

@@ -46,7 +46,14 @@ as $$
    cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
    cross join unnest('{select,insert,update,delete}'::text[]) as asked (command)
    where (r.kind in ('r', 'p') or r.kind in ('v', 'm') and asked.command = 'select')
-     and (one_table is null or r.oid = one_table)
+     and (r.oid = one_table
+          -- Requests reach a partition through its table, unless somebody has granted more.
+          or one_table is null and (
+            not exists (select from pg_catalog.pg_class c where c.oid = r.oid and c.relispartition)
+            or has_any_column_privilege('svc_anonymous', r.oid, 'select, insert, update')
+            or has_any_column_privilege('svc_authenticated', r.oid, 'select, insert, update')
+            or has_table_privilege('svc_anonymous', r.oid, 'delete')
+            or has_table_privilege('svc_authenticated', r.oid, 'delete')))
    order by r.name, role.name, array_position('{select,insert,update,delete}', asked.command)
 $$;
 

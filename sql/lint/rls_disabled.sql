@@ -4,8 +4,11 @@
 create or replace view svc_private.lint_rls_disabled as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,
        'has no row-level security: a role with a grant has all rows' as problem,
-       format('alter table %s enable row level security; and write its policies.', r.name) as remedy
+       format('alter table %s enable row level security; and %s.', r.name,
+              case when c.relispartition then 'do that wherever partitions are made: they need no policies'
+                   else 'write its policies' end) as remedy
   from svc_private.relations r
+  join pg_catalog.pg_class c on c.oid = r.oid
  where r.kind in ('r', 'p') and not r.has_rls
    and not exists (select from pg_catalog.pg_policy p where p.polrelid = r.oid);
 

@@ -10,6 +10,7 @@ select 'info' as severity, 'pg_catalog.pg_class'::regclass as catalog, i.indexre
   from pg_catalog.pg_index i
   join svc_private.relations r on r.oid = i.indrelid
   join pg_catalog.pg_class c on c.oid = i.indexrelid and c.relpages > 1000
+   and not c.relispartition -- it cannot be dropped alone
   join pg_catalog.pg_stat_user_indexes s on s.indexrelid = i.indexrelid
  where s.idx_scan = 0 and not i.indisunique and not r.is_platform;
 

@@ -132,11 +132,14 @@ class Migration {
 
   /** Security settings that must hold after every scope. */
   async #secure(scope: Scope): Promise<void> {
-    const { rows } = await this.#client.query("select svc_private.secure_tables()::text as name");
-    for (const { name } of rows) {
+    const { rows } = await this.#client.query(
+      `select t.id::text as name, c.relispartition as is_partition
+         from svc_private.secure_tables() as t (id) join pg_catalog.pg_class c on c.oid = t.id`,
+    );
+    for (const { name, is_partition } of rows) {
       if (name === "graphile_worker.migrations") continue; // the library secures its other tables itself
       this.#options.report?.(
-        `secured ${name}: it had no row-level security, and now denies all access until it has a policy`,
+        `secured ${name}: it had no row-level security, and now denies all access ${is_partition ? "except through its table" : "until it has a policy"}`,
       );
     }
     if (scope === "platform") await this.#renewSearch();

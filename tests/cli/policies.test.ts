@@ -33,6 +33,16 @@ test("svc policies says who may do what to which rows", async () => {
   expect((await run("policies", "--all")).out).toMatch(/^svc\.storage_objects$/m);
 });
 
+test("svc policies lists a partition only if requests reach it past its table", async () => {
+  await db.sql(`create table readings (at int primary key) partition by range (at); grant select on readings to svc_authenticated;
+    create table readings_1 partition of readings for values from (1) to (2);
+    create table readings_2 partition of readings for values from (2) to (3); grant delete on readings_2 to svc_authenticated`);
+  const { out } = await run("policies");
+  expect(out.match(/^public\.readings\w*/gm)).toEqual(["public.readings", "public.readings_2"]);
+  expect((await run("policies", "readings_1")).out).toMatch(/Signed-in users may not select/);
+  await db.sql("drop table readings");
+});
+
 test("svc policies says which tables decide about a view, and rls explain counts its rows", async () => {
   await db.sql(`
     create view titles with (security_invoker) as select title from notes;

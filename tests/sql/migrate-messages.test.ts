@@ -107,6 +107,19 @@ test("a function of a migration may have lost what it read to a later migration:
   expect(applied).toEqual(expect.arrayContaining(Object.keys(files).map((file) => `application/${file}`)));
 });
 
+test("a secured partition still shows what the policies of its table allow", async () => {
+  await db.sql(`set local role svc_owner; create table measured (at int primary key) partition by range (at);
+    create table measured_1 partition of measured for values from (1) to (2)`);
+  const lines: string[] = [];
+  const report = (line: string) => void lines.push(line);
+  await migrate({ adminUrl: db.url("admin"), platform: root, application: folder, report });
+  await db.sql("drop table measured");
+  expect(lines.filter((line) => /measured/.test(line))).toEqual([
+    "secured measured: it had no row-level security, and now denies all access until it has a policy",
+    "secured measured_1: it had no row-level security, and now denies all access except through its table",
+  ]);
+});
+
 test("a warning of a file is reported, and a notice is not", async () => {
   const [file, lines] = [join(folder, "sql/warns.sql"), [] as string[]];
   // The second one is a notice of PostgreSQL: the table exists.
