@@ -55,6 +55,25 @@ describe("a planted violation is found, and is gone with it", () => {
     }
   });
 
+  test.for([
+    [
+      "owner = 'a'",
+      ["Add to the condition of own: exists (select from lab.f as seen where seen.team = s.team and seen.at = s.at)."],
+    ],
+    ["owner = 'a' and team = 1", []], // a column of the key decides
+  ] as const)("a reference by several columns under a policy %s", async ([condition, remedies]) => {
+    await db.sql(`create table lab.f (team bigint, at date, primary key (team, at));
+      create table lab.s (team bigint, at date, owner text, foreign key (team, at) references lab.f);
+      alter table lab.f enable row level security; alter table lab.s enable row level security;
+      grant select, insert on lab.s to svc_authenticated;
+      create policy own on lab.s for all to svc_authenticated using (${condition})`);
+    const findings = await db.sql<Finding>(
+      "select * from svc_private.lint_reference_past_policy where name like '%lab.s'",
+    );
+    await db.sql("drop table lab.s, lab.f");
+    expect(findings.map(({ remedy }) => remedy)).toEqual(remedies.map((remedy) => expect.stringContaining(remedy)));
+  });
+
   test("the remedy of a reference within a table reads no table in its own policy", async () => {
     await db.sql(`create table lab.s (id bigint primary key, owner text, parent bigint references lab.s (id));
       alter table lab.s enable row level security; grant select, insert on lab.s to svc_authenticated;
