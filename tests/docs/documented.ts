@@ -1,5 +1,5 @@
 /** Builds the application of a documentation page: its snippets in their files, migrated and served. */
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { migrate } from "../../src/migrate/migrate.ts";
@@ -10,8 +10,13 @@ import { root } from "../support/global-setup.ts";
 import { snippets } from "./markdown.ts";
 import { serve } from "./served.ts";
 
-/** @param page such as README.md. Migrations that it does not show are generated. Call it at the top of the file */
-export function documented(page: string) {
+/**
+ * Call it at the top of the file.
+ *
+ * @param page such as README.md. Migrations that it does not show are generated
+ * @param edit what the page says to change in the generated migration
+ */
+export function documented(page: string, edit?: (migration: string) => string) {
   const db = database("platform");
   // Inside the project, where @svc/core resolves.
   const folder = join(root, ".svc", `${basename(page)}-${process.pid}`);
@@ -33,6 +38,11 @@ export function documented(page: string) {
     };
     await svc("codegen");
     if (!shown.some(({ file }) => file?.startsWith("migrations/"))) await svc("migrate", "generate");
+    if (edit) {
+      const [file = ""] = (await readdir(join(folder, "migrations"))).filter((name) => name.endsWith(".sql"));
+      const path = join(folder, "migrations", file);
+      await writeFile(path, edit(await readFile(path, "utf8")));
+    }
     await migrate({ adminUrl: db.url("admin"), platform: root, application: folder });
     served = await serve(folder, db);
     const { options } = served;

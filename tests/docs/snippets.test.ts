@@ -32,6 +32,7 @@ const applications = [
     "invitations",
     "appointments",
     "knowledge-base",
+    "partitions",
     "personal-data",
     "leave-svc",
     "presence",
