@@ -50,7 +50,13 @@ test("a reading that comes twice or late is there once, and only for its owner, 
   // Pages by cursor over several partitions.
   const seen: string[] = [];
   for (let cursor: string | null = null; ; ) {
-    const args = { orderBy: "at", orderDir: "asc", limit: 1, cursor, filters: { at: { op: "gte", value: at } } };
+    const args: object = {
+      orderBy: "at",
+      orderDir: "asc",
+      limit: 1,
+      cursor,
+      filters: { at: { op: "gte", value: at } },
+    };
     const { data, nextCursor } = (await call("query", ann.token, "readings.list", args)).body.json;
     seen.push(...data.map(({ at }: { at: string }) => at.slice(0, 7)));
     if (!nextCursor) break;
