@@ -43,6 +43,18 @@ test("svc policies lists a partition only if requests reach it past its table", 
   await db.sql("drop table readings");
 });
 
+test("rls explain finds a row of a partitioned table by its id", async () => {
+  await db.sql(`set local role svc_owner;
+    create table readings (id int, device int, at int, primary key (id, at)) partition by range (at);
+    create table readings_1 partition of readings for values from (1) to (9); insert into readings values (7, 1, 2), (8, 1, 3), (8, 1, 4);
+    alter table readings enable row level security; grant select on readings to svc_authenticated;
+    create policy none on readings for select to svc_authenticated using (device > 1)`);
+  const said = async (id: string) => (await run("rls", "explain", "readings", "--as", "ann@x.test", "--row", id)).text;
+  expect(await said("7")).toMatch(/select {2}hidden\n {4}no {3}none: /);
+  expect(await said("8")).toContain("public.readings has several rows 8.");
+  await db.sql("drop table readings");
+});
+
 test("svc policies says which tables decide about a view, and rls explain counts its rows", async () => {
   await db.sql(`
     create view titles with (security_invoker) as select title from notes;

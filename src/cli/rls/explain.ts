@@ -98,18 +98,21 @@ async function readRow(pool: pg.Pool, { name, relation, beneath }: Access, id: s
       hint: `Ask about the tables beneath it: ${beneath.join(", ")}.`,
     });
   }
+  // The key of a partitioned table has the columns of its partitions beside the id.
   const key = await pool.query(
     `select quote_ident(a.attname) as column from pg_index i
        join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey)
-      where i.indrelid = $1 and i.indisprimary`,
+       left join pg_partitioned_table p on p.partrelid = i.indrelid
+      where i.indrelid = $1 and i.indisprimary and (i.indnatts = 1 or a.attnum <> all (coalesce(p.partattrs, '')))`,
     [relation],
   );
   if (key.rows.length !== 1) throw new DefinitionError(`${name} has no primary key of one column.`);
   const { rows } = await pool.query(
-    `select to_jsonb(t)::text as row from ${name} t where ${key.rows[0].column}::text = $1`,
+    `select to_jsonb(t)::text as row from ${name} t where ${key.rows[0].column}::text = $1 limit 2`,
     [id],
   );
   if (!rows[0]) throw new DefinitionError(`${name} has no row ${id} at all.`);
+  if (rows[1]) throw new DefinitionError(`${name} has several rows ${id}.`);
   return rows[0].row;
 }
 
