@@ -175,6 +175,14 @@ test("every type is declared as itself", async () => {
   expect(await facts(second)).toEqual(await facts(first));
 });
 
+test("an index keeps the order of its columns and where nulls are", async () => {
+  const orders = ["a", "a nulls first", "a desc", "a desc nulls last", "b desc, a", "lower(c) desc, a nulls first"];
+  const indexes = orders.map((order, at) => `create index i${at} on kinds (${order})`);
+  const table = "create table kinds (id serial primary key, a integer, b integer, c text)";
+  const { first, second } = await twin([table, ...indexes].join(";\n"), "public");
+  expect(await facts(second)).toEqual(await facts(first));
+});
+
 test("several schemas, circles and names that collide: the file compiles, and declares all that Drizzle can", async () => {
   const db = await emptyDatabase();
   await db.sql(awkward);

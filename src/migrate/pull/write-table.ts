@@ -80,7 +80,7 @@ function writeIndex(
       return module.sql(`${expression}${options}`);
     }
     const order = descending ? ".desc()" : "";
-    const nulls = nullsFirst === descending ? "" : nullsFirst ? ".nullsFirst()" : ".nullsLast()";
+    const nulls = nullsFirst ? ".nullsFirst()" : ""; // Drizzle writes NULLS LAST by itself, also after DESC
     return `${own(column)}${order}${nulls}${operators ? `.op(${JSON.stringify(operators)})` : ""}`;
   });
   const on =
