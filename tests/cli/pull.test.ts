@@ -8,6 +8,7 @@ import { type Database, database } from "../support/database.ts";
 
 const db = database("platform");
 const other = database("platform");
+const third = database("platform");
 const old = database("template0");
 let folder: string;
 const svcOf = (db: Database, ...words: string[]) => svcHere(db, folder, words, words[1] === "pull" ? noDatabase : {});
@@ -76,6 +77,19 @@ test("pgvector, which svc has in its schema extensions, is used from there", asy
   } finally {
     await old.sql("drop table vector_items; drop extension vector");
   }
+});
+
+test("requests and jobs reach the tables of another schema, as soon as policies let them", async () => {
+  await old.sql('create schema "My Sales"; create table "My Sales".bills (id serial primary key)');
+  const pulled = await svcOf(third, "db", "pull", old.url("admin"), "--schema", "My Sales");
+  expect(pulled.code, pulled.text).toBe(0);
+  const applied = await svcOf(third, "migrate");
+  expect(applied.code, applied.text).toBe(0);
+  const reached = await third.sql(
+    `select role from unnest('{svc_anonymous,svc_authenticated,svc_system}'::text[]) as role
+      where has_schema_privilege(role, 'My Sales', 'usage')`,
+  );
+  expect(reached).toHaveLength(3);
 });
 
 test("it writes nothing where there is a schema, and no tables where there are none", async () => {

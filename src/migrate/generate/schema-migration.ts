@@ -77,11 +77,12 @@ const spaced = (statement: string) => (statement.startsWith("CREATE TABLE") ? `\
 function schemas(before: Snapshot, after: Snapshot): string[] {
   return schemasOf(after)
     .filter((name) => !schemasOf(before).includes(name))
-    .flatMap((name) => [
-      `create schema if not exists ${quote(name)};`,
-      `grant usage on schema ${quote(name)} to svc_anonymous, svc_authenticated, svc_system;`,
-    ]);
+    .flatMap((name) => [`create schema if not exists ${quote(name)};`, usageOf(name)]);
 }
+
+/** Without it a role reaches nothing in the schema, whatever else is granted. */
+export const usageOf = (schema: string): string =>
+  `grant usage on schema ${quote(schema)} to svc_anonymous, svc_authenticated, svc_system;`;
 
 /** Schemas in use, except public and the platform's. An application need not export them. */
 function schemasOf({ tables, views, enums, sequences }: Snapshot): string[] {

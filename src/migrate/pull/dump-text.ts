@@ -3,6 +3,7 @@
  * https://www.postgresql.org/docs/current/app-pgdump.html
  */
 import { quote } from "../../postgres/schema-names.ts";
+import { usageOf } from "../generate/schema-migration.ts";
 import type { Catalog, PulledExtension, SequenceOptions } from "./catalog.ts";
 import { isNumbered } from "./write-columns.ts";
 
@@ -35,7 +36,9 @@ export function migrationText(dump: string, catalog: Catalog): string {
     const isPublic = schema === "-" && (name === "public" || name === "SCHEMA public"); // every database has it
     const isPolicy = type === "POLICY" || type === "ROW SECURITY" || (type === "COMMENT" && name.startsWith("POLICY "));
     if (isPublic || isPolicy || (type === "FK CONSTRAINT" && leavingHere.includes(name))) continue;
-    objects.push(`-- ${type} ${name}\n\n${body.replace(notForUs, "").trim()}`);
+    // As `svc migrate generate` does for a new schema.
+    const grant = type === "SCHEMA" ? `\n${usageOf(name)}` : "";
+    objects.push(`-- ${type} ${name}\n\n${body.replace(notForUs, "").trim()}${grant}`);
   }
   const title = "-- What was there before svc: written by `svc db pull`, with pg_dump.";
   const here = moved ? objects.map((object) => inExtensions(object, moved)) : objects;
