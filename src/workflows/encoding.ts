@@ -7,6 +7,16 @@ import { isStorableJson } from "../kit/storable-text.ts";
 
 /** In bytes: steps and events store facts, not documents. */
 const largestValue = 1_048_576;
+/** In characters of JSON, of all checkpoints of a run: a worker that takes it up reads them at once (largestRow). */
+const largestRun = 64 * 1_048_576;
+
+/** @param size of the run's checkpoints @throws TypeError when it is too large */
+export function checkRunSize(what: string, size: number): void {
+  if (size <= largestRun) return;
+  throw new TypeError(
+    `${what} makes the results of this run larger than 64 MiB. Keep them in a table, and their ids here.`,
+  );
+}
 
 /** A stored value. */
 export interface Stored {

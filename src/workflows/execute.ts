@@ -14,7 +14,7 @@ import { decodeValue, encodeValue, type Stored } from "./encoding.ts";
 import { checked, detailOf, runError } from "./failure.ts";
 import { type ReplayOutcome, replay } from "./replay.ts";
 import { lostOr, RunLostError, RunPort, type RunRuntime } from "./run-port.ts";
-import { type NumberedStep, stepCache } from "./step-cache.ts";
+import { type NumberedStep, sizeOf, stepCache } from "./step-cache.ts";
 
 /** The result of sql/workflows/claim_run.sql. */
 interface Claim {
@@ -110,7 +110,10 @@ async function runUntilBlocked(
     args: decodeValue(claim.args),
     recorded: claim.steps,
     attempts: claim.attempts,
-    port: new RunPort({ runtime, runId, fence: claim.fence, identity: identityOf(claim), signal, isConnected, log }),
+    port: new RunPort({
+      ...{ runtime, runId, fence: claim.fence, identity: identityOf(claim), signal, isConnected, log },
+      size: sizeOf(claim.steps),
+    }),
     signal,
     log,
   });

@@ -19,7 +19,7 @@ import { contextRag } from "../rag/context.ts";
 import { CallStorage } from "../storage/context.ts";
 import { readFileOf } from "../storage/read-file.ts";
 import { errorType, traced } from "../telemetry/span.ts";
-import { decodeValue, encodeValue } from "./encoding.ts";
+import { checkRunSize, decodeValue, encodeValue } from "./encoding.ts";
 import { checked, runError, StepError } from "./failure.ts";
 import {
   type Enter,
@@ -60,6 +60,8 @@ export interface ClaimedRun {
   /** Whether the worker's connections work. */
   isConnected: () => Promise<boolean>;
   log: Logger;
+  /** Of the recorded checkpoints, in characters of JSON. */
+  size: number;
 }
 
 export class RunPort implements ReplayPort {
@@ -70,8 +72,9 @@ export class RunPort implements ReplayPort {
   readonly #signal: AbortSignal;
   readonly #isConnected: () => Promise<boolean>;
   readonly #log: Logger;
+  #size: number;
 
-  constructor({ runtime, runId, fence, identity, signal, isConnected, log }: ClaimedRun) {
+  constructor({ runtime, runId, fence, identity, signal, isConnected, log, size }: ClaimedRun) {
     this.#runtime = runtime;
     this.#runId = runId;
     this.#fence = fence;
@@ -79,6 +82,7 @@ export class RunPort implements ReplayPort {
     this.#signal = signal;
     this.#isConnected = isConnected;
     this.#log = log;
+    this.#size = size;
   }
 
   step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T> {
@@ -129,7 +133,12 @@ export class RunPort implements ReplayPort {
         () => run(step),
       );
       const what = `The result of the step "${name}"`;
-      const stored = checked(what, () => encodeValue(what, result));
+      const stored = checked(what, () => {
+        const text = encodeValue(what, result);
+        checkRunSize(what, this.#size + text.length);
+        this.#size += text.length;
+        return text;
+      });
       // The handler gets what a replay will get, so that a value that JSON changes shows at once.
       done = { result: decodeValue(JSON.parse(stored)) as T, stored };
     } catch (error) {

@@ -10,7 +10,11 @@ export interface NumberedStep extends RecordedStep {
   seq: number;
   /** When it was created, as PostgreSQL writes it. */
   at: string;
+  /** In characters of JSON. */
+  size?: number;
 }
+
+export const sizeOf = (steps: readonly NumberedStep[]): number => steps.reduce((sum, { size = 0 }) => sum + size, 0);
 
 interface CachedRun {
   steps: NumberedStep[];
@@ -48,8 +52,9 @@ export class StepCache {
     this.forget(runId);
     // Unfinished checkpoints are sent again, unless they were deleted.
     const kept = before?.steps.filter(({ done }) => done) ?? [];
-    const steps = [...kept, ...claimed].sort((a, b) => a.seq - b.seq);
-    const size = (before?.size ?? 0) + JSON.stringify(claimed).length;
+    const measured = claimed.map((step) => ({ ...step, size: JSON.stringify(step).length }));
+    const steps = [...kept, ...measured].sort((a, b) => a.seq - b.seq);
+    const size = sizeOf(steps);
     this.#runs.set(runId, { steps, size });
     this.#size += size;
     for (const oldest of this.#runs.keys()) {

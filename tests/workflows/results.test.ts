@@ -1,7 +1,7 @@
 // If this file fails, a handler works when it is tried out, and fails after its first wait: the replay gets other values.
 import { inspect } from "node:util";
 import { beforeAll, expect, test } from "vitest";
-import { workflow } from "../../src/index.ts";
+import { v, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
@@ -31,12 +31,21 @@ const returning = workflow("results.returning", {
     await wf.sleep(0);
   },
 });
+const large = workflow("results.large", {
+  handler: async (wf) => {
+    for (let index = 0; index < 70; index++) {
+      await wf.step(`part ${index}`, () => "x".repeat(1_000_000));
+      if (index === 40) await wf.sleep(0);
+    }
+  },
+});
 const start = procedure.mutation
   .name("results.start")
-  .handler(({ context }) => context.workflows.start("results.returning", {}));
+  .input(v.string())
+  .handler(({ context, input }) => context.workflows.start(input, {}));
 
 const db = database();
-const api = apiWith({ procedures: { start }, workflows: { returning } });
+const api = apiWith({ procedures: { start }, workflows: { large, returning } });
 const startWorker = workers(db, api);
 const app = service(db, api);
 let ann: User;
@@ -46,10 +55,22 @@ beforeAll(async () => {
 });
 
 test("a step returns the first time what it returns to each replay", async () => {
-  const { id } = (await app.mutate(ann, "results.start")).body.json;
+  const { id } = (await app.mutate(ann, "results.start", "results.returning")).body.json;
   await until(async () => (await app.query(ann, "workflows.get", { id })).body.json.status === "completed");
   const [first, again] = seen;
   expect(again).toBe(first);
   expect(first).toContain("money: { amount: 5 }");
   expect(first).toContain("when: 1970-01-01T00:00:00.000Z");
+});
+
+test("a run that returns more than a worker can read fails at the step, and is not taken up in vain for ever", async () => {
+  const { id } = (await app.mutate(ann, "results.start", "results.large")).body.json;
+  const find = "select status, error, (select count(*)::int from svc.workflow_steps where run_id = id) as steps";
+  const get = async () => (await db.sql(`${find} from svc.workflow_runs where id = $1`, [id]))[0];
+  await until(async () => (await get())?.status === "failed");
+  expect(await get()).toEqual({
+    status: "failed",
+    error: expect.objectContaining({ step: "part 67", hint: expect.stringContaining("larger than 64 MiB") }),
+    steps: 69, // with the sleep, and the failed step
+  });
 });
