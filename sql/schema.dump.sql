@@ -6264,8 +6264,8 @@ $function$
 execute: svc_system
 comment: Gives the worker the most urgent due jobs of these kinds, at most so many.
 
--- function svc_private.claim_run(uuid,bigint,timestamp with time zone,bigint[]): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid, known_seq bigint DEFAULT NULL::bigint, known_at timestamp with time zone DEFAULT NULL::timestamp with time zone, unfinished bigint[] DEFAULT '{}'::bigint[])
+-- function svc_private.claim_run(uuid,bigint,timestamp with time zone,bigint[],json): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid, known_seq bigint DEFAULT NULL::bigint, known_at timestamp with time zone DEFAULT NULL::timestamp with time zone, unfinished bigint[] DEFAULT '{}'::bigint[], limits json DEFAULT NULL::json)
  RETURNS json
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -6275,6 +6275,7 @@ AS $function$
 declare
   run svc.workflow_runs;
   others bigint;
+  most bigint;
   is_known boolean;
 begin
   select * into run from svc.workflow_runs r where r.id = claim_run.run_id for no key update;
@@ -6298,7 +6299,8 @@ begin
     -- Without runs that were started without a limit, before or after a release that changed it: their end wakes nobody.
     select count(*) into others from svc.workflow_runs r
      where r.name = run.name and r.status = 'running' and r.max_running is not null;
-    if others >= run.max_running then
+    most := coalesce((limits ->> run.name)::bigint, run.max_running);
+    if others >= most then
       update svc.workflow_runs r set wait_marker = 'slot', wake_at = null where r.id = run.id;
       if run.deadline is not null then
         perform svc_private.wake_run(run.id, run.deadline);
@@ -6313,7 +6315,7 @@ begin
    where r.id = run.id
   returning * into run;
   -- free_slot wakes one run at a time and skips runs that others have locked: the next run gets its slot here.
-  if others + 1 < run.max_running then
+  if others + 1 < most then
     perform svc_private.free_slot(run);
   end if;
   perform svc_private.announce_run(run.id, run.user_id);

@@ -9,8 +9,12 @@
 -- never change; svc_private.retry_any_workflow() deletes the last ones, or renumbers them. So the worker's
 -- knowledge is valid if its last known checkpoint exists and was made at the same time: after a failover numbers alone
 -- may be used again.
+--
+-- `limits` has the number of running runs by workflow, as the worker's code says. A release may have changed it: with the
+-- number of its start, a run would wait beside free places, and those behind it too.
 create or replace function svc_private.claim_run(
-  run_id uuid, known_seq bigint default null, known_at timestamptz default null, unfinished bigint[] default '{}'
+  run_id uuid, known_seq bigint default null, known_at timestamptz default null, unfinished bigint[] default '{}',
+  limits json default null
 )
 returns json
 language plpgsql
@@ -22,6 +26,7 @@ as $$
 declare
   run svc.workflow_runs;
   others bigint;
+  most bigint;
   is_known boolean;
 begin
   select * into run from svc.workflow_runs r where r.id = claim_run.run_id for no key update;
@@ -45,7 +50,8 @@ begin
     -- Without runs that were started without a limit, before or after a release that changed it: their end wakes nobody.
     select count(*) into others from svc.workflow_runs r
      where r.name = run.name and r.status = 'running' and r.max_running is not null;
-    if others >= run.max_running then
+    most := coalesce((limits ->> run.name)::bigint, run.max_running);
+    if others >= most then
       update svc.workflow_runs r set wait_marker = 'slot', wake_at = null where r.id = run.id;
       if run.deadline is not null then
         perform svc_private.wake_run(run.id, run.deadline);
@@ -60,7 +66,7 @@ begin
    where r.id = run.id
   returning * into run;
   -- free_slot wakes one run at a time and skips runs that others have locked: the next run gets its slot here.
-  if others + 1 < run.max_running then
+  if others + 1 < most then
     perform svc_private.free_slot(run);
   end if;
   perform svc_private.announce_run(run.id, run.user_id);
@@ -86,6 +92,6 @@ begin
 end
 $$;
 
-comment on function svc_private.claim_run(uuid, bigint, timestamptz, bigint[]) is
+comment on function svc_private.claim_run(uuid, bigint, timestamptz, bigint[], json) is
   'Claims a run for the caller, with a new fence and the checkpoints that the caller does not know. '
   'Definer: svc_system has no rights on the queue''s tables.';

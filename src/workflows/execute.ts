@@ -57,8 +57,8 @@ export async function executeRun(runId: string, options: ExecuteOptions): Promis
   const cache = stepCache(runtime);
   const { rows } = await runtime.systemPool.query({
     name: "svc_claim_run",
-    text: "select svc_private.claim_run($1, $2, $3, $4) as claim",
-    values: [runId, ...cache.known(runId)],
+    text: "select svc_private.claim_run($1, $2, $3, $4, $5) as claim",
+    values: [runId, ...cache.known(runId), limitsOf(options.workflows)],
   });
   const claimed: Claim | null = rows[0].claim;
   if (!claimed) return cache.forget(runId);
@@ -79,6 +79,12 @@ export async function executeRun(runId: string, options: ExecuteOptions): Promis
     if (!(error instanceof RunLostError)) throw error;
     log.info("run was cancelled, or given to another worker, while it was running");
   }
+}
+
+/** `concurrency` by name, as the newest versions have it; for sql/workflows/claim_run.sql. */
+function limitsOf(workflows: Workflows): string {
+  const newest = [...workflows].map(([name, [one]]) => [name, one?.concurrency ?? undefined]);
+  return JSON.stringify(Object.fromEntries(newest));
 }
 
 /** The job names the run, but not its workflow. */

@@ -33,16 +33,17 @@ beforeAll(async () => {
   await db.sql(`
     create table public.claims (steps integer not null);
     create schema counted;
-    alter function svc_private.claim_run(uuid, bigint, timestamptz, bigint[]) set schema counted;
+    alter function svc_private.claim_run(uuid, bigint, timestamptz, bigint[], json) set schema counted;
     create function svc_private.claim_run(
-      run_id uuid, known_seq bigint default null, known_at timestamptz default null, unfinished bigint[] default '{}'
+      run_id uuid, known_seq bigint default null, known_at timestamptz default null, unfinished bigint[] default '{}',
+      limits json default null
     ) returns json language plpgsql security definer as $$
-    declare claim constant json := counted.claim_run(run_id, known_seq, known_at, unfinished);
+    declare claim constant json := counted.claim_run(run_id, known_seq, known_at, unfinished, limits);
     begin
       if claim is not null then insert into public.claims values (json_array_length(claim -> 'steps')); end if;
       return claim;
     end $$;
-    grant execute on function svc_private.claim_run(uuid, bigint, timestamptz, bigint[]) to svc_system`);
+    grant execute on function svc_private.claim_run(uuid, bigint, timestamptz, bigint[], json) to svc_system`);
 });
 
 const add = async () => {

@@ -17,9 +17,10 @@ const add = async (places: number | null, user: string | null = null): Promise<s
   return (await db.sql(text, [user, user === null, places]))[0]?.id;
 };
 /** @returns the fence, or null when the run has to wait */
-const claim = async (id: string, client?: pg.Client): Promise<number | null> => {
-  const text = "select svc_private.claim_run($1) ->> 'fence' as fence";
-  const rows = client ? (await client.query(text, [id])).rows : await db.sql(text, [id]);
+const claim = async (id: string, client?: pg.Client, places?: number): Promise<number | null> => {
+  const text = "select svc_private.claim_run($1, limits => $2) ->> 'fence' as fence";
+  const values = [id, JSON.stringify({ narrow: places })];
+  const rows = client ? (await client.query(text, values)).rows : await db.sql(text, values);
   const fence = rows[0]?.fence ?? null;
   // As the worker does: the job of a claim without a result is done.
   if (fence === null) await db.sql("delete from graphile_worker._private_jobs where key = $1", [`workflow:${id}`]);
@@ -36,11 +37,11 @@ const queued = async () =>
     )
   ).map(({ id }) => id as string);
 /** Works like workers until the queue is empty. @returns the claimed runs */
-async function work(): Promise<Map<string, number>> {
+async function work(places?: number): Promise<Map<string, number>> {
   const claimed = new Map<string, number>();
   for (let ids = await queued(); ids.length > 0; ids = await queued()) {
     for (const id of ids) {
-      const fence = await claim(id);
+      const fence = await claim(id, undefined, places);
       if (fence !== null) claimed.set(id, fence);
       await db.sql("delete from graphile_worker._private_jobs where key = $1", [`workflow:${id}`]);
     }
@@ -126,6 +127,21 @@ describe("a run that waits for its turn", () => {
     await db.sql("delete from graphile_worker._private_jobs");
     await end(limited, fence);
     expect([...(await work()).keys()]).toEqual([next]);
+  });
+
+  test("follows the limit of the code that a release has changed, also if it was started before", async () => {
+    const first = await add(1);
+    const fence = await claim(first);
+    const waiting = [await add(1), await add(1), await add(3)];
+    for (const id of waiting) expect(await claim(id, undefined, 1)).toBeNull();
+    await db.sql("delete from graphile_worker._private_jobs");
+    await end(first, fence);
+    const raised = await work(2);
+    expect([...raised.keys()]).toEqual(waiting.slice(0, 2));
+    for (const [id, held] of raised) await end(id, held);
+    expect([...(await work(2)).keys()]).toEqual(waiting.slice(2));
+    // Lowered again.
+    expect(await claim(await add(3), undefined, 1)).toBeNull();
   });
 
   test("takes turns with those of other users, and with its user's own in the order of their start", async () => {
