@@ -128,7 +128,6 @@ const refused: { what: string; body: unknown; at: string[] }[] = [
   { what: "a name with NUL", body: { ...ann, name: "An\0n" }, at: ["name"] },
   { what: "a name with half a surrogate pair", body: { ...ann, name: "An\ud800n" }, at: ["name"] },
   { what: "a name of spaces", body: { ...ann, name: "  " }, at: ["name"] },
-  { what: "a name that nobody sees", body: { ...ann, name: "\u200d\u3164\u{e0061}\u2800 " }, at: ["name"] },
   { what: "a name that is a number", body: { ...ann, name: 7 }, at: ["name"] },
   { what: "no name", body: { ...ann, name: undefined }, at: ["name"] },
   { what: "a password of 7 characters", body: { ...ann, password: "1234567" }, at: ["password"] },

@@ -36,8 +36,8 @@ async function buyer(productId: number, quantity = 1): Promise<Any> {
   await user.mutate(api.cart.put, { key: randomUUID(), productId, quantity });
   return user;
 }
-const pay = (event: object, secret = "secret") => {
-  const body = JSON.stringify(event);
+const pay = (event: object | string, secret = "secret") => {
+  const body = typeof event === "string" ? event : JSON.stringify(event);
   const signature = createHmac("sha256", secret).update(body).digest("hex");
   return fetch(`${app.url}/api/hooks/payments`, { method: "POST", body, headers: { "x-signature": signature } });
 };
@@ -132,6 +132,25 @@ test("an event of another kind is accepted, so that the payment service does not
   expect((await pay({ id: randomUUID(), type: "payout.created" }, "a guess")).status).toBe(401);
   expect((await pay({ id: randomUUID(), type: "payout.created" })).status).toBe(202);
   expect((await app.flushJobs()).ran).toBe(0);
+});
+
+test("a signed event that is not JSON is the sender's mistake", async () => {
+  expect((await pay("paid")).status).toBe(400);
+});
+
+test("carts of deleted users and old carts of guests are forgotten, and others stay", async () => {
+  const product = await addProduct(9);
+  const [ann, bob] = [await buyer(product), await buyer(product)];
+  const [old, young] = [randomUUID(), randomUUID()];
+  for (const key of [old, young]) await visitor().mutate(api.cart.put, { key, productId: product, quantity: 1 });
+  await app.sql("update cart_lines set created_at = now() - interval '31 days' where user_id <> $1", [
+    `guest:${young}`,
+  ]);
+  await app.sql('delete from auth."user" where id = $1', [bob.user.id]);
+  await app.enqueueCron("shop.everyMinute");
+  await app.flushJobs();
+  const left = await app.sql<{ user_id: string }>("select user_id from cart_lines where product_id = $1", [product]);
+  expect(left.map(({ user_id }) => user_id).sort()).toEqual([ann.user.id, `guest:${young}`].sort());
 });
 
 test("an order that nobody pays gives its stock back, once, and takes no payment after that", async () => {

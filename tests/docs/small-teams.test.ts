@@ -27,12 +27,12 @@ test("members share invoices and add members; strangers see nothing and cannot j
   expect(await sees(eve.token)).toEqual(["Evil"]);
 });
 
-test("the membership of a deleted account ends with it, and an unknown user cannot be added", async () => {
-  const [gus, ida] = await Promise.all(["gus", "ida"].map(person));
-  const { id: companyId } = (await call("mutation", gus.token, "companies.found", { name: "Short" })).body.json;
+test("a membership needs an account, and ends with it", async () => {
+  const [gus, hal] = await Promise.all(["gus", "hal"].map(person));
+  const { id: companyId } = (await call("mutation", gus.token, "companies.found", { name: "Green" })).body.json;
   const invite = (userId: string) => call("mutation", gus.token, "companies.invite", { companyId, userId });
-  expect([(await invite(ida.user.id)).status, (await invite("nobody")).status]).toEqual([200, 409]);
-  await db.sql(`delete from auth."user" where id = $1`, [ida.user.id]);
+  expect([(await invite("nobody")).body.code, (await invite(hal.user.id)).status]).toEqual(["CONFLICT", 200]);
+  await db.sql(`delete from auth."user" where id = $1`, [hal.user.id]);
   expect(await db.sql("select user_id from memberships where company_id = $1", [companyId])).toEqual([
     { user_id: gus.user.id },
   ]);

@@ -17,12 +17,9 @@ export const email = text("The e-mail address")
   .transform((value) => value.trim().toLowerCase())
   .pipe(z.email("This is not an e-mail address.").max(254, "The e-mail address is longer than 254 characters."));
 
-/** A character that is seen: not a space, a control, a filler or a joiner. */
-const visible = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
-
 export const nameRule = text("The name")
   .transform((value) => value.trim())
-  .pipe(z.string().regex(visible, "The name is empty.").max(200, "The name is longer than 200 characters."));
+  .pipe(z.string().min(1, "The name is empty.").max(200, "The name is longer than 200 characters."));
 
 /** Rules for a password that is only compared, and for one that is stored. Both are hashed in this form. */
 export function passwordRules({ context }: Library) {
