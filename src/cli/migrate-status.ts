@@ -2,6 +2,7 @@
  * `svc migrate status`: lists which files of migrations/ and sql/ the database has and which it lacks. For people and
  * CI.
  */
+import { compareFiles, refusedFor } from "../migrate/ledger.ts";
 import { type FileStatus, migrationStatus } from "../migrate/migration-status.ts";
 import { describeVanished, vanishedOf } from "../migrate/vanished.ts";
 import { cwdArgument, platformRoot, readConfig, say, withDatabase } from "./command.ts";
@@ -26,7 +27,8 @@ export const command = defineCommand({
         path,
       ]);
       print(files, () => table(["state", "applied at (UTC)", "file"], rows));
-      say(summary(files, config.production));
+      const isRefused = config.production && refusedFor(await compareFiles(target)).length > 0;
+      say(summary(files, isRefused));
       const hidden = files.length - listed.length;
       if (hidden > 0 && !output.json) say(`Not listed: ${hidden} applied files of the platform; --verbose lists them.`);
       if (files.some(({ state }) => state !== "applied")) process.exitCode = 1;
@@ -50,12 +52,11 @@ const advice = {
 const refused =
   "Newer files have migrated this database, so `svc migrate` refuses these: deploy the newer version, or pass --allow-older.";
 
-function summary(files: readonly FileStatus[], isProduction: boolean): string {
+function summary(files: readonly FileStatus[], isRefused: boolean): string {
   const missing = files.filter(({ state }) => state === "missing").map(({ path }) => path);
   const counts = (["pending", "edited"] as const).flatMap((state) => {
     const count = files.filter((file) => file.state === state).length;
-    const isRefused = isProduction && state === "pending" && missing.length > 0;
-    return count > 0 ? `${count} ${state}. ${isRefused ? refused : advice[state]}` : [];
+    return count > 0 ? `${count} ${state}. ${isRefused && state === "pending" ? refused : advice[state]}` : [];
   });
   const vanished = vanishedOf(missing);
   if (vanished.length > 0) counts.push(describeVanished(vanished));

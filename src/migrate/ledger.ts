@@ -40,6 +40,16 @@ export interface Comparison {
   newer: string[];
 }
 
+/**
+ * The entries of newer files, if they forbid these files to migrate in production; else none. A release of svc without a
+ * migration shows in its functions. An application may return to an earlier text of its own.
+ */
+export function refusedFor({ pending, newer }: Comparison): readonly string[] {
+  const isNewer = (path: string) =>
+    /^\w+\/migrations\//.test(path) || (pending.length === 0 && path.startsWith("platform/"));
+  return newer.some(isNewer) ? newer : [];
+}
+
 export const checksum = (text: string) => createHash("sha256").update(text).digest("hex");
 
 export function scopes({ platform, application }: Folders): { scope: Scope; folder: string }[] {

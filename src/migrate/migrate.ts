@@ -18,6 +18,7 @@ import {
   type Ledger,
   noteApplied,
   readLedger,
+  refusedFor,
   type Scope,
   scopes,
 } from "./ledger.ts";
@@ -161,11 +162,8 @@ class Migration {
   }
 
   async #refuseNewer(): Promise<void> {
-    const { pending, newer } = await compareLedger(this.#client, this.#options);
-    // A release of svc without a migration shows in its functions. An application may return to an earlier text of its own.
-    const isNewer = (path: string) =>
-      /^\w+\/migrations\//.test(path) || (pending.length === 0 && path.startsWith("platform/"));
-    if (!newer.some(isNewer)) return;
+    const newer = refusedFor(await compareLedger(this.#client, this.#options));
+    if (newer.length === 0) return;
     throw new MigrationError(`Newer files than these have migrated this database:\n  ${newer.join("\n  ")}`, {
       hint: "Deploy the newer version. Or pass --allow-older to replace its functions with the older ones of these files.",
     });

@@ -102,6 +102,15 @@ describe("svc migrate status", () => {
     await writeFile(path, text);
   });
 
+  test("does not advise it either where a newer version of svc differs in functions alone", async () => {
+    const name = "scope = 'platform' and path = 'catalog/list_access.sql'";
+    await db.sql(`update svc_private.applied_sql set earlier = array[checksum], checksum = 'newer' where ${name}`);
+    expect((await migrate(["status"])).error).toContain("1 pending. Run `svc migrate`.");
+    expect((await migrate(["status"], production)).error).toContain("`svc migrate` refuses these");
+    expect((await migrate([], production)).error).toContain("Newer files than these have migrated");
+    await db.sql(`update svc_private.applied_sql set checksum = earlier[1], earlier = '{}' where ${name}`);
+  });
+
   test("tells what a branch took away in the same words as prepare, doctor, drift and generate do", async () => {
     const added = join(app, "migrations/9000_of_a_branch.sql");
     await writeFile(added, "create table public.of_a_branch (id int);");
