@@ -106,7 +106,7 @@ async function select(transaction: RequestTransaction, input: RowsInput, columns
     const bounds = key.map(({ type }, index) => value(input.after?.[index], type));
     conditions.push(`(${key.map(({ name }) => `t.${quote(name)}`)}) > (${bounds})`);
   }
-  if (input.filter) conditions.push(condition(input.filter, columns, value));
+  if (input.filter) conditions.push(await condition(transaction, input.filter, columns, value));
   const cells = columns.map(({ name }) => `left(t.${quote(name)}::text, ${shortCell + 1})`);
   const keys = key.map(({ name }) => `t.${quote(name)}::text`);
   const text = `select array[${cells}]::text[] as cells, ${keys.length > 0 ? `array[${keys}]` : "null"} as key
@@ -129,13 +129,27 @@ const withoutLength = (type: string) =>
     .replace(/^character(?! varying)/, "bpchar")
     .replace(/^bit(?! varying)/, '"bit"');
 
-function condition(filter: Filter, columns: Column[], value: (it: unknown, type: string) => string): string {
+async function condition(
+  transaction: RequestTransaction,
+  filter: Filter,
+  columns: Column[],
+  value: (it: unknown, type: string) => string,
+): Promise<string> {
   const column = columns.find(({ name }) => name === filter.column);
   if (!column) throw new SvcError("BAD_REQUEST", `The viewer sees no column ${filter.column}.`);
   const name = `t.${quote(column.name)}`;
   if (filter.operator.startsWith("is")) return `${name} ${filter.operator}`;
   if (filter.operator === "contains") return `strpos(lower(${name}::text), lower(${value(filter.value, "text")})) > 0`;
-  return `${name} ${filter.operator} ${value(filter.value, withoutLength(column.type))}`;
+  const type = withoutLength(column.type);
+  const asText = ["=", "<>"].includes(filter.operator) && (await isOfExtension(transaction, type)) ? "::text" : "";
+  return `${name}${asText} ${filter.operator} ${value(filter.value, type)}${asText}`;
+}
+
+/** Such as vector, ltree, hstore: their operators are in the extension's schema, and the search path names none. */
+async function isOfExtension(transaction: RequestTransaction, type: string): Promise<boolean> {
+  if (!type.includes(".")) return false;
+  const text = "select typtype = 'b' as it from pg_catalog.pg_type where oid = pg_catalog.to_regtype($1)";
+  return (await transaction.query({ text }, [type])).rows[0]?.it === true;
 }
 
 /** Puts the keys that the viewer does not see between the rows that the viewer sees. */

@@ -197,8 +197,10 @@ describe("what Studio's page may send", () => {
 
   test("a filter compares with the whole value, and says so where a type has no such operator", async () => {
     await db.sql(`
-      create table coins (code char(3) primary key, flags bit(3), tag varchar(3), place point, more json);
-      insert into coins values ('EUR', '101', 'abc', '(1,2)', '{}');
+      create domain price as numeric;
+      create table coins
+        (code char(3) primary key, flags bit(3), tag varchar(3), place point, more json, near extensions.vector(2), cost price);
+      insert into coins values ('EUR', '101', 'abc', '(1,2)', '{}', '[1,2]', 1.50);
       alter table coins enable row level security;
       create policy anyone on coins for select to svc_anonymous using (true);
       grant select on coins to svc_anonymous`);
@@ -210,6 +212,8 @@ describe("what Studio's page may send", () => {
       ["code", "EUR", "EURO"],
       ["flags", "101", "1011"],
       ["tag", "abc", "abcd"],
+      ["near", "[1.0, 2]", "[1,3]"], // by text: the operator is in the extension's schema
+      ["cost", "1.5", "1.51"],
     ] as const) {
       expect([column, await found(column, right), await found(column, longer)]).toEqual([column, 1, 0]);
     }
@@ -220,7 +224,9 @@ describe("what Studio's page may send", () => {
         expect.stringContaining("operator does not exist"),
       ]);
     }
-    await db.sql("drop table coins");
+    expect([await found("near", "[1,2]", "<>"), await found("near", "[1,3]", "<>")]).toEqual([0, 1]);
+    expect((await found("near", "no vector"))[0]).toBe(400);
+    await db.sql("drop table coins; drop domain price");
   });
 
   test("a name of a table with quotes and markup is a name", async () => {
