@@ -42,6 +42,7 @@ describe("a new person", () => {
 
   test.for<[string, Record<string, unknown>, string]>([
     ["without a name is called as in the address", { name: undefined, email: "calla@example.com" }, "calla"],
+    ["with an invisible name likewise", { name: "\u200b\u3164", email: "calla2@example.com" }, "calla2"],
     ["with an empty name likewise", { name: "  ", email: "callb@example.com" }, "callb"],
     ["with a name that is no text likewise", { name: ["x"], email: "callc@example.com" }, "callc"],
     ["with a name of 300 characters keeps 200", { name: "n".repeat(300) }, "n".repeat(200)],

@@ -17,9 +17,19 @@ export const email = text("The e-mail address")
   .transform((value) => value.trim().toLowerCase())
   .pipe(z.email("This is not an e-mail address.").max(254, "The e-mail address is longer than 254 characters."));
 
+/** Whether a text shows anything: fillers and the blank Braille pattern count as letters and symbols in Unicode. */
+export const isVisible = (value: string): boolean =>
+  /[^\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u.test(value);
+
 export const nameRule = text("The name")
   .transform((value) => value.trim())
-  .pipe(z.string().min(1, "The name is empty.").max(200, "The name is longer than 200 characters."));
+  .pipe(
+    z
+      .string()
+      .min(1, "The name is empty.")
+      .max(200, "The name is longer than 200 characters.")
+      .refine((value) => value === "" || isVisible(value), "The name has no visible characters."),
+  );
 
 /** Rules for a password that is only compared, and for one that is stored. Both are hashed in this form. */
 export function passwordRules({ context }: Library) {

@@ -3,6 +3,7 @@
  * Next hop: `social-accounts.ts` finds or makes the user.
  */
 import { z } from "zod";
+import { isVisible } from "../passwords/rules.ts";
 
 export interface Profile {
   /** Claim `sub`: stays the same when the address changes. */
@@ -34,7 +35,7 @@ export function readProfile(claims: Readonly<Record<string, unknown>>): Profile 
     id: claims.sub,
     email,
     emailVerified: claims.email_verified === true, // not "true": only the boolean counts as verified
-    name: name || (email?.slice(0, email.indexOf("@")) ?? ""),
+    name: isVisible(name) ? name : (email?.slice(0, email.indexOf("@")) ?? ""),
     image: pictureOf(textOf(claims.picture)),
     claims,
   };
