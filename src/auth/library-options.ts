@@ -6,6 +6,7 @@
 import type { BetterAuthOptions } from "better-auth";
 import type { AuthDefinition } from "../contract/auth.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { banRules } from "./ban-rules.ts";
 import { addressHeader } from "./library-types.ts";
 import { checkPluginTables, inSnakeCase, pluginsInSnakeCase } from "./plugins/plugin-names.ts";
 import { refusePlugins } from "./plugins/refused-plugins.ts";
@@ -101,7 +102,7 @@ export function libraryOptions(
     experimental: { ...wanted.experimental, instrumentation: { enabled: false } },
     // We log and answer the library's unhandled errors ourselves. Its own page for errors is not mounted.
     onAPIError: { throw: true, errorURL: wanted.onAPIError?.errorURL ?? "/" },
-    plugins: [...pluginsInSnakeCase(wanted.plugins ?? []), secondFactorRules],
+    plugins: [...pluginsInSnakeCase(wanted.plugins ?? []), secondFactorRules, banRules],
   };
   checkPluginTables(options);
   checkLifetime(options.session?.expiresIn);

@@ -1,6 +1,6 @@
 // If this file fails, a plugin's hook does nothing at a door of svc: a banned user signs in, a leaked password is taken.
 import { getCurrentAuthEndpointContext } from "@better-auth/core/context";
-import { APIError } from "better-auth/api";
+import { APIError, createAuthEndpoint, createAuthMiddleware, sessionMiddleware } from "better-auth/api";
 import { admin } from "better-auth/plugins";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
@@ -29,6 +29,31 @@ const leaked = {
   }),
 };
 
+/** As `@better-auth/api-key` with `enableSessionForAPIKeys`: the key, here the id of a user, stands for a session. */
+const keys = {
+  id: "api-key",
+  hooks: {
+    before: [
+      {
+        matcher: ({ headers }: { headers?: Headers }) => headers?.has("x-api-key") === true,
+        handler: createAuthMiddleware(async (ctx) => {
+          const user = await ctx.context.internalAdapter.findUserById(ctx.headers?.get("x-api-key") ?? "");
+          if (!user) throw APIError.from("UNAUTHORIZED", { code: "INVALID_API_KEY", message: "No user." });
+          ctx.context.session = { user, session: {} as never };
+          return { context: ctx };
+        }),
+      },
+    ],
+  },
+  endpoints: {
+    whose: createAuthEndpoint(
+      "/api-key/whose",
+      { method: "GET", use: [sessionMiddleware] },
+      async ({ context, json }) => json({ id: context.session.user.id }),
+    ),
+  },
+};
+
 const page = "https://front.test";
 const mails: { url: string }[] = [];
 const definition = defineAuth({
@@ -37,7 +62,7 @@ const definition = defineAuth({
   betterAuth: (defaults) => ({
     ...defaults,
     rateLimit: { enabled: false },
-    plugins: [admin(), leaked as never],
+    plugins: [admin(), leaked as never, keys as never],
   }),
 });
 
@@ -89,6 +114,19 @@ describe("a user who is banned", () => {
     const rows = await db.sql("select from auth.session where user_id = $1", [await idOf(claims.email)]);
     expect(rows).toEqual([]);
   });
+});
+
+test("an API key opens nothing while its user is banned, nor after the user is deleted", async () => {
+  const { user } = (await server.signUp({ ...ann, email: "keys@example.com" })).body;
+  const headers = { "x-api-key": user.id };
+  const answers = async () => (await server.call("GET", "/api/auth/api-key/whose", undefined, { headers })).status;
+  expect(await answers()).toBe(200);
+  await db.sql(`update auth."user" set banned = true where id = $1`, [user.id]);
+  expect(await answers()).toBe(403);
+  await db.sql(`update auth."user" set ban_expires = now() - interval '1 hour' where id = $1`, [user.id]);
+  expect(await answers()).toBe(200);
+  await db.sql(`delete from auth."user" where id = $1`, [user.id]);
+  expect(await answers()).toBe(401);
 });
 
 describe("a password that a plugin refuses", () => {
