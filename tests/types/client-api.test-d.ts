@@ -2,7 +2,13 @@
 
 import type { TestUser } from "@svc/testing";
 import { expectTypeOf, test } from "vitest";
-import { createSvcClient, type InputOf, type OutputOf, type SvcClient } from "../../client/sdk/src/index.ts";
+import {
+  createSvcClient,
+  type InputOf,
+  type OutputOf,
+  type Query,
+  type SvcClient,
+} from "../../client/sdk/src/index.ts";
 import { api } from "../fixture/web/svc/api.ts";
 
 const client = createSvcClient({ api, baseUrl: "" });
@@ -28,6 +34,13 @@ test("arguments may be left out exactly where the operation allows it", () => {
   client.mutate(api.notes.create, { done: true });
   // @ts-expect-error the owner is not the caller's to choose
   client.mutate(api.notes.create, { title: "x", userId: "someone" });
+});
+
+test("a query without input is watched with undefined, as docs/how-to/live-pages.md shows", () => {
+  const newest = { name: "articles.newest", kind: "query" } as Query<undefined, { id: number }[]>;
+  client.watch(newest, undefined, (rows) => expectTypeOf(rows).toEqualTypeOf<{ id: number }[]>());
+  // @ts-expect-error it takes no input
+  client.watch(newest, {}, () => {});
 });
 
 test("a batch has the arguments and results of its mutations", async () => {
