@@ -15,6 +15,8 @@ export interface FollowedTable {
   owners: readonly string[];
   /** If rows are shown to the members of their team alone. */
   team: TeamScope | null;
+  /** Those among the columns of owners or team that are never null. */
+  required: readonly string[];
   /** Columns that identify a changed row in the log; empty for the primary key, "full" for all columns. */
   identity: string[] | "full";
 }
@@ -39,9 +41,11 @@ export function followedTables(api: Api, schema: Readonly<Record<string, unknown
   for (const { schema: space, table: name, realtime, owners, id, source } of resources.filter(
     ({ realtime, isView }) => realtime && !isView,
   )) {
-    const team = teamScope(getTableConfig(source.table).policies);
-    const table = { schema: space, name, owners: owners.map((column) => column.name), team };
-    const narrowing = narrowingColumns(table);
+    const { columns, policies } = getTableConfig(source.table);
+    const team = teamScope(policies);
+    const narrowing = narrowingColumns({ owners: owners.map((column) => column.name), team });
+    const required = notNull(columns, narrowing);
+    const table = { schema: space, name, owners: owners.map((column) => column.name), team, required };
     const identity = realtime?.scoped ? "full" : narrowing.length > 0 ? [...new Set([id.name, ...narrowing])] : [];
     // If one of several resources needs the whole old row, it is logged for all of them.
     if (found.get(tableName(table))?.identity !== "full") found.set(tableName(table), { ...table, identity });
@@ -76,8 +80,11 @@ function describe(table: PgTable): FollowedTable {
   const key = [...columns.filter(({ primary }) => primary).map((column) => column.name), ...composite];
   // Without any identity PostgreSQL would refuse every update of a published table.
   const identity = key.length === 0 ? "full" : narrowing.length > 0 ? [...new Set([...key, ...narrowing])] : [];
-  return { schema, name, owners, team, identity };
+  return { schema, name, owners, team, required: notNull(columns, narrowing), identity };
 }
+
+const notNull = (columns: readonly { name: string; notNull: boolean }[], names: readonly string[]) =>
+  columns.filter((column) => column.notNull && names.includes(column.name)).map(({ name }) => name);
 
 /** What the log must say of a changed row, so that only those who read it are told. */
 function narrowingColumns({ owners, team }: Pick<FollowedTable, "owners" | "team">): readonly string[] {

@@ -5,7 +5,7 @@
  */
 import type { Pgoutput } from "pg-logical-replication";
 import type { Logger } from "pino";
-import type { CrudDefinition } from "../contract/crud.ts";
+import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { type FollowedTable, tableName } from "../crud/followed-tables.ts";
 import { bucketsOf } from "./buckets.ts";
 import type { ChangeListener } from "./change-decoder.ts";
@@ -66,8 +66,8 @@ export function transactionEvents(
   const cruds = ({ schema, name }: Pgoutput.MessageRelation) => byTable.get(`${schema}.${name}`) ?? [];
 
   /** To those who watch a query that reads the table. Most tables have none: then nothing is made. */
-  const tellWatchers = ({ every, many, owners, narrow }: TableTopics, { rows, lacks }: Images) => {
-    if (lacks(owners) && sink.hears(many)) topics.add(many);
+  const tellWatchers = ({ every, many, columns, narrow }: TableTopics, { rows, lacks }: Images) => {
+    if (lacks(columns) && sink.hears(many)) topics.add(many);
     if (topics.has(many)) return;
     if (sink.hears(every)) topics.add(every);
     if (!narrow || !sink.hears(many)) return;
@@ -79,7 +79,7 @@ export function transactionEvents(
   const tellResource = (crud: CrudDefinition, change: Change, { rows, lacks }: Images) => {
     const all = `all:${crud.prefix}`;
     if (topics.has(all)) return;
-    if (topics.size > maxTopics || lacks(crud.owners.map(({ name }) => name))) {
+    if (topics.size > maxTopics || lacks(crud.realtime?.scoped ? crud.columns : crud.owners)) {
       topics.add(all);
       return;
     }
@@ -138,11 +138,13 @@ export function transactionEvents(
 type Row = Record<string, unknown>;
 type Change = Parameters<ChangeListener["changed"]>[0];
 
+type Known = Pick<ColumnDescription, "name" | "notNull">;
+
 /** A row before and after its change, as far as the log has it. */
 interface Images {
   rows: readonly Row[];
   /** Whether the old value of one of these columns is not in the log. */
-  lacks(columns: readonly string[]): boolean;
+  lacks(columns: readonly Known[]): boolean;
 }
 
 function imagesOf(change: Change): Images {
@@ -151,24 +153,33 @@ function imagesOf(change: Change): Images {
   // The log lacks the owners of an old row until `svc migrate` has set the replica identity. With owners that may be null
   // the whole row is logged.
   const key = "old" in change && !change.old ? change.key : null;
+  // A new partition logs the key alone until then, while the log has the identity of its table: all columns, of which
+  // those outside of the key are null. An update that does not change the key has no old row.
+  const whole = change.relation.replicaIdentity === "full" && "old" in change ? (change.old ?? {}) : null;
+  const isUnlogged = whole !== null && before === null;
   return {
     rows: [before, after].filter((row) => row !== null),
-    lacks: (columns) => key !== null && columns.some((name) => (key[name] ?? null) === null),
+    lacks: (columns) =>
+      (key !== null && columns.some(({ name }) => (key[name] ?? null) === null)) ||
+      (isUnlogged && columns.length > 0) ||
+      (whole !== null && columns.some(({ name, notNull }) => notNull && whole[name] === null)),
   };
 }
 
 interface TableTopics {
   every: string;
   many: string;
-  /** Columns with the ids of those who read a row. */
-  owners: readonly string[];
+  /** Columns with the ids of those who read a row, or with its team. */
+  columns: readonly Known[];
   /** Of a row's owners or team; null where rows have neither. */
   narrow: ((row: Row) => string[]) | null;
 }
 
 function topicsOf(table: FollowedTable): TableTopics {
   const name = tableName(table);
-  const { owners, team } = table;
+  const { owners, team, required } = table;
+  const names = owners.length > 0 ? owners : team ? [team.column] : [];
+  const columns = names.map((name) => ({ name, notNull: required.includes(name) }));
   const many = tableTopics.many(name);
   // The log lacks the team of an old row until `svc migrate` has set the replica identity.
   const ofTeam = (column: string) => (row: Row) => {
@@ -177,7 +188,7 @@ function topicsOf(table: FollowedTable): TableTopics {
   };
   const ofOwners = (row: Row) => owners.map((column) => tableTopics.own(name, row[column]));
   const narrow = owners.length > 0 ? ofOwners : team ? ofTeam(team.column) : null;
-  return { every: tableTopics.every(name), many, owners, narrow };
+  return { every: tableTopics.every(name), many, columns, narrow };
 }
 
 /**
