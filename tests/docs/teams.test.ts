@@ -51,6 +51,16 @@ test("members see one another, guests read, owners decide, strangers learn nothi
   expect((await thumbnail(eve.token)).status).toBe(404);
 });
 
+test("a membership needs an account, and ends with it", async () => {
+  const [hal, ivy] = await Promise.all(["hal", "ivy"].map(person));
+  const teamId = (await call("mutation", hal.token, "teams.found", { name: "Red" })).body.json.id;
+  const add = async (person: string) =>
+    (await call("mutation", hal.token, "members.create", { teamId, person })).status;
+  expect([await add("nobody"), await add(ivy.user.id)]).toEqual([409, 200]);
+  await db.sql(`delete from auth."user" where id = $1`, [ivy.user.id]);
+  expect(await db.sql("select user_id from members where team_id = $1", [teamId])).toEqual([{ user_id: hal.user.id }]);
+});
+
 test("a stranger's file does not become a team's by being public for a moment", async () => {
   const [bob, eve] = await Promise.all(["ben", "eva-lin"].map(person));
   const team = (await call("mutation", bob.token, "teams.found", { name: "Grey" })).body.json.id;
