@@ -14,11 +14,12 @@ const db = database();
 const folder = join(root, ".svc", `webhook-${process.pid}`);
 let svc: TestService;
 beforeAll(async () => {
-  const [snippet] = (await snippets()).filter(
+  const [snippet, other] = (await snippets()).filter(
     ({ place, text }) => /http-routes/.test(place) && text.includes("/hooks/"),
   );
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, "routes.ts"), snippet?.text ?? "");
+  await writeFile(join(folder, "payments.ts"), other?.text ?? "");
   const { hook } = await import(pathToFileURL(join(folder, "routes.ts")).href);
   svc = new TestService(db, apiWith({ httpRoutes: { hook } }), {});
   await svc.start();
@@ -53,4 +54,17 @@ test("the webhook of the documentation takes what its sender has signed, byte by
     expect(await send(forged)).toBe(403);
   }
   expect(await send(sign(body), JSON.stringify(JSON.parse(body)))).toBe(403);
+});
+
+test("a payment that is signed and not JSON is the sender's mistake", async () => {
+  vi.stubEnv("WEBHOOK_SECRET", secret);
+  const payments = new TestService(db, (await import(pathToFileURL(join(folder, "payments.ts")).href)).default, {});
+  await payments.start();
+  const pay = async (body: string, signature = sign(body)) => {
+    const headers = { "x-signature": signature };
+    return (await payments.fetch("/api/hooks/payments", { method: "POST", headers, body })).status;
+  };
+  const answers = [await pay("paid", "zz"), await pay("paid"), await pay('{"order":7}')];
+  await payments.stop();
+  expect(answers).toEqual([401, 400, 202]);
 });
