@@ -4,7 +4,7 @@
  * Next hop: `src/call/create-context.ts` settles it.
  */
 export class PendingWork {
-  readonly #pending = new Set<{ running: Promise<unknown>; told: Observed<unknown> }>();
+  readonly #pending = new Set<Entry>();
 
   /** @param read converts the result for the handler; its errors go only to the handler */
   keep<T>(run: () => Promise<T>): Promise<T>;
@@ -14,14 +14,21 @@ export class PendingWork {
     const told = new Observed<unknown>((resolve, reject) => {
       running.then(read).then(resolve, reject);
     });
-    const entry = { running, told };
+    const entry: Entry = { running, told };
     this.#pending.add(entry);
     running.then(
       () => this.#pending.delete(entry),
-      () => {},
+      (error) => {
+        entry.failure = { error };
+      },
     );
     told.ignore();
     return told;
+  }
+
+  /** The first failure so far that was not caught. */
+  get uncaught(): { error: unknown } | undefined {
+    return [...this.#pending].find(({ failure, told }) => failure && !told.isCaught)?.failure;
   }
 
   /** Waits for all work, including work that begins meanwhile. @throws the first error that was not caught */
@@ -63,4 +70,10 @@ class Observed<T> extends Promise<T> {
     this.isCaught = true;
     if (this.#source) this.#source.#caught();
   }
+}
+
+interface Entry {
+  running: Promise<unknown>;
+  told: Observed<unknown>;
+  failure?: { error: unknown };
 }

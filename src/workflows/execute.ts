@@ -12,7 +12,8 @@ import { jobAttributes } from "../telemetry/jobs.ts";
 import { activeSpan, type Span } from "../telemetry/span.ts";
 import { decodeValue, encodeValue, type Stored } from "./encoding.ts";
 import { checked, detailOf, runError } from "./failure.ts";
-import { type ReplayOutcome, replay } from "./replay.ts";
+import { replay } from "./replay.ts";
+import type { ReplayOutcome } from "./replay-port.ts";
 import { lostOr, RunLostError, RunPort, type RunRuntime } from "./run-port.ts";
 import { type NumberedStep, sizeOf, stepCache } from "./step-cache.ts";
 

@@ -1,10 +1,11 @@
 /**
- * The interface of a replay: its recorded steps, and the port through which it runs steps and waits.
+ * The interface of a replay: its recorded steps, its outcome, and the port through which it runs steps and waits.
  * Next hop: `run-port.ts` is that world, in the database.
  */
+import type { Logger } from "pino";
 import type { RequestDatabase } from "../contract/database.ts";
 import type { ConvertedDocument, ConvertStoredInput } from "../contract/documents.ts";
-import type { WorkflowContext } from "../contract/workflow.ts";
+import type { WorkflowContext, WorkflowDefinition } from "../contract/workflow.ts";
 import type { RunError } from "../contract/workflow-runs.ts";
 import type { KeptConversion } from "../documents/conversion-cache.ts";
 import type { Stored } from "./encoding.ts";
@@ -37,6 +38,26 @@ export interface ReplayPort {
   convert(input: ConvertStoredInput): Promise<KeptConversion>;
   /** The stored result, or null when it was removed. */
   conversion(kept: KeptConversion): Promise<ConvertedDocument | null>;
+}
+
+/** How a replay ended. */
+export type ReplayOutcome =
+  | { kind: "completed"; result: unknown }
+  | { kind: "failed"; error: unknown }
+  | { kind: "suspended"; stuck: string[] }
+  | { kind: "retry"; error: unknown; step: string };
+
+export interface ReplayOptions {
+  runId: string;
+  definition: WorkflowDefinition;
+  args: unknown;
+  recorded: readonly RecordedStep[];
+  /** Failures since the last checkpoint. */
+  attempts: number;
+  port: ReplayPort;
+  /** Aborted when the worker has to stop: no new step begins then. */
+  signal: AbortSignal;
+  log: Logger;
 }
 
 /** Runs a step's function; gets the step, so that `wf.db` finds it. */

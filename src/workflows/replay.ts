@@ -11,7 +11,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Logger } from "pino";
 import type { RequestDatabase } from "../contract/database.ts";
 import type { ConvertedDocument, ConvertStoredInput } from "../contract/documents.ts";
-import type { WorkflowContext, WorkflowDefinition, WorkflowServices } from "../contract/workflow.ts";
+import type { WorkflowContext, WorkflowServices } from "../contract/workflow.ts";
+import { PendingWork } from "../jobs/pending-work.ts";
 import { type Duration, milliseconds } from "../kit/duration.ts";
 import { readableError } from "../kit/storable-text.ts";
 import { decodeValue } from "./encoding.ts";
@@ -19,31 +20,12 @@ import { checked, isFinal, NonDeterministicError, StepError, WorkflowMistake } f
 import {
   type Enter,
   type RecordedStep,
-  type ReplayPort,
+  type ReplayOptions,
+  type ReplayOutcome,
   type RunningStep,
   StepFailure,
   StepInterrupted,
 } from "./replay-port.ts";
-
-/** How a replay ended. */
-export type ReplayOutcome =
-  | { kind: "completed"; result: unknown }
-  | { kind: "failed"; error: unknown }
-  | { kind: "suspended"; stuck: string[] }
-  | { kind: "retry"; error: unknown; step: string };
-
-export interface ReplayOptions {
-  runId: string;
-  definition: WorkflowDefinition;
-  args: unknown;
-  recorded: readonly RecordedStep[];
-  /** Failures since the last checkpoint. */
-  attempts: number;
-  port: ReplayPort;
-  /** Aborted when the worker has to stop: no new step begins then. */
-  signal: AbortSignal;
-  log: Logger;
-}
 
 interface Place {
   branch: { prefix: string; next: number };
@@ -64,6 +46,7 @@ class Replay implements WorkflowContext {
   readonly #parallels = new Set<string>();
   readonly #met = new Set<string>();
   readonly #stuck: string[] = [];
+  readonly #steps = new PendingWork();
   readonly #outcome = Promise.withResolvers<ReplayOutcome>();
   /** Strands that can continue. */
   #live = 1;
@@ -135,7 +118,11 @@ class Replay implements WorkflowContext {
     return this.#outcome.promise;
   }
 
-  async step<T>(name: string, run: () => T | Promise<T>): Promise<T> {
+  step<T>(name: string, run: () => T | Promise<T>): Promise<T> {
+    return this.#steps.keep(() => this.#step(name, run));
+  }
+
+  async #step<T>(name: string, run: () => T | Promise<T>): Promise<T> {
     const { place, position, before } = this.#meet("step", name);
     if (before?.error) throw new StepError(before.error);
     if (before) return decodeValue(before.result) as T;
@@ -273,7 +260,9 @@ class Replay implements WorkflowContext {
   }
 
   #end(result: unknown): void {
+    const lost = this.#steps.uncaught; // of a step that the handler has not awaited
     if (this.#retry) this.#outcome.resolve({ kind: "retry", ...this.#retry });
+    else if (lost) this.#fail(readableError(lost.error));
     else if (this.#metAll("ended")) this.#outcome.resolve({ kind: "completed", result });
   }
 

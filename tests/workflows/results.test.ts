@@ -1,7 +1,7 @@
 // If this file fails, a handler works when it is tried out, and fails after its first wait: the replay gets other values.
 import { inspect } from "node:util";
 import { beforeAll, expect, test } from "vitest";
-import { v, workflow } from "../../src/index.ts";
+import { SvcError, v, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
@@ -39,13 +39,25 @@ const large = workflow("results.large", {
     }
   },
 });
+const forgetful = workflow("results.forgetful", {
+  handler: async (wf) => {
+    const refuse = () => {
+      throw new SvcError("FORBIDDEN");
+    };
+    wf.step("caught", refuse).catch(() => {});
+    await Promise.allSettled([wf.step("also caught", refuse)]);
+    wf.step("done", () => 1);
+    wf.step("forgotten", refuse);
+    await wf.sleep(0);
+  },
+});
 const start = procedure.mutation
   .name("results.start")
   .input(v.string())
   .handler(({ context, input }) => context.workflows.start(input, {}));
 
 const db = database();
-const api = apiWith({ procedures: { start }, workflows: { large, returning } });
+const api = apiWith({ procedures: { start }, workflows: { forgetful, large, returning } });
 const startWorker = workers(db, api);
 const app = service(db, api);
 let ann: User;
@@ -73,4 +85,13 @@ test("a run that returns more than a worker can read fails at the step, and is n
     error: expect.objectContaining({ step: "part 67", hint: expect.stringContaining("larger than 64 MiB") }),
     steps: 69, // with the sleep, and the failed step
   });
+});
+
+test("a run fails with the error of a step that its handler has neither awaited nor caught", async () => {
+  const { id } = (await app.mutate(ann, "results.start", "results.forgetful")).body.json;
+  const get = async () => (await app.query(ann, "workflows.get", { id })).body.json;
+  await until(async () => ["completed", "failed"].includes((await get()).status));
+  const { status, error, steps } = await get();
+  expect([status, error.code, error.step]).toEqual(["failed", "FORBIDDEN", "forgotten"]);
+  expect(steps).toHaveLength(5);
 });
