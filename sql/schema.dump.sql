@@ -6156,8 +6156,19 @@ $function$
 execute: svc_system
 comment: Claims a conversion that no process runs; null otherwise.
 
+-- function svc_private.claim_cron(text,text,timestamp with time zone,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_cron(cron text, schedule text, slot timestamp with time zone, procedure text)
+ RETURNS TABLE(job bigint, last_slot timestamp with time zone)
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  select c.job, c.last_slot from svc_private.claim_cron(cron, schedule, slot, procedure, null) c
+$function$
+execute: svc_system
+comment: Enqueues a cron's procedure for a worker of an earlier version of svc.
+
 -- function svc_private.claim_cron(text,text,timestamp with time zone,text,timestamp with time zone): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.claim_cron(cron text, schedule text, slot timestamp with time zone, procedure text, base timestamp with time zone DEFAULT NULL::timestamp with time zone)
+CREATE OR REPLACE FUNCTION svc_private.claim_cron(cron text, schedule text, slot timestamp with time zone, procedure text, base timestamp with time zone)
  RETURNS TABLE(job bigint, last_slot timestamp with time zone, registered text, anchor timestamp with time zone)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -6264,8 +6275,19 @@ $function$
 execute: svc_system
 comment: Gives the worker the most urgent due jobs of these kinds, at most so many.
 
+-- function svc_private.claim_run(uuid,bigint,timestamp with time zone,bigint[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid, known_seq bigint DEFAULT NULL::bigint, known_at timestamp with time zone DEFAULT NULL::timestamp with time zone, unfinished bigint[] DEFAULT '{}'::bigint[])
+ RETURNS json
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  select svc_private.claim_run(run_id, known_seq, known_at, unfinished, null)
+$function$
+execute: svc_system
+comment: Claims a run for a worker of an earlier version of svc.
+
 -- function svc_private.claim_run(uuid,bigint,timestamp with time zone,bigint[],json): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid, known_seq bigint DEFAULT NULL::bigint, known_at timestamp with time zone DEFAULT NULL::timestamp with time zone, unfinished bigint[] DEFAULT '{}'::bigint[], limits json DEFAULT NULL::json)
+CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid, known_seq bigint, known_at timestamp with time zone, unfinished bigint[], limits json)
  RETURNS json
  LANGUAGE plpgsql
  SECURITY DEFINER

@@ -13,7 +13,7 @@
 -- versions of svc, compares and takes over nothing.
 
 create or replace function svc_private.claim_cron(
-  cron text, schedule text, slot timestamptz, procedure text, base timestamptz default null
+  cron text, schedule text, slot timestamptz, procedure text, base timestamptz
 )
 returns table (job bigint, last_slot timestamptz, registered text, anchor timestamptz)
 language plpgsql
@@ -52,3 +52,16 @@ comment on function svc_private.claim_cron(text, text, timestamptz, text, timest
   'Enqueues a cron''s procedure for one of its times, unless this was done before or it is paused; returns the job, or '
   'null, the latest time, and the schedule and start as they are registered. '
   'Definer: svc_system has no rights on the queue''s tables.';
+
+-- For workers of versions of svc that send no start: those that a release replaces, or that take its place again.
+create or replace function svc_private.claim_cron(cron text, schedule text, slot timestamptz, procedure text)
+returns table (job bigint, last_slot timestamptz)
+language sql
+volatile
+set search_path = ''
+as $$
+  select c.job, c.last_slot from svc_private.claim_cron(cron, schedule, slot, procedure, null) c
+$$;
+
+comment on function svc_private.claim_cron(text, text, timestamptz, text) is
+  'Enqueues a cron''s procedure for a worker of an earlier version of svc.';

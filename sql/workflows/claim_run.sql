@@ -13,8 +13,7 @@
 -- `limits` has the number of running runs by workflow, as the worker's code says. A release may have changed it: with the
 -- number of its start, a run would wait beside free places, and those behind it too.
 create or replace function svc_private.claim_run(
-  run_id uuid, known_seq bigint default null, known_at timestamptz default null, unfinished bigint[] default '{}',
-  limits json default null
+  run_id uuid, known_seq bigint, known_at timestamptz, unfinished bigint[], limits json
 )
 returns json
 language plpgsql
@@ -95,3 +94,18 @@ $$;
 comment on function svc_private.claim_run(uuid, bigint, timestamptz, bigint[], json) is
   'Claims a run for the caller, with a new fence and the checkpoints that the caller does not know. '
   'Definer: svc_system has no rights on the queue''s tables.';
+
+-- For workers of versions of svc that know no limits: those that a release replaces, or that take its place again.
+create or replace function svc_private.claim_run(
+  run_id uuid, known_seq bigint default null, known_at timestamptz default null, unfinished bigint[] default '{}'
+)
+returns json
+language sql
+volatile
+set search_path = ''
+as $$
+  select svc_private.claim_run(run_id, known_seq, known_at, unfinished, null)
+$$;
+
+comment on function svc_private.claim_run(uuid, bigint, timestamptz, bigint[]) is
+  'Claims a run for a worker of an earlier version of svc.';
