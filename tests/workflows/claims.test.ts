@@ -70,7 +70,7 @@ test(`a workflow whose handler runs ${steps} times reads each checkpoint a few t
 
 describe("what a worker knows", () => {
   const claim = async (id: string, cache: StepCache) => {
-    const text = "select counted.claim_run($1, $2, $3, $4) as it";
+    const text = "select counted.claim_run($1, $2, $3, $4, null) as it";
     const { it } = (await db.sql(text, [id, ...cache.known(id)]))[0] as {
       it: { steps: NumberedStep[]; isAddition: boolean; fence: number };
     };

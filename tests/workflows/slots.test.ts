@@ -18,7 +18,7 @@ const add = async (places: number | null, user: string | null = null): Promise<s
 };
 /** @returns the fence, or null when the run has to wait */
 const claim = async (id: string, client?: pg.Client, places?: number): Promise<number | null> => {
-  const text = "select svc_private.claim_run($1, limits => $2) ->> 'fence' as fence";
+  const text = "select svc_private.claim_run($1, null, null, '{}', $2) ->> 'fence' as fence";
   const values = [id, JSON.stringify({ narrow: places })];
   const rows = client ? (await client.query(text, values)).rows : await db.sql(text, values);
   const fence = rows[0]?.fence ?? null;
