@@ -1773,7 +1773,7 @@ column hit_percent: numeric
 grant delete, insert, select, update to svc_system
 comment: Tables by size, with dead rows, vacuum, scans and the share found in memory.
 
--- view svc_private.policy_texts: owner svc_owner
+-- view svc_private.policy_rules: owner svc_owner
 column oid: oid
 column relid: oid
 column schema: name
@@ -6203,8 +6203,19 @@ $function$
 execute: svc_system
 comment: Enqueues a cron's procedure for one of its times, unless this was done before or it is paused; returns the job, or null, the latest time, and the schedule and start as they are registered. Definer: svc_system has no rights on the queue's tables.
 
+-- function svc_private.claim_job(text,integer[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[])
+ RETURNS SETOF graphile_worker._private_jobs
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.claim_job(worker, kinds, null)
+$function$
+execute: svc_system
+comment: Gives a job to a worker of an earlier version of svc.
+
 -- function svc_private.claim_job(text,integer[],timestamp with time zone): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[], since timestamp with time zone DEFAULT NULL::timestamp with time zone)
+CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[], since timestamp with time zone)
  RETURNS SETOF graphile_worker._private_jobs
  LANGUAGE plpgsql
  SET search_path TO ''
@@ -6259,8 +6270,19 @@ $function$
 execute: svc_system
 comment: Gives the worker the most urgent due job of these kinds; no row if there is none.
 
+-- function svc_private.claim_jobs(text,integer[],integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_jobs(worker text, kinds integer[], most integer)
+ RETURNS SETOF graphile_worker._private_jobs
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.claim_jobs(worker, kinds, most, null)
+$function$
+execute: svc_system
+comment: Gives jobs to a worker of an earlier version of svc.
+
 -- function svc_private.claim_jobs(text,integer[],integer,timestamp with time zone): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.claim_jobs(worker text, kinds integer[], most integer, since timestamp with time zone DEFAULT NULL::timestamp with time zone)
+CREATE OR REPLACE FUNCTION svc_private.claim_jobs(worker text, kinds integer[], most integer, since timestamp with time zone)
  RETURNS SETOF graphile_worker._private_jobs
  LANGUAGE plpgsql
  SET search_path TO ''
@@ -7437,7 +7459,7 @@ AS $function$
   select pg_catalog.pg_advisory_lock_shared(726502191, pg_catalog.hashtext(d)) from pg_catalog.unnest(definitions) d
 $function$
 execute: svc_system
-comment: Holds the locks that mark crons and workflows as those of a living worker, until this session ends.
+comment: Holds the locks that mark procedures, crons and workflows as those of a living worker, until this session ends.
 
 -- function svc_private.hold_worker(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.hold_worker(worker text)
@@ -7870,7 +7892,7 @@ AS $function$
   select not pg_catalog.pg_try_advisory_xact_lock(726502191, pg_catalog.hashtext(definition))
 $function$
 execute: svc_system
-comment: Whether a living worker has this cron with its schedule, or this version of a workflow.
+comment: Whether a living worker has this procedure, this cron with its schedule, or this version of a workflow.
 
 -- function svc_private.is_searchable(regclass,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.is_searchable(relation regclass, search_id integer)
@@ -7986,8 +8008,8 @@ $function$
 execute: svc_system
 comment: Findings of the views svc_private.lint_*, without those that a comment on the object allows ("lint:allow RULE: reason").
 
--- function svc_private.list_access(regclass): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.list_access(one_table regclass DEFAULT NULL::regclass)
+-- function svc_private.list_access_rules(regclass): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_access_rules(one_table regclass DEFAULT NULL::regclass)
  RETURNS TABLE(relation oid, name text, is_platform boolean, has_rls boolean, role text, command text, granted text, policies jsonb, kind text, beneath text[])
  LANGUAGE sql
  STABLE
@@ -8008,7 +8030,7 @@ AS $function$
                     'using', case when asked.command <> 'insert' then p.using_text end,
                     'check', case when asked.command in ('insert', 'update') then coalesce(p.check_text, p.using_text) end,
                     'says', pg_catalog.obj_description(p.oid, 'pg_policy')) order by p.policy)
-             from svc_private.policy_texts p
+             from svc_private.policy_rules p
             where p.relid = r.oid and p.command in ('all', asked.command)
               and (p.for_everybody or role.name = any (p.roles))), '[]'),
          case when r.kind in ('r', 'p') then 'table' else 'view' end, beneath.tables
@@ -8761,7 +8783,7 @@ CREATE OR REPLACE FUNCTION svc_private.refuses_every_row(relation oid, command t
  SET search_path TO ''
 AS $function$
   select exists (
-    select from svc_private.policy_texts p
+    select from svc_private.policy_rules p
      where p.relid = relation
        and (p.oid = permission or not p.permissive and p.command in (refuses_every_row.command, 'all')
                                   and (p.for_everybody or role_name = any (p.roles)))
@@ -10776,7 +10798,7 @@ CREATE OR REPLACE FUNCTION svc_private.studio_access(one_table text)
  SET search_path TO ''
 AS $function$
   select to_json(a)
-    from svc_private.list_access(to_regclass(one_table)) a
+    from svc_private.list_access_rules(to_regclass(one_table)) a
    where one_table is null or to_regclass(one_table) is not null
 $function$
 execute: svc_studio_read, svc_system

@@ -8,6 +8,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { isConnectionLoss } from "../src/postgres/errors.ts";
 import { createPool, type OnePool, type PoolSettings } from "../src/postgres/pools.ts";
+import { releaseTakes } from "../src/workflows/execute.ts";
 
 /** One connection listens for new jobs. The others claim, which is so short that few of them serve many jobs. */
 const connections = 4;
@@ -38,12 +39,14 @@ export function createQueuePool(
 /**
  * The name of the library's prepared statement that claims a job. Ours replaces it: the library's reads all jobs that
  * are scheduled for later whenever none is due. It takes the same values and a number of jobs, and also returns the
- * user of each, so that the worker need not ask.
+ * user of each and whether it is recent, so that the worker need not ask.
  */
 const librarys = "get_job/graphile_worker";
 const ours = {
   name: "svc_claim_jobs",
-  text: "select j.*, svc_private.user_of_job(j.payload) as job_user from svc_private.claim_jobs($1, $2, $3, $4) j",
+  text: `select j.*, svc_private.user_of_job(j.payload) as job_user,
+                j.created_at > clock_timestamp() - interval '${releaseTakes} milliseconds' as is_young
+           from svc_private.claim_jobs($1, $2, $3, $4) j`,
 };
 /** In milliseconds: at least this often the whole queue is searched, also for jobs that were due before the last claimed one. */
 const wholeSearchEvery = 1_000;

@@ -6,7 +6,8 @@ import type { JobHelpers } from "graphile-worker";
 import { longestMessage, readableError, storableText, textOf } from "../src/kit/storable-text.ts";
 import { mask } from "../src/telemetry/mask.ts";
 import { activeSpan } from "../src/telemetry/span.ts";
-import type { ClaimedJob, RunningJob, Task, TaskServices } from "./task.ts";
+import { releaseTakes } from "../src/workflows/execute.ts";
+import { type ClaimedJob, LeftToOthers, type RunningJob, type Task, type TaskServices } from "./task.ts";
 
 /** Runs a task and ends its job. If the worker has lost the job, `svc.finish_job` refuses that. */
 export async function runJob(
@@ -25,7 +26,7 @@ export async function runJob(
     id: row.id,
     attempt: row.attempts,
     maxAttempts: row.max_attempts,
-    createdAt: row.created_at,
+    isYoung: (row as ClaimedJob).is_young ?? Date.now() - row.created_at.getTime() < releaseTakes,
     signal: helpers.abortSignal,
     log,
     async giveUp() {
@@ -61,7 +62,9 @@ export async function runJob(
   } catch (thrown) {
     const error = readableError(thrown);
     if (!gaveUp && (await postponed(row.id, worker, error, services))) {
-      log.info({ reason: reasonOf(error).message }, "job postponed: the worker cannot connect to run it");
+      const why =
+        error instanceof LeftToOthers ? "left to a worker of another release" : "the worker cannot connect to run it";
+      log.info({ reason: reasonOf(error).message }, `job postponed: ${why}`);
       throw reasonOf(error);
     }
     const last = gaveUp || job.attempt >= job.maxAttempts;
@@ -72,12 +75,13 @@ export async function runJob(
 }
 
 /**
- * Returns the job to the queue if the worker's connections do not work. The library then does not hold the job any more, and
- * records no error. Without the direct connection either, the failure counts.
+ * Returns the job to the queue if the worker's code or its connections cannot run it. The library then does not hold the job
+ * any more, and records no error. Without the direct connection either, the failure counts.
  */
 async function postponed(job: string, worker: string, error: unknown, services: TaskServices): Promise<boolean> {
   const { connections, queue } = services;
-  if (!connections || !queue || (await connections.work())) return false;
+  if (!connections || !queue) return false;
+  if (!(error instanceof LeftToOthers) && (await connections.work())) return false;
   const text = "select svc_private.postpone_job($1, $2, $3) as postponed";
   return queue.query(text, [job, worker, reasonOf(error).message]).then(
     ({ rows }) => rows[0].postponed,

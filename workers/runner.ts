@@ -89,8 +89,10 @@ export function startWorker(options: WorkerOptions): Worker {
   const takesCrons = chosen.some(({ kind }) => kind === "procedure");
   const crons = takesCrons ? app.api["~svc"].crons : [];
   const crontab = startCrontab({ crons, pool: pools.system, log });
+  const procedures = takesCrons ? [...app.api["~svc"].procedures.values()] : [];
   const workflows = chosen.some(({ kind }) => kind === "workflow") ? app.api["~svc"].workflows.values() : [];
   const definitions = [
+    ...procedures.filter(({ kind }) => kind === "internal").map(({ name }) => `procedure ${name}`),
     ...crons.map(({ name, schedule }) => `cron ${name} ${schedule.text}`),
     ...[...workflows].flat().map(({ name, version }) => `workflow ${name} ${version}`),
   ];

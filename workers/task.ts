@@ -27,6 +27,7 @@ export interface TaskServices {
 /** A row of the queue, as `queue-pool.ts` claims it. */
 export interface ClaimedJob extends Job {
   job_user?: UserRow | null;
+  is_young?: boolean;
 }
 
 export interface RunningJob {
@@ -35,7 +36,8 @@ export interface RunningJob {
   attempt: number;
   /** After this many attempts a failing job is dead, and left to a person. */
   maxAttempts: number;
-  createdAt: Date;
+  /** Whether it is so recent that newer code than this worker's may have scheduled it. By PostgreSQL's clock. */
+  isYoung: boolean;
   /** The user who scheduled it, as it was claimed. */
   user: UserRow | null | undefined;
   /** Aborted when the worker stops, so that the job ends soon. */
@@ -55,6 +57,9 @@ export interface RunningJob {
   /** As `finish`, with one function of the system: a single statement, which is its own transaction. */
   finishWith(call: { name: string; text: string; values: unknown[] }): Promise<void>;
 }
+
+/** A worker of another release has the code for the job. It returns to the queue, and no attempt counts. */
+export class LeftToOthers extends Error {}
 
 /** One kind of job. The error of a task is stored as the job's last error, and the job is retried later. */
 export interface Task<Payload = unknown> {

@@ -8,7 +8,7 @@ stable
 set search_path = ''
 as $$
   select exists (
-    select from svc_private.policy_texts p
+    select from svc_private.policy_rules p
      where p.relid = relation
        and (p.oid = permission or not p.permissive and p.command in (refuses_every_row.command, 'all')
                                   and (p.for_everybody or role_name = any (p.roles)))

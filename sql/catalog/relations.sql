@@ -20,7 +20,10 @@ comment on view svc_private.relations is
 
 -- Policies with their expressions as text, and the roles by name.
 
-create or replace view svc_private.policy_texts as
+-- Its name in earlier versions, with fewer columns. The files of all views that read it follow.
+drop view if exists svc_private.policy_texts cascade;
+
+create or replace view svc_private.policy_rules as
 select p.oid, r.oid as relid, r.schema, r.name as relation_name, r.is_platform, r.has_rls, p.polname as policy,
        format('%s on %s', p.polname, r.name) as name,
        case p.polcmd when 'r' then 'select' when 'a' then 'insert' when 'w' then 'update' when 'd' then 'delete'
@@ -37,7 +40,7 @@ select p.oid, r.oid as relid, r.schema, r.name as relation_name, r.is_platform, 
   from pg_catalog.pg_policy p
   join svc_private.relations r on r.oid = p.polrelid;
 
-comment on view svc_private.policy_texts is 'Policies of the platform and the application, with expressions and roles as text.';
+comment on view svc_private.policy_rules is 'Policies of the platform and the application, with expressions and roles as text.';
 
 -- Columns that a policy compares with the current user to find rows: mostly the owner's column. What only the check of
 -- an insert compares is not among them: no row is looked for, and a row without an owner is refused. PostgreSQL records
@@ -45,7 +48,7 @@ comment on view svc_private.policy_texts is 'Policies of the platform and the ap
 
 create or replace view svc_private.identity_columns as
 select distinct p.relid, p.relation_name, p.is_platform, a.attnum, a.attname as column_name, a.attnotnull as not_null
-  from svc_private.policy_texts p
+  from svc_private.policy_rules p
   join pg_catalog.pg_attribute a on a.attrelid = p.relid and a.attnum > 0 and not a.attisdropped
  where p.using_text ~
        ('(^|[^.[:alnum:]_"])' || svc_private.name_pattern(a.attname)

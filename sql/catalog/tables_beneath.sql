@@ -1,4 +1,4 @@
--- The tables that a view reads, also through other views. For svc_private.list_access() and the linter.
+-- The tables that a view reads, also through other views. For svc_private.list_access_rules() and the linter.
 
 create or replace function svc_private.tables_beneath(view regclass)
 returns table (name text, as_caller boolean)

@@ -18,7 +18,10 @@
 -- Runs as svc_system, which may change the queue's rows. Of jobs in named queues, which svc does not use, one runs at a
 -- time.
 
-create or replace function svc_private.claim_job(worker text, kinds integer[], since timestamptz default null)
+-- An earlier version of svc gives the last argument a default, which "or replace" could not take away.
+drop function if exists svc_private.claim_job(text, integer[], timestamptz);
+
+create or replace function svc_private.claim_job(worker text, kinds integer[], since timestamptz)
 returns setof graphile_worker._private_jobs
 language plpgsql
 volatile
@@ -74,3 +77,15 @@ $$;
 
 comment on function svc_private.claim_job(text, integer[], timestamptz) is
   'Gives the worker the most urgent due job of these kinds; no row if there is none.';
+
+-- For workers of earlier versions of svc, which a release replaces or brings back.
+create or replace function svc_private.claim_job(worker text, kinds integer[])
+returns setof graphile_worker._private_jobs
+language sql
+volatile
+set search_path = ''
+as $$
+  select * from svc_private.claim_job(worker, kinds, null)
+$$;
+
+comment on function svc_private.claim_job(text, integer[]) is 'Gives a job to a worker of an earlier version of svc.';

@@ -3,9 +3,10 @@
 --
 -- Runs as svc_system, like svc_private.claim_job.
 
-create or replace function svc_private.claim_jobs(
-  worker text, kinds integer[], most integer, since timestamptz default null
-)
+-- An earlier version of svc gives the last argument a default, which "or replace" could not take away.
+drop function if exists svc_private.claim_jobs(text, integer[], integer, timestamptz);
+
+create or replace function svc_private.claim_jobs(worker text, kinds integer[], most integer, since timestamptz)
 returns setof graphile_worker._private_jobs
 language plpgsql
 volatile
@@ -21,3 +22,16 @@ $$;
 
 comment on function svc_private.claim_jobs(text, integer[], integer, timestamptz) is
   'Gives the worker the most urgent due jobs of these kinds, at most so many.';
+
+-- For workers of earlier versions of svc, which a release replaces or brings back.
+create or replace function svc_private.claim_jobs(worker text, kinds integer[], most integer)
+returns setof graphile_worker._private_jobs
+language sql
+volatile
+set search_path = ''
+as $$
+  select * from svc_private.claim_jobs(worker, kinds, most, null)
+$$;
+
+comment on function svc_private.claim_jobs(text, integer[], integer) is
+  'Gives jobs to a worker of an earlier version of svc.';

@@ -1,9 +1,9 @@
--- Marks crons and versions of workflows as those of a living worker, until this connection ends. Called by
--- workers/worker-lock.ts, on the connection that marks the worker as alive. The texts: "cron NAME SCHEDULE",
--- "workflow NAME VERSION".
+-- Marks internal procedures, crons and versions of workflows as those of a living worker, until this connection ends. Called
+-- by workers/worker-lock.ts, on the connection that marks the worker as alive. The texts: "procedure NAME",
+-- "cron NAME SCHEDULE", "workflow NAME VERSION".
 --
 -- During a release two releases run at once. svc_private.claim_cron() replaces a schedule that no worker holds, and a
--- worker leaves a run that it does not know to the one that does (svc_private.is_held_by_worker).
+-- worker leaves a job or run that it does not know to the one that does (svc_private.is_held_by_worker).
 
 create or replace function svc_private.hold_definitions(definitions text[])
 returns void
@@ -15,4 +15,4 @@ as $$
 $$;
 
 comment on function svc_private.hold_definitions(text[]) is
-  'Holds the locks that mark crons and workflows as those of a living worker, until this session ends.';
+  'Holds the locks that mark procedures, crons and workflows as those of a living worker, until this session ends.';

@@ -1,6 +1,7 @@
--- Returns a job to the queue for later, because the connections of its worker do not work: that is not the job's fault.
--- Called by workers/run-job.ts through the direct connection of the queue. The attempt does not count. The pause doubles
--- with each time in a row, from one second up to a minute: other workers, whose connections may work, get the job soon.
+-- Returns a job to the queue for later, because its worker cannot run it: its connections do not work, or its code does not
+-- have the procedure. That is not the job's fault. Called by workers/run-job.ts through the direct connection of the queue. The
+-- attempt does not count. The pause doubles with each time in a row, from one second up to a minute: other workers, which may
+-- be able to run it, get the job soon.
 --
 -- For a workflow run, the claim does not count either (svc_private.claim_run): ten claims without a checkpoint would fail
 -- it. The run is locked before its job, in the order of svc_private.wake_run; the opposite order could deadlock.

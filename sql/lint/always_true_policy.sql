@@ -6,7 +6,7 @@ select 'warning' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid
               case p.command when 'all' then 'read and write' else p.command end) as problem,
        'Compare the owner''s column with (select svc.current_user_id()), or state in the policy''s comment that it is intended.'
          as remedy
-  from svc_private.policy_texts p
+  from svc_private.policy_rules p
  where p.permissive and p.command <> 'select'
    and 'true' in (p.using_text, p.check_text)
    and (p.for_everybody or p.roles && '{svc_anonymous,svc_authenticated}');

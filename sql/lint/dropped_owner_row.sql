@@ -9,7 +9,7 @@ select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, i.reli
   from svc_private.identity_columns i
  where not i.not_null and not i.is_platform
    and not exists (
-     select from svc_private.policy_texts s
+     select from svc_private.policy_rules s
       where s.relid = i.relid and s.permissive and s.command in ('select', 'all') and not s.names_columns);
 
 comment on view svc_private.lint_dropped_owner_row is 'Owner columns that may be null.';

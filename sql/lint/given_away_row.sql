@@ -5,7 +5,7 @@ create or replace view svc_private.lint_given_away_row as
 select 'error' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid as object, 0 as part, p.name,
        'restricts which rows may be changed, but not their new values' as problem,
        'Leave WITH CHECK out, so that USING holds for the new row too, or repeat the condition.' as remedy
-  from svc_private.policy_texts p
+  from svc_private.policy_rules p
  where p.permissive and p.command in ('update', 'all') and p.check_text = 'true' and p.using_text <> 'true'
    and (p.for_everybody or p.roles && '{svc_anonymous,svc_authenticated}');
 

@@ -14,7 +14,7 @@ select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid 
                       else has_any_column_privilege(role.name, r.oid, privilege) end
    and exists (select from pg_catalog.pg_policy any_policy where any_policy.polrelid = r.oid)
    and not exists (
-     select from svc_private.policy_texts p
+     select from svc_private.policy_rules p
       where p.relid = r.oid and p.permissive and p.command in ('all', privilege)
         and (p.for_everybody or exists (
           select from unnest(p.roles) as wanted (name) where pg_has_role(role.name::name, wanted.name::name, 'usage'))));

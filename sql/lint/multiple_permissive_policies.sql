@@ -6,7 +6,7 @@ select 'info' as severity, 'pg_catalog.pg_class'::regclass as catalog, p.relid a
        format('has %s policies by which %s may %s: %s', count(*), role.name, asked.command, string_agg(p.policy, ', ' order by p.policy))
          as problem,
        'Combine them into one policy with OR, if that is as clear.' as remedy
-  from svc_private.policy_texts p
+  from svc_private.policy_rules p
  cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
  cross join unnest('{select,insert,update,delete}'::text[]) as asked (command)
  where p.permissive and not p.is_platform and p.command in ('all', asked.command)

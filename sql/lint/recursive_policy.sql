@@ -9,7 +9,7 @@ create or replace view svc_private.lint_recursive_policy as
 with recursive asked as (
   select p.oid as policy, p.name, p.relid, role.name as role, s.oid as asks, s.name as first_asked,
          p.command in ('select', 'all') as is_asked_in_turn
-    from svc_private.policy_texts p
+    from svc_private.policy_rules p
     join pg_catalog.pg_policy e on e.oid = p.oid
    cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
    cross join lateral regexp_matches(concat(e.polqual::text, e.polwithcheck::text), ':relid (\d+)', 'g') as found (number)
@@ -31,7 +31,7 @@ select distinct on (r.policy)
  where r.asks = r.relid
    -- Reading the table again fails only where its policies for reading have conditions of their own.
    and exists (
-     select from svc_private.policy_texts p
+     select from svc_private.policy_rules p
        join pg_catalog.pg_policy e on e.oid = p.oid
       where p.relid = r.relid and p.command in ('select', 'all') and (p.for_everybody or r.role = any (p.roles))
         and e.polqual::text like '%{SUBLINK %')

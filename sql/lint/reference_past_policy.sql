@@ -28,11 +28,11 @@ select distinct on (k.oid)
      join pg_catalog.pg_attribute g on g.attrelid = k.confrelid and g.attnum = u.referenced
  ) as key
  cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
-  join svc_private.policy_texts p on p.relid = r.oid and p.permissive and (p.for_everybody or role.name = any (p.roles))
+  join svc_private.policy_rules p on p.relid = r.oid and p.permissive and (p.for_everybody or role.name = any (p.roles))
  cross join lateral (
    -- The expressions are read as PostgreSQL keeps them, where each relation of a sub-select stands by its number.
    select coalesce(bool_or(e.polqual::text like format('%%:relid %s %%', r.oid::oid)), false) as is_read
-     from svc_private.policy_texts s
+     from svc_private.policy_rules s
      join pg_catalog.pg_policy e on e.oid = s.oid
     where s.relid = f.oid and s.command in ('select', 'all') and (s.for_everybody or role.name = any (s.roles))
  ) as back
@@ -44,7 +44,7 @@ select distinct on (k.oid)
         and not svc_private.refuses_every_row(r.oid, write.command, role.name, p.oid))
    and not exists (
      -- The condition itself, or a restrictive one, names a column of the key, so it decides which rows may be referenced.
-     select from svc_private.policy_texts c
+     select from svc_private.policy_rules c
       where c.relid = r.oid
         and (c.oid = p.oid or not c.permissive and c.command in (p.command, 'all')
                               and (c.for_everybody or role.name = any (c.roles)))
@@ -56,7 +56,7 @@ select distinct on (k.oid)
      select coalesce(bool_or(s.permissive and (s.using_text = 'true'
                                                or not s.names_columns and s.using_text = coalesce(p.check_text, p.using_text))), false)
             and bool_and(s.permissive)
-       from svc_private.policy_texts s
+       from svc_private.policy_rules s
       where s.relid = f.oid and s.command in ('select', 'all') and (s.for_everybody or role.name = any (s.roles)))
  order by k.oid, role.name, p.policy;
 

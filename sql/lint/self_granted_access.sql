@@ -9,12 +9,12 @@ select distinct on (w.oid)
        format('lets users choose %I, by which %s decides: they give themselves access', a.attname, p.name) as problem,
        format('Let nobody write %s in requests, as ownerRls(…, { write: "nobody" }) declares, or check in the condition who may choose %I.',
               w.relation_name, a.attname) as remedy
-  from svc_private.policy_texts p
+  from svc_private.policy_rules p
   join svc_private.relations t on t.oid = p.relid and not t.is_platform
   join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_policy'::regclass and d.objid = p.oid
    and d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid <> p.relid
   join pg_catalog.pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
-  join svc_private.policy_texts w on w.relid = d.refobjid and w.permissive
+  join svc_private.policy_rules w on w.relid = d.refobjid and w.permissive
  cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
  cross join lateral svc_private.name_pattern(a.attname) as team
  cross join lateral svc_private.name_pattern(t.relation) as rows_of
@@ -30,7 +30,7 @@ select distinct on (w.oid)
    and not exists (
      select from pg_catalog.pg_index i where i.indrelid = w.relid and i.indisunique and i.indkey::text = a.attnum::text)
    and not exists (
-     select from svc_private.policy_texts c
+     select from svc_private.policy_rules c
       where c.relid = w.relid and (c.oid = w.oid or not c.permissive and c.command in (w.command, 'all'))
         and coalesce(c.check_text, c.using_text) ~ ('(^|[^[:alnum:]_"])' || team || '($|[^[:alnum:]_"])'))
  order by w.oid, p.command not in ('select', 'all'), p.name, a.attnum;

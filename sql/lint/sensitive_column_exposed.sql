@@ -10,7 +10,7 @@ select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as
  where r.anonymous_reaches and not r.is_platform and has_column_privilege('svc_anonymous', r.oid, a.attnum, 'select')
    and a.attname ~* '(^|_)(password|passwd|pwd|secret|api_?key|access_?token|refresh_?token|private_?key|ssn|iban|credit_?card|cvv)($|_)'
    and (r.kind in ('v', 'm', 'f') or exists (
-     select from svc_private.policy_texts p
+     select from svc_private.policy_rules p
       where p.relid = r.oid and p.permissive and p.command in ('all', 'select')
         and (p.for_everybody or 'svc_anonymous' = any (p.roles))));
 

@@ -6,7 +6,7 @@ create or replace view svc_private.lint_sub_select_in_policy as
 select 'info' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid as object, 0 as part, p.name,
        'compares every row with a sub-select, without an index' as problem,
        'Write column = any (array(select …)), with an index on the column.' as remedy
-  from svc_private.policy_texts p
+  from svc_private.policy_rules p
  where p.using_text ~ '\mIN \( SELECT';
 
 comment on view svc_private.lint_sub_select_in_policy is

@@ -10,7 +10,7 @@ select distinct on (u.oid, a.attnum)
        -- Generated update names all columns of the table, so that it needs the right on each.
        format('Add the condition of %s to the check for updates. Or, without update of createCrud, revoke update (%I) on %s from %s.',
               i.policy, a.attname, u.relation_name, role.name) as remedy
-  from svc_private.policy_texts i
+  from svc_private.policy_rules i
   join svc_private.relations r on r.oid = i.relid
   join pg_catalog.pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
  cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
@@ -22,19 +22,19 @@ select distinct on (u.oid, a.attnum)
    select format('(^|[^.[:alnum:]_"])(%2$s\.%1$s($|[^[:alnum:]_"])|%1$s\)?(::text)? (= ANY \(ARRAY\( SELECT|IN \( SELECT)|[[:alnum:]_"]+\.[[:alnum:]_"]+\(([^()]*[^.[:alnum:]_"])?%1$s[^[:alnum:]_"])',
                  quoted.it, quoted.relation) as looked_up,
           format('(^|[^[:alnum:]_"])%s($|[^[:alnum:]_"])', quoted.it) as named) as pattern
-  join svc_private.policy_texts u on u.relid = r.oid and u.permissive and u.command in ('update', 'all')
+  join svc_private.policy_rules u on u.relid = r.oid and u.permissive and u.command in ('update', 'all')
    and (u.for_everybody or role.name = any (u.roles))
  where i.command = 'insert' and (i.for_everybody or role.name = any (i.roles))
    and i.check_text ~ pattern.looked_up
    and has_column_privilege(role.name, r.oid, a.attnum, 'update')
    -- Every insert is checked so: by a restrictive policy, or by each permissive one.
    and (not i.permissive or not exists (
-     select from svc_private.policy_texts other
+     select from svc_private.policy_rules other
       where other.relid = r.oid and other.permissive and other.command in ('insert', 'all')
         and (other.for_everybody or role.name = any (other.roles))
         and coalesce(other.check_text, other.using_text) !~ pattern.looked_up))
    and not exists (
-     select from svc_private.policy_texts c
+     select from svc_private.policy_rules c
       where c.relid = r.oid and (c.oid = u.oid or not c.permissive and c.command in ('update', 'all')
                                  and (c.for_everybody or role.name = any (c.roles)))
         and coalesce(c.check_text, c.using_text) ~ pattern.named)

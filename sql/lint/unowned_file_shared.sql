@@ -11,11 +11,11 @@ select distinct on (w.oid, a.attnum)
        format('Add to the condition of %s: (%I is null or svc.owns_object(%I)).%s', w.policy, a.attname, a.attname,
               case when w.command = 'update' then ' Or check it in a trigger when the column changes, and say so in a comment.' end
              ) as remedy
-  from svc_private.policy_texts p
+  from svc_private.policy_rules p
   join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_policy'::regclass and d.objid = p.oid
    and d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid <> p.relid
   join pg_catalog.pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
-  join svc_private.policy_texts w on w.relid = d.refobjid and w.permissive
+  join svc_private.policy_rules w on w.relid = d.refobjid and w.permissive
  cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
  cross join lateral svc_private.name_pattern(a.attname) as named
  where p.relation_name = 'svc.storage_objects' and p.permissive and p.policy like 'app\_%'
@@ -31,7 +31,7 @@ select distinct on (w.oid, a.attnum)
       where (p.for_everybody or reader.name = any (p.roles))
         and not svc_private.refuses_every_row(p.relid, 'select', reader.name))
    and not exists (
-     select from svc_private.policy_texts c
+     select from svc_private.policy_rules c
       where c.relid = w.relid and (c.oid = w.oid or not c.permissive and c.command in (w.command, 'all')
                                    and (c.for_everybody or role.name = any (c.roles)))
         and (coalesce(c.check_text, c.using_text) ~ format('\msvc\.owns_object\(([[:alnum:]_"]+\.)?%s\)', named)

@@ -10,7 +10,7 @@ select 'error' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid a
          string_agg(distinct s.name, ', ' order by s.name), role.name) as problem,
        format('Let this policy name the other roles, and write one for %s that does not read %s.',
          role.name, string_agg(distinct s.name, ', ' order by s.name)) as remedy
-  from svc_private.policy_texts p
+  from svc_private.policy_rules p
   join pg_catalog.pg_policy e on e.oid = p.oid
  cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
  cross join lateral regexp_matches(concat(e.polqual::text, e.polwithcheck::text), ':relid (\d+)', 'g') as found (number)

@@ -1,4 +1,4 @@
--- The rules of access that Studio shows: those of `svc policies` (sql/catalog/list_access.sql).
+-- The rules of access that Studio shows: those of `svc policies` (sql/catalog/list_access_rules.sql).
 
 create or replace function svc_private.studio_access(one_table text)
 returns setof json
@@ -8,7 +8,7 @@ security definer
 set search_path = ''
 as $$
   select to_json(a)
-    from svc_private.list_access(to_regclass(one_table)) a
+    from svc_private.list_access_rules(to_regclass(one_table)) a
    where one_table is null or to_regclass(one_table) is not null
 $$;
 

@@ -1,6 +1,6 @@
 /**
  * `svc policies`: access rules of tables and views, in words and in SQL, read from the database.
- * Next hop: `sql/catalog/list_access.sql`; `src/postgres/functions.ts` for functions.
+ * Next hop: `sql/catalog/list_access_rules.sql`; `src/postgres/functions.ts` for functions.
  */
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
@@ -53,7 +53,7 @@ function describeFunction(one: DatabaseFunction): string {
 export async function listAccess(pool: pg.Pool, table: string | null): Promise<Access[]> {
   const found = await pool.query("select to_regclass($1)::oid as oid", [table]);
   const oid = found.rows[0].oid;
-  const { rows } = await pool.query<Access>("select * from svc_private.list_access($1)", [oid]);
+  const { rows } = await pool.query<Access>("select * from svc_private.list_access_rules($1)", [oid]);
   if (table === null || (oid !== null && rows.length > 0)) return rows;
   throw new DefinitionError(`There is no table or view ${table}.`, {
     hint: "Name it as in SQL: tasks, or schema.tasks.",

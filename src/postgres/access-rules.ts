@@ -1,6 +1,6 @@
 /**
  * The access rules of a table or view, read from the database, and in words. For `svc policies`, `svc rls explain` and Studio.
- * Next hop: `sql/catalog/list_access.sql`; `row-access.ts` evaluates them for one row.
+ * Next hop: `sql/catalog/list_access_rules.sql`; `row-access.ts` evaluates them for one row.
  */
 
 export interface Access {

@@ -103,7 +103,7 @@ describe("svc migrate status", () => {
   });
 
   test("does not advise it either where a newer version of svc differs in functions alone", async () => {
-    const name = "scope = 'platform' and path = 'catalog/list_access.sql'";
+    const name = "scope = 'platform' and path = 'catalog/list_access_rules.sql'";
     await db.sql(`update svc_private.applied_sql set earlier = array[checksum], checksum = 'newer' where ${name}`);
     expect((await migrate(["status"])).error).toContain("1 pending. Run `svc migrate`.");
     expect((await migrate(["status"], production)).error).toContain("`svc migrate` refuses these");

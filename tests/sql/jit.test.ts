@@ -22,7 +22,7 @@ test.for(logins)("the login of the %s pool compiles nothing, whatever the server
 
 /** Functions that other logins call as well, such as a DBA: their statements read tables of some size. */
 const calls: [name: string, statement: string][] = [
-  ["claim_job", "select * from svc_private.claim_job('a worker', '{1,2,3}')"],
+  ["claim_job", "select * from svc_private.claim_job('a worker', '{1,2,3}', null)"],
   ["queue_state", "select * from svc_private.queue_state()"],
   [
     "find_matches",

@@ -231,20 +231,16 @@ describe("migrate", () => {
     const newer = await mkdtemp(join(tmpdir(), "svc-newer-"));
     opened.push({ close: () => rm(newer, { recursive: true }) });
     for (const folder of ["migrations", "sql"]) await cp(join(root, folder), join(newer, folder), { recursive: true });
-    const file = join(newer, "sql/catalog/list_access.sql");
+    const file = join(newer, "sql/catalog/list_access_rules.sql");
     await writeFile(file, `${await readFile(file, "utf8")}\n-- Newer.\n`);
-    // As a version before migration 0054 leaves it, which --allow-older has applied.
-    const earlier =
-      "create function svc_private.list_access(regclass default null) returns oid language sql return null::oid";
-    await execute(adminUrl, `set role svc_owner; drop function svc_private.list_access(regclass); ${earlier}`);
     expect(await migrate({ adminUrl, platform: newer, refuseNewer: true })).toEqual([
-      "platform/sql/catalog/list_access.sql",
+      "platform/sql/catalog/list_access_rules.sql",
     ]);
     const older = { adminUrl, platform: root };
     await expect(migrate({ ...older, refuseNewer: true })).rejects.toThrow(
-      /\n {2}platform\/sql\/catalog\/list_access\.sql$/m,
+      /\n {2}platform\/sql\/catalog\/list_access_rules\.sql$/m,
     );
-    expect(await migrate(older)).toEqual(["platform/sql/catalog/list_access.sql"]);
+    expect(await migrate(older)).toEqual(["platform/sql/catalog/list_access_rules.sql"]);
   });
 
   test("generated functions that no file writes any more are dropped, and come back with their file", async () => {

@@ -2,7 +2,7 @@
  * Calls internal procedures, for `ctx.scheduler` and crons.
  *
  * Retries: 10 attempts over about 3½ hours (sql/jobs/add_procedure_job.sql). None when `.input()` refuses the arguments
- * of a job that is older than a release takes.
+ * of a job that is older than a release takes. A worker without the procedure leaves the job to workers of another release.
  * Idempotency: the handler's writes through `ctx.db`, the jobs that it schedules and the end of the job are one
  * transaction, so they happen once. Other effects (a mail, another service) happen at least once.
  * Next hop: `src/call/invoke.ts`.
@@ -10,8 +10,7 @@
 import { z } from "zod";
 import { InputRefused, runInternal } from "../../src/call/run-internal.ts";
 import type { Caller } from "../../src/contract/caller.ts";
-import { releaseTakes } from "../../src/workflows/execute.ts";
-import { defineTask, type RunningJob, type TaskServices } from "../task.ts";
+import { defineTask, LeftToOthers, type RunningJob, type TaskServices } from "../task.ts";
 
 const payload = z.object({
   procedure: z.string(),
@@ -30,7 +29,8 @@ export const procedure = defineTask({
   async run({ procedure: name, args, requestId, caller: who }, job, services) {
     const found = services.app.api["~svc"].procedures.get(name);
     if (found?.kind !== "internal") {
-      throw new Error(`There is no internal procedure "${name}" in this version of the application.`);
+      const message = `There is no internal procedure "${name}" in this version of the application.`;
+      throw (await isOthers(name, job, services)) ? new LeftToOthers(message) : new Error(message);
     }
     const caller = await callerOf(who, job, services);
     if (!caller) return job.log.info({ procedure: name }, "dropped: the user who scheduled this is gone");
@@ -43,12 +43,18 @@ export const procedure = defineTask({
     ).catch(async (error) => {
       // The arguments were valid where the job was scheduled. A recent job may come from newer code, whose workers
       // accept them.
-      const isOld = Date.now() - job.createdAt.getTime() > releaseTakes;
-      if (error instanceof InputRefused && isOld) await job.giveUp();
+      if (error instanceof InputRefused && !job.isYoung) await job.giveUp();
       throw error;
     });
   },
 });
+
+/** Whether a living worker of another release knows the procedure, or one that has not begun yet may know it. */
+async function isOthers(name: string, { isYoung }: RunningJob, { runtime }: TaskServices): Promise<boolean> {
+  if (isYoung) return true;
+  const text = "select svc_private.is_held_by_worker($1) as held";
+  return (await runtime.systemPool.query(text, [`procedure ${name}`])).rows[0].held;
+}
 
 /** @returns null when the user was deleted: the user's jobs are dropped */
 async function callerOf(

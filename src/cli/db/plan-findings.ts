@@ -57,7 +57,7 @@ async function readTables(system: pg.ClientBase, nodes: { node: PlanNode }[]): P
   const { rows } = await system.query<Table>(
     `select format('%s.%s', n.nspname, c.relname) as name, c.reltuples as rows,
             coalesce((select jsonb_agg(jsonb_build_object('name', p.policy, 'text', concat(p.using_text, ' ', p.check_text)))
-                        from svc_private.policy_texts p where p.relid = c.oid), '[]') as policies
+                        from svc_private.policy_rules p where p.relid = c.oid), '[]') as policies
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where format('%s.%s', n.nspname, c.relname) = any ($1)`,
     [names],

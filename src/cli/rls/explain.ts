@@ -2,7 +2,7 @@
  * `svc rls explain TABLE --as USER [--row ID]`: which policies show or hide a row for a user, and why. The user cannot
  * query a hidden row. So the row is read as the system, and each policy's expression is evaluated on that copy as the
  * user.
- * Next hop: `src/postgres/row-access.ts`; `sql/catalog/list_access.sql`.
+ * Next hop: `src/postgres/row-access.ts`; `sql/catalog/list_access_rules.sql`.
  */
 import pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";

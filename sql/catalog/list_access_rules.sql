@@ -5,10 +5,10 @@
 --
 -- For the new row of an insert or an update the condition is WITH CHECK, or USING where there is none.
 
--- After `svc migrate --allow-older` it has fewer columns, and migration 0054, which dropped it, does not run again.
+-- Its name in earlier versions, with fewer columns.
 drop function if exists svc_private.list_access(regclass);
 
-create function svc_private.list_access(one_table regclass default null)
+create or replace function svc_private.list_access_rules(one_table regclass default null)
 returns table (
   relation oid, name text, is_platform boolean, has_rls boolean, role text, command text, granted text,
   policies jsonb,  -- [{name, permissive, using, check, says}]
@@ -34,7 +34,7 @@ as $$
                     'using', case when asked.command <> 'insert' then p.using_text end,
                     'check', case when asked.command in ('insert', 'update') then coalesce(p.check_text, p.using_text) end,
                     'says', pg_catalog.obj_description(p.oid, 'pg_policy')) order by p.policy)
-             from svc_private.policy_texts p
+             from svc_private.policy_rules p
             where p.relid = r.oid and p.command in ('all', asked.command)
               and (p.for_everybody or role.name = any (p.roles))), '[]'),
          case when r.kind in ('r', 'p') then 'table' else 'view' end, beneath.tables
@@ -57,6 +57,6 @@ as $$
    order by r.name, role.name, array_position('{select,insert,update,delete}', asked.command)
 $$;
 
-comment on function svc_private.list_access(regclass) is
+comment on function svc_private.list_access_rules(regclass) is
   'For each table or view, request role and command: "all", the columns that are granted, or null; and the policies that '
   'apply, or the tables beneath.';
