@@ -1732,19 +1732,6 @@ column reason: text
 grant delete, insert, select, update to svc_system
 comment: Indexes that may be missing, unused ones of more than a MiB, and broken ones.
 
--- view svc_private.ops_long_transactions: owner svc_owner
-column pid: integer
-column role: text collate "C"
-column application: text
-column state: text
-column open_seconds: numeric
-column in_state_seconds: numeric
-column holds_back: integer
-column last_statement: text
-column remedy: text collate "C"
-grant delete, insert, select, update to svc_system
-comment: Transactions open for more than five seconds, and slots that hold rows back, without literal values.
-
 -- view svc_private.ops_slots: owner svc_owner
 column name: text collate "C"
 column kind: text
@@ -1772,6 +1759,19 @@ column rows_each_scan: numeric
 column hit_percent: numeric
 grant delete, insert, select, update to svc_system
 comment: Tables by size, with dead rows, vacuum, scans and the share found in memory.
+
+-- view svc_private.ops_vacuum_holders: owner svc_owner
+column pid: integer
+column role: text collate "C"
+column application: text
+column state: text
+column open_seconds: numeric
+column in_state_seconds: numeric
+column holds_back: integer
+column last_statement: text
+column remedy: text collate "C"
+grant delete, insert, select, update to svc_system
+comment: Transactions open for more than five seconds, and slots that hold rows back, without literal values.
 
 -- view svc_private.policy_rules: owner svc_owner
 column oid: oid

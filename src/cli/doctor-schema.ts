@@ -62,7 +62,7 @@ const forgottenAfter = 1800;
  */
 export async function examineOldTransactions(system: Asked, longer = forgottenAfter): Promise<Finding[]> {
   const { rows } = await system.query(
-    `select state, pid, application, open_seconds, remedy from svc_private.ops_long_transactions
+    `select state, pid, application, open_seconds, remedy from svc_private.ops_vacuum_holders
       where open_seconds is null or open_seconds > $1 limit 5`,
     [longer],
   );

@@ -31,7 +31,7 @@ export const locks = defineCommand({
   run: ({ args }) =>
     withSystem(args.cwd, async (pool) => {
       const blocked = await ask(pool, "select * from svc_private.ops_blocked");
-      const open = await ask(pool, "select * from svc_private.ops_long_transactions");
+      const open = await ask(pool, "select * from svc_private.ops_vacuum_holders");
       if (output.json) return printJson({ blocked, open });
       const heads = new Set(blocked.map(({ head }) => head));
       for (const head of heads) process.stdout.write(chain(blocked.filter((row) => row.head === head)));

@@ -3,7 +3,10 @@
 -- have forgotten them. A prepared transaction has no session, and so has a slot that keeps rows for a standby which is
 -- away (`hot_standby_feedback`).
 
-create or replace view svc_private.ops_long_transactions as
+-- Its name in earlier versions, with fewer columns.
+drop view if exists svc_private.ops_long_transactions;
+
+create or replace view svc_private.ops_vacuum_holders as
 select a.pid, a.usename::text as role, a.application_name as application, a.state,
        round(extract(epoch from clock_timestamp() - a.xact_start)::numeric, 1) as open_seconds,
        round(extract(epoch from clock_timestamp() - a.state_change)::numeric, 1) as in_state_seconds,
@@ -24,4 +27,4 @@ select s.active_pid, null, s.slot_name::text collate "default", 'slot', null, nu
  where age(s.xmin) > 100000
  order by open_seconds desc nulls first;
 
-comment on view svc_private.ops_long_transactions is 'Transactions open for more than five seconds, and slots that hold rows back, without literal values.';
+comment on view svc_private.ops_vacuum_holders is 'Transactions open for more than five seconds, and slots that hold rows back, without literal values.';
