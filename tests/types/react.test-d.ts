@@ -25,6 +25,10 @@ test("arguments may be left out, or skipped, where that makes sense", () => {
   useQuery(api.notes.get, skip);
   // @ts-expect-error get needs the id
   useQuery(api.notes.get);
+  // @ts-expect-error and not as a value that may be missing
+  useQuery(api.notes.get, undefined);
+  // @ts-expect-error nor does a call without it type-check elsewhere
+  useSvcClient().query(api.notes.get, undefined);
   // @ts-expect-error a serial id is a number
   useQuery(api.notes.get, { id: "1" });
   // @ts-expect-error a mutation is no query

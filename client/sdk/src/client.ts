@@ -11,7 +11,7 @@ import { withDeadline, withRetries } from "./patience.ts";
 import { Position } from "./position.ts";
 import { Connection } from "./realtime/connection.ts";
 import { WatchedQueries } from "./realtime/watched-queries.ts";
-import { baseOf, failure, type RouteInit, request, type Transport } from "./request.ts";
+import { baseOf, failure, type RouteInit, request, type Transport, urlOf } from "./request.ts";
 import { pieces } from "./stream.ts";
 import type { QueryOptions, SvcClient, SvcClientOptions } from "./svc-client.ts";
 import { cancelUpload, upload } from "./upload.ts";
@@ -19,7 +19,7 @@ import { cancelUpload, upload } from "./upload.ts";
 /**
  * Makes a client of a backend.
  *
- * @throws TypeError without a baseUrl
+ * @throws TypeError without a baseUrl, or for an `auth` that is no `AuthClient`
  * @example
  * const client = createSvcClient({ api, baseUrl: "http://localhost:4000", auth });
  * const page = await client.query(api.tasks.list, { limit: 5 });
@@ -28,6 +28,7 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
   const { api, auth, timeoutMs = 30_000 } = options;
   const transport: Transport = { baseUrl: baseOf(options.baseUrl), fetch: fetchOf(options) };
 
+  if (auth && !auth["~svc"]) throw new TypeError("auth is what createAuthClient returns.");
   const position = new Position();
 
   async function call(kind: Operation["kind"], operation: Operation, args: unknown, signal: AbortSignal) {
@@ -101,13 +102,14 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
     "~svc": { refetch: (operation, args, asking) => watched.of(operation, args).refetch(asking) },
     fetch(path, init = {}) {
       return withDeadline(timeoutMs, init.signal ?? undefined, async (signal) => {
+        const url = urlOf(transport, path);
         // A streamed body can be sent only once.
         const repeatable = !(init.body instanceof ReadableStream);
         let refused: Response | undefined;
         try {
           return await authorized(auth, signal, async (credentials) => {
             const headers = { ...init.headers, ...credentials.headers };
-            const sent = transport.fetch(transport.baseUrl + path, { ...init, ...credentials, headers, signal });
+            const sent = transport.fetch(url, { ...init, ...credentials, headers, signal });
             const response = await sent.catch((cause) => {
               throw failure(signal, cause);
             });

@@ -37,7 +37,7 @@ export type Operations = object;
  */
 export function nameOf(operation: Operation, kind?: "query" | "mutation"): string {
   if (typeof operation?.name !== "string") {
-    const what = operation === undefined || operation === null ? String(operation) : "a group of them";
+    const what = typeof operation === "object" && operation ? "a group of them" : operation;
     throw new TypeError(
       `This is not an operation, but ${what}. Pass one such as api.tasks.list; \`svc codegen\` writes those that the backend has.`,
     );

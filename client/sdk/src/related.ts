@@ -131,7 +131,8 @@ export type ResourceInput<R extends Resource, Input, I, S> =
         /** Relations by name: `true`, or what is wanted of them. (Default: none) */
         include?: I | undefined;
       })
-  | Extract<Input, undefined>;
+  // Not Extract: the compiler would infer Input from it, and let undefined pass where arguments are needed.
+  | (undefined extends Input ? undefined : never);
 
 /** never for an include with members that the constraint lets pass: names that are no relations or arguments. */
 export type OnlyKnown<R extends Resource, I> = I extends Known<R, I> ? unknown : never;

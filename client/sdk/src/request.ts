@@ -11,12 +11,18 @@ export interface Transport {
   fetch: typeof globalThis.fetch;
 }
 
-/** @param origin as an application passes it @throws TypeError for anything but a string */
+/** @param origin as an application passes it @throws TypeError for anything but an address of HTTP, a path or "" */
 export function baseOf(origin: string): string {
-  if (typeof origin === "string") return origin.replace(/\/+$/, "");
+  if (typeof origin === "string" && /^(https?:\/\/|\/|$)/i.test(origin)) return origin.replace(/\/+$/, "");
   throw new TypeError(
     `baseUrl is ${origin}. Pass the service's origin, such as "https://api.example.com", or "" for the page's own.`,
   );
+}
+
+/** @throws TypeError for anything but a path */
+export function urlOf({ baseUrl }: Transport, path: string): string {
+  if (/^\//.test(path)) return baseUrl + path;
+  throw new TypeError(`${path} is not a path of the service, such as "/api/hello".`);
 }
 
 export interface RequestOptions {
@@ -34,15 +40,16 @@ export interface RequestOptions {
  * Sends a request and reads the answer.
  *
  * @returns the body of a 2xx answer
- * @throws SvcError in all other cases, or the signal's reason
+ * @throws SvcError in all other cases, or the signal's reason; TypeError for anything but a path
  */
 export async function request(transport: Transport, path: string, options: RequestOptions): Promise<unknown> {
   const { method = "POST", headers, body, credentials = "omit", signal } = options;
+  const url = urlOf(transport, path);
   let response: Response;
   let text: string;
   try {
     const init = { method, headers, body, credentials, signal, cache: "no-store" } as RequestInit;
-    response = await transport.fetch(transport.baseUrl + path, init);
+    response = await transport.fetch(url, init);
     text = await response.text();
     if (response.ok) options.answered?.(response.headers);
   } catch (cause) {
