@@ -61,6 +61,24 @@ test.for<[what: string, file: string, text: string, message: RegExp]>([
     /cannot run inside a transaction block\n {2}.*Create the index by hand first/,
   ],
   [
+    "a conversion that PostgreSQL does not have",
+    "migrations/0009_wrong.sql",
+    "create table ok (id int);\nalter table ok alter column id type uuid using id::uuid;\n",
+    /0009_wrong.sql:2: cannot cast type integer to uuid\n.*\n {2}PostgreSQL has no conversion between these types. Write after USING/,
+  ],
+  [
+    "an operator that does not exist, which no function of sql/ would help",
+    "migrations/0009_wrong.sql",
+    "create table ok (id int);\nselect from ok where id = 'a'::text;\n",
+    /operator does not exist: integer = text\n.*\n {2}No operator matches/,
+  ],
+  [
+    "a column that something depends on",
+    "migrations/0009_wrong.sql",
+    "create table ok (id int, twice int generated always as (id * 2) stored);\nalter table ok alter column id type text;\n",
+    /cannot alter type of a column used by a generated column\n {4}Column "id" is used by generated column "twice"./,
+  ],
+  [
     "a language that searchable names and the database has not",
     "sql/search.sql",
     "select to_tsvector('englisch', 'x');\n",

@@ -8,7 +8,7 @@
 import type { PgTable } from "drizzle-orm/pg-core";
 import { describeColumns } from "../../crud/columns.ts";
 import { list, qualified } from "../../postgres/schema-names.ts";
-import type { Policy, Privileges, Snapshot, Table, View } from "./snapshot.ts";
+import type { ColumnRef, Policy, Privileges, Snapshot, Table, View } from "./snapshot.ts";
 
 const requestRoles = ["svc_anonymous", "svc_authenticated"];
 const none: Privileges = { select: false, delete: false, insert: [], update: [] };
@@ -54,13 +54,20 @@ function rolesOf({ to = ["public"] }: Policy): string[] {
  * The statements between two sets of grants.
  *
  * @param before  with the new names
- * @param renewed views that are dropped and recreated, and so lose their grants
+ * @param renewed     views that are dropped and recreated, and so lose their grants
+ * @param regenerated columns likewise
  */
-export function diffGrants(before: Snapshot, after: Snapshot, renewed: ReadonlySet<string>) {
+export function diffGrants(
+  before: Snapshot,
+  after: Snapshot,
+  renewed: ReadonlySet<string>,
+  regenerated: readonly ColumnRef[],
+) {
   const revokes: string[] = [];
   const grants: string[] = [];
   for (const key of new Set([...Object.keys(before.svc.grants), ...Object.keys(after.svc.grants)])) {
-    const had = renewed.has(key) ? {} : (before.svc.grants[key] ?? {});
+    const anew = regenerated.flatMap((one) => (one.key === key ? one.column : []));
+    const had = renewed.has(key) ? {} : without(before.svc.grants[key] ?? {}, anew);
     const wants = after.svc.grants[key] ?? {};
     grants.push(...statements("grant", "to", key, minus(wants, had)));
     // Dropped columns and tables lose their privileges by themselves.
@@ -69,6 +76,16 @@ export function diffGrants(before: Snapshot, after: Snapshot, renewed: ReadonlyS
   }
   return { revokes, grants };
 }
+
+/** The privileges on the other columns. */
+const without = (granted: Record<string, Privileges>, columns: string[]): Record<string, Privileges> =>
+  Object.fromEntries(
+    Object.entries(granted).map(([role, privileges]) => {
+      const { insert, update } = privileges;
+      const rest = (names: string[]) => names.filter((name) => !columns.includes(name));
+      return [role, { ...privileges, insert: rest(insert), update: rest(update) }];
+    }),
+  );
 
 /** The privileges of the first that the second lacks, for remaining columns. */
 function minus(

@@ -38,7 +38,7 @@ export async function writeMigration(
   const tables = await diffTables(before, after);
   const fields = diffUserFields(before, after);
   const policies = diffPolicies(before, after, tables.retyped);
-  const { grants, revokes } = diffGrants(before, after, tables.renewed);
+  const { grants, revokes } = diffGrants(before, after, tables.renewed, tables.regenerated);
   const explain = (statement: string) => explainLosses(statement, before);
 
   const sections: [title: string, statements: string[]][] = [

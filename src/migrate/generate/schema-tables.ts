@@ -5,6 +5,7 @@
  * `schema-primary-keys.ts`), as are policies and grants.
  */
 import { takeColumns } from "./schema-columns.ts";
+import { clearColumns, clearDependents, findRegenerated, isOtherType } from "./schema-dependents.ts";
 import { takeEnums } from "./schema-enums.ts";
 import { shortenIdentity } from "./schema-identities.ts";
 import { takePrimaryKeys } from "./schema-primary-keys.ts";
@@ -19,6 +20,8 @@ export interface TableChanges {
   drop: string[];
   /** Columns whose storage changes: policies that reference them must be dropped first. */
   retyped: ColumnRef[];
+  /** Those of them that are dropped and added again, and so lose their grants. */
+  regenerated: ColumnRef[];
   /** Views that are dropped and recreated. */
   renewed: Set<string>;
 }
@@ -30,10 +33,16 @@ export async function diffTables(before: Snapshot, after: Snapshot): Promise<Tab
   const keys = takePrimaryKeys(start, end);
   const enums = takeEnums(start, end);
   const columns = takeColumns(start, end);
-  const retyped = [...enums.retyped, ...columns.retyped];
+  const typesOf = ({ tables }: Snapshot, { key, column }: ColumnRef) => tables[key]?.columns[column];
+  const others = columns.retyped.filter((one) => isOtherType(typesOf(before, one), typesOf(after, one)));
+  const regenerated = findRegenerated(start, end, [...enums.retyped, ...columns.retyped]);
+  const retyped = [...enums.retyped, ...columns.retyped, ...regenerated];
 
-  const cleared = structuredClone(start);
-  clearDifferent(cleared, end);
+  const free = structuredClone(start);
+  clearDifferent(free, end);
+  clearDependents(free, [...enums.retyped, ...others], regenerated);
+  const cleared = structuredClone(free);
+  clearColumns(cleared, regenerated);
   const renewed = clearViews(cleared, end, [...retyped.map(({ key }) => key), ...losing(start, end)]);
 
   const typed = structuredClone(cleared);
@@ -54,11 +63,13 @@ export async function diffTables(before: Snapshot, after: Snapshot): Promise<Tab
     // After the keys and unique indexes that they reference.
     ...added.filter(isForeignKey),
   ];
+  const clear = [...(await statements(start, free)), ...(await statements(free, cleared)), ...keys.drop];
   return {
-    clear: orderViews([...(await statements(start, cleared)), ...keys.drop], start.views, end.views),
+    clear: orderViews(clear, start.views, end.views),
     change: orderViews(change, start.views, end.views),
     drop: await statements(grown, end),
     retyped,
+    regenerated,
     renewed,
   };
 }
