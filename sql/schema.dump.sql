@@ -8510,9 +8510,16 @@ begin
       select from pg_catalog.pg_attribute a
        where a.attrelid = each.id and a.attname = any (each.identity) and not a.attnotnull
     ) then
+      index_name := left(each.relname, 50) || '_identity';
+      if exists (
+        select from pg_catalog.pg_class c left join pg_catalog.pg_index i on i.indexrelid = c.oid
+         where c.relnamespace = each.namespace and c.relname = index_name and i.indrelid is distinct from each.id
+      ) then -- of another table, whose long name begins like this one's
+        index_name := left(each.relname, 41) || '_' || left(md5(each.relname), 8) || '_identity';
+      end if;
       -- A key of the table over these columns, such as one of owner and team: an index beside it slows down writes. Else
       -- the index in force, else a new one.
-      select c.relname, i.indisreplident as is_in_force into chosen
+      select c.relname, i.indisreplident as is_in_force, k.oid is null as is_ours into chosen
         from pg_catalog.pg_index i
         join pg_catalog.pg_class c on c.oid = i.indexrelid
         left join pg_catalog.pg_constraint k on k.conindid = c.oid and k.conrelid = each.id
@@ -8520,7 +8527,14 @@ begin
          and svc_private.index_columns(c.oid) @> each.identity and svc_private.index_columns(c.oid) <@ each.identity
        order by k.oid is null, i.indisreplident desc, c.relname
        limit 1;
-      continue when chosen.is_in_force;
+      if chosen.is_in_force then
+        -- The table was renamed.
+        if chosen.is_ours and chosen.relname ~ '_identity$' and chosen.relname <> index_name
+          and to_regclass(format('%s.%I', each.namespace, index_name)) is null then
+          execute format('alter index %s.%I rename to %I', each.namespace, chosen.relname, index_name);
+        end if;
+        continue;
+      end if;
       if chosen.relname is not null then
         select i.indexrelid::regclass as id into part from pg_catalog.pg_index i
          where i.indrelid = each.id and i.indisreplident and i.indexrelid::regclass::text ~ '_identity"?$'
@@ -8528,13 +8542,6 @@ begin
         execute format('alter table %s replica identity using index %I', each.id, chosen.relname);
         if part.id is not null then execute format('drop index %s', part.id); end if; -- ours of before
         continue;
-      end if;
-      index_name := left(each.relname, 50) || '_identity';
-      if exists (
-        select from pg_catalog.pg_class c left join pg_catalog.pg_index i on i.indexrelid = c.oid
-         where c.relnamespace = each.namespace and c.relname = index_name and i.indrelid is distinct from each.id
-      ) then -- of another table, whose long name begins like this one's
-        index_name := left(each.relname, 41) || '_' || left(md5(each.relname), 8) || '_identity';
       end if;
       if to_regclass(format('%s.%I', each.namespace, index_name)) is not null then -- over the columns of before
         execute format('drop index %s.%I', each.namespace, index_name);
@@ -8889,9 +8896,14 @@ AS $function$
    where not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid)
   union all
   select r.object, 'trigger', quote_ident(t.tgname),
-         concat(pg_catalog.pg_get_triggerdef(t.oid),
+         -- A search has a number that depends on the history of the database: its name is the same in all.
+         concat(coalesce(replace(pg_catalog.pg_get_triggerdef(t.oid), quote_literal(s.id), quote_literal(s.name)),
+             pg_catalog.pg_get_triggerdef(t.oid)),
            case t.tgenabled when 'D' then ' DISABLED' when 'A' then ' always' when 'R' then ' on replicas only' end), 0
-    from relation r join pg_catalog.pg_trigger t on t.tgrelid = r.oid and not t.tgisinternal
+    from relation r
+    join pg_catalog.pg_trigger t on t.tgrelid = r.oid and not t.tgisinternal
+    left join svc_private.search_tables s
+      on t.tgfoid = 'svc_private.index_rows'::regproc and t.tgargs = convert_to(s.id::text, 'UTF8') || '\x00'::bytea
   union all
   select r.object, 'rule', quote_ident(w.rulename), pg_catalog.pg_get_ruledef(w.oid), 0
     from relation r join pg_catalog.pg_rewrite w on w.ev_class = r.oid and w.rulename <> '_RETURN'

@@ -174,6 +174,18 @@ describe("publish_tables", () => {
     );
   });
 
+  test("renames its index with the table: the names of a fresh database are the same", async () => {
+    await db.sql("create table public.called (id integer primary key, owner text not null)");
+    await publish(client, [{ table: "public.called", identity: ["id", "owner"] }]);
+    await db.sql("alter table public.called rename to recalled");
+    await publish(client, [{ table: "public.recalled", identity: ["id", "owner"] }]);
+    expect(await identity("public.recalled")).toEqual([{ kind: "i", columns: ["id", "owner"] }]);
+    expect(
+      await db.sql("select to_regclass('called_identity'), to_regclass('recalled_identity')::text as now"),
+    ).toEqual([{ to_regclass: null, now: "recalled_identity" }]);
+    await db.sql("drop table public.recalled");
+  });
+
   test("drops its index when the table has no owner any more, or needs all columns", async () => {
     await db.sql("create table public.given (id integer primary key, owner text not null)");
     for (const without of [[], "full"]) {
