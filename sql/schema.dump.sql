@@ -1732,6 +1732,18 @@ column reason: text
 grant delete, insert, select, update to svc_system
 comment: Indexes that may be missing, unused ones of more than a MiB, and broken ones.
 
+-- view svc_private.ops_long_transactions: owner svc_owner
+column pid: integer
+column role: text collate "C"
+column application: text
+column state: text
+column open_seconds: numeric
+column in_state_seconds: numeric
+column holds_back: integer
+column last_statement: text
+grant delete, insert, select, update to svc_system
+comment: svc_private.ops_vacuum_holders under its earlier name.
+
 -- view svc_private.ops_slots: owner svc_owner
 column name: text collate "C"
 column kind: text

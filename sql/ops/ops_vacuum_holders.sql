@@ -3,9 +3,6 @@
 -- have forgotten them. A prepared transaction has no session, and so has a slot that keeps rows for a standby which is
 -- away (`hot_standby_feedback`).
 
--- Its name in earlier versions, with fewer columns.
-drop view if exists svc_private.ops_long_transactions;
-
 create or replace view svc_private.ops_vacuum_holders as
 select a.pid, a.usename::text as role, a.application_name as application, a.state,
        round(extract(epoch from clock_timestamp() - a.xact_start)::numeric, 1) as open_seconds,
@@ -28,3 +25,12 @@ select s.active_pid, null, s.slot_name::text collate "default", 'slot', null, nu
  order by open_seconds desc nulls first;
 
 comment on view svc_private.ops_vacuum_holders is 'Transactions open for more than five seconds, and slots that hold rows back, without literal values.';
+
+-- The name that it has in earlier versions, without the remedy. A version in between has nine columns there.
+drop view if exists svc_private.ops_long_transactions;
+
+create view svc_private.ops_long_transactions as
+select pid, role, application, state, open_seconds, in_state_seconds, holds_back, last_statement
+  from svc_private.ops_vacuum_holders;
+
+comment on view svc_private.ops_long_transactions is 'svc_private.ops_vacuum_holders under its earlier name.';
