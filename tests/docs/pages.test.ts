@@ -29,6 +29,11 @@ test.for(["../README.md", "../CONTRIBUTING.md", "../SECURITY.md", "../CHANGELOG.
   },
 );
 
+test.for(["../README.md", ...pages])("the examples of %s are fenced: indented ones would not be checked", (page) => {
+  const text = readFileSync(join(docs, page), "utf8").replaceAll(/^ *```[\s\S]*?^ *```$/gm, "");
+  expect([...text.matchAll(/^(?![-*\d ]).+\n\n {4}\S.*/gm)].map(([found]) => found)).toEqual([]);
+});
+
 test("every picture is shown somewhere", () => {
   const texts = ["../README.md", "../examples/desk/README.md", ...pages].map((page) =>
     readFileSync(join(docs, page), "utf8"),
