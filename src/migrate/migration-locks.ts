@@ -7,9 +7,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { liftLimits } from "../postgres/without-limits.ts";
+import { MigrationError } from "./migration-error.ts";
 
 export interface Patience {
-  /** In milliseconds: how long to keep retrying. (Default: 300,000) */
+  /** In milliseconds: how long to keep retrying, and to wait for another migrator. (Default: 300,000) */
   patienceMs?: number;
   /**
    * In milliseconds: how long a statement waits for a table. Longer than the server's deadlock_timeout (1,000), after
@@ -45,11 +46,7 @@ export async function withLocks<T>(
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
     await client.query("begin");
     await client.query(liftLimits);
-    const { rows } = await client.query("select pg_try_advisory_xact_lock($1) as is_alone", [advisoryLock]);
-    if (!rows[0].is_alone) {
-      report?.("waiting for another migration of this database");
-      await client.query("select pg_advisory_xact_lock($1)", [advisoryLock]);
-    }
+    await becomeAlone(client, Math.max(1, Math.ceil(deadline - performance.now())), report);
     try {
       return await run(() => client.query(`set local lock_timeout = ${Number(lockWaitMs)}`));
     } catch (error) {
@@ -61,6 +58,39 @@ export async function withLocks<T>(
       await sleep(pause);
     }
   }
+}
+
+/** Waits for another migrator, whose process may be frozen or may have lost its host. */
+async function becomeAlone(client: pg.Client, patienceMs: number, report: Patience["report"]): Promise<void> {
+  const { rows } = await client.query("select pg_try_advisory_xact_lock($1) as is_alone", [advisoryLock]);
+  if (rows[0].is_alone) return;
+  const other = await findMigrator(client);
+  report?.(`waiting for another migration of this database${other}`);
+  try {
+    await client.query(`set local lock_timeout = ${patienceMs}`);
+    await client.query("select pg_advisory_xact_lock($1)", [advisoryLock]);
+    await client.query("set local lock_timeout = 0");
+  } catch (cause) {
+    if (!(cause instanceof pg.DatabaseError) || cause.code !== "55P03") throw cause;
+    const hint =
+      "If it works, wait for it, and migrate again (--wait gives it more time). If its process is frozen or its host is gone, end its session as the administrator: select pg_terminate_backend(PID);";
+    throw new MigrationError(`Another migration of this database has not ended${other}. Nothing was changed.`, {
+      hint,
+      cause,
+    });
+  }
+}
+
+async function findMigrator(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ pid: number; host: string; seconds: number }>(
+    `select a.pid, coalesce(host(a.client_addr), 'this host') as host,
+            extract(epoch from clock_timestamp() - a.xact_start)::integer as seconds
+       from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a using (pid)
+      where l.locktype = 'advisory' and l.granted and l.database = (select oid from pg_database where datname = current_database())
+        and l.classid::bigint << 32 | l.objid::bigint = $1`,
+    [advisoryLock],
+  );
+  return rows.map(({ pid, host, seconds }) => ` (pid ${pid}, from ${host}, for ${seconds} s)`).join("");
 }
 
 /** A lock timeout, or the victim of a deadlock. */

@@ -41,7 +41,13 @@ test("says that it waits for another migration, and comes after it", async () =>
   const one = again({ lockWaitMs: 60_000, report: began });
   expect(await first).toContain("applied ");
   const two = again({ report: waited });
-  expect(await second).toBe("waiting for another migration of this database");
+  expect(await second).toMatch(
+    /^waiting for another migration of this database \(pid \d+, from 127.0.0.1, for \d+ s\)$/,
+  );
+  // Its process may be frozen.
+  await expect(again({ patienceMs: 200 })).rejects.toThrow(
+    /^Another migration of this database has not ended \(pid \d+, .*\). Nothing was changed.\n .*pg_terminate_backend/,
+  );
   await other.query("commit");
   expect((await Promise.all([one, two])).map(({ length }) => length > 0)).toEqual([true, true]);
 });
