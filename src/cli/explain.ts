@@ -11,6 +11,7 @@ import { ConfigError } from "../config/load-config.ts";
 import { DriftError } from "../crud/fingerprints.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { MigrationError } from "../migrate/migration-error.ts";
+import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import { isForeignFrame, isFrame } from "../telemetry/pretty-log.ts";
 import { printError } from "./output.ts";
 import { explainTakenPort } from "./taken-port.ts";
@@ -38,8 +39,22 @@ export function explain(thrown: unknown, cwd: string): string {
     return thrown instanceof DefinitionError && place ? `${place}\n${message}` : message;
   }
   if (place) return `${place}\n${callersIn(stack, cwd)}`;
-  return stack || `${name}: ${message}`; // errors of better-auth have an empty stack
+  return endedByServer(thrown) ?? (stack || `${name}: ${message}`); // errors of better-auth have an empty stack
 }
+
+/** A statement of svc itself failed, and neither svc nor the application is wrong. */
+function endedByServer(error: Error): string | undefined {
+  if (limits.includes(sqlState(error) ?? "")) {
+    return `PostgreSQL ended a statement of svc: ${error.message}.
+  A time limit of the server, the database or the login is too short for it. \`select setdatabase, setrole::regrole, setconfig from pg_db_role_setting\` lists those of databases and logins.`;
+  }
+  if (!isConnectionLoss(error)) return undefined;
+  return `The connection to PostgreSQL was lost, or not opened in time: ${error.message}.
+  The server is overloaded, restarts or cannot be reached: try again shortly.`;
+}
+
+/** statement_timeout or a cancellation, lock_timeout, idle_in_transaction_session_timeout, transaction_timeout. */
+const limits: readonly string[] = ["57014", "55P03", "25P03", "25P04"];
 
 /** A stack with the application's frames alone, and without the first of them, which is the place. */
 function callersIn(stack: string, cwd: string): string {

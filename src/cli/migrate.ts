@@ -19,7 +19,8 @@ const applyArguments = {
   },
   wait: {
     type: "string",
-    description: "Seconds to keep retrying while other sessions use the tables, and to wait for another migration. (Default: 300)",
+    description:
+      "Seconds to keep retrying while other sessions use the tables, and to wait for another migration. (Default: 300)",
     default: "300",
   },
 } as const;
