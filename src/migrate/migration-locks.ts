@@ -13,8 +13,8 @@ export interface Patience {
   /** In milliseconds: how long to keep retrying, and to wait for another migrator. (Default: 300,000) */
   patienceMs?: number;
   /**
-   * In milliseconds: how long a statement waits for a table. Longer than the server's deadlock_timeout (1,000), after
-   * which autovacuum cancels itself. (Default: 2,000)
+   * In milliseconds: how long a statement waits for a table. (Default: 900, or 2,000 where the administrator may not set
+   * deadlock_timeout: longer than that of the server, after which autovacuum cancels itself)
    */
   lockWaitMs?: number;
   /** Called with one line whenever it releases its locks, and when it waits for another migration. */
@@ -29,6 +29,17 @@ const longestPause = 10_000;
 const advisoryLock = 7_265_021_846_113;
 
 /**
+ * Of sessions that wait for each other PostgreSQL ends the one that looks first, after its deadlock_timeout. The migration
+ * looks before calls do, and gives up before a call that came later looks.
+ */
+const waitBriefly = `set local lock_timeout = 2000;
+  do $$ begin
+    set local deadlock_timeout = 50;
+    set local lock_timeout = 900;
+  exception when insufficient_privilege then null;
+  end $$`;
+
+/**
  * Opens a transaction, as the only migrator of this database, and runs a part of the migration in it. The transaction
  * stays open.
  *
@@ -41,14 +52,16 @@ export async function withLocks<T>(
   patience: Patience,
   run: (limit: () => Promise<unknown>) => Promise<T>,
 ): Promise<T> {
-  const { patienceMs = 300_000, lockWaitMs = 2_000, report } = patience;
+  const { patienceMs = 300_000, lockWaitMs, report } = patience;
   const deadline = performance.now() + patienceMs;
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
     await client.query("begin");
     await client.query(liftLimits);
     await becomeAlone(client, Math.max(1, Math.ceil(deadline - performance.now())), report);
     try {
-      return await run(() => client.query(`set local lock_timeout = ${Number(lockWaitMs)}`));
+      return await run(() =>
+        client.query(lockWaitMs === undefined ? waitBriefly : `set local lock_timeout = ${Number(lockWaitMs)}`),
+      );
     } catch (error) {
       if (!isHeldUp(error)) throw error;
       await client.query("rollback");

@@ -52,6 +52,18 @@ test("says that it waits for another migration, and comes after it", async () =>
   expect((await Promise.all([one, two])).map(({ length }) => length > 0)).toEqual([true, true]);
 });
 
+test("gives way to a call that uses two of its tables, the first of which it has locked", async () => {
+  const call = await db.connect("admin");
+  await call.query("begin; lock table auth.session in access share mode");
+  let answer: Promise<unknown> | undefined;
+  const report = (line: string) => {
+    if (line.endsWith("policies/auth.account.sql")) answer ??= call.query("select count(*) from auth.account; commit");
+  };
+  // Of two sessions that wait for each other, PostgreSQL ends the one that notices it first.
+  expect(await again({ report, lockWaitMs: undefined })).toContain("platform/sql/policies/auth.session.sql");
+  await answer;
+});
+
 test("gives up when its time is over, says who is in the way, and has changed nothing", async () => {
   const dump = await db.connect("admin");
   await dump.query("set application_name = 'nightly dump'; begin; lock table auth.session in access share mode");
