@@ -4,6 +4,7 @@
  */
 import type pg from "pg";
 import type { CrudDefinition } from "../contract/crud.ts";
+import { isConnectionLoss } from "../postgres/errors.ts";
 import { crudFunctions } from "./crud-sql.ts";
 
 interface Stray {
@@ -35,7 +36,12 @@ export class DriftError extends Error {
 
 /** @throws DriftError that lists the functions and the commands that fix it */
 export async function refuseDrift(pool: pg.Pool, resources: readonly CrudDefinition[]): Promise<void> {
-  const stray = await strayFunctions(pool, resources);
+  const look = () => strayFunctions(pool, resources);
+  // On a busy machine the start of the process may take longer than a call waits for its connection.
+  const stray = await look().catch((error) => {
+    if (!isConnectionLoss(error)) throw error;
+    return look();
+  });
   if (stray.length === 0) return;
   const list = stray.map(({ signature, problem }) => `  ${signature} is ${problem}`).join("\n");
   throw new DriftError(

@@ -6,10 +6,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { defineAuth } from "../../src/contract/auth.ts";
-import { startService } from "../../src/service/service.ts";
+import { type Service, startService } from "../../src/service/service.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
+import { FlakyProxy } from "../support/flaky-proxy.ts";
 import { apiWith, secret } from "../support/service.ts";
 
 const db = database();
@@ -19,12 +20,12 @@ const open = () =>
       where datname = current_database() and backend_type in ('client backend', 'walsender') and pid <> pg_backend_pid()`,
   );
 
-async function start(broken: object): Promise<unknown> {
+async function start(broken: object, urls = db.urls): Promise<Service> {
   const config = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
   return startService({
     app: { api: apiWith(), auth: defineAuth({}), schema },
     config: Object.defineProperties({ ...config, port: 0 }, Object.getOwnPropertyDescriptors(broken)),
-    urls: db.urls,
+    urls,
     secrets: [secret],
     log: createLog("silent"),
   });
@@ -58,4 +59,19 @@ test("a start on a port that is taken closes what it had opened", async () => {
   await expect(start({ port })).rejects.toThrow("EADDRINUSE");
   await expect.poll(open).toEqual([]);
   other.close();
+});
+
+test("a start outlives a connection that does not open in time, as on a busy machine", async () => {
+  const proxy = await FlakyProxy.start(db.url("system"));
+  let first = true;
+  proxy.fault = () => {
+    const fault = { kind: first ? ("swallow" as const) : ("none" as const) };
+    first = false;
+    return fault;
+  };
+  const { pool } = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
+  const service = await start({ pool: { ...pool, waitMs: 1_000 } }, { ...db.urls, system: proxy.url });
+  expect(first).toBe(false);
+  await service.stop();
+  await proxy.stop();
 });
