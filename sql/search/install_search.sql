@@ -14,20 +14,25 @@ as $$
 declare
   each record;
   known svc_private.search_tables;
-  event text;
   embedding text;
   nearest text;
   virtual text;
 begin
+  -- Triggers know their search by its number, also on a table that was renamed, or that has given its name to another one.
   for each in
-    select t.id, t.name from svc_private.search_tables t
+    select g.tgname, g.tgrelid::regclass as relation
+      from svc_private.search_tables t
+      join pg_catalog.pg_trigger g on g.tgargs = convert_to(t.id::text, 'UTF8') || '\x00'::bytea
+     where t.declared_by = declarer and g.tgfoid = 'svc_private.index_rows'::regproc and not exists (
+       select from jsonb_array_elements(wanted) as w where w ->> 'table' = t.name and to_regclass(t.name) = g.tgrelid)
+  loop
+    execute format('drop trigger %I on %s', each.tgname, each.relation);
+  end loop;
+
+  for each in
+    select t.id from svc_private.search_tables t
      where t.declared_by = declarer and t.name not in (select w ->> 'table' from jsonb_array_elements(wanted) as w)
   loop
-    foreach event in array array['insert', 'update', 'delete', 'truncate'] loop
-      if to_regclass(each.name) is not null then
-        execute format('drop trigger if exists svc_search_%s on %s', event, each.name);
-      end if;
-    end loop;
     perform svc_private.clear_search(each.id);
     delete from svc_private.search_tables t where t.id = each.id;
   end loop;

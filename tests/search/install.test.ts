@@ -96,6 +96,44 @@ async function searched(name: string, language: string, texts: string[]) {
   return { install, find };
 }
 
+test("a table that was renamed, or gave its name to another one, is written as before", async () => {
+  const install = (names: string[]) => {
+    const declared = names.map((name) => ({
+      table: `"public"."${name}"`,
+      id: "id",
+      fields: ["body"],
+      language: "english",
+    }));
+    const wanted = JSON.stringify(declared.map((one) => ({ ...one, always: "public" })));
+    return db.sql("select svc_private.install_search($1, 'berths')", [wanted]);
+  };
+  const find = (name: string) =>
+    db.sql(
+      "select m.row_ids from svc_private.find_matches($1, '{body}', 'crane', 'default', 'public', null, null) as m",
+      [`"public"."${name}"`],
+    );
+  await db.sql("create table berths (id integer primary key, body text)");
+  await install(["berths"]);
+  await db.sql("insert into berths values (1, 'crane')");
+
+  // Renamed and still searchable.
+  await db.sql("alter table berths rename to moorings");
+  await install(["moorings"]);
+  await db.sql("update moorings set body = 'a crane'");
+  expect(await find("moorings")).toEqual([{ row_ids: ["1"] }]);
+
+  // Renamed, and another table has its name.
+  await db.sql("alter table moorings rename to buoys; create table moorings (id integer primary key, body text)");
+  await install(["moorings"]);
+  await db.sql("insert into buoys values (2, 'crane'); update buoys set body = 'two cranes'");
+  expect(await find("moorings")).toEqual([{ row_ids: [] }]);
+
+  // Renamed and no longer searchable.
+  await db.sql("alter table moorings rename to piers");
+  await install([]);
+  await db.sql("insert into piers values (1, 'crane'); update piers set body = 'a crane'; delete from piers");
+});
+
 test.for(["english", "simple"])(
   "in %s the plural of an acronym finds its singular, and the other way round",
   async (language) => {
