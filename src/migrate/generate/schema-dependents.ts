@@ -7,13 +7,13 @@
 import { mentions } from "../../postgres/schema-names.ts";
 import type { Column, ColumnRef, Index, Snapshot } from "./snapshot.ts";
 
-/** Generated columns that must be made again: changed ones, and those that are computed from a converted column. */
+/** Generated columns that must be made again: new or changed ones, and those that are computed from a converted column. */
 export function findRegenerated(start: Snapshot, end: Snapshot, retyped: readonly ColumnRef[]): ColumnRef[] {
   return Object.entries(start.tables).flatMap(([key, { columns }]) => {
     const isFed = (text: string) => retyped.some((one) => one.key === key && mentions(text, one.column));
     return Object.values(columns).flatMap((old) => {
       const wanted = end.tables[key]?.columns[old.name];
-      if (old.generated === undefined || wanted?.generated === undefined) return [];
+      if (wanted?.generated === undefined) return [];
       const isChanged = JSON.stringify(old) !== JSON.stringify(wanted);
       return isChanged || isFed(JSON.stringify(old.generated)) ? [{ key, column: old.name }] : [];
     });
@@ -51,9 +51,15 @@ export function clearDependents(
   }
 }
 
-/** Removes the columns themselves. */
-export function clearColumns({ tables }: Snapshot, columns: readonly ColumnRef[]): void {
-  for (const { key, column } of columns) delete tables[key]?.columns[column];
+/** Removes the columns themselves, and the expressions of columns that are generated no more. */
+export function clearColumns({ tables }: Snapshot, end: Snapshot, regenerated: readonly ColumnRef[]): void {
+  for (const { key, column } of regenerated) delete tables[key]?.columns[column];
+  for (const [key, { columns }] of Object.entries(tables)) {
+    for (const column of Object.values(columns)) {
+      const wanted = end.tables[key]?.columns[column.name];
+      if (wanted && wanted.generated === undefined) delete column.generated;
+    }
+  }
 }
 
 function remove<T>(record: Record<string, T>, isGone: (value: T) => boolean): void {

@@ -1,12 +1,12 @@
 /** Writes a comment above a statement that loses data or may fail on existing rows. */
-import type { Snapshot } from "./snapshot.ts";
+import type { Snapshot, Table } from "./snapshot.ts";
 
-const name = '((?:"[^"]+"\\.)?"[^"]+")';
+const name = '(?<table>(?:"[^"]+"\\.)?"[^"]+")';
 
 const rules: { pattern: RegExp; note: (match: RegExpExecArray) => string }[] = [
   { pattern: new RegExp(`^DROP TABLE ${name}`), note: ([, table]) => `Loses the table ${table} and every row in it.` },
   {
-    pattern: new RegExp(`^ALTER TABLE ${name} DROP COLUMN ("[^"]+")`, "i"),
+    pattern: new RegExp(`^ALTER TABLE ${name} DROP COLUMN (?<part>"[^"]+")`, "i"),
     note: ([, table, column]) => `Loses the values of ${column} in every row of ${table}.`,
   },
   {
@@ -20,24 +20,41 @@ const rules: { pattern: RegExp; note: (match: RegExpExecArray) => string }[] = [
       `Fails when ${table} has rows, because they would have null there: give it a default, or fill it.`,
   },
   {
-    pattern: new RegExp(`^ALTER TABLE ${name} ADD CONSTRAINT ("[^"]+") (UNIQUE|CHECK|FOREIGN KEY)`),
+    pattern: new RegExp(`^ALTER TABLE ${name} ADD CONSTRAINT (?<part>"[^"]+") (UNIQUE|CHECK|FOREIGN KEY)`),
     note: ([, table, constraint]) => `Fails when a row of ${table} does not comply with ${constraint}.`,
   },
   {
-    pattern: new RegExp(`^CREATE UNIQUE INDEX .* ON ${name}`),
-    note: ([, table]) => `Fails when two rows of ${table} have equal values.`,
+    pattern: new RegExp(`^CREATE UNIQUE INDEX (?<part>"[^"]+") ON ${name}`),
+    note: ([, , table]) => `Fails when two rows of ${table} have equal values.`,
   },
 ];
 
-/** @param before a table that is not in it has no rows, so nothing can fail */
-export function explainLosses(statement: string, before: Snapshot): string {
+/**
+ * @param before a table that is not in it has no rows, so nothing can fail
+ * @param after  a constraint that is the same in both is only made again, and a generated column computed again
+ */
+export function explainLosses(statement: string, before: Snapshot, after: Snapshot): string {
   for (const { pattern, note } of rules) {
     const match = pattern.exec(statement);
+    if (!match) continue;
+    const { table = "", part = "" } = match.groups ?? {};
+    const key = keyOf(table);
     // Only existing tables can lose data or make a statement fail.
-    const isKnown = /^drop /i.test(statement) || keyOf(match?.[1] ?? "") in before.tables;
-    if (match && isKnown) return `-- ${note(match).replaceAll('"', "")}\n${statement}`;
+    const isKnown = /^drop /i.test(statement) || key in before.tables;
+    const isSafe = isMadeAgain(part.slice(1, -1), before.tables[key], after.tables[key]);
+    return isKnown && !isSafe ? `-- ${note(match).replaceAll('"', "")}\n${statement}` : statement;
   }
   return statement;
+}
+
+/** Whether a generated column, or a constraint or index that is the same in both. */
+function isMadeAgain(name: string, old: Table | undefined, wanted: Table | undefined): boolean {
+  const parts = ["uniqueConstraints", "checkConstraints", "foreignKeys", "indexes"] as const;
+  const isSame = parts.some((part) => {
+    const [had, has] = [old?.[part][name], wanted?.[part][name]];
+    return had !== undefined && JSON.stringify(had) === JSON.stringify(has);
+  });
+  return isSame || old?.columns[name]?.generated !== undefined;
 }
 
 /** The snapshot's key of a table as drizzle-kit writes it: `"notes"`, `"auth"."user"`. */

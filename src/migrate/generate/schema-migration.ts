@@ -39,13 +39,13 @@ export async function writeMigration(
   const fields = diffUserFields(before, after);
   const policies = diffPolicies(before, after, tables.retyped);
   const { grants, revokes } = diffGrants(before, after, tables.renewed, tables.regenerated);
-  const explain = (statement: string) => explainLosses(statement, before);
+  const explain = (statement: string) => explainLosses(statement, before, after);
 
   const sections: [title: string, statements: string[]][] = [
     ["Renames. Data, policies and privileges are kept.", renames],
     [
       "Removes what is no longer declared, and what would block the changes below.",
-      [...policies.drop, ...revokes, ...tables.clear],
+      [...policies.drop, ...revokes, ...tables.clear.map(explain)],
     ],
     ["", schemas(before, after)],
     ["", tables.change.map(explain)],

@@ -42,7 +42,7 @@ export async function diffTables(before: Snapshot, after: Snapshot): Promise<Tab
   clearDifferent(free, end);
   clearDependents(free, [...enums.retyped, ...others], regenerated);
   const cleared = structuredClone(free);
-  clearColumns(cleared, regenerated);
+  clearColumns(cleared, end, regenerated);
   const renewed = clearViews(cleared, end, [...retyped.map(({ key }) => key), ...losing(start, end)]);
 
   const typed = structuredClone(cleared);
