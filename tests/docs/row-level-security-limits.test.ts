@@ -38,6 +38,14 @@ beforeAll(async () => {
     create policy own on teams to svc_authenticated using (owner = (select svc.current_user_id()));
     create policy own on members to svc_authenticated using (owner = (select svc.current_user_id()));
     grant select, insert, update, delete on teams, members to svc_authenticated;
+    create function refuse_closed() returns trigger language plpgsql security definer set search_path = '' as $$
+    begin
+      if (select t.slug from public.teams t where t.id = new.team) = 'team-9' then
+        raise exception 'This team is closed.' using errcode = 'AP409';
+      end if;
+      return new;
+    end $$;
+    create trigger refuse_closed before insert on members for each row execute function refuse_closed();
     reset role;
     insert into teams select n, 'bob', 'team-' || n, 'bobs-secret' from generate_series(1, 5000) n;
     analyze teams`);
@@ -63,6 +71,16 @@ const claims: Record<string, () => Promise<void>> = {
     });
     const found = await db.sql("select name from svc_private.lint_reference_past_policy where name ~ 'members'");
     expect(found).toHaveLength(1);
+  },
+  "A trigger refuses before the policy does": async () => {
+    for (const [team, code] of [
+      [9, "AP409"],
+      [8, "42501"],
+    ] as const) {
+      const ann = await as("ann");
+      const insert = ann.query("insert into members (team, owner) values ($1, 'bob')", [team]);
+      await expect(insert).rejects.toMatchObject({ code });
+    }
   },
   "An identity column tells how many rows were inserted": async () => {
     const [ann, bob] = [await as("ann"), await as("bob")];
