@@ -38,12 +38,20 @@ begin
   end loop;
 
   for each in
-    select w as definition, w ->> 'table' as name, (w ->> 'table')::regclass as relation
+    -- With the expressions of generated columns: another one changes rows without a trigger.
+    select w || jsonb_build_object('made', coalesce(
+             (select jsonb_object_agg(a.attname, pg_catalog.pg_get_expr(d.adbin, d.adrelid))
+                from pg_catalog.pg_attribute a
+                join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+               where a.attrelid = (w ->> 'table')::regclass and a.attgenerated <> '' and (w -> 'fields' ? a.attname
+                 or a.attname in (w ->> 'id', w ->> 'corpus', w ->> 'visibility', w ->> 'owner'))), '{}')) as definition,
+           w ->> 'table' as name, (w ->> 'table')::regclass as relation
       from jsonb_array_elements(wanted) as w
   loop
     select * into known from svc_private.search_tables t where t.name = each.name;
-    -- The constants of BM25 are no part of the index.
-    if known.definition - 'bm25' = each.definition - 'bm25' and known.definition <> each.definition then
+    -- The constants of BM25 are no part of the index. Earlier versions did not note the expressions.
+    if jsonb_build_object('made', each.definition -> 'made') || known.definition - 'bm25' = each.definition - 'bm25'
+      and known.definition <> each.definition then
       update svc_private.search_tables t set definition = each.definition where t.id = known.id returning * into known;
     end if;
     -- After pg_restore a table has another number, and still the triggers. A table that was made anew has no triggers.

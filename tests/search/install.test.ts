@@ -96,6 +96,37 @@ async function searched(name: string, language: string, texts: string[]) {
   return { install, find };
 }
 
+test("rows are found under their new corpus after a migration that computes it otherwise", async () => {
+  const declared = { table: '"public"."slips"', id: "id", fields: ["body"], language: "english", corpus: "corpus" };
+  const install = () =>
+    db.sql("select svc_private.install_search($1, 'slips')", [JSON.stringify([{ ...declared, always: "public" }])]);
+  const find = async (corpus: string) =>
+    (
+      await db.sql<{ row_ids: string[] }>(
+        "select m.row_ids from svc_private.find_matches($1, '{body}', 'crane', $2, 'public', null, null) as m",
+        [declared.table, corpus],
+      )
+    )[0]?.row_ids;
+  const compute = (expression: string) =>
+    db.sql(`alter table slips drop column if exists corpus;
+      alter table slips add column corpus text generated always as (${expression}) stored`);
+  await db.sql("create table slips (id integer primary key, harbour integer, body text)");
+  await compute("harbour::text");
+  await install();
+  await db.sql("insert into slips (id, harbour, body) values (1, 7, 'crane')");
+  expect([await find("7"), await find("h7")]).toEqual([["1"], []]);
+  await compute("'h' || harbour::text");
+  await install();
+  expect([await find("7"), await find("h7")]).toEqual([[], ["1"]]);
+
+  // A search of an earlier version is not indexed again for the expression that it did not note.
+  const version = () => db.sql("select xmin::text from svc_private.search_documents where row_id = '1'");
+  await db.sql("update svc_private.search_tables set definition = definition - 'made' where declared_by = 'slips'");
+  const before = await version();
+  await install();
+  expect(await version()).toEqual(before);
+});
+
 test("a table that was renamed, or gave its name to another one, is written as before", async () => {
   const install = (names: string[]) => {
     const declared = names.map((name) => ({
