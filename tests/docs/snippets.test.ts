@@ -102,8 +102,8 @@ describe("GraphQL is answered", () => {
 
 describe("SQL runs", () => {
   test.for(of("sql"))("$place", async ({ text }) => {
-    // Definitions are files of sql/, which the administrator applies. Old rows are removed as the administrator.
-    const client = await db.connect(/^(create|delete) /.test(text) ? "admin" : "request");
+    // Definitions are files of sql/, which the administrator applies. The administrator removes old rows and sets prices.
+    const client = await db.connect(/^(create|delete|insert into svc_private\.\w+) /.test(text) ? "admin" : "request");
     // A statement with parameters can only be prepared; PostgreSQL checks it then, too.
     await client.query(text.includes("$1") ? `prepare snippet as ${text}` : text);
   });
