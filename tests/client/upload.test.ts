@@ -161,7 +161,7 @@ describe("client.upload", () => {
   test("says what it takes, where it is given a text, bytes or nothing", async () => {
     const { client } = await connect();
     const wrong: [unknown, string][] = [
-      ["text", "string"],
+      ["text", "String"],
       [new Uint8Array(3), "Uint8Array"],
       [new FormData(), "FormData"],
       [null, "null"],

@@ -19,12 +19,9 @@ export function toBody(name: string, args: unknown, watch?: true): string | Form
   return form;
 }
 
-/** @throws TypeError for anything but pairs, and for arguments with files */
+/** @throws TypeError for anything but pairs of a mutation and its arguments, and for arguments with files */
 export function toBatch(calls: readonly (readonly [Operation, unknown])[]): string {
-  if (!Array.isArray(calls) || !calls.every(Array.isArray)) {
-    throw new TypeError("client.batch takes a list of pairs, such as [[api.tasks.create, { title }]].");
-  }
-  const bodies = calls.map(([operation, args]) => {
+  const bodies = calls.map(({ 0: operation, 1: args }) => {
     const body = toBody(nameOf(operation, "mutation"), args);
     if (typeof body === "string") return body;
     throw new TypeError(`The arguments of ${operation.name} contain a file. Upload it first, and pass its id.`);

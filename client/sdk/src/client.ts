@@ -19,7 +19,7 @@ import { cancelUpload, upload } from "./upload.ts";
 /**
  * Makes a client of a backend.
  *
- * @throws TypeError without a baseUrl, or for an `auth` that is no `AuthClient`
+ * @throws TypeError without a baseUrl
  * @example
  * const client = createSvcClient({ api, baseUrl: "http://localhost:4000", auth });
  * const page = await client.query(api.tasks.list, { limit: 5 });
@@ -28,7 +28,6 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
   const { api, auth, timeoutMs = 30_000 } = options;
   const transport: Transport = { baseUrl: baseOf(options.baseUrl), fetch: fetchOf(options) };
 
-  if (auth && !auth["~svc"]) throw new TypeError("auth is what createAuthClient returns.");
   const position = new Position();
 
   async function call(kind: Operation["kind"], operation: Operation, args: unknown, signal: AbortSignal) {

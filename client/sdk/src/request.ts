@@ -13,7 +13,8 @@ export interface Transport {
 
 /** @param origin as an application passes it @throws TypeError for anything but an address of HTTP, a path or "" */
 export function baseOf(origin: string): string {
-  if (typeof origin === "string" && /^(https?:\/\/|\/|$)/i.test(origin)) return origin.replace(/\/+$/, "");
+  const base = `${origin}`;
+  if (/^(https?:\/\/|\/|$)/.test(base)) return base.replace(/\/+$/, "");
   throw new TypeError(
     `baseUrl is ${origin}. Pass the service's origin, such as "https://api.example.com", or "" for the page's own.`,
   );
@@ -22,7 +23,7 @@ export function baseOf(origin: string): string {
 /** @throws TypeError for anything but a path */
 export function urlOf({ baseUrl }: Transport, path: string): string {
   if (/^\//.test(path)) return baseUrl + path;
-  throw new TypeError(`${path} is not a path of the service, such as "/api/hello".`);
+  throw new TypeError(`${path} is not a path such as "/api/hello".`);
 }
 
 export interface RequestOptions {
@@ -99,7 +100,7 @@ export function toError(response: Response, text: string): SvcError {
   }
   return new SvcError("INVALID_ANSWER", "The answer is not one of the service's.", {
     status,
-    hint: "Check the base URL; a proxy or another server may have answered.",
+    hint: "A proxy or another server may have answered: check baseUrl.",
   });
 }
 

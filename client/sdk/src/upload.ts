@@ -77,10 +77,9 @@ export async function upload(fetch: Fetch, file: Blob, options: UploadOptions = 
 /** Checks the members: a Blob of another window or of a library is not an instance of this window's class. */
 function checkFile(file: Partial<Blob> | null | undefined): void {
   if (typeof file?.size === "number" && typeof file.slice === "function") return;
-  const what =
-    file === null ? "null" : typeof file === "object" ? (file.constructor?.name ?? "an object") : typeof file;
+  const what = file?.constructor?.name ?? file;
   throw new TypeError(
-    `client.upload takes a File or a Blob, and got ${what}. Make one of text or bytes: new File([content], "name.txt").`,
+    `client.upload takes a File or a Blob, and got ${what}. Make one: new File([content], "name.txt").`,
   );
 }
 

@@ -160,7 +160,7 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
     if (code === undefined && failure !== null) {
       const why = /^[a-z_]{1,40}$/.test(failure) ? failure : "provider_error";
       throw new SvcError("FORBIDDEN", `The sign-in failed: ${why}.`, {
-        hint: "It is the query parameter `error` of the callback URL; the service's reference of authentication explains each.",
+        hint: "The reference of authentication explains it.",
       });
     }
     return strategy.completeSocialSignIn(code ?? query.get("code") ?? undefined);

@@ -183,7 +183,7 @@ export function tokenStrategy({ state, request, endpoints, storage }: TokenParts
 
 const notBridged = () =>
   new SvcError("BAD_REQUEST", "A bridge does not pass on the endpoints of plugins.", {
-    hint: "Sign in by cookie mode, or by token mode without a bridge. Either gives this page a session of its own.",
+    hint: "Use cookie mode, or token mode without a bridge.",
   });
 
 const as = (answer: unknown) => (answer ?? {}) as TokenAnswer;
