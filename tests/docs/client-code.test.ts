@@ -26,8 +26,8 @@ const prelude = `
   import { useEffect, useRef, useState } from "react";
   const auth = createAuthClient("");
   const client = createSvcClient({ api, baseUrl: "", auth });
-  declare const texts: Record<"email" | "password" | "name" | "otp" | "person" | "team" | "question", string>;
-  const { email, password, name, otp, person, team, question } = texts;
+  declare const texts: Record<"email" | "password" | "name" | "otp" | "person" | "team", string>;
+  const { email, password, name, otp, person, team } = texts;
   declare const numbers: Record<"productId" | "teamId", number>;
   const { productId, teamId } = numbers;
   declare const file: File;

@@ -21,6 +21,7 @@ export function toBody(name: string, args: unknown, watch?: true): string | Form
 
 /** @throws TypeError for anything but pairs of a mutation and its arguments, and for arguments with files */
 export function toBatch(calls: readonly (readonly [Operation, unknown])[]): string {
+  // By index: nameOf says what is wrong with anything but a pair.
   const bodies = calls.map(({ 0: operation, 1: args }) => {
     const body = toBody(nameOf(operation, "mutation"), args);
     if (typeof body === "string") return body;

@@ -19,7 +19,7 @@ import { cancelUpload, upload } from "./upload.ts";
 /**
  * Makes a client of a backend.
  *
- * @throws TypeError without a baseUrl
+ * @throws TypeError for a baseUrl that is neither an address of HTTP, nor a path, nor ""
  * @example
  * const client = createSvcClient({ api, baseUrl: "http://localhost:4000", auth });
  * const page = await client.query(api.tasks.list, { limit: 5 });

@@ -158,7 +158,7 @@ export interface SvcClient<Api extends Operations = Operations> {
    * Fetches one of the application's own routes with the caller's credentials. Resolves for every status.
    *
    * @param path below the service's origin, for example "/api/hello/ann"
-   * @throws SvcError NETWORK_ERROR, TIMEOUT
+   * @throws SvcError NETWORK_ERROR, TIMEOUT; TypeError for anything but a path
    */
   fetch(path: string, init?: RouteInit): Promise<Response>;
   /**
@@ -166,7 +166,8 @@ export interface SvcClient<Api extends Operations = Operations> {
    * Leaving the loop, or aborting `init.signal`, ends the request and its work in the service. The client's `timeoutMs`
    * applies only until the answer begins.
    *
-   * @throws SvcError by code; NETWORK_ERROR if the answer is interrupted; or the signal's reason
+   * @throws SvcError by code; NETWORK_ERROR if the answer is interrupted; or the signal's reason; TypeError for anything
+   * but a path
    * @example
    * for await (const part of client.stream("/api/story")) text += part;
    */

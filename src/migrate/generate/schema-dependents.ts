@@ -1,7 +1,7 @@
 /**
- * What depends on a column that is converted: generated columns, which PostgreSQL then refuses to convert, and
- * expressions of indexes and checks and foreign keys, which it keeps with the old type and cannot apply to the new one.
- * They are dropped before the conversion and made again after it.
+ * What depends on a column that is converted. PostgreSQL refuses to convert a column that a generated column reads. It
+ * keeps the expressions of indexes and checks, and the comparison of a foreign key, as they were for the old type, and
+ * then finds no operator for the new one. So all of these are dropped before the conversion and made again after it.
  * Next hop: `schema-tables.ts`, which compares the tables without them.
  */
 import { mentions } from "../../postgres/schema-names.ts";

@@ -87,7 +87,7 @@ export interface AuthClient extends AccountCalls {
  * Makes the client of the authentication endpoints.
  *
  * @param baseUrl the service's origin, for example https://api.example.com; "" is the page's own
- * @throws TypeError without a baseUrl, or for an unknown strategy
+ * @throws TypeError for a baseUrl that is neither an address of HTTP, nor a path, nor "", or for an unknown strategy
  * @example
  * const auth = createAuthClient("http://localhost:4000");
  * await auth.signIn("ann@example.com", "correct horse");
