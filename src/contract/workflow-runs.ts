@@ -43,6 +43,7 @@ export interface WorkflowRun {
   /** The end of its maxDuration. */
   deadline: Date | null;
   createdAt: Date;
+  /** Of its last change or step, to the second. */
   updatedAt: Date;
   startedAt: Date | null;
   finishedAt: Date | null;
