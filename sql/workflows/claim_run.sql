@@ -26,7 +26,9 @@ declare
   run svc.workflow_runs;
   others bigint;
   most bigint;
-  is_known boolean;
+  is_first boolean; -- then it has no checkpoints
+  is_known boolean := false;
+  checkpoints json := '[]';
 begin
   select * into run from svc.workflow_runs r where r.id = claim_run.run_id for no key update;
   if not found or run.status not in ('pending', 'running') then
@@ -58,7 +60,10 @@ begin
       return null;
     end if;
   end if;
-  perform svc_private.settle_waits(run.id);
+  is_first := run.started_at is null;
+  if not is_first then
+    perform svc_private.settle_waits(run.id);
+  end if;
   update svc.workflow_runs r
      set status = 'running', wait_marker = null, wake_at = null, fence = r.fence + 1, claims = r.claims + 1,
          started_at = coalesce(r.started_at, clock_timestamp()), updated_at = clock_timestamp()
@@ -69,25 +74,28 @@ begin
     perform svc_private.free_slot(run);
   end if;
   perform svc_private.announce_run(run.id, run.user_id);
-  is_known := exists (
-    select from svc.workflow_steps s where s.seq = known_seq and s.run_id = run.id and s.started_at = known_at);
+  if not is_first then
+    is_known := exists (
+      select from svc.workflow_steps s where s.seq = known_seq and s.run_id = run.id and s.started_at = known_at);
+    select coalesce(json_agg(json_build_object(
+        'seq', s.seq, 'at', s.started_at::text, 'position', s.position, 'kind', s.kind, 'name', s.name, 'done', s.is_done,
+        'result', s.result, 'error', s.error) order by s.seq), '[]')
+      into checkpoints
+      from (
+        select * from svc.workflow_steps a where not is_known and a.run_id = run.id
+        union all
+        select * from svc.workflow_steps n where is_known and n.run_id = run.id and n.seq > known_seq
+        union all
+        select * from svc.workflow_steps u where is_known and u.run_id = run.id and u.seq <= known_seq and u.seq = any (unfinished)
+      ) s;
+  end if;
   return json_build_object(
     'name', run.name, 'version', run.version, 'args', run.args, 'fence', run.fence, 'attempts', run.attempts,
     'userId', run.user_id, 'system', run.is_system,
     'msLeft', extract(epoch from run.deadline - clock_timestamp()) * 1000,
     'msOld', extract(epoch from clock_timestamp() - run.created_at) * 1000,
     'isAddition', is_known,
-    'steps', (
-      select coalesce(json_agg(json_build_object(
-        'seq', s.seq, 'at', s.started_at::text, 'position', s.position, 'kind', s.kind, 'name', s.name, 'done', s.is_done,
-        'result', s.result, 'error', s.error) order by s.seq), '[]')
-        from (
-          select * from svc.workflow_steps a where not is_known and a.run_id = run.id
-          union all
-          select * from svc.workflow_steps n where is_known and n.run_id = run.id and n.seq > known_seq
-          union all
-          select * from svc.workflow_steps u where is_known and u.run_id = run.id and u.seq <= known_seq and u.seq = any (unfinished)
-        ) s));
+    'steps', checkpoints);
 end
 $$;
 
