@@ -1614,6 +1614,17 @@ column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
 comment: Views that a request role may select from, without the right to select from the tables beneath.
 
+-- view svc_private.lint_untold_reader: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text
+column problem: text collate "C"
+column remedy: text collate "C"
+grant delete, insert, select, update to svc_system
+comment: Columns by which functions of policies decide, and whose users do not hear of the changes.
+
 -- view svc_private.lint_unused_index: owner svc_owner
 column severity: text
 column catalog: regclass

@@ -9,9 +9,11 @@ select distinct on (k.oid)
        format('%I on %s', k.conname, r.name) as name,
        format('lets %s refer to rows of %s that are hidden from them', role.name, f.name) as problem,
        case when f.oid = r.oid or back.is_read then  -- PostgreSQL refuses a policy that reads its own table
-         format('Let the condition of %s call a function with security definer and set search_path = '''' that checks whether the '
-                'caller may refer to %s.%s. A policy must not read its own table%s.', p.policy, r.relation, key.columns,
-                case when f.oid <> r.oid then format(', and the policies of %s read it', f.name) end)
+         format('Let the condition of %s call a function %s that checks whether the caller may refer to %s.%s. '
+                'A policy must not read its own table%s.', p.policy,
+                case when p.command = 'all' then 'with security definer and set search_path = '''''
+                     else format('without security definer, which reads %s under the policies for reading,', f.name) end,
+                r.relation, key.columns, case when f.oid <> r.oid then format(', and the policies of %s read it', f.name) end)
        else
          format('Add to the condition of %s: exists (select from %s as seen where %s). Its own policies apply there.',
                 p.policy, f.name, key.condition)

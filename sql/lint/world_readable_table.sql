@@ -8,6 +8,10 @@ select 'info' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid as
   join svc_private.relations r on r.oid = p.relid
  where p.permissive and not p.is_platform and p.command in ('all', 'select') and p.using_text = 'true'
    and (p.for_everybody or 'svc_anonymous' = any (p.roles))
-   and r.anonymous_reaches and has_any_column_privilege('svc_anonymous', p.relid, 'select');
+   and r.anonymous_reaches and has_any_column_privilege('svc_anonymous', p.relid, 'select')
+   and not exists (
+     select from svc_private.policy_rules c
+      where c.relid = p.relid and not c.permissive and c.command in ('all', 'select')
+        and (c.for_everybody or 'svc_anonymous' = any (c.roles)));
 
 comment on view svc_private.lint_world_readable_table is 'Tables that callers without an account can read completely.';

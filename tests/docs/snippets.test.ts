@@ -23,6 +23,7 @@ const applications = [
   "docs/tutorial/first-application", // tests/packages/publish.test.ts
   ...[
     "audit-trail",
+    "blocks",
     "direct-messages",
     "existing-database",
     "from-prisma",

@@ -256,6 +256,20 @@ export const plantedTables: Planted[] = [
     ),
     undo: dropTable,
   },
+  // Each way to look for the caller in the column.
+  ...[
+    "language sql stable security definer set search_path = '' as 'select who from lab.b where other = (select svc.current_user_id())'",
+    "language sql stable security definer set search_path = '' as 'select who from lab.b where svc.current_user_id() in (who, other)'",
+    "language sql stable security definer set search_path = '' begin atomic; select who from lab.b where other = svc.current_user_id(); end",
+    "language plpgsql stable security definer set search_path = '' as $$ declare me constant text := svc.current_user_id(); begin return query select who from lab.b where lab.b.other = me; end $$",
+  ].map((body) => ({
+    rule: "untold_reader",
+    plant: `create table lab.b (id bigint primary key, who text not null, other text not null); alter table lab.b enable row level security;
+      create unique index told on lab.b (id, who); alter table lab.b replica identity using index told;
+      create function lab.hidden() returns setof text ${body};
+      ${table(plain, `${grantAll} create policy p on lab.t as restrictive for select to svc_authenticated using (not (owner = any (array(select lab.hidden()))));`)}`,
+    undo: "drop table lab.t; drop function lab.hidden(); drop table lab.b",
+  })),
   {
     rule: "volatile_policy_function",
     plant: `create function lab.f() returns boolean language sql set search_path = '' as 'select true'; ${table(plain, `${grantAll} create policy p on lab.t to svc_authenticated using (lab.f());`)}`,
