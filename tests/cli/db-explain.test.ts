@@ -181,6 +181,28 @@ describe("what is found in a plan", () => {
     expect(await found("select from entries limit 1", { analyze: true })).toEqual([]);
   });
 
+  // The planner expects to check every row of the answer, and the limit ends it after twenty.
+  test("a policy that reads a whole table for a page, and not one that looks each row up", async () => {
+    await db.sql(`create table people (id text primary key, hidden boolean);
+      insert into people select n::text, false from generate_series(1, 20000) n;
+      create table papers (id serial primary key, user_id text);
+      insert into papers (user_id) select n % 20000 from generate_series(1, 60000) n;
+      alter table people enable row level security; alter table papers enable row level security;
+      create policy seen on people to svc_authenticated using (not hidden);
+      create policy seen on papers to svc_authenticated using (exists (select from people p where p.id = papers.user_id));
+      grant select on people, papers to svc_authenticated`);
+    await db.sql("analyze people, papers");
+    const page = () => found("select * from papers order by id limit 20", { analyze: true, as: ann });
+    expect(await page()).toEqual([
+      expect.stringMatching(
+        /^whole_table Index Scan using papers_pkey on public.papers: 20000 rows of public.people are read at once to check 2\d$/,
+      ),
+    ]);
+    await db.sql("alter policy seen on papers using ((select true from people p where p.id = papers.user_id))");
+    expect(await page()).toEqual([]);
+    await db.sql("drop table papers, people");
+  });
+
   test.for([
     ["a sort", "select id from entries order by a, id desc", "kB were sorted on disk", ""],
     [

@@ -6,7 +6,7 @@ import type pg from "pg";
 import { nodeName, type Plan, type PlanNode, relationName } from "./plan.ts";
 
 export interface PlanFinding {
-  rule: "policy_per_row" | "filtered_scan" | "estimate_off" | "spilled";
+  rule: "policy_per_row" | "filtered_scan" | "whole_table" | "estimate_off" | "spilled";
   /** The node, as the plan names it. */
   name: string;
   problem: string;
@@ -38,7 +38,7 @@ export async function findInPlans(plans: readonly Plan[], system: pg.ClientBase)
   const tables = await readTables(system, nodes);
   return nodes.flatMap(({ node, cut }) => {
     const table = tables.get(relationName(node) ?? "");
-    const found = [perRow(node, table), scan(node, table), estimate(node, cut), ...spills(node)];
+    const found = [perRow(node, table), scan(node, table), ...wholeTables(node), estimate(node, cut), ...spills(node)];
     return found.filter((one) => one !== null).map((one) => ({ ...one, name: nodeName(node) }));
   });
 }
@@ -109,6 +109,27 @@ function scan(node: PlanNode, table: Table | undefined): Found | null {
     remedy: "An index on the columns of this condition reads only those rows.",
   };
 }
+
+/**
+ * Tables that are read at once for a condition on few rows. PostgreSQL prefers that to a look-up for each of the rows that it
+ * expects, and does not see a limit above the scan.
+ */
+function wholeTables(node: PlanNode): Found[] {
+  const asked = examined(node);
+  return (node.Plans ?? [])
+    .filter((child) => String(node.Filter).includes(`(hashed ${child["Subplan Name"]})`))
+    .filter((child) => examined(child) >= Math.max(manyRows, asked * 10))
+    .map((child) => ({
+      rule: "whole_table",
+      problem: `${examined(child)} rows of ${relationName(child) ?? "another table"} are read at once to check ${asked}`,
+      remedy:
+        "If a unique key finds the row, write (select true from … where …) in place of exists (select from … where …): " +
+        "each row is then looked up.",
+    }));
+}
+
+/** Rows that a scan has read. */
+const examined = (node: PlanNode) => numberOf(node, "Actual Rows") + numberOf(node, "Rows Removed by Filter");
 
 /** The node where a wrong estimate begins; the nodes above inherit it. */
 function estimate(node: PlanNode, cut: boolean): Found | null {
