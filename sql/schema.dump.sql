@@ -10409,7 +10409,7 @@ begin
     using matched.row_ids, matched.scores;
 
     exit when wanted is null or among is not null or cardinality(ids) >= page_size + skipped;
-    is_left_out := not matched.is_all and (found = 0 or cardinality(ids) < found);
+    is_left_out := not matched.is_all and found < wanted and (found = 0 or cardinality(ids) < found);
     exit when found < wanted and not is_left_out;
     needed := wanted * (page_size + skipped)::bigint / nullif(cardinality(ids), 0);
     if wanted < 1000 and needed is null and not is_left_out then
