@@ -90,20 +90,32 @@ export async function examineWrites(pool: pg.Pool): Promise<Finding[]> {
 }
 
 /** Whether each of DATABASE_REPLICA_URLS is a standby that can answer queries. */
-export async function examineReplicas(urls: readonly string[]): Promise<Finding[]> {
-  return (await Promise.all(urls.map((url, index) => examineReplica(url, index + 1)))).flat();
+export async function examineReplicas(urls: readonly string[], primary: Pick<pg.Pool, "query">): Promise<Finding[]> {
+  return (await Promise.all(urls.map((url, index) => examineReplica(url, index + 1, primary)))).flat();
 }
 
-async function examineReplica(connectionString: string, number: number): Promise<Finding[]> {
+async function examineReplica(
+  connectionString: string,
+  number: number,
+  primary: Pick<pg.Pool, "query">,
+): Promise<Finding[]> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: patience, query_timeout: patience });
   client.on("error", () => {}); // the query itself fails
   const name = `standby ${number} of DATABASE_REPLICA_URLS`;
   try {
     await client.connect();
     const { rows } = await client.query(
-      "select pg_is_in_recovery() as standby, current_setting('hot_standby_feedback')::boolean as feedback",
+      "select pg_is_in_recovery() as standby, current_setting('hot_standby_feedback')::boolean as feedback, pg_last_wal_replay_lsn() as place",
     );
     if (!rows[0].standby) return [{ kind: "advice", text: `The ${name} is not a standby: it is never used.` }];
+    const { rows: compared } = await primary.query(
+      "select not pg_is_in_recovery() and pg_current_wal_insert_lsn() < $1 as behind",
+      [rows[0].place],
+    );
+    if (compared[0].behind) {
+      const strayed = `The ${name} is ahead of the primary: it follows another server, and is never used.`;
+      return [{ kind: "wrong", text: `${strayed}\n  Make it anew from the primary (pg_rewind or pg_basebackup).` }];
+    }
     const text =
       `The ${name} does not report which rows its queries need: the primary's vacuum cancels them.\n` +
       "  Set hot_standby_feedback = on there.";

@@ -90,7 +90,7 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
         if (config.database) {
           report.add(await examineWays(cluster.urls));
           report.add(await examineServer(pools.system));
-          report.add(await examineReplicas(config.database.replicas));
+          report.add(await examineReplicas(config.database.replicas, pools.system));
         }
         report.add(await examineConnections(pools.system, config));
       });

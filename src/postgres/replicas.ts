@@ -15,7 +15,7 @@ const ownPosition = { name: "svc_position", text: "select pg_current_wal_insert_
 // A promoted standby no longer replays: its own write position counts.
 const replayed = {
   name: "svc_replayed",
-  text: "select case when pg_is_in_recovery() then pg_last_wal_replay_lsn()::text end as position",
+  text: "select case when pg_is_in_recovery() then pg_last_wal_replay_lsn()::text end as position, pg_postmaster_start_time()::text as run",
 };
 
 export interface Standby extends OnePool {
@@ -26,6 +26,9 @@ export interface Standby extends OnePool {
   /** The time, by `performance.now()`, when the primary was at this standby's position; -Infinity if unknown. */
   caughtUpAt: number;
   lost: boolean;
+  /** The start of its server, and that of the last one that was ahead of the primary. */
+  run: string | undefined;
+  strayed: string | undefined;
   /** The read of its position that is under way. */
   looking: Promise<void> | undefined;
   /** Queries sent to it: those that it answered, and those that the primary had to answer. */
@@ -59,6 +62,8 @@ export class Replicas {
       replayed: -1n,
       caughtUpAt: Number.NEGATIVE_INFINITY,
       lost: false,
+      run: undefined,
+      strayed: undefined,
       looking: undefined,
     }));
     this.#looking = this.#look();
@@ -81,8 +86,22 @@ export class Replicas {
 
   /** The primary's current position: a standby that has replayed it has everything that was committed before. */
   async position(): Promise<string> {
+    const known = this.standbys.map(({ replayed }) => replayed);
     const { rows } = await this.#primary.query<{ position: string }>(ownPosition);
-    return rows[0]?.position as string;
+    const position = rows[0]?.position as string;
+    this.standbys.forEach((standby, index) => {
+      if ((known[index] as bigint) > (readPosition(position) ?? 0n)) this.#refuse(standby);
+    });
+    return position;
+  }
+
+  /**
+   * A standby that has more than the primary follows another server: one that failed before this standby was repointed, or
+   * that a restore has replaced. To follow this primary, its server has to start again.
+   */
+  #refuse(standby: Standby): void {
+    standby.strayed = standby.run;
+    standby.replayed = -1n;
   }
 
   async close(): Promise<void> {
@@ -110,7 +129,9 @@ export class Replicas {
 
   async #lookAt(standby: Standby): Promise<void> {
     try {
-      const { rows } = await standby.pool.query<{ position: string | null }>(replayed);
+      const { rows } = await standby.pool.query<{ position: string | null; run: string }>(replayed);
+      standby.run = rows[0]?.run;
+      if (standby.run === standby.strayed) throw new Error("it is ahead of the primary: it follows another server");
       const position = readPosition(rows[0]?.position ?? undefined);
       if (position === null) throw new Error("it is not a standby");
       standby.replayed = position;

@@ -24,9 +24,10 @@ export interface ChangeListener {
   /**
    * From now on no change is missed; earlier changes may have been missed.
    *
-   * @param before all transactions that committed earlier have ids below this one
+   * @param before  all transactions that committed earlier have ids below this one
+   * @param history in which these ids count. After a crash, a failover or a restore, ids are used again
    */
-  live(before: bigint): void;
+  live(before: bigint, history: string): void;
   /** Changes may be missed until `live`. */
   lost(): void;
 }
@@ -36,7 +37,7 @@ export interface FrameSink {
   /** A message of the plugin `pgoutput`. */
   frame(bytes: Buffer): void;
   /** As in `ChangeListener`. */
-  live(before: bigint): void;
+  live(before: bigint, history: string): void;
   lost(): void;
 }
 
@@ -71,10 +72,10 @@ export function changeDecoder(listener: ChangeListener): FrameSink {
       else if (bytes[0] === frames.commit) listener.committed(Number(bytes.readBigInt64BE(18) / 1000n) + year2000);
       else tell(plugin.parse(bytes));
     },
-    live(before) {
+    live(before, history) {
       plugin = newPlugin();
       ids = new TransactionIds(before);
-      listener.live(before);
+      listener.live(before, history);
     },
     lost: () => listener.lost(),
   };

@@ -70,7 +70,7 @@ export class Connection implements Subscriber {
     });
     websocket.on("close", () => this.#leave());
     websocket.on("error", () => {}); // a frame that is too large, or a broken one; `ws` closes by itself
-    this.#tell({ type: "status", flow: registry.flow });
+    this.#tell(registry.status);
   }
 
   send(frame: Buffer): void {

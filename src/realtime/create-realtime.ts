@@ -86,7 +86,7 @@ export function createRealtime(options: RealtimeOptions): Realtime {
     hears: (topic) => registry.hears(topic),
     deliver: (events) =>
       tracing && events.trace ? traceDelivery(tracing, registry, events) : registry.deliver(events),
-    live: (before) => registry.live(before),
+    live: (before, history) => registry.live(before, history),
     lost: () => registry.lost(),
   };
   const events = transactionEvents(crud, sink, log, tables);

@@ -5,7 +5,7 @@
  * Next hop: `change-decoder.ts`; with several processes behind one port `shared-changes.ts`.
  * https://www.postgresql.org/docs/current/protocol-replication.html
  */
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "pino";
@@ -30,6 +30,9 @@ const longestRetry = 10_000;
  */
 const defaultBeat = 5_000;
 const beatsOfSilence = 3;
+
+/** SQL: as `sql/session/server_incarnation.sql`, which this login may not call. */
+const run = "concat(extract(epoch from pg_postmaster_start_time()), '/', pg_last_wal_replay_lsn())";
 
 export class ChangeReader {
   readonly #options: ReaderOptions;
@@ -117,7 +120,10 @@ class Reading {
       this.client.query(`CREATE_REPLICATION_SLOT ${slot} TEMPORARY LOGICAL pgoutput NOEXPORT_SNAPSHOT`),
       broken,
     ]);
-    const { rows } = await this.client.query("select pg_snapshot_xmax(pg_current_snapshot())::text as next");
+    const { rows } = await this.client.query(
+      `select pg_snapshot_xmax(pg_current_snapshot())::text as next, ${run} as run`,
+    );
+    const history = createHash("sha256").update(rows[0].run).digest("base64url").slice(0, 12);
 
     const connection = this.#connection;
     connection.on("copyData", ({ chunk }) => {
@@ -129,7 +135,7 @@ class Reading {
     });
     connection.once("replicationStart", () => {
       this.wasLive = true;
-      this.#to.live(BigInt(rows[0].next));
+      this.#to.live(BigInt(rows[0].next), history);
     });
     const timer = setInterval(() => {
       if (this.#silence++ < beatsOfSilence) this.#acknowledge(true);

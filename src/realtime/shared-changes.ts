@@ -14,7 +14,7 @@ import { TransactionIds } from "./transaction-ids.ts";
 const askChanges = "svc: changes";
 
 /** Several frames, each behind its length; or a state of the flow. */
-type Message = { [askChanges]: Uint8Array | { live: string } | "lost" };
+type Message = { [askChanges]: Uint8Array | { live: string; history: string } | "lost" };
 
 /** In bytes, see `ChangeSender`. */
 const defaultMost = 64 * 1024 * 1024;
@@ -67,7 +67,7 @@ export class SharedChanges {
     else {
       clearTimeout(this.#again);
       this.#isLive = true;
-      this.#to.live(BigInt(said.live));
+      this.#to.live(BigInt(said.live), said.history);
     }
   };
 
@@ -103,6 +103,7 @@ export class ChangeSender implements FrameSink {
   readonly #reader: ChangeReader;
   readonly #members = new Set<Member>();
   #ids: TransactionIds | undefined;
+  #history = "";
   /** The server describes each table only once. */
   readonly #relations = new Map<number, Buffer>();
   #isInside = false;
@@ -149,8 +150,9 @@ export class ChangeSender implements FrameSink {
     this.#join();
   }
 
-  live(before: bigint): void {
+  live(before: bigint, history: string): void {
     this.#ids = new TransactionIds(before);
+    this.#history = history;
     this.#relations.clear();
     this.#join();
   }
@@ -170,7 +172,7 @@ export class ChangeSender implements FrameSink {
     for (const member of joining) {
       member.isJoined = true;
       // What it has missed has ids up to the highest so far.
-      this.#send(member, { live: String(this.#ids.recent + 1n) });
+      this.#send(member, { live: String(this.#ids.recent + 1n), history: this.#history });
       if (this.#relations.size > 0) this.#send(member, pack([...this.#relations.values()]));
     }
   }

@@ -50,6 +50,7 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
   readonly #weights = new Map<string, number>();
   /** Transactions with ids from here on are still told. Null: nothing is. */
   #before: bigint | null = null;
+  #history = "";
   /** Frames with events that were sent so far. */
   deliveries = 0;
 
@@ -73,6 +74,11 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
 
   get flow(): Flow {
     return this.#before === null ? "degraded" : "live";
+  }
+
+  /** The frame that begins a connection. While changes arrive it names the history in which ids of transactions count. */
+  get status() {
+    return { type: "status", flow: this.flow, ...(this.#before !== null && { history: this.#history }) };
   }
 
   /** For a new subscriber: an answer that saw all transactions below this id has missed nothing. Null while unknown. */
@@ -236,15 +242,16 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
   }
 
   /** What happened since changes were last seen is unknown: everybody asks again whose answer is older. */
-  live(before: bigint): void {
+  live(before: bigint, history: string): void {
     this.#before = before;
-    this.#broadcast({ type: "status", flow: "live" });
+    this.#history = history;
+    this.#broadcast(this.status);
     this.#broadcast({ type: "resync", before: String(before) });
   }
 
   lost(): void {
     this.#before = null;
-    this.#broadcast({ type: "status", flow: "degraded" });
+    this.#broadcast(this.status);
   }
 
   #broadcast(frame: object): void {

@@ -35,8 +35,8 @@ export interface EventSink {
   deliver(events: TransactionEvents): void;
   /** Whether anybody listens to a topic. */
   hears(topic: string): boolean;
-  /** @param before as in `ChangeListener` */
-  live(before: bigint): void;
+  /** As in `ChangeListener`. */
+  live(before: bigint, history: string): void;
   lost(): void;
 }
 
@@ -130,7 +130,7 @@ export function transactionEvents(
       if (topics.size + data.size + refresh.size > 0)
         sink.deliver({ xid: xid.toString(), topics, data, refresh, trace });
     },
-    live: (before) => sink.live(before),
+    live: (before, history) => sink.live(before, history),
     lost: () => sink.lost(),
   };
 }

@@ -52,6 +52,7 @@ interface Frame {
   follows?: string;
   renewed?: boolean;
   before?: string;
+  history?: string;
 }
 
 /** In milliseconds. */
@@ -77,6 +78,8 @@ export class Connection {
   /** Counts connections: what an earlier one still does is no longer of interest. */
   #era = 0;
   #user: string | null = null;
+  /** In which ids of transactions count. */
+  #history: string | undefined;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -240,6 +243,7 @@ export class Connection {
     if (type === "status") {
       this.#attempt = 0;
       this.#become(frame.flow ?? "degraded");
+      this.#enter(frame.history);
     } else if (type === "subscribed" || type === "query:subscribed") {
       if (this.#listeners.has(query)) this.#followed.set(query, frame.follows ?? "");
       // Until changes arrive the query is asked again now and then, and once more when they do.
@@ -260,6 +264,14 @@ export class Connection {
       const { code = "INTERNAL", error = "The query cannot be watched." } = frame;
       this.#listeners.get(query)?.refused(new SvcError(code, error, frame));
     }
+  }
+
+  /** After a failover or a restore, ids that an answer saw may be of other transactions: each query is asked again. */
+  #enter(history = this.#history): void {
+    if (this.#history && history !== this.#history) {
+      for (const listener of this.#listeners.values()) listener.subscribed();
+    }
+    this.#history = history;
   }
 
   #subscribe(query: string): void {
