@@ -121,6 +121,7 @@ $$;
 -- Settings that statements and drivers here rely on, whatever the defaults of the server or the database are: timestamps
 -- are ISO 8601 in UTC, a backslash in a literal is only a backslash, and policies filter instead of refusing. Generated
 -- functions, sign-ins and claims of jobs are statements without BEGIN: above READ COMMITTED those that meet would fail.
+-- Sessions may be idle: one holds the lock that shows that a worker lives, others listen or wait for the next call.
 do $$
 declare
   login text;
@@ -131,10 +132,12 @@ begin
     execute format('alter role %I set standard_conforming_strings = on', login);
     execute format('alter role %I set row_security = on', login);
     execute format('alter role %I set default_transaction_isolation = ''read committed''', login);
+    execute format('alter role %I set idle_session_timeout = 0', login);
   end loop;
 end
 $$;
 alter role svc_auth set search_path = 'auth';
+alter role svc_replicator set idle_session_timeout = 0;
 
 -- PostgreSQL compiles (JIT) plans that it estimates as expensive. Statements here are short: compiling one takes up to
 -- 400 ms, running it less than 1 ms. Functions that disable a kind of scan also set jit = off themselves, because a
@@ -157,7 +160,8 @@ alter role svc_studio_act set statement_timeout = '10s';
 -- The server looks for a client that it has not heard of for five seconds, and ends its session when there is no answer
 -- within 15 s; that also frees the lock of a worker. A host that has lost its power or its network closes no connection, and
 -- by Linux's default its sessions, with their locks, would stay for more than two hours. src/postgres/silence.ts does the
--- same from the other side.
+-- same from the other side. While a statement runs it would not notice that its process was killed, and hold its locks
+-- until the statement ends: it looks every five seconds, on platforms on which it can.
 do $$
 declare
   login text;
@@ -166,6 +170,10 @@ begin
     execute format('alter role %I set tcp_keepalives_idle = 5', login);
     execute format('alter role %I set tcp_keepalives_interval = 5', login);
     execute format('alter role %I set tcp_keepalives_count = 3', login);
+    begin
+      execute format('alter role %I set client_connection_check_interval = ''5s''', login);
+    exception when invalid_parameter_value then null;
+    end;
   end loop;
 end
 $$;

@@ -7,7 +7,9 @@ queue at revision 20
 -- role svc_auth: login
 setting DateStyle: ISO, MDY
 setting TimeZone: UTC
+setting client_connection_check_interval: 5s
 setting default_transaction_isolation: read committed
+setting idle_session_timeout: 0
 setting jit: off
 setting row_security: on
 setting search_path: auth
@@ -30,6 +32,8 @@ member of svc_anonymous
 member of svc_authenticated
 
 -- role svc_replicator: login replication
+setting client_connection_check_interval: 5s
+setting idle_session_timeout: 0
 setting tcp_keepalives_count: 3
 setting tcp_keepalives_idle: 5
 setting tcp_keepalives_interval: 5
@@ -39,8 +43,10 @@ member of svc_anonymous
 member of svc_authenticated
 setting DateStyle: ISO, MDY
 setting TimeZone: UTC
+setting client_connection_check_interval: 5s
 setting default_transaction_isolation: read committed
 setting idle_in_transaction_session_timeout: 60s
+setting idle_session_timeout: 0
 setting jit: off
 setting row_security: on
 setting standard_conforming_strings: on
@@ -52,7 +58,9 @@ setting tcp_keepalives_interval: 5
 -- role svc_studio_act: login
 setting DateStyle: ISO, MDY
 setting TimeZone: UTC
+setting client_connection_check_interval: 5s
 setting default_transaction_isolation: read committed
+setting idle_session_timeout: 0
 setting row_security: on
 setting standard_conforming_strings: on
 setting statement_timeout: 10s
@@ -65,9 +73,11 @@ member of svc_anonymous
 member of svc_authenticated
 setting DateStyle: ISO, MDY
 setting TimeZone: UTC
+setting client_connection_check_interval: 5s
 setting default_transaction_isolation: read committed
 setting default_transaction_read_only: on
 setting idle_in_transaction_session_timeout: 10s
+setting idle_session_timeout: 0
 setting jit: off
 setting row_security: on
 setting standard_conforming_strings: on
@@ -80,7 +90,9 @@ setting tcp_keepalives_interval: 5
 member of pg_read_all_stats
 setting DateStyle: ISO, MDY
 setting TimeZone: UTC
+setting client_connection_check_interval: 5s
 setting default_transaction_isolation: read committed
+setting idle_session_timeout: 0
 setting jit: off
 setting row_security: on
 setting standard_conforming_strings: on
@@ -8865,7 +8877,7 @@ begin
   values (register_cron.cron, register_cron.schedule, register_cron.now, register_cron.now)
   on conflict (name) do update
      set schedule = excluded.schedule, anchor = excluded.anchor, last_slot = excluded.last_slot
-   where c.schedule <> excluded.schedule;
+   where c.schedule <> excluded.schedule or c.last_slot > excluded.last_slot + interval '5 minutes';
 
   return query select c.anchor, c.last_slot from svc_private.crons c where c.name = register_cron.cron;
 end
@@ -9214,7 +9226,8 @@ AS $function$
 declare
   holder text;
 begin
-  if pg_postmaster_start_time() > clock_timestamp() - grace then
+  -- A start that is still to come was noted before the clock was set back.
+  if clock_timestamp() - pg_postmaster_start_time() between interval '0' and grace then
     return;
   end if;
   for holder in

@@ -24,7 +24,8 @@ as $$
 declare
   holder text;
 begin
-  if pg_postmaster_start_time() > clock_timestamp() - grace then
+  -- A start that is still to come was noted before the clock was set back.
+  if clock_timestamp() - pg_postmaster_start_time() between interval '0' and grace then
     return;
   end if;
   for holder in

@@ -18,8 +18,12 @@ import { queryKeeping } from "./refusals.ts";
  */
 export const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
-/** SQL: the server looks for this client in the same way. The logins of svc have it from `sql/roles.sql`. */
-export const watchClient = "set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3";
+/**
+ * SQL: the server looks for this client in the same way, also while a statement runs, where its platform can. The logins of
+ * svc have it from `sql/roles.sql`.
+ */
+export const watchClient = `set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3;
+  do $$ begin set client_connection_check_interval = 5000; exception when invalid_parameter_value then null; end $$`;
 
 /** In milliseconds, beyond the server's own limit. */
 const margin = 5_000;

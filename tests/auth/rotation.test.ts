@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { twoFactor } from "better-auth/plugins";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { countEncrypted, reencryptAll } from "../../src/auth/reencrypt.ts";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
@@ -103,5 +103,15 @@ describe("docs/how-to/rotate-secrets.md", () => {
       .body;
     expect((await behind.post("/token", undefined, { bearer: sessionToken })).status).toBe(401);
     await Promise.all([ahead.close(), behind.close()]);
+  });
+
+  test("signs nobody out at a process whose clock was an hour ahead and has been set back", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
+    const corrected = await start("OLD,NEW");
+    vi.useRealTimers();
+    const other = await start("NEW,OLD");
+    const { token } = (await other.signUp({ email: "y@example.com", password: "correct horse", name: "Y" })).body;
+    await expect.poll(() => corrected.caller(token), { timeout: 10_000 }).not.toBeNull();
+    await Promise.all([corrected.close(), other.close()]);
   });
 });

@@ -84,3 +84,15 @@ test("two migrations at once leave one result, and the database has not drifted"
   const { code, text } = await svcHere(db, fixture, ["db", "drift"]);
   expect([code, text]).toEqual([0, "No drift: the database matches the files.\n"]);
 });
+
+test("sessions of svc's logins may be idle, also where others may not", async () => {
+  await maintain(inject("urls").admin, `alter database ${db.name} set idle_session_timeout = '1s'`);
+  try {
+    for (const login of ["request", "system", "auth", "replication"] as const) {
+      const client = await db.connect(login);
+      expect((await client.query("show idle_session_timeout")).rows).toEqual([{ idle_session_timeout: "0" }]);
+    }
+  } finally {
+    await maintain(inject("urls").admin, `alter database ${db.name} reset idle_session_timeout`);
+  }
+});

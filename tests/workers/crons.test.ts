@@ -83,6 +83,18 @@ describe("ten workers under one clock", () => {
     );
   });
 
+  test("go on when the clock was two hours ahead and is set back, and repeat nothing when it is corrected a little", async () => {
+    const often = cron.name("often").interval({ minutes: 10 });
+    const workers = new Workers(often);
+    expect(await workers.from("2026-01-01T12:00Z", "2026-01-01T12:20Z", minute)).toHaveLength(2);
+    expect(await workers.from("2026-01-01T10:05Z", "2026-01-01T10:25Z", minute)).toEqual(
+      ["10:15", "10:25"].map((time) => `2026-01-01T${time}`),
+    );
+    expect(await workers.from("2026-01-01T10:24Z", "2026-01-01T10:26Z", minute)).toEqual([]);
+    // Workers that start later.
+    expect(await new Workers(often).from("2026-01-01T07:00Z", "2026-01-01T07:10Z", minute)).toHaveLength(1);
+  });
+
   test("catch up an outage of two hours with one run", async () => {
     const workers = new Workers(cron.name("often").interval({ minutes: 10 }));
     expect(await workers.from("2026-01-01T10:00Z", "2026-01-01T10:20Z", minute)).toHaveLength(2);

@@ -48,7 +48,8 @@ export class KeyStore {
   #known = new Map<string, KnownKey>();
   #rows: Row[] = [];
   #signing: (SigningKey & { expiresAt: number }) | undefined;
-  #readAt = 0;
+  /** By `performance.now()`: the clock of the machine may be set back. */
+  #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
   #renewing: Promise<SigningKey> | undefined;
 
@@ -62,7 +63,7 @@ export class KeyStore {
   /** The key to sign with. The first call of the first process creates one. */
   async signingKey(): Promise<SigningKey> {
     const now = Date.now();
-    const fresh = now - this.#readAt < trustFor;
+    const fresh = performance.now() - this.#readAt < trustFor;
     if (this.#signing && fresh && this.#signing.expiresAt > now + signingMargin) return this.#signing;
 
     this.#renewing ??= this.#renew().finally(() => {
@@ -133,7 +134,7 @@ export class KeyStore {
   }
 
   async #readAtMostEvery(milliseconds: number): Promise<void> {
-    if (Date.now() - this.#readAt >= milliseconds) await this.#read();
+    if (performance.now() - this.#readAt >= milliseconds) await this.#read();
   }
 
   #read(): Promise<void> {
@@ -154,6 +155,6 @@ export class KeyStore {
     }
     this.#known = known;
     this.#rows = rows;
-    this.#readAt = Date.now();
+    this.#readAt = performance.now();
   }
 }
