@@ -144,7 +144,10 @@ export async function importBatch(
   return { place, written: written.written, refused: [...refused, ...written.refused].sort(([a], [b]) => a - b) };
 }
 
+/** @throws SvcError BAD_REQUEST where a release has renamed or removed a column since the file was opened */
 const columnsOf = (crud: CrudDefinition, header: string[]) => {
+  const wrong = unknownName(crud, header);
+  if (wrong !== undefined) throw new SvcError("BAD_REQUEST", `The first line ${wrong}`);
   const known = new Map(exportedColumns(crud).map((column) => [column.property, column]));
   return header.map((name) => known.get(name) as ColumnDescription);
 };

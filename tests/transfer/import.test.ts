@@ -1,6 +1,9 @@
 // If this file fails, an import writes rows that its user may not write, loses or doubles rows, hides a refused one, or
 // changes values of an export that comes in again.
+import { Readable } from "node:stream";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { CrudDefinition } from "../../src/contract/crud.ts";
+import { importBatch } from "../../src/transfer/import-batch.ts";
 import { readRecords } from "../../src/transfer/records.ts";
 import { largeKey } from "../http/failing-statements.ts";
 import { database } from "../support/database.ts";
@@ -247,6 +250,18 @@ const row = fc.record({
   tags: orNull(fc.array(orNull(text), { maxLength: 3 })),
   data: orNull(fc.array(fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null)), { maxLength: 3 })),
   bytes: orNull(fc.uint8Array({ maxLength: 9 }).map((bytes) => Buffer.from(bytes).toString("base64"))),
+});
+
+test("a batch whose column a release has removed since the file was opened is refused by name", async () => {
+  const crud = apiWith({ procedures })["~svc"].crud.find(({ prefix }) => prefix === "entries") as CrudDefinition;
+  const opened = { size: 9, header: ["slug", "oldTitle"], place: { offset: 0, line: 2 } };
+  const files = { requireOwned: async () => ({ size: 9 }), read: async () => Readable.from([Buffer.from("a,b\n")]) };
+  const args = { resource: "entries", storageId: "", format: "csv", mode: "insert" } as const;
+  const batch = importBatch(crud, { files, db: () => null as never }, args, opened, opened.place);
+  await expect(batch).rejects.toMatchObject({
+    code: "BAD_REQUEST",
+    message: expect.stringContaining('names "oldTitle"'),
+  });
 });
 
 describe.each(["csv", "ndjson"])("a file of %s", (format) => {

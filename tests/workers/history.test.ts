@@ -118,6 +118,21 @@ test("the daily sweep removes those that are older than limits.finishedJobDays",
   ]);
 });
 
+test("a daily sweep that fails at each attempt is followed by that of the next day", async () => {
+  await clear();
+  await db.sql("select svc_private.keep_sweep_job('0 seconds')");
+  await db.sql("update graphile_worker._private_jobs set attempts = 2");
+  await db.sql("alter function svc_private.sweep_conversions rename to away");
+  await work();
+  await db.sql("alter function svc_private.away rename to sweep_conversions");
+  const waiting =
+    "select run_at > now() + interval '23 hours' as tomorrow, attempts from graphile_worker._private_jobs order by id";
+  expect(await db.sql(waiting)).toEqual([
+    { tomorrow: false, attempts: 3 },
+    { tomorrow: true, attempts: 0 },
+  ]);
+});
+
 test("the daily sweep merges the counters of the search index", async () => {
   await db.sql("delete from graphile_worker._private_jobs where key = 'sweep-storage'"); // that of the next day
   await db.sql(

@@ -17,11 +17,14 @@ export const sweepStorageTask = defineTask({
   kind: "sweep-storage",
   payload: z.object({}),
   async run(_payload, job, { runtime, history }) {
+    const keepNext = () => runtime.systemPool.query("select svc_private.keep_sweep_job('1 day')");
+    // Not before the last attempt: the next day's job takes the key, and then this one is not tried again.
+    if (job.attempt >= job.maxAttempts) await keepNext();
     const removed = await sweepStorage(runtime.storage, undefined, job.signal);
     await runtime.systemPool.query("select svc_private.sweep_conversions('30 days')");
     await foldSearch(runtime.systemPool, job.signal);
     await history?.sweep();
-    await runtime.systemPool.query("select svc_private.keep_sweep_job('1 day')");
+    await keepNext();
     job.log.info({ removed }, "storage swept");
   },
 });
