@@ -10,7 +10,10 @@ const entries = (text: string): string[] =>
     .filter(Boolean);
 const databaseUrl = z.url({
   protocol: /^postgres(ql)?$/,
-  ...must("a URL such as postgres://user:password@host:5432/name, special characters in the password percent-encoded"),
+  hostname: /^[^,]*$/,
+  ...must(
+    "a URL with one host, such as postgres://user:password@host:5432/name, special characters in the password percent-encoded",
+  ),
 });
 const secretRule = must(
   "secrets of at least 32 characters, newest first, separated by commas; try `openssl rand -hex 32`",

@@ -82,8 +82,12 @@ describe("the environment", () => {
   it.each([
     [{ PORT: "80a" }, "environment: PORT: must be a port number"],
     [{ SVC_PLAN: "gold" }, 'environment: SVC_PLAN: must be "free", "personal" or "pro"'],
-    [{ DATABASE_URL: "mysql://hunter2@db/app" }, "environment: DATABASE_URL: must be a URL such as postgres://"],
-    [{ DATABASE_URL: "hunter2" }, "environment: DATABASE_URL: must be a URL such as postgres://"],
+    [
+      { DATABASE_URL: "mysql://hunter2@db/app" },
+      "environment: DATABASE_URL: must be a URL with one host, such as postgres://",
+    ],
+    [{ DATABASE_URL: "postgres://db-1,db-2/app" }, "environment: DATABASE_URL: must be a URL with one host"],
+    [{ DATABASE_URL: "hunter2" }, "environment: DATABASE_URL: must be a URL with one host, such as postgres://"],
     [
       { DATABASE_URL: database, DATABASE_REPLICA_URLS: `${database},hunter2` },
       "environment: DATABASE_REPLICA_URLS[1]:",

@@ -3,8 +3,8 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from "vitest";
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { createAuthClient, createSvcClient, mutation, query } from "../../client/sdk/src/index.ts";
 import { canMakeStandby, type Standby, startStandby } from "../../scripts/rehearse/standby.ts";
 import { examineReplicas } from "../../src/cli/doctor-connections.ts";
@@ -218,46 +218,6 @@ describe.skipIf(missing)(`standbys for queries${missing}`, () => {
       isOver = true;
       await writing;
       await delay("0");
-    }
-  });
-
-  test("one that is ahead of the primary answers nobody: it follows another server", async () => {
-    const promoted = await startStandby({
-      binDir: tree?.binDir ?? "",
-      adminUrl: inject("urls").admin,
-      data: join(directory, "promoted"),
-      name: `svc_test_promoted_${process.pid}`,
-      settings: { ...tree?.settings, ...same, fsync: "off", hot_standby: "on" },
-    });
-    const url = Object.assign(new URL(db.url("request")), { port: String(promoted.port) }).href;
-    const primary = new pg.Pool({ connectionString: url });
-    const log = { warn: vi.fn(), info: vi.fn() };
-    try {
-      const client = await promoted.connect();
-      await client.query("select pg_promote()");
-      const place = (await client.query("select pg_current_wal_insert_lsn() as it")).rows[0].it;
-      await client.end();
-      const isAhead = "select pg_last_wal_replay_lsn() > $1::pg_lsn + 100000 as it";
-      await until(async () => {
-        await db.sql("select pg_logical_emit_message(false, 'test', repeat('x', 10000))");
-        return (await admin.query(isAhead, [place])).rows[0].it;
-      });
-      const replicas = new Replicas([standbyUrl()], primary, settings, log as never);
-      await until(() => log.warn.mock.calls.length > 0);
-      expect(log.warn.mock.calls[0]).toEqual([
-        { reason: expect.stringContaining("it is ahead of the primary") },
-        expect.stringContaining("a standby is not asked"),
-      ]);
-      await replicas.position();
-      expect(replicas.choose(0n, "ann")).toBeNull();
-      await replicas.close();
-      expect(await examineReplicas([standbyUrl()], primary)).toMatchObject([
-        { kind: "wrong", text: expect.stringContaining("is ahead of the primary") },
-      ]);
-    } finally {
-      await primary.end();
-      await promoted.stop();
-      await db.sql("select pg_drop_replication_slot($1)", [`svc_test_promoted_${process.pid}`]);
     }
   });
 

@@ -142,6 +142,12 @@ describe("deploy/systemd", () => {
     }
   });
 
+  test("services are started again however long PostgreSQL is away", async () => {
+    for (const unit of ["svc-api.service", "svc-worker@.service"]) {
+      expect(await read(`deploy/systemd/${unit}`)).toMatch(/^StartLimitIntervalSec=0$.*^Restart=always$/ms);
+    }
+  });
+
   test.skipIf(!hasSystemd)("systemd accepts the units, and finds little to take from them", async () => {
     for (const unit of await readdir(join(root, "deploy/systemd"))) {
       const path = join(root, "deploy/systemd", unit);

@@ -1,0 +1,73 @@
+// If this file fails, a standby that follows the server that has failed, and not the one in its place, answers with the
+// rows of that one. Needs pg_basebackup; skipped without it.
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, inject, test, vi } from "vitest";
+import { canMakeStandby, startStandby } from "../../scripts/rehearse/standby.ts";
+import { examineReplicas } from "../../src/cli/doctor-connections.ts";
+import { provision } from "../../src/cluster/open-cluster.ts";
+import { createPool } from "../../src/postgres/pools.ts";
+import { Replicas } from "../../src/postgres/replicas.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+import { until } from "../support/worker.ts";
+
+const tree = await provision({ directory: join(root, ".svc"), env: { SVC_POSTGRES: process.env.SVC_POSTGRES } });
+const missing = !tree || !canMakeStandby(tree.binDir) ? " [skipped: no pg_basebackup]" : "";
+
+/** As in replicas.test.ts. */
+const same = { max_connections: "300", max_wal_senders: "50", max_prepared_transactions: "5" };
+const db = database();
+
+async function copy(directory: string, name: string) {
+  const slot = `svc_test_${name}_${process.pid}`;
+  const settings = { ...tree?.settings, ...same, fsync: "off", hot_standby: "on" };
+  const data = join(directory, name);
+  const { admin: adminUrl } = inject("urls");
+  const server = await startStandby({ binDir: tree?.binDir ?? "", adminUrl, data, name: slot, settings });
+  const url = Object.assign(new URL(db.url("request")), { port: String(server.port) }).href;
+  const stop = async () => {
+    await server.stop();
+    await db.sql("select pg_drop_replication_slot($1)", [slot]);
+  };
+  return { ...server, url, stop };
+}
+
+test.skipIf(missing)(`a standby that is ahead of the primary answers nobody${missing}`, async () => {
+  const directory = mkdtempSync(join(tmpdir(), "svc-strayed-"));
+  chmodSync(directory, 0o711); // the server's user passes
+  const standby = await copy(directory, "standby");
+  const promoted = await copy(directory, "promoted");
+  const limits = { waitMs: 5_000, statementTimeoutMs: 60_000, idleInTransactionMs: 5_000 };
+  const settings = { request: 2, system: 1, auth: 1, ...limits };
+  const primary = createPool("request", promoted.url, settings, createLog("silent"));
+  try {
+    const [ahead, behind] = [await standby.connect(), await promoted.connect()];
+    await behind.query("select pg_promote()");
+    const { rows } = await behind.query("select pg_current_wal_insert_lsn() as place");
+    await until(async () => {
+      await db.sql("select pg_logical_emit_message(false, 'test', repeat('x', 10000))");
+      const isAhead = "select pg_last_wal_replay_lsn() > $1::pg_lsn + 100000 as it";
+      return (await ahead.query(isAhead, [rows[0].place])).rows[0].it;
+    });
+    await Promise.all([ahead.end(), behind.end()]);
+
+    const log = createLog("silent");
+    const warn = vi.spyOn(log, "warn");
+    const replicas = new Replicas([standby.url], primary.pool, settings, log);
+    await until(() => warn.mock.calls.length > 0);
+    expect(warn.mock.calls[0]?.[0]).toEqual({ reason: expect.stringContaining("it is ahead of the primary") });
+    await replicas.position();
+    expect(replicas.choose(0n, "ann")).toBeNull();
+    await replicas.close();
+    expect(await examineReplicas([standby.url], primary.pool)).toMatchObject([
+      { kind: "wrong", text: expect.stringContaining("is ahead of the primary") },
+    ]);
+  } finally {
+    await primary.close();
+    await Promise.all([standby.stop(), promoted.stop()]);
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
