@@ -27,6 +27,7 @@ import { defineCommand, type Values } from "./define.ts";
 import { commandPool, findUser } from "./inspect.ts";
 import { json, oneOf, wholeNumber } from "./options.ts";
 import { conclude, counter } from "./output.ts";
+import { stopSignal } from "./signal.ts";
 
 const common = {
   ...cwdArgument,
@@ -122,7 +123,14 @@ async function importFile(
   const createDatabase = requestDatabases(app.schema, true);
   const report = counter();
   let [written, refused] = [0, 0];
+  const stop = stopSignal();
+  const sayPlace = () => say(`Rows before line ${place.line} are done: continue with --from-line ${place.line}.`);
   while (place.offset < size) {
+    if (stop.aborted) {
+      sayPlace();
+      process.exitCode = 1;
+      return;
+    }
     const writing = transaction("write");
     const batch = await importBatch(crud, { files, db: () => createDatabase(writing) }, work, opened, place)
       .then(async (done) => {
@@ -131,7 +139,7 @@ async function importFile(
       })
       .catch(async (error) => {
         await writing.rollback();
-        say(`Rows before line ${place.line} are done: continue with --from-line ${place.line}.`);
+        sayPlace();
         throw writing.explain(error);
       });
     place = batch.place;

@@ -50,6 +50,7 @@ export const sqlStates: Record<string, Mapping> = {
     code: "TIMEOUT",
     hint: "The transaction was open without a statement for too long. Do slow work outside it, for example in a step of a workflow that does not use wf.db.",
   },
+  "25P04": { code: "TIMEOUT", hint: "The transaction was longer than PostgreSQL's transaction_timeout." },
   "40001": { code: "CONFLICT" },
   "40P01": { code: "CONFLICT" },
   "42501": { code: "FORBIDDEN" },
@@ -62,6 +63,7 @@ export const sqlStates: Record<string, Mapping> = {
   "57P01": busy,
   "57P02": busy,
   "57P03": busy,
+  "57P05": busy,
   AP400: { code: "BAD_REQUEST", spoken: true },
   AP401: { code: "UNAUTHORIZED", spoken: true },
   AP403: { code: "FORBIDDEN", spoken: true },
@@ -209,12 +211,12 @@ export function leavesDoubt(error: unknown): boolean {
  * Reasons for closing a connection that the server gives only during a statement or a pause, never between a commit and
  * its answer. A pooler uses class 08 for a lost server: that says nothing about the statement.
  */
-const saidBeforeCommit: ReadonlySet<string> = new Set(["57P01", "57P03", "25P03"]);
+const saidBeforeCommit: ReadonlySet<string> = new Set(["57P01", "57P03", "57P05", "25P03", "25P04"]);
 
 /** The connection is lost, or about to be: shut down, crashed, terminated, reset. */
 export function isConnectionLoss(error: unknown): boolean {
   const state = sqlState(error);
-  if (state !== undefined) return state.startsWith("08") || ["57P01", "57P02", "57P03", "25P03"].includes(state);
+  if (state !== undefined) return state.startsWith("08") || state === "57P02" || saidBeforeCommit.has(state);
   const { code, message } = rootOf(error);
   return (
     isRowTooLarge(error) ||

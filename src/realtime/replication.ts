@@ -31,6 +31,10 @@ const longestRetry = 10_000;
 const defaultBeat = 5_000;
 const beatsOfSilence = 3;
 
+const waitsForWriters =
+  "realtime waits for the end of all transactions that are writing, in any database of the server: " +
+  "forgotten ones are in pg_stat_activity (backend_xid) and pg_prepared_xacts";
+
 /** SQL: as `sql/session/server_incarnation.sql`, which this login may not call. */
 const run = "concat(extract(epoch from pg_postmaster_start_time()), '/', pg_last_wal_replay_lsn())";
 
@@ -83,13 +87,15 @@ class Reading {
   wasLive = false;
   readonly #to: FrameSink;
   readonly #beatMs: number;
+  readonly #log: Logger;
   readonly #plugin = newPlugin();
   #position = 0n;
   /** Requests for a reply since the last message. */
   #silence = 0;
 
-  constructor({ url, to, beatMs = defaultBeat }: ReaderOptions) {
+  constructor({ url, to, log, beatMs = defaultBeat }: ReaderOptions) {
     this.#to = to;
+    this.#log = log;
     this.#beatMs = beatMs;
     // `replication` is an option of the driver that is missing in its types.
     const options = {
@@ -116,10 +122,11 @@ class Reading {
     await this.client.connect();
     const slot = `svc_${randomBytes(8).toString("hex")}`;
     // Waits until every transaction that is writing now has ended.
+    const waits = setTimeout(() => this.#log.warn(waitsForWriters), beatsOfSilence * this.#beatMs);
     await Promise.race([
       this.client.query(`CREATE_REPLICATION_SLOT ${slot} TEMPORARY LOGICAL pgoutput NOEXPORT_SNAPSHOT`),
       broken,
-    ]);
+    ]).finally(() => clearTimeout(waits));
     const { rows } = await this.client.query(
       `select pg_snapshot_xmax(pg_current_snapshot())::text as next, ${run} as run`,
     );

@@ -149,8 +149,8 @@ export class RunPort implements ReplayPort {
     } catch (error) {
       await transaction.rollback();
       // The commit's outcome is unknown here: the next replay looks for the checkpoint. A transaction that PostgreSQL ended
-      // in a pause (25P03) had not begun to commit: the step has failed.
-      const isPause = sqlState(error) === "25P03";
+      // in a pause (25P03), or at its time limit (25P04), had not begun to commit: the step has failed.
+      const isPause = ["25P03", "25P04"].includes(sqlState(error) ?? "");
       if (error instanceof RunLostError || (isConnectionLoss(error) && !isPause)) throw error;
       return fail(error);
     }

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { fixture, svcHere } from "../support/cli.ts";
+import { fixture, svc, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 
 const db = database();
@@ -56,6 +56,19 @@ describe("svc data", () => {
     const path = file("more.csv", "title\nfour\nfive\nsix\n");
     expect((await run("import", "notes", path, "--as", "ann", "--from-line", "3")).code).toBe(0);
     expect((await titles("ann")).slice(3)).toEqual(["five", "six"]);
+  });
+
+  test("import that is stopped ends behind a batch, and says at which line to continue", async () => {
+    const path = file("many.csv", `title\n${Array.from({ length: 50_000 }, (_, at) => `many ${at}\n`).join("")}`);
+    const { child, output, ended } = svc(db, fixture, ["data", "import", "notes", path, "--as", "bob"]);
+    const count = async () => Number((await db.sql("select count(*) from notes where title like 'many %'"))[0]?.count);
+    await expect.poll(count, { timeout: 60_000 }).toBeGreaterThan(0);
+    child.kill("SIGTERM");
+    expect((await ended).code).toBe(1);
+    const [, line] = /continue with --from-line (\d+)\./.exec(output()) ?? [];
+    expect(Number(line) - 2).toBe(await count());
+    expect((await run("import", "notes", path, "--as", "bob", "--from-line", String(line))).code).toBe(0);
+    expect(await count()).toBe(50_000);
   });
 
   test.for([

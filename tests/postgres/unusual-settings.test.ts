@@ -1,6 +1,9 @@
 // If this file fails, svc depends on a setting that a DBA may change for a server or a database.
+import pg from "pg";
 import { beforeAll, expect, inject, test } from "vitest";
 import { migrate } from "../../src/migrate/migrate.ts";
+import { databaseError, isConnectionLoss, leavesDoubt } from "../../src/postgres/errors.ts";
+import { identityOfUser } from "../../src/postgres/identity.ts";
 import { maintain } from "../support/admin.ts";
 import { fixture, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
@@ -94,5 +97,19 @@ test("sessions of svc's logins may be idle, also where others may not", async ()
     }
   } finally {
     await maintain(inject("urls").admin, `alter database ${db.name} reset idle_session_timeout`);
+  }
+});
+
+test("what a DBA's limits on sessions end is known: nothing was committed", () => {
+  const ended = (code: string) => Object.assign(new pg.DatabaseError("terminating connection", 0, "error"), { code });
+  for (const [state, code] of [
+    ["25P04", "TIMEOUT"],
+    ["57P05", "UNAVAILABLE"],
+  ] as const) {
+    expect([
+      databaseError(ended(state), identityOfUser("")).code,
+      isConnectionLoss(ended(state)),
+      leavesDoubt(ended(state)),
+    ]).toEqual([code, true, false]);
   }
 });

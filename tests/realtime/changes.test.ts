@@ -166,3 +166,24 @@ test("a message is refused in a read-only transaction, and when it is too large"
   const large = JSON.stringify({ data: "x".repeat(65_536) });
   await expect(admin.query("select svc.emit_message($1)", [large])).rejects.toMatchObject({ code: "SV413" });
 });
+
+test("a reader that has to wait for a forgotten transaction says so", async () => {
+  await admin.query("begin; insert into guestbook (message) values ('not committed')");
+  const waiting = createLog("silent");
+  const warn = vi.spyOn(waiting, "warn");
+  let isLive = false;
+  const live = () => {
+    isLive = true;
+  };
+  const to = { frame: () => {}, lost: () => {}, live };
+  const other = new ChangeReader({ url: db.url("replication"), to, log: waiting, beatMs: 100 });
+  other.start();
+  try {
+    await expect.poll(() => warn.mock.calls.flat()).toEqual([expect.stringContaining("pg_prepared_xacts")]);
+    expect(isLive).toBe(false);
+    await admin.query("rollback");
+    await expect.poll(() => isLive, { timeout: 20_000 }).toBe(true);
+  } finally {
+    await other.stop();
+  }
+});
