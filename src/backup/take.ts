@@ -59,7 +59,7 @@ export async function takeBackup(options: TakeOptions): Promise<Manifest> {
   const work = `${folder}.incomplete`;
   const client = await connect(options.adminUrl);
   try {
-    const serverVersion = (await client.query("show server_version")).rows[0].server_version as string;
+    const serverVersion = await versionOfPrimary(client);
     const programs = await findPrograms(majorOf(serverVersion), [options.binDir ?? null]);
     await holdBytes(client);
     // Left by a backup that was killed. Our lock excludes a running one.
@@ -160,6 +160,19 @@ async function connect(adminUrl: string): Promise<pg.Client & { connection: { st
   await client.connect();
   await client.query(`${liftSessionLimits}; ${watchClient}`);
   return client as never;
+}
+
+/** @throws BackupError on a standby: `holdBytes` would not keep the primary from removing bytes */
+async function versionOfPrimary(client: pg.Client): Promise<string> {
+  const text = "select current_setting('server_version') as version, pg_is_in_recovery() as is_standby";
+  const { version, is_standby } = (await client.query(text)).rows[0];
+  if (!is_standby) return version;
+  throw new BackupError(
+    "The server is a standby. Files that are deleted meanwhile would be missing. Nothing was done.",
+    {
+      hint: "Name the primary in DATABASE_ADMIN_URL.",
+    },
+  );
 }
 
 async function holdBytes(client: pg.Client): Promise<void> {

@@ -57,6 +57,11 @@ export const sqlStates: Record<string, Mapping> = {
   "53100": { code: "UNAVAILABLE", message: "There is no room for this at the moment." },
   "53200": busy,
   "53300": busy,
+  "53400": {
+    code: "TIMEOUT",
+    message: "This needs more room than this service allows.",
+    hint: "The statement needs more temporary files than temp_file_limit. Ask for less, or add an index.",
+  },
   "54000": { code: "BAD_REQUEST", message: "A value is larger than its column or its index can hold." },
   "55P03": { code: "CONFLICT" },
   "57014": { code: "TIMEOUT", hint: "The statement was cancelled. Ask for less, or add an index." },

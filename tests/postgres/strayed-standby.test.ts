@@ -1,14 +1,16 @@
 // If this file fails, a standby that follows the server that has failed, and not the one in its place, answers with the
-// rows of that one. Needs pg_basebackup; skipped without it.
+// rows of that one; or a backup of a standby lacks files. Needs pg_basebackup; skipped without it.
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, inject, test, vi } from "vitest";
 import { canMakeStandby, startStandby } from "../../scripts/rehearse/standby.ts";
+import { takeBackup } from "../../src/backup/take.ts";
 import { examineReplicas } from "../../src/cli/doctor-connections.ts";
 import { provision } from "../../src/cluster/open-cluster.ts";
 import { createPool } from "../../src/postgres/pools.ts";
 import { Replicas } from "../../src/postgres/replicas.ts";
+import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
@@ -53,6 +55,10 @@ test.skipIf(missing)(`a standby that is ahead of the primary answers nobody${mis
       return (await ahead.query(isAhead, [rows[0].place])).rows[0].it;
     });
     await Promise.all([ahead.end(), behind.end()]);
+
+    const adminUrl = Object.assign(new URL(db.url("admin")), { port: String(standby.port) }).href;
+    const backup = { adminUrl, driver: new DiskDriver(directory), folder: join(directory, "backup"), version: "0.0.0" };
+    await expect(takeBackup(backup)).rejects.toThrow("The server is a standby.");
 
     const log = createLog("silent");
     const warn = vi.spyOn(log, "warn");
