@@ -2,7 +2,7 @@
  * One request to the service with `fetch`: resolves to JSON, or rejects with a typed error within the timeout.
  * Next hop: none, this is the edge.
  */
-import { type Issue, SvcError } from "./error.ts";
+import { SvcError, type SvcErrorDetails } from "./error.ts";
 
 /** Settings of requests. */
 export interface Transport {
@@ -83,23 +83,20 @@ export function toError(response: Response, text: string): SvcError {
   const answer = parse(text);
   const { status } = response;
   const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
-  const retryAfter = Number.isFinite(seconds) ? { retryAfter: seconds } : {};
+  const details = { status, ...(Number.isFinite(seconds) && { retryAfter: seconds }) };
   if (typeof answer === "object" && answer !== null && "code" in answer && "error" in answer) {
-    const { code, error, hint, issues, index, requestId } = answer as Record<string, unknown>;
+    const { code, error, issues, ...others } = answer as SvcErrorDetails & { code: unknown; error: unknown };
     return new SvcError(String(code), String(error), {
-      status,
-      ...(typeof hint === "string" && { hint }),
-      ...(Array.isArray(issues) && { issues: issues as Issue[] }),
-      ...(typeof index === "number" && { index }),
-      ...(typeof requestId === "string" && { requestId }),
-      ...retryAfter,
+      ...others,
+      ...(Array.isArray(issues) && { issues }),
+      ...details,
     });
   }
   if (status === 502 || status === 503 || status === 504) {
-    return new SvcError("UNAVAILABLE", "The service cannot be reached at the moment.", { status, ...retryAfter });
+    return new SvcError("UNAVAILABLE", "The service cannot be reached at the moment.", details);
   }
   return new SvcError("INVALID_ANSWER", "The answer is not one of the service's.", {
-    status,
+    ...details,
     hint: "A proxy or another server may have answered: check baseUrl.",
   });
 }

@@ -83,9 +83,10 @@ export class Connection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    this.#user = options.auth?.getState().user?.id ?? null;
+    const userNow = () => options.auth?.getState().user?.id ?? null;
+    this.#user = userNow();
     options.auth?.subscribe(() => {
-      const user = options.auth?.getState().user?.id ?? null;
+      const user = userNow();
       if (user === this.#user) return;
       this.#user = user;
       this.#tokens.clear();
@@ -197,8 +198,8 @@ export class Connection {
     return authorized(auth, signal, ({ headers, ...rest }) =>
       request(transport, path, {
         ...rest,
-        headers: { ...headers, ...(body !== undefined && { "content-type": "application/json" }) },
-        ...(body !== undefined && { body }),
+        headers: { ...headers, ...(body && { "content-type": "application/json" }) },
+        ...(body && { body }),
         signal,
       }),
     );
@@ -243,7 +244,10 @@ export class Connection {
     if (type === "status") {
       this.#attempt = 0;
       this.#become(frame.flow ?? "degraded");
-      this.#enter(frame.history);
+      const known = this.#history;
+      this.#history = frame.history ?? known;
+      // After a failover or a restore, ids that an answer saw may be of other transactions.
+      if (known && known !== this.#history) this.#resync();
     } else if (type === "subscribed" || type === "query:subscribed") {
       if (this.#listeners.has(query)) this.#followed.set(query, frame.follows ?? "");
       // Until changes arrive the query is asked again now and then, and once more when they do.
@@ -259,24 +263,20 @@ export class Connection {
     } else if (type === "query:updated") {
       this.#listeners.get(query)?.updated(frame, xid);
     } else if (type === "resync") {
-      for (const listener of this.#listeners.values()) listener.subscribed(frame.before);
+      this.#resync(frame.before);
     } else if (type === "error" && frame.query !== undefined) {
       const { code = "INTERNAL", error = "The query cannot be watched." } = frame;
       this.#listeners.get(query)?.refused(new SvcError(code, error, frame));
     }
   }
 
-  /** After a failover or a restore, ids that an answer saw may be of other transactions: each query is asked again. */
-  #enter(history = this.#history): void {
-    if (this.#history && history !== this.#history) {
-      for (const listener of this.#listeners.values()) listener.subscribed();
-    }
-    this.#history = history;
+  /** @param before see `KeyListener`; without it each query is asked again */
+  #resync(before?: string): void {
+    for (const listener of this.#listeners.values()) listener.subscribed(before);
   }
 
   #subscribe(query: string): void {
-    const follows = this.#tokens.get(query);
-    this.#send({ type: "subscribe", query, ...(follows !== undefined && { follows }) });
+    this.#send({ type: "subscribe", query, follows: this.#tokens.get(query) });
   }
 
   #send(frame: object): void {
