@@ -41,12 +41,20 @@ interface Inner {
 
 const streamOf = (client: pg.ClientBase) => (client as unknown as Inner).connection.stream;
 
-/** Breaks a connection that has no answer for too long. Called once for each. */
+/**
+ * Breaks a connection that has no answer for too long. Called once for each. When this process was stopped meanwhile, as its
+ * machine was, the timer runs out before the answer that waits is read: so that is read first.
+ */
 export function breakIfSilent(client: pg.ClientBase, milliseconds: number): void {
   const stream = streamOf(client);
   stream.setTimeout(milliseconds);
   stream.on("timeout", () => {
-    if (!(client as unknown as Inner).readyForQuery) stream.destroy(silent(stream.timeout));
+    const { bytesRead } = stream;
+    setImmediate(() => {
+      if (stream.bytesRead === bytesRead && !(client as unknown as Inner).readyForQuery) {
+        stream.destroy(silent(stream.timeout));
+      }
+    });
   });
 }
 

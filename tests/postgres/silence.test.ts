@@ -9,7 +9,7 @@ import { loadConfig } from "../../src/config/load-config.ts";
 import { acquire } from "../../src/postgres/acquire.ts";
 import { isConnectionLoss } from "../../src/postgres/errors.ts";
 import { createPool, type OnePool } from "../../src/postgres/pools.ts";
-import { silenceAllowed, unlimited } from "../../src/postgres/silence.ts";
+import { breakIfSilent, silenceAllowed, unlimited } from "../../src/postgres/silence.ts";
 import { withClient } from "../../src/postgres/with-client.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { createQueuePool } from "../../workers/queue-pool.ts";
@@ -53,6 +53,16 @@ describe.concurrent("a connection in use that is silent for longer than its stat
     expect((await client.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
     await client.query("commit");
     release();
+  });
+
+  test("is left alone if its answer came while this process was stopped", async () => {
+    const client = await pool("system").connect();
+    breakIfSilent(client, 200);
+    const answer = client.query("select 1 as one, pg_sleep(0.05)");
+    await new Promise(setImmediate); // it is sent
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
+    expect((await answer).rows).toMatchObject([{ one: 1 }]);
+    client.release();
   });
 
   test("is broken again after a statement without a limit", async () => {
