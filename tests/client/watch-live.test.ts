@@ -66,8 +66,9 @@ test("a watched query of one's own follows every change of what it reads", async
 test("a watch that opens asks once, on a new connection and on one that is live", async () => {
   // The service reads changes from its first socket on; until then it cannot say what was missed.
   const first = await signedUp();
-  show(first.client, "live.mine");
+  const { shown } = show(first.client, "live.mine");
   await live(first.client);
+  await expect.poll(() => shown.result).toBeDefined(); // it counts, too
   // Other test files use the same server.
   let isQuiet = false;
   while (!isQuiet) isQuiet = await opensTwice();
