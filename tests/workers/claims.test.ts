@@ -1,9 +1,13 @@
 // If this file fails, workers claim jobs one by one, get the same job twice, or wait for ever after a claim that failed;
 // or a job is lost or doubled when it is queued again.
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createLog } from "../../src/telemetry/log.ts";
 import { createQueuePool, type QueuePool } from "../../workers/queue-pool.ts";
 import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
 
 const db = database();
 const limits = { statementTimeoutMs: 10_000, idleInTransactionMs: 10_000 };
@@ -152,4 +156,21 @@ test("a job is announced to workers", async () => {
     "select svc_private.add_job('procedure', '{}', null, 1), svc_private.add_job('procedure', '{}', null, 1)",
   );
   await expect.poll(() => notices).toMatchObject([{ count: 1 }, { count: 1 }]);
+});
+
+test("a job that runs for longer than four hours stays with its worker", async () => {
+  await add();
+  await db.sql("update graphile_worker._private_jobs set locked_by = 'a', locked_at = now() - interval '5 hours'");
+  // The library's own function, as it calls it.
+  const file = join(root, "node_modules/graphile-worker/dist/sql/resetLockedAt.js");
+  const { resetLockedAt } = await import(pathToFileURL(file).href);
+  const withClient = async (work: (client: pg.PoolClient) => Promise<unknown>) => {
+    const client = await queue.forLibrary.connect();
+    await work(client).finally(() => client.release());
+  };
+  const worker = { preparedStatements: true, useNodeTime: false };
+  const names = { escapedWorkerSchema: "graphile_worker", workerSchema: "graphile_worker" };
+  const options = { ...names, resolvedPreset: { worker } };
+  await resetLockedAt(options, Object.assign(withClient, { withRetries: withClient }));
+  expect(await db.sql("select locked_by from graphile_worker._private_jobs")).toEqual([{ locked_by: "a" }]);
 });
