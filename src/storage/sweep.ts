@@ -19,28 +19,30 @@ type Swept = Pick<Storage, "driver" | "pool" | "log">;
 const batch = 500;
 
 /**
- * @param before bytes written later are left alone. (Default: a day ago)
+ * @param before bytes written later are left alone. (Default: a day ago, by the earlier of our clock and PostgreSQL's: where
+ *   one is a day ahead, bytes that have no row yet would be removed)
  * @param signal stops it between two batches; the next sweep does the rest. (Default: none)
  * @returns how many objects' bytes were removed
  */
-export async function sweepStorage(
-  storage: Swept,
-  before = new Date(Date.now() - sweepAge),
-  signal?: AbortSignal,
-): Promise<number> {
-  await storage.driver.sweepLeftovers(before);
+export async function sweepStorage(storage: Swept, before?: Date, signal?: AbortSignal): Promise<number> {
+  const end = before ?? new Date(Math.min(Date.now(), await clockOf(storage)) - sweepAge);
+  await storage.driver.sweepLeftovers(end);
   let removed = 0;
   for (const area of ["objects/", "transforms/"]) {
-    for await (const ids of idsOf(storage, area, before)) {
+    for await (const ids of idsOf(storage, area, end)) {
       signal?.throwIfAborted();
       removed += await removeMissing(storage, ids);
     }
   }
-  await sweepUploads(storage, before, signal);
+  await sweepUploads(storage, end, signal);
   await unlimited(storage.pool).query("select svc_private.recount_stored_bytes()"); // reads all rows
   await storage.pool.query("select svc_private.fold_storage_usage()");
   return removed;
 }
+
+/** In milliseconds since 1970. */
+const clockOf = async ({ pool }: Swept): Promise<number> =>
+  (await pool.query<{ now: Date }>("select clock_timestamp() as now")).rows[0]?.now.getTime() ?? 0;
 
 /** Removes expired uploads, then parts without an upload. */
 async function sweepUploads(storage: Swept, before: Date, signal?: AbortSignal): Promise<void> {
