@@ -123,6 +123,8 @@ test("each visit that is done has one invoice, and their numbers have no gap", a
   expect(rows.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7]);
   expect(await stateOf(ids[0] as string)).toBe("done");
   expect(mails.filter(({ to }) => /^c\d@/.test(to))).toEqual([]);
+  // Its run is tried again at some time, during the next tests.
+  await app.sql("delete from invoices where year = 1");
 });
 
 test("a visit that is done early has its invoice at once, and no reminder", async () => {
