@@ -109,7 +109,7 @@ describe("docs/how-to/rotate-secrets.md", () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
     const corrected = await start("OLD,NEW");
     vi.useRealTimers();
-    const other = await start("NEW,OLD");
+    const other = await start(`${randomBytes(32).toString("hex")},NEW,OLD`); // makes a key
     const { token } = (await other.signUp({ email: "y@example.com", password: "correct horse", name: "Y" })).body;
     await expect.poll(() => corrected.caller(token), { timeout: 10_000 }).not.toBeNull();
     await Promise.all([corrected.close(), other.close()]);
