@@ -3,31 +3,51 @@
  * Next hop: `src/server/shared-metrics.ts`, which answers in each of them.
  */
 import type { Worker } from "node:cluster";
-import { AggregatorRegistry } from "prom-client";
+import { AggregatorRegistry, type MetricObject } from "prom-client";
 import { giveMetrics, givenMetrics } from "../server/shared-metrics.ts";
 
-/** In milliseconds: a process that takes longer to answer is left out. */
+/** In milliseconds: of a process that takes longer to answer, its last answer counts. */
 const patience = 2_000;
+
+/** The last answer of each process. */
+const last = new WeakMap<Worker, MetricObject[]>();
+/** Counters and histograms of processes that have ended: Prometheus takes a sum that falls for a restart of all. */
+let ended: MetricObject[] = [];
+
+/** Remembers what it answers, however late. Call it before the process runs. */
+export function rememberMetrics(worker: Worker): void {
+  const hear = (message: Record<string, MetricObject[] | undefined>) => {
+    if (message?.[givenMetrics]) last.set(worker, message[givenMetrics]);
+  };
+  worker.on("message", hear);
+  worker.once("exit", () => {
+    worker.off("message", hear);
+    const totals = last.get(worker)?.filter(({ type }) => String(type) === "counter" || String(type) === "histogram");
+    if (totals) ended = AggregatorRegistry.aggregate([ended, totals]).getMetricsAsArray();
+    last.delete(worker);
+  });
+}
 
 /** @param workers those that serve: one that still loads would not answer @returns the text for Prometheus */
 export async function sumMetrics(workers: Iterable<Worker>): Promise<string> {
-  const answers = await Promise.all(Array.from(workers, metricsOf));
-  return AggregatorRegistry.aggregate(answers.filter((metrics) => metrics !== undefined)).metrics();
+  const asked = [...workers];
+  await Promise.all(asked.map(ask));
+  const answers = asked.map((worker) => last.get(worker) ?? []);
+  return AggregatorRegistry.aggregate([...answers, ended]).metrics();
 }
 
-function metricsOf(worker: Worker): Promise<object[] | undefined> {
-  const { promise, resolve } = Promise.withResolvers<object[] | undefined>();
-  const hear = (message: Record<string, object[] | undefined>) => {
-    if (message?.[givenMetrics]) resolve(message[givenMetrics]);
+function ask(worker: Worker): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const hear = (message: Record<string, unknown>) => {
+    if (message?.[givenMetrics]) resolve();
   };
-  const leave = () => resolve(undefined);
-  const clock = setTimeout(leave, patience);
+  const clock = setTimeout(resolve, patience);
   worker.on("message", hear);
-  worker.once("exit", leave);
-  worker.send(giveMetrics, (error) => error && leave());
+  worker.once("exit", resolve);
+  worker.send(giveMetrics, (error) => error && resolve());
   return promise.finally(() => {
     clearTimeout(clock);
     worker.off("message", hear);
-    worker.off("exit", leave);
+    worker.off("exit", resolve);
   });
 }

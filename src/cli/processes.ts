@@ -10,7 +10,7 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import type { ChangeSender } from "../realtime/shared-changes.ts";
 import { askMetrics, sharedVariable } from "../server/shared-metrics.ts";
 import { say } from "./command.ts";
-import { sumMetrics } from "./process-metrics.ts";
+import { rememberMetrics, sumMetrics } from "./process-metrics.ts";
 
 const most = 64;
 /** In milliseconds, before a process that has ended is started again; doubles while it ends within a minute. */
@@ -55,6 +55,7 @@ export async function runProcesses({ count, words, first, env, changes, stopped,
       if (worker.process.pid === undefined) throw error;
     });
     changes.serve(worker);
+    rememberMetrics(worker);
     worker.on("message", (message: unknown) => {
       // Who asks has got the question from a client, so it serves.
       if (message === "ready" || message === askMetrics) serving.add(worker);

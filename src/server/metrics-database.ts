@@ -1,13 +1,16 @@
 /**
  * Metrics that come from the database, for all processes together: the queue, workflows, storage, AI spending,
- * replication. Queried when metrics are read; if the database does not answer, the last values are kept.
+ * replication. Queried when metrics are read; if the database does not answer within a second, the last values are kept.
  * Next hop: `sql/jobs/queue_state.sql`, `sql/ops/service_state.sql`.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { Gauge, type Registry } from "prom-client";
 
 /** In milliseconds: minimum time between queries, however often metrics are read. */
 const askedEvery = { queue: 1_000, service: 15_000 };
+/** In milliseconds: metrics do not wait longer for a query. Prometheus gives up after ten seconds, and a busy server is when they matter. */
+const patience = 1_000;
 
 /** By their names in sql/ops/service_state.sql. */
 const known: readonly [name: string, help: string, labelled?: boolean][] = [
@@ -33,7 +36,7 @@ export function addDatabaseMetrics(registry: Registry, pool: pg.Pool): void {
     name: "svc_jobs_oldest_due_seconds",
     help: "How long the oldest job has been due; 0 if none is due.",
     registers,
-    collect: () => queue(),
+    collect: async () => void (await queue()),
   });
   const jobs = new Gauge({
     aggregator,
@@ -41,13 +44,23 @@ export function addDatabaseMetrics(registry: Registry, pool: pg.Pool): void {
     help: "Jobs in the queue by state, estimates beyond 10000; dead ones have used up their attempts.",
     labelNames: ["state"],
     registers,
-    collect: () => queue(),
+    collect: async () => void (await queue()),
   });
   const queue = atMostEvery(askedEvery.queue, async () => {
     const { rows } = await pool.query("select * from svc_private.queue_state()");
     const { oldest_due_seconds: seconds, ...states } = rows[0];
     for (const [state, count] of Object.entries(states)) jobs.set({ state }, Number(count));
     oldest.set(seconds);
+  });
+
+  new Gauge({
+    aggregator: "min",
+    name: "svc_database_up",
+    help: "1 if the database has answered within a second what metrics asked it last.",
+    registers,
+    async collect() {
+      this.set((await queue()) ? 1 : 0);
+    },
   });
 
   const service = atMostEvery(askedEvery.service, async () => {
@@ -69,21 +82,34 @@ export function addDatabaseMetrics(registry: Registry, pool: pg.Pool): void {
         labelNames: labelled ? ["state"] : [],
         aggregator,
         registers,
-        collect: () => service(),
+        collect: async () => void (await service()),
       }) as Gauge,
     ]),
   );
 }
 
-/** Runs one query for all metrics that need it, and again only after `milliseconds`. Never rejects. */
-function atMostEvery(milliseconds: number, ask: () => Promise<void>): () => Promise<void> {
+/**
+ * Runs one query for all metrics that need it, and again only after `milliseconds`, and when it has ended. Never rejects.
+ *
+ * @returns whether the last one has succeeded
+ */
+function atMostEvery(milliseconds: number, ask: () => Promise<void>): () => Promise<boolean> {
   let asked = Number.NEGATIVE_INFINITY;
-  let answer = Promise.resolve();
+  let answer = Promise.resolve(false);
+  let isAsking = false;
   return () => {
-    if (performance.now() - asked >= milliseconds) {
+    if (!isAsking && performance.now() - asked >= milliseconds) {
       asked = performance.now();
-      answer = ask().catch(() => {});
+      isAsking = true;
+      answer = ask()
+        .then(
+          () => true,
+          () => false,
+        )
+        .finally(() => {
+          isAsking = false;
+        });
     }
-    return answer;
+    return Promise.race([answer, sleep(patience, false, { ref: false })]);
   };
 }

@@ -7,6 +7,7 @@
 import type { ServerResponse } from "node:http";
 import type pg from "pg";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { errorCodes } from "../kit/error-codes.ts";
 import { addStandbyMetrics } from "../postgres/metrics.ts";
 import type { Replicas } from "../postgres/replicas.ts";
 import type { RealtimeState } from "../realtime/create-realtime.ts";
@@ -48,6 +49,8 @@ export function createMetrics(
     labelNames: ["code"],
     registers,
   });
+  // A rate sees no increase where a series begins: the first errors of a kind would be missing.
+  for (const code of Object.keys(errorCodes)) errors.inc({ code }, 0);
   new Gauge({
     name: "svc_http_requests_in_flight",
     help: "Requests that have begun and not ended.",

@@ -1,5 +1,5 @@
 /**
- * The process's HTTP server. It listens before the services behind it are ready, and drains at the end, so that no
+ * The process's HTTP server. It may listen before the services behind it are ready, and drains at the end, so that no
  * answer is cut.
  * Next hop: `service.ts`.
  */
@@ -57,7 +57,7 @@ export async function listen({ server }: HttpServer, port: number, host: string 
  */
 const idleMs = 75_000;
 
-/** The port opens a moment before the services behind it. */
+/** A port that the system chooses opens a moment before the services behind it. */
 const refuseForNow: RequestListener = (_request, response) => {
   startExchange(response, randomUUID(), { "x-content-type-options": "nosniff" });
   sendError(response, new SvcError("UNAVAILABLE", "The service is starting.", { retryAfter: 1 }));

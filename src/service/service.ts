@@ -93,9 +93,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   try {
     const unchanged = options.allowDrift ? undefined : refuseDrift(pools.system, app.api["~svc"].crud);
     unchanged?.catch(() => {}); // awaited below, before anything is served
-    // The port comes first: without AUTHLIB_URL the service's own origin depends on it. But one of several processes gets
-    // connections as soon as it listens, although another could serve them.
-    const listensLast = (sharesPort || options.mayListen !== undefined) && config.port !== 0;
+    // A balancer, or the system for processes that share a port, sends requests here as soon as it listens, although
+    // another process could answer them. Only if the system chooses the port, it comes first: the service's origin needs it.
+    const listensLast = config.port !== 0;
     const begin = () => listen(http, config.port, config.host ?? undefined);
     const url = listensLast ? `http://localhost:${config.port}` : await begin();
     const origins = createOriginPolicy({ ...config, configured: config.auth.url, listening: url });

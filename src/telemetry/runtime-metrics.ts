@@ -11,6 +11,11 @@ export function addRuntimeMetrics(registry: Registry): void {
   if (!measured) {
     measured = new Registry();
     collectDefaultMetrics({ register: measured });
+    // Of several processes the worst counts: an average hides the one that is blocked.
+    for (const name of ["", "_p50", "_p90", "_p99"]) {
+      const lag = measured.getSingleMetric(`nodejs_eventloop_lag${name}_seconds`);
+      if (lag) Object.assign(lag, { aggregator: "max" });
+    }
   }
   for (const { name } of measured.getMetricsAsArray()) {
     const metric = measured.getSingleMetric(name);

@@ -14,10 +14,28 @@ test("share the requests, and whichever is asked has the metrics of all", async 
   await expect.poll(() => [...answering()].sort()).toEqual(processes().sort());
   for (let number = 0; number < 3; number++) {
     const text = await (await get("/metrics")).text();
-    const counts = [...text.matchAll(/^svc_http_request_duration_seconds_count\{.*status="404"\} (\d+)$/gm)];
-    expect(counts.map(([, count]) => Number(count)).reduce((sum, count) => sum + count, 0)).toBe(20);
+    expect(notFound(text)).toBe(20);
     expect(text).toMatch(/^svc_jobs\{state="dead"\} 0$/m);
   }
+});
+
+function notFound(metrics: string): number {
+  const counts = metrics.matchAll(/^svc_http_request_duration_seconds_count\{.*status="404"\} (\d+)$/gm);
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+// The sum fell, which Prometheus takes for a restart: a rate showed all that the others had ever counted.
+test("what a process has counted stays in the sum when it is killed, and gauges do not", async () => {
+  const [killed = 0] = processes();
+  process.kill(killed, "SIGKILL");
+  await expect.poll(() => processes()).not.toContain(killed);
+  const text = await (await get("/metrics")).text();
+  expect(notFound(text)).toBe(20);
+  expect(text).toMatch(/^svc_pool_size\{pool="request"\} 10$/m);
+  await expect
+    .poll(async () => (await (await get("/metrics")).text()).match(/^svc_pool_size\{pool="request"\} \d+$/m)?.[0])
+    .toBe('svc_pool_size{pool="request"} 20');
+  expect(notFound(await (await get("/metrics")).text())).toBe(20);
 });
 
 test("stop together, after the requests in flight", async () => {

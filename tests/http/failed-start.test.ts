@@ -1,9 +1,11 @@
-// If this file fails, a service that cannot start leaves connections, timers or its port open: the process hangs
+// If this file fails, a service that starts gets requests that it cannot answer, or one that cannot start leaves connections, timers or its port open: the process hangs
 // instead of ending, and a supervisor does not restart it.
+import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { freePort } from "../../src/cluster/port.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { type Service, startService } from "../../src/service/service.ts";
@@ -74,4 +76,23 @@ test("a start outlives a connection that does not open in time, as on a busy mac
   expect(first).toBe(false);
   await service.stop();
   await proxy.stop();
+});
+
+// A balancer without health checks gave it requests of users, which it answered with 503 "The service is starting."
+test("a start takes no connection before it can answer", async () => {
+  const silent = createSocketServer(); // a database that takes long
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  const connected = once(silent, "connection");
+  const system = new URL(db.urls.system);
+  system.host = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const port = await freePort();
+  const outcome = start({ port }, { ...db.urls, system: system.href }).then(
+    () => "serves",
+    () => "fails",
+  );
+  const [connection] = await connected;
+  await expect(fetch(`http://localhost:${port}/healthz`)).rejects.toThrow();
+  silent.close();
+  connection.destroy();
+  expect(await outcome).toBe("fails");
 });

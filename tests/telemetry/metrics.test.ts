@@ -70,6 +70,42 @@ test.for(["deploy/grafana/svc.json", "deploy/prometheus/alerts.yml"])(
   },
 );
 
+test("the page explains each alert, and each counts calls of users only, where it counts calls", () => {
+  const alerts = file("deploy/prometheus/alerts.yml");
+  const named = (text: string) => [...text.matchAll(/(?:- alert: |(?<=^\|.*)`)(Svc\w+)/gm)].map(([, name]) => name);
+  const explained = named(file("docs/how-to/observe.md"));
+  expect(named(alerts).toSorted()).toEqual(explained.toSorted());
+  const counted = [...alerts.matchAll(/svc_http_request_duration_seconds_\w+(\{[^}]*\})?/g)].map(
+    ([, labels]) => labels,
+  );
+  expect(counted).not.toEqual([]);
+  for (const labels of counted) expect(labels).toContain('operation!~"/healthz|/readyz|/metrics"');
+});
+
+/** Names of labels by metric; those of a histogram's parts, too. */
+function labelNames(text: string): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const [, metric = "", labels = ""] of text.matchAll(/^(\w+)\{(.*)\} \S+$/gm)) {
+    const names = found.get(metric) ?? new Set(["job", "instance"]);
+    for (const [, name = ""] of labels.matchAll(/(\w+)="/g)) names.add(name);
+    found.set(metric, names);
+  }
+  return found;
+}
+
+test("alerts and the dashboard select by labels that the metrics have", async () => {
+  const known = labelNames((await ofService()) + (await ofWorker()));
+  const text = file("deploy/prometheus/alerts.yml") + file("deploy/grafana/svc.json").replaceAll('\\"', '"');
+  const asked = [...text.matchAll(/\b((?:svc|nodejs|process)_\w+)\{([^}]*)\}/g)].flatMap(
+    ([, metric = "", labels = ""]) =>
+      [...labels.matchAll(/(\w+)(?:=|!=|=~|!~)"/g)].map(([, name = ""]) => ({ metric, name })),
+  );
+  expect(asked.length).toBeGreaterThan(10);
+  // Metrics of standbys have series only where there are some.
+  const unknown = asked.filter(({ metric, name }) => name !== "job" && known.get(metric)?.has(name) === false);
+  expect(unknown).toEqual([]);
+});
+
 const promtool = (args: string[], input?: string) => spawnSync("promtool", args, { encoding: "utf8", input });
 const noPromtool = promtool(["--version"]).status === 0 ? "" : " [skipped: no promtool]";
 
@@ -164,10 +200,22 @@ test("what is stored and spent is told in files, bytes and credits", async () =>
   expect([value("ai_credits_today", "charged"), value("ai_credits_today", "reserved")]).toEqual([2.5, 7]);
 });
 
+// The answer took 20 s, or was empty with several processes: all alerts were silent while the database hung.
+test("while the database does not answer, metrics come with its last numbers, and say so", async () => {
+  await expect.poll(ofService).toMatch(/^svc_database_up 1$/m);
+  const admin = await db.connect("admin");
+  await admin.query("begin; lock table graphile_worker._private_jobs in access exclusive mode");
+  await expect.poll(ofService).toMatch(/^svc_database_up 0$/m);
+  expect(await ofService()).toMatch(/^svc_jobs\{state="scheduled"\} [1-9]/m);
+  await admin.query("commit");
+  await expect.poll(ofService).toMatch(/^svc_database_up 1$/m);
+});
+
 test("errors are counted by code, requests while they run", async () => {
   await running.query(null, "notes.list");
   await expect.poll(ofService).toMatch(/svc_http_errors_total\{code="UNAUTHORIZED"\} [1-9]/);
   await expect.poll(ofService).toMatch(/^svc_http_requests_in_flight 1$/m); // the one that asks
+  expect(await ofService()).toMatch(/^svc_http_errors_total\{code="OUTCOME_UNKNOWN"\} 0$/m);
   expect(await ofService()).toMatch(/svc_pool_size\{pool="request"\} 10/);
 });
 
