@@ -209,6 +209,8 @@ export function leavesDoubt(error: unknown): boolean {
   if (!isConnectionLoss(error)) return false;
   const state = sqlState(error);
   if (state === undefined) return !/not queryable/.test(rootOf(error).message ?? ""); // the driver had not sent it
+  // PgBouncer's: it had no connection to the server, and sent nothing.
+  if (fromDatabase(error)?.message === "query_wait_timeout") return false;
   return !saidBeforeCommit.has(state);
 }
 

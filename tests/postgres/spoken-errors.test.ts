@@ -68,3 +68,13 @@ test("a trigger refuses in generated operations", async () => {
     ["No note of that name.", "FORBIDDEN"],
   ]);
 });
+
+// It was answered with OUTCOME_UNKNOWN, which clients do not repeat.
+test("a write that PgBouncer has kept waiting, and not sent, is UNAVAILABLE: its client may repeat it", async () => {
+  await db.sql(`create function public.no_connection() returns trigger language plpgsql set search_path = '' as $$
+    begin raise exception 'query_wait_timeout' using errcode = '08P01'; end $$`);
+  await db.sql(`create trigger no_connection before insert on public.notes for each row when (new.title = 'full')
+    execute function public.no_connection()`);
+  const { status, body } = await app.mutate(ann, "notes.create", { title: "full" });
+  expect([status, body.code]).toEqual([503, "UNAVAILABLE"]);
+});
