@@ -120,15 +120,20 @@ test("the daily sweep removes those that are older than limits.finishedJobDays",
 
 test("a daily sweep that fails at each attempt is followed by that of the next day", async () => {
   await clear();
-  await db.sql("select svc_private.keep_sweep_job('0 seconds')");
-  await db.sql("update graphile_worker._private_jobs set attempts = 2");
+  const running = await worker();
+  await until(async () => (await db.sql("select from graphile_worker._private_jobs")).length > 0); // the sweep it asks for
   await db.sql("alter function svc_private.sweep_conversions rename to away");
-  await work().finally(() => db.sql("alter function svc_private.away rename to sweep_conversions"));
-  // In a day; or in an hour, where the job began before its worker asked for one.
-  const waiting = "select run_at > now() as later, attempts from graphile_worker._private_jobs order by id";
-  expect(await db.sql(waiting)).toEqual([
-    { later: false, attempts: 3 },
-    { later: true, attempts: 0 },
+  await db.sql("update graphile_worker._private_jobs set attempts = 2, run_at = now()");
+  const failed = "select from graphile_worker._private_jobs where attempts = 3 and locked_at is null";
+  await until(async () => (await db.sql(failed)).length > 0).finally(() =>
+    db.sql("alter function svc_private.away rename to sweep_conversions"),
+  );
+  await running.stop();
+  const waiting =
+    "select run_at > now() + interval '23 hours' as tomorrow, attempts from graphile_worker._private_jobs";
+  expect(await db.sql(`${waiting} order by id`)).toEqual([
+    { tomorrow: false, attempts: 3 },
+    { tomorrow: true, attempts: 0 },
   ]);
 });
 
