@@ -9,8 +9,6 @@ import type { CronDefinition } from "../src/contract/cron.ts";
 
 /** In milliseconds. */
 const lookEvery = 1_000;
-/** In milliseconds: `sql/jobs/register_cron.sql` has the same. */
-const clockMargin = 5 * 60_000;
 
 export interface CrontabOptions {
   crons: readonly CronDefinition[];
@@ -67,9 +65,8 @@ export function startCrontab({ crons, pool, log, now }: CrontabOptions): Crontab
 
   const claim = async (cron: CronDefinition, at: Date): Promise<void> => {
     const known = states.get(cron.name);
-    // Otherwise the clock has been set back.
-    const isPast = known && known.lastSlot.getTime() <= at.getTime() + clockMargin;
-    const state = isPast ? known : await register(cron, at);
+    // A last time that is still to come: the clock has been set back.
+    const state = known && known.lastSlot <= at ? known : await register(cron, at);
     states.set(cron.name, state);
     const slot = cron.schedule.latest(at, state.anchor);
     if (!slot || slot <= state.lastSlot) return;
