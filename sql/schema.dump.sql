@@ -5178,7 +5178,8 @@ begin
   if scope ->> 'owner' is not null or scope ->> 'visibility' = 'private' then
     parts := parts || format('%s::text = %L', coalesce('t.' || quote_ident(target ->> 'owner'), 'null'), owner_id);
   end if;
-  for filter in select f from jsonb_array_elements(filters) as f loop
+  for i in 0 .. jsonb_array_length(filters) - 1 loop
+    filter := filters -> i;
     select pg_catalog.format_type(a.atttypid, -1) into cast_type
       from pg_catalog.pg_attribute a
      where a.attrelid = relation and a.attname = filter #>> '{column,name}' and a.attnum > 0 and not a.attisdropped;
@@ -5452,17 +5453,18 @@ CREATE OR REPLACE FUNCTION svc_hidden.search_target(name text)
  SET search_path TO ''
 AS $function$
 declare
-  declared constant jsonb := (select t.definition from svc_private.search_tables t where t.name = search_target.name);
-  relation constant regclass := declared ->> 'table';
+  declared constant jsonb := (
+    select t.definition || jsonb_build_object('table', a.attrelid::regclass::text, 'idType', pg_catalog.format_type(a.atttypid, -1))
+      from svc_private.search_tables t
+      left join pg_catalog.pg_attribute a
+        on a.attrelid = (t.definition ->> 'table')::regclass and a.attname = t.definition ->> 'id'
+     where t.name = search_target.name);
 begin
   if declared is null then
     raise exception '% is not searchable in this database', search_target.name
       using errcode = '55000', hint = 'Declare it with searchable(), then run svc codegen and svc migrate.';
   end if;
-  return declared || jsonb_build_object('table', relation::text, 'idType', (
-    select pg_catalog.format_type(a.atttypid, -1)
-      from pg_catalog.pg_attribute a where a.attrelid = relation and a.attname = declared ->> 'id'
-  ));
+  return declared;
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
@@ -7002,6 +7004,7 @@ AS $function$
 declare
   few constant integer := 200;  -- documents that are all opened; to choose among them would take longer
   choosing constant text := 'select array(select d.ctid from svc_private.search_documents d where d.group_id = $1 and (%s) limit %s)';
+  postings constant bigint := (select sum(n) from unnest(asked.counts) as n);
   most constant double precision := greatest(most_looks / cardinality(asked.terms), 4 * wanted);  -- documents to open
   likely double precision := 2 * wanted::double precision;  -- how many documents shall reach the score that is tried
   tried double precision := 0;
@@ -7011,7 +7014,7 @@ declare
   positions tid[];
 begin
   is_all := true;
-  if (select sum(n) from unnest(asked.counts) as n) <= few then
+  if postings <= few then
     positions := array(
       select d.ctid from svc_private.search_documents d where d.group_id = asked.group_id and d.keys && asked.keys);
     select s.row_ids, s.scores into row_ids, scores from svc_private.score_documents(asked, positions, wanted) as s;
@@ -7019,7 +7022,7 @@ begin
   end if;
 
   -- Step 1: a score that as many documents as are wanted are likely to reach.
-  if (select sum(n) from unnest(asked.counts) as n) > likely then
+  if postings > likely then
     step := (
       select sum(top)
         from (select max(u.top) as top from unnest(asked.term_of, asked.tops) as u (number, top) group by u.number) as t
@@ -10010,9 +10013,9 @@ begin
   language := definition ->> 'language';
   searched.width := jsonb_array_length(definition -> 'fields');
   select array_agg(p.place::integer), bit_or(1 << (p.place::integer - 1)) into searched.places, searched.bits
-    from (select distinct unnest(search_group.fields) as field) as f
-    left join jsonb_array_elements_text(definition -> 'fields') with ordinality as p (field, place) using (field);
-  if searched.places is null or array_position(searched.places, null) is not null then
+    from jsonb_array_elements_text(definition -> 'fields') with ordinality as p (field, place)
+   where p.field = any (search_group.fields);
+  if searched.places is null or not definition -> 'fields' ?& search_group.fields then
     raise exception 'unknown field for a search in %', search_group.target using errcode = '22023';
   end if;
   select c.k1, c.b into searched.k1, searched.b from svc_private.search_constants(definition) as c;
@@ -10366,6 +10369,7 @@ AS $function$
 #variable_conflict use_column
 declare
   declared constant jsonb := svc_hidden.search_target(select_matches.target);
+  relation constant regclass := declared ->> 'table';
   condition constant text := svc_hidden.search_condition(declared, scope, filters);
   owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
   most_rows constant integer := 100000;  -- admitted rows that may be scored
@@ -10382,10 +10386,9 @@ declare
   scores double precision[];
 begin
   -- The index has the words of all declared columns. Grants may hide one of these from the role.
-  if exists (
+  if not has_table_privilege(relation, 'select') and exists (
     select from pg_attribute a
-     where a.attrelid = (declared ->> 'table')::regclass and a.attname = any (fields)
-       and not has_column_privilege(a.attrelid, a.attnum, 'select')
+     where a.attrelid = relation and a.attname = any (fields) and not has_column_privilege(relation, a.attnum, 'select')
   ) then
     raise exception 'permission denied for a searched column of %', declared ->> 'table' using errcode = '42501';
   end if;
@@ -10412,14 +10415,10 @@ begin
       from svc_private.find_matches(
         target, fields, query, scope ->> 'corpus', scope ->> 'visibility', owner_id, wanted, prefix, among, expanded);
     found := coalesce(cardinality(matched.row_ids), 0);
-    execute format($sql$
-      select coalesce(array_agg(m.row_id order by m.place), '{}'), array_agg(m.score order by m.place)
-        from unnest($1::%s[], $1, $2) with ordinality as m (id, row_id, score, place)
-        join %s as t on t.%I = m.id
-       where %s
-    $sql$, declared ->> 'idType', declared ->> 'table', declared ->> 'id', condition)
-    into ids, scores
-    using matched.row_ids, matched.scores;
+    execute format('select array(select m.row_id from unnest($1::%s[], $1) as m (id, row_id) join %s as t on t.%I = m.id where %s)',
+      declared ->> 'idType', declared ->> 'table', declared ->> 'id', condition)
+    into ids
+    using matched.row_ids;
 
     exit when wanted is null or among is not null or cardinality(ids) >= page_size + skipped;
     is_left_out := not matched.is_all and found < wanted and (found = 0 or cardinality(ids) < found);
@@ -10441,8 +10440,9 @@ begin
   end loop;
 
   return query
-    select r.id, r.score from unnest(ids, scores) with ordinality as r (id, score, place)
-     order by r.place offset skipped limit page_size;
+    select m.id, m.score
+      from unnest(matched.row_ids, matched.scores) with ordinality as m (id, score, place) join unnest(ids) as r (id) using (id)
+     order by m.place offset skipped limit page_size;
 end
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system

@@ -24,6 +24,7 @@ as $$
 declare
   few constant integer := 200;  -- documents that are all opened; to choose among them would take longer
   choosing constant text := 'select array(select d.ctid from svc_private.search_documents d where d.group_id = $1 and (%s) limit %s)';
+  postings constant bigint := (select sum(n) from unnest(asked.counts) as n);
   most constant double precision := greatest(most_looks / cardinality(asked.terms), 4 * wanted);  -- documents to open
   likely double precision := 2 * wanted::double precision;  -- how many documents shall reach the score that is tried
   tried double precision := 0;
@@ -33,7 +34,7 @@ declare
   positions tid[];
 begin
   is_all := true;
-  if (select sum(n) from unnest(asked.counts) as n) <= few then
+  if postings <= few then
     positions := array(
       select d.ctid from svc_private.search_documents d where d.group_id = asked.group_id and d.keys && asked.keys);
     select s.row_ids, s.scores into row_ids, scores from svc_private.score_documents(asked, positions, wanted) as s;
@@ -41,7 +42,7 @@ begin
   end if;
 
   -- Step 1: a score that as many documents as are wanted are likely to reach.
-  if (select sum(n) from unnest(asked.counts) as n) > likely then
+  if postings > likely then
     step := (
       select sum(top)
         from (select max(u.top) as top from unnest(asked.term_of, asked.tops) as u (number, top) group by u.number) as t

@@ -34,7 +34,8 @@ begin
   if scope ->> 'owner' is not null or scope ->> 'visibility' = 'private' then
     parts := parts || format('%s::text = %L', coalesce('t.' || quote_ident(target ->> 'owner'), 'null'), owner_id);
   end if;
-  for filter in select f from jsonb_array_elements(filters) as f loop
+  for i in 0 .. jsonb_array_length(filters) - 1 loop
+    filter := filters -> i;
     select pg_catalog.format_type(a.atttypid, -1) into cast_type
       from pg_catalog.pg_attribute a
      where a.attrelid = relation and a.attname = filter #>> '{column,name}' and a.attnum > 0 and not a.attisdropped;

@@ -28,9 +28,9 @@ begin
   language := definition ->> 'language';
   searched.width := jsonb_array_length(definition -> 'fields');
   select array_agg(p.place::integer), bit_or(1 << (p.place::integer - 1)) into searched.places, searched.bits
-    from (select distinct unnest(search_group.fields) as field) as f
-    left join jsonb_array_elements_text(definition -> 'fields') with ordinality as p (field, place) using (field);
-  if searched.places is null or array_position(searched.places, null) is not null then
+    from jsonb_array_elements_text(definition -> 'fields') with ordinality as p (field, place)
+   where p.field = any (search_group.fields);
+  if searched.places is null or not definition -> 'fields' ?& search_group.fields then
     raise exception 'unknown field for a search in %', search_group.target using errcode = '22023';
   end if;
   select c.k1, c.b into searched.k1, searched.b from svc_private.search_constants(definition) as c;

@@ -14,17 +14,18 @@ security definer
 set search_path = ''
 as $$
 declare
-  declared constant jsonb := (select t.definition from svc_private.search_tables t where t.name = search_target.name);
-  relation constant regclass := declared ->> 'table';
+  declared constant jsonb := (
+    select t.definition || jsonb_build_object('table', a.attrelid::regclass::text, 'idType', pg_catalog.format_type(a.atttypid, -1))
+      from svc_private.search_tables t
+      left join pg_catalog.pg_attribute a
+        on a.attrelid = (t.definition ->> 'table')::regclass and a.attname = t.definition ->> 'id'
+     where t.name = search_target.name);
 begin
   if declared is null then
     raise exception '% is not searchable in this database', search_target.name
       using errcode = '55000', hint = 'Declare it with searchable(), then run svc codegen and svc migrate.';
   end if;
-  return declared || jsonb_build_object('table', relation::text, 'idType', (
-    select pg_catalog.format_type(a.atttypid, -1)
-      from pg_catalog.pg_attribute a where a.attrelid = relation and a.attname = declared ->> 'id'
-  ));
+  return declared;
 end
 $$;
 

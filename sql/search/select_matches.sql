@@ -33,6 +33,7 @@ as $$
 #variable_conflict use_column
 declare
   declared constant jsonb := svc_hidden.search_target(select_matches.target);
+  relation constant regclass := declared ->> 'table';
   condition constant text := svc_hidden.search_condition(declared, scope, filters);
   owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
   most_rows constant integer := 100000;  -- admitted rows that may be scored
@@ -49,10 +50,9 @@ declare
   scores double precision[];
 begin
   -- The index has the words of all declared columns. Grants may hide one of these from the role.
-  if exists (
+  if not has_table_privilege(relation, 'select') and exists (
     select from pg_attribute a
-     where a.attrelid = (declared ->> 'table')::regclass and a.attname = any (fields)
-       and not has_column_privilege(a.attrelid, a.attnum, 'select')
+     where a.attrelid = relation and a.attname = any (fields) and not has_column_privilege(relation, a.attnum, 'select')
   ) then
     raise exception 'permission denied for a searched column of %', declared ->> 'table' using errcode = '42501';
   end if;
@@ -79,14 +79,10 @@ begin
       from svc_private.find_matches(
         target, fields, query, scope ->> 'corpus', scope ->> 'visibility', owner_id, wanted, prefix, among, expanded);
     found := coalesce(cardinality(matched.row_ids), 0);
-    execute format($sql$
-      select coalesce(array_agg(m.row_id order by m.place), '{}'), array_agg(m.score order by m.place)
-        from unnest($1::%s[], $1, $2) with ordinality as m (id, row_id, score, place)
-        join %s as t on t.%I = m.id
-       where %s
-    $sql$, declared ->> 'idType', declared ->> 'table', declared ->> 'id', condition)
-    into ids, scores
-    using matched.row_ids, matched.scores;
+    execute format('select array(select m.row_id from unnest($1::%s[], $1) as m (id, row_id) join %s as t on t.%I = m.id where %s)',
+      declared ->> 'idType', declared ->> 'table', declared ->> 'id', condition)
+    into ids
+    using matched.row_ids;
 
     exit when wanted is null or among is not null or cardinality(ids) >= page_size + skipped;
     is_left_out := not matched.is_all and found < wanted and (found = 0 or cardinality(ids) < found);
@@ -108,8 +104,9 @@ begin
   end loop;
 
   return query
-    select r.id, r.score from unnest(ids, scores) with ordinality as r (id, score, place)
-     order by r.place offset skipped limit page_size;
+    select m.id, m.score
+      from unnest(matched.row_ids, matched.scores) with ordinality as m (id, score, place) join unnest(ids) as r (id) using (id)
+     order by m.place offset skipped limit page_size;
 end
 $$;
 
