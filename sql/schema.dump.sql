@@ -508,11 +508,12 @@ column act: text not null
 column arguments: jsonb not null
 column outcome: text not null
 constraint operator_acts_pkey: PRIMARY KEY (id)
+index operator_acts_backups: svc.operator_acts USING btree (act, id) WHERE (act = ANY (ARRAY['db_backup'::text, 'db_verify'::text]))
 grant select to svc_system
 comment: One line per act of an operator, in the commit of the act. No login may change or remove one.
 comment column login: The database login that acted.
 comment column via: The program, from application_name: svc command, svc studio, or psql.
-comment column act: The name of the SQL function, such as act_retry_job.
+comment column act: The name of the SQL function, such as act_retry_job, or of the command: db_backup, and db_verify for a trial restore.
 comment column outcome: What the function answered.
 
 -- table svc.rag_chunks: owner svc_owner
@@ -5956,6 +5957,19 @@ end
 $function$
 comment: Notifies the user's subscribers on commit that a run changed.
 
+-- function svc_private.backup_state(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.backup_state(OUT taken_at timestamp with time zone, OUT tried_at timestamp with time zone)
+ RETURNS record
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select (select (a.arguments ->> 'takenAt')::timestamptz from svc.operator_acts a where a.act = 'db_backup' order by a.id desc limit 1),
+         (select a.at from svc.operator_acts a where a.act = 'db_verify' order by a.id desc limit 1)
+$function$
+execute: svc_system
+comment: When the database was backed up last, and when a backup was restored on trial.
+
 -- function svc_private.begin_wait(uuid,bigint,text,text,text,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.begin_wait(run_id uuid, held bigint, place text, what text, event text, patience interval)
  RETURNS json
@@ -10589,6 +10603,10 @@ begin
       from pg_catalog.pg_stat_activity a
      where a.datname = current_database() and a.backend_type = 'client backend' and a.pid <> pg_backend_pid()
     union all
+    select s.metric, '', coalesce(extract(epoch from s.at), 0)::float8
+      from svc_private.backup_state() b,
+           lateral (values ('backup_last_timestamp_seconds', b.taken_at), ('backup_tried_timestamp_seconds', b.tried_at)) s (metric, at)
+    union all
     select 'replication_held_bytes', '', coalesce(max((slot ->> 'bytes')::float8), 0)
       from svc_private.replication_state() r, jsonb_array_elements(r.held) slot;
 
@@ -10607,7 +10625,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Numbers for metrics: runs of workflows, files and bytes, credits of this UTC day, the oldest transaction, log that replication slots keep.
+comment: Numbers for metrics: runs of workflows, files and bytes, credits of this UTC day, the oldest transaction, backups, log that replication slots keep.
 
 -- function svc_private.settle_credits(bigint,numeric,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.settle_credits(reservation bigint, amount numeric, used_input integer, used_output integer)
@@ -10891,6 +10909,18 @@ AS $function$
 $function$
 execute: svc_studio_read, svc_system
 comment: The latest acts of operators, newest first. Definer: svc_studio_read reads tables only as a user.
+
+-- function svc_private.studio_backups(integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_backups(most integer)
+ RETURNS SETOF svc.operator_acts
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select * from svc.operator_acts a where a.act in ('db_backup', 'db_verify') order by a.id desc limit most
+$function$
+execute: svc_studio_read, svc_system
+comment: The latest backups and trial restores, newest first. Definer: svc_studio_read reads tables only as a user.
 
 -- function svc_private.studio_columns(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_columns(one_table text)

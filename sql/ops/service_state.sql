@@ -1,4 +1,4 @@
--- Metrics of workflows, storage, AI spending and replication, one number a row. Each process calls it at most every 15
+-- Metrics of workflows, storage, AI spending, backups and replication, one number a row. Each process calls it at most every 15
 -- seconds (src/server/metrics-database.ts), as svc_system. The queue has a separate function, sql/jobs/queue_state.sql.
 --
 -- Each part reads an index or few rows, except for the sum of sizes: beyond a million files it is estimated from a
@@ -54,6 +54,10 @@ begin
       from pg_catalog.pg_stat_activity a
      where a.datname = current_database() and a.backend_type = 'client backend' and a.pid <> pg_backend_pid()
     union all
+    select s.metric, '', coalesce(extract(epoch from s.at), 0)::float8
+      from svc_private.backup_state() b,
+           lateral (values ('backup_last_timestamp_seconds', b.taken_at), ('backup_tried_timestamp_seconds', b.tried_at)) s (metric, at)
+    union all
     select 'replication_held_bytes', '', coalesce(max((slot ->> 'bytes')::float8), 0)
       from svc_private.replication_state() r, jsonb_array_elements(r.held) slot;
 
@@ -73,4 +77,4 @@ end
 $$;
 
 comment on function svc_private.service_state() is
-  'Numbers for metrics: runs of workflows, files and bytes, credits of this UTC day, the oldest transaction, log that replication slots keep.';
+  'Numbers for metrics: runs of workflows, files and bytes, credits of this UTC day, the oldest transaction, backups, log that replication slots keep.';

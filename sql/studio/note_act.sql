@@ -1,5 +1,5 @@
--- Writes the line of an operator's act. Only the functions act_… call it, in the transaction of the act: a rollback
--- removes both.
+-- Writes the line of an operator's act. The functions act_… call it in the transaction of the act: a rollback removes both.
+-- `svc db backup` and `svc db verify --deep` call it when they have succeeded (src/backup/note.ts).
 
 create or replace function svc_private.note_act(act text, arguments jsonb, outcome text)
 returns void

@@ -1,5 +1,10 @@
-/** Check of `svc doctor`: settings under which PostgreSQL can lose committed data. Next hop: `doctor.ts`. */
+/** Checks of `svc doctor`: settings under which PostgreSQL can lose committed data, and old backups. Next hop: `doctor.ts`. */
 import type pg from "pg";
+import type { Finding } from "./doctor-connections.ts";
+
+const day = 86_400_000;
+/** In milliseconds: a backup a day, and some time to take it. */
+const fresh = 1.5 * day;
 
 /** @param pool of requests; its login or database may have its own settings */
 export async function forgetful(pool: Pick<pg.Pool, "query">): Promise<string[]> {
@@ -10,4 +15,26 @@ export async function forgetful(pool: Pick<pg.Pool, "query">): Promise<string[]>
   if (rows.length === 0) return [];
   const names = rows.map(({ name }) => name).join(", ");
   return [`${names}: off. Acknowledged writes may be lost when PostgreSQL or its machine crashes.\n  Switch it on.`];
+}
+
+/** @param pool of the system */
+export async function examineBackups(pool: Pick<pg.Pool, "query">): Promise<Finding[]> {
+  const { rows } = await pool.query<{ taken_at: Date | null; tried_at: Date | null }>(
+    "select * from svc_private.backup_state()",
+  );
+  const { taken_at: taken = null, tried_at: tried = null } = rows[0] ?? {};
+  if (!taken) {
+    const text =
+      "No backup by svc db backup is known.\n  Take one every day. If your host copies the database, copy the stored files too.";
+    return [{ kind: "advice", text }];
+  }
+  const age = Date.now() - taken.getTime();
+  const text = `the last backup is of ${taken.toISOString()}, the last trial restore ${tried ? `was at ${tried.toISOString()}` : "is still to come"}`;
+  if (age <= fresh) return [{ kind: "ok", text }];
+  return [
+    {
+      kind: "advice",
+      text: `The last backup is ${Math.round(age / day)} days old.\n  See why svc db backup did not run.`,
+    },
+  ];
 }

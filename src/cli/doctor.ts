@@ -20,7 +20,7 @@ import {
   examineWrites,
   type Finding,
 } from "./doctor-connections.ts";
-import { forgetful } from "./doctor-durability.ts";
+import { examineBackups, forgetful } from "./doctor-durability.ts";
 import { examineReplication, replicationState } from "./doctor-replication.ts";
 import { examineCollation, examineOldTransactions, examineSchema, examineTriggers } from "./doctor-schema.ts";
 import { explain } from "./explain.ts";
@@ -88,6 +88,7 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
       await report.check(null, async () => {
         report.add(await examineWrites(pools.system));
         if (config.database) {
+          report.add(await examineBackups(pools.system));
           report.add(await examineWays(cluster.urls));
           report.add(await examineServer(pools.system));
           report.add(await examineReplicas(config.database.replicas, pools.system));

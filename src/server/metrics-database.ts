@@ -23,6 +23,8 @@ const known: readonly [name: string, help: string, labelled?: boolean][] = [
   ["storage_uploads", "Uploads in parts that are under way."],
   ["ai_credits_today", "Credits of AI calls since midnight UTC: charged, or reserved by calls that run.", true],
   ["oldest_transaction_seconds", "How long the oldest transaction of this database has been open; 0 if none is open."],
+  ["backup_last_timestamp_seconds", "Unix time of which svc db backup took the last backup; 0 if it took none."],
+  ["backup_tried_timestamp_seconds", "Unix time at which svc db verify --deep last restored a backup; 0 if never."],
   ["replication_held_bytes", "WAL that the slowest replication slot of the server retains."],
 ];
 

@@ -1,5 +1,5 @@
 /**
- * Home's findings and the panels Storage, Realtime, AI, DBA and Migrations. What needs wider logins than Studio's is a
+ * Home's findings and the panels Storage, Realtime, AI, DBA, Migrations and Backups. What needs wider logins than Studio's is a
  * command of `svc`, in a process of its own.
  * Next hop: `sql/studio/studio_figures.sql`; `src/cli/studio.ts` runs the commands.
  */
@@ -22,6 +22,7 @@ const figures = "select * from svc_private.studio_figures() where metric like $1
 export const databasePanels = {
   doctor: panel(none, (_, { command }) => command("doctor")),
   migrations: panel(none, (_, { command }) => command("migrate", "status")),
+  backups: panel(none, (_, { ask }) => ask("select * from svc_private.studio_backups(20)")),
   database: panel(z.strictObject({ what: z.enum(["lint", "drift", "slow", "locks", "stats"]) }), ({ what }, tools) =>
     tools.command(...commands[what]),
   ),

@@ -1,6 +1,6 @@
 // If this file fails, a backup is incomplete, or cannot be restored.
 import { randomBytes } from "node:crypto";
-import { cp, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { findPrograms, start } from "../../src/backup/programs.ts";
@@ -82,6 +82,21 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("svc db", () => {
     expect(await db.sql("select from pg_database where datname like 'svc_verify%'")).toEqual([]);
   });
 
+  test("are remembered by the database, for metrics, svc doctor and Studio", async () => {
+    const { takenAt, files } = JSON.parse(await readFile(join(folder, "manifest.json"), "utf8"));
+    const acts = await db.sql("select via, act, arguments from svc.operator_acts order by id");
+    const of = expect.objectContaining({ folder, takenAt, files: files.count });
+    expect(acts).toEqual([
+      { via: "svc db backup", act: "db_backup", arguments: of },
+      { via: "svc db verify", act: "db_verify", arguments: of },
+    ]);
+    const metrics = await db.sql("select metric, value from svc_private.service_state() where metric like 'backup%'");
+    expect(metrics).toEqual([
+      { metric: "backup_last_timestamp_seconds", value: Date.parse(takenAt) / 1_000 },
+      { metric: "backup_tried_timestamp_seconds", value: expect.any(Number) },
+    ]);
+  });
+
   test("restore fills an empty database: rows, files, grants, roles", async () => {
     await db.sql(`drop owned by ${role}; drop role ${role}`);
     await rm(join(app, ".svc/storage"), { recursive: true });
@@ -136,7 +151,9 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("what was restore
     await expect(restore(target, folder, files, { force: true })).rejects.toThrow(/is in use \(.*svc /);
     await again.stop();
     await restore(target, folder, files, { force: true, endSessions: true });
-    const kept = (rows: { name: string }[]) => rows.filter(({ name }) => name !== "auth.session");
+    // Sessions have ended; the line of the backup was written after it.
+    const others = ["auth.session", "svc.operator_acts"];
+    const kept = (rows: { name: string }[]) => rows.filter(({ name }) => !others.includes(name));
     expect(kept((await rowsOf(target)) as never)).toEqual(kept((await rowsOf(db)) as never));
     expect(await target.sql("select from auth.session")).toEqual([]);
   });

@@ -1,5 +1,6 @@
 // If this file fails, `svc doctor` finds nothing wrong with a database whose rows are open, or whose triggers are off.
 import { expect, inject, test } from "vitest";
+import { examineBackups } from "../../src/cli/doctor-durability.ts";
 import {
   examineCollation,
   examineOldTransactions,
@@ -80,4 +81,19 @@ test("transactions that keep vacuum from its work are told, also those without a
     await prepared.query("rollback prepared 'forgotten'");
     await forgotten.query("rollback");
   }
+});
+
+test("backups that are missing or old are told", async () => {
+  const { system } = await logins();
+  const told = async () => (await examineBackups(system as never)).map(({ kind, text }) => [kind, text.split("\n")[0]]);
+  const take = (age: string) =>
+    db.sql(`insert into svc.operator_acts (via, act, arguments, outcome)
+      values ('test', 'db_backup', jsonb_build_object('takenAt', now() - interval '${age}'), 'succeeded')`);
+  expect(await told()).toEqual([["advice", "No backup by svc db backup is known."]]);
+  await take("3 days");
+  expect(await told()).toEqual([["advice", "The last backup is 3 days old."]]);
+  await take("1 day");
+  expect(await told()).toEqual([
+    ["ok", expect.stringMatching(/^the last backup is of .*, the last trial restore is still/)],
+  ]);
 });

@@ -33,6 +33,7 @@ test("the reading login reaches the named operator functions, and no table", asy
     functions: [
       "svc_private.studio_access",
       "svc_private.studio_acts",
+      "svc_private.studio_backups",
       "svc_private.studio_columns",
       "svc_private.studio_crons",
       "svc_private.studio_figures",

@@ -1,8 +1,8 @@
-/** DBA and Migrations: what the commands of svc find. */
+/** DBA, and Migrations and backups: what the commands of svc find and leave. */
 import { ask } from "./api.ts";
 import { type Child, copyButton, h, later, number, table, time } from "./dom.ts";
 import { href, type State } from "./state.ts";
-import type { MigrationFile } from "./types.ts";
+import type { Act, MigrationFile } from "./types.ts";
 
 const topics = {
   lint: "Rules of svc db lint that the schema breaks",
@@ -80,10 +80,21 @@ export const migrations = (): Child => [
     ];
   }),
   h("h2", {}, "Backups"),
+  later("the backups", async () => {
+    const taken = await ask<Act[]>("backups");
+    if (taken.length === 0) return h("p", { class: "quiet" }, "None by svc is known.");
+    const rows = taken.map(({ at, act, arguments: { folder, host, takenAt, bytes } }) => [
+      time(at),
+      act === "db_backup" ? "taken" : "restored on trial",
+      `${host}: ${folder}`,
+      time(String(takenAt)),
+      number(Number(bytes)),
+    ]);
+    return table("The latest backups", ["At", "What", "Where", "As of", "Bytes"], rows);
+  }),
   h(
     "p",
     { class: "quiet" },
-    "svc keeps no list of backups. ",
     h("code", {}, "svc db backup FOLDER"),
     " takes one, ",
     h("code", {}, "svc db verify FOLDER --deep"),

@@ -3,6 +3,7 @@
  * Next hop: `src/backup/take.ts`.
  */
 import { BackupError } from "../../backup/error.ts";
+import { noteBackup } from "../../backup/note.ts";
 import { megabytes, takeBackup } from "../../backup/take.ts";
 import { createDriver } from "../../storage/storage.ts";
 import { cwdArgument, readConfig, say, withDatabase } from "../command.ts";
@@ -23,7 +24,7 @@ export const command = defineCommand({
   run: async ({ args }) => {
     const config = await readConfig(args.cwd);
     await withDatabase(config, { logins: "admin" }, async (cluster) => {
-      const { files, tables, dump } = await takeBackup({
+      const manifest = await takeBackup({
         adminUrl: cluster.urls.admin,
         driver: createDriver(config.storage),
         folder: args.folder,
@@ -32,6 +33,10 @@ export const command = defineCommand({
         report: say,
         signal: stopSignal(new BackupError("Interrupted. No backup was written.")),
       });
+      const { files, tables, dump } = manifest;
+      await noteBackup(cluster.urls.admin, "db_backup", args.folder, manifest).catch((error) =>
+        say(`The backup is complete. The database could not be told of it: ${error.message}`),
+      );
       conclude(
         { folder: args.folder, tables: tables.length, files, bytes: dump.size + files.bytes },
         `${args.folder}: ${tables.length} tables, ${files.count} files, ${megabytes(dump.size + files.bytes)}.`,

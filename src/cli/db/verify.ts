@@ -3,6 +3,7 @@
  * Next hop: `src/backup/check.ts`, `src/backup/rehearse.ts`.
  */
 import { checkBackup } from "../../backup/check.ts";
+import { noteBackup } from "../../backup/note.ts";
 import { rehearseRestore } from "../../backup/rehearse.ts";
 import { cwdArgument, platformRoot, readConfig, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
@@ -44,6 +45,7 @@ export const command = defineCommand({
           binDir: cluster.binDir,
         }),
       );
+      await noteBackup(admin, "db_verify", args.folder, manifest);
       conclude({ ...value, restored: true }, "Trial restore: every table has the rows of the backup.");
     });
   },
