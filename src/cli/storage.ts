@@ -97,11 +97,11 @@ const gc = defineCommand({
     },
   },
   run: ({ args }) => {
-    const before = new Date(Date.now() - wholeNumber("hours", args.hours, 0) * 3_600_000);
+    const age = wholeNumber("hours", args.hours, 0) * 3_600_000;
     return withSystem(args.cwd, async (pool, config) => {
       const driver = createDriver(config.storage);
       const removed = await during("Comparing the bytes with their rows", () =>
-        sweepStorage({ driver, pool, log: createLog("warn") }, before),
+        sweepStorage({ driver, pool, log: createLog("warn") }, age),
       );
       conclude({ removed }, removed === 0 ? "Nothing to remove." : `Removed the bytes of ${removed} files.`);
     });

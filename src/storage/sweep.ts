@@ -19,13 +19,13 @@ type Swept = Pick<Storage, "driver" | "pool" | "log">;
 const batch = 500;
 
 /**
- * @param before bytes written later are left alone. (Default: a day ago, by the earlier of our clock and PostgreSQL's: where
- *   one is a day ahead, bytes that have no row yet would be removed)
+ * @param age in milliseconds: younger bytes are left alone, by the earlier of our clock and PostgreSQL's. Where one is a
+ *   day ahead, bytes that have no row yet would be removed. (Default: a day)
  * @param signal stops it between two batches; the next sweep does the rest. (Default: none)
  * @returns how many objects' bytes were removed
  */
-export async function sweepStorage(storage: Swept, before?: Date, signal?: AbortSignal): Promise<number> {
-  const end = before ?? new Date(Math.min(Date.now(), await clockOf(storage)) - sweepAge);
+export async function sweepStorage(storage: Swept, age = sweepAge, signal?: AbortSignal): Promise<number> {
+  const end = new Date(Math.min(Date.now(), await clockOf(storage)) - age);
   await storage.driver.sweepLeftovers(end);
   let removed = 0;
   for (const area of ["objects/", "transforms/"]) {
