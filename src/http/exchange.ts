@@ -31,6 +31,8 @@ export interface Exchange {
   error?: unknown;
   /** Whether an answer of 5xx is part of normal operation, and no error. */
   isExpected?: boolean;
+  /** Whether a balancer or Prometheus asked, as every few seconds: the line of a success is of level debug. */
+  isProbe?: boolean;
   /** The signed-in caller. */
   userId?: string;
   /** Only under `svc dev`: shows the author the cause of an error, and returns it for the answer. */
@@ -181,7 +183,7 @@ export function observer(
 /** One line: done, refused, or failed with its cause. GraphQL answers partial errors with 200. */
 function logEnd(
   log: Logger,
-  { error, isExpected }: Exchange,
+  { error, isExpected, isProbe }: Exchange,
   line: Record<string, unknown> & { status: number },
 ): void {
   const known = error instanceof SvcError ? error : undefined;
@@ -194,7 +196,8 @@ function logEnd(
     const isLimit = known.code === "RATE_LIMITED" && typeof known.cause === "string";
     const reason = isLimit ? String(known.cause) : databaseReason(known.cause);
     log.info({ ...line, code: known.code, ...(reason && { reason }) }, "refused");
-  } else log.info(line, "done");
+  } else if (isProbe && line.status < 400) log.debug(line, "done");
+  else log.info(line, "done");
 }
 
 /** For answers that other code writes: authentication routes, the application's routes, static files. */

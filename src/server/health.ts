@@ -24,7 +24,7 @@ export function healthEndpoints(readiness: Readiness, metrics: Metrics, access: 
   const isReachable = createPing(readiness.pool);
   const named = (operation: string, handler: RequestHandler): RequestHandler => {
     return (request, response, next) => {
-      exchangeOf(response).operation = operation;
+      Object.assign(exchangeOf(response), { operation, isProbe: true });
       return handler(request, response, next);
     };
   };

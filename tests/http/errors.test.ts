@@ -256,3 +256,11 @@ test.for([
   if (hint) expect(body.hint).toContain(hint);
   else expect(body).not.toHaveProperty("hint");
 });
+
+test("probes that succeed leave no line in the log, unlike the call after them", async () => {
+  const from = svc.logged.length;
+  for (const path of ["/healthz", "/readyz", "/metrics"]) expect((await svc.fetch(path)).status).toBe(200);
+  const { headers } = await svc.mutate(null, "fail.code", { code: "CONFLICT", bare: true });
+  await logOf(headers.get("x-request-id") ?? "");
+  expect(svc.logged.slice(from).join("")).not.toMatch(/healthz|readyz|metrics/);
+});
