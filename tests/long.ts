@@ -45,6 +45,7 @@ export const long = [
   "cli/processes-realtime",
   "http/batch-killed",
   "postgres/cluster",
+  "postgres/missing-standby",
   "postgres/postmaster-death",
   "postgres/replicas",
   "postgres/silence",

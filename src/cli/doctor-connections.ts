@@ -79,9 +79,19 @@ export async function examineServer(pool: pg.Pool): Promise<Finding[]> {
 
 /** Whether the server takes changes: a name may lead to a standby, and hosts close a database whose disk is full. */
 export async function examineWrites(pool: pg.Pool): Promise<Finding[]> {
-  const { rows } = await pool.query<{ standby: boolean; closed: boolean }>(
-    "select pg_is_in_recovery() as standby, current_setting('default_transaction_read_only')::boolean as closed",
+  const { rows } = await pool.query<{ standby: boolean; closed: boolean; waiting: number; names: string }>(
+    `select pg_is_in_recovery() as standby, current_setting('default_transaction_read_only')::boolean as closed,
+            current_setting('synchronous_standby_names') as names,
+            (select count(*)::integer from pg_stat_activity
+              where wait_event = 'SyncRep' and state_change < clock_timestamp() - interval '3 seconds') as waiting`,
   );
+  const { waiting = 0, names } = rows[0] ?? {};
+  if (waiting > 0) {
+    const text =
+      `Commits wait for a synchronous standby (${names}): calls that write end after 20 s with OUTCOME_UNKNOWN.\n` +
+      "  Start the standby, or take its name out of synchronous_standby_names and reload.";
+    return [{ kind: "wrong", text }];
+  }
   const text = rows[0]?.standby
     ? "DATABASE_SYSTEM_URL leads to a standby, which takes no changes: calls that write get 503.\n  Name the primary."
     : "default_transaction_read_only is on, so the server takes no changes: calls that write get 503.\n" +
