@@ -6286,15 +6286,18 @@ declare
   -- Above all that there are, or the queue's usual priority.
   urgency integer := case when since is null then -32769 else 0 end;
   start timestamptz := coalesce(since - interval '2 seconds', '-infinity');
+  is_known boolean := since is not null;  -- where the search begins
 begin
   loop
-    -- From where the next search begins: what has been claimed before it is still in the index, until a vacuum.
-    select j.priority, j.run_at into urgency, start
-      from graphile_worker._private_jobs j
-     where j.is_available and (j.priority, j.run_at) > (urgency, start)
-     order by j.priority, j.run_at
-     limit 1;
-    exit when not found;
+    if not is_known then
+      -- What has been claimed before it is still in the index, until a vacuum.
+      select j.priority, j.run_at into urgency, start
+        from graphile_worker._private_jobs j
+       where j.is_available and (j.priority, j.run_at) > (urgency, start)
+       order by j.priority, j.run_at
+       limit 1;
+      exit when not found;
+    end if;
     return query
       with due as (
         select j.id, j.job_queue_id
@@ -6322,6 +6325,7 @@ begin
       returning j.*;
     exit when found;
     start := 'infinity';
+    is_known := false;
   end loop;
 end
 $function$
