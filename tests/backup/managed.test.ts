@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { noteBackup } from "../../src/backup/note.ts";
 import { openCluster } from "../../src/cluster/open-cluster.ts";
 import type { Cluster } from "../../src/cluster/types.ts";
 import { migrate } from "../../src/migrate/migrate.ts";
@@ -74,7 +75,11 @@ describe.skipIf(!inject("vector") || !(await hasPrograms(inject("serverVersion")
   });
 
   test("a backup of the host replaces its own database, and nobody keeps a privilege of the restore", async () => {
-    await take(managed("app"), new DiskDriver(bytes), second);
+    const manifest = await take(managed("app"), new DiskDriver(bytes), second);
+    await noteBackup(inside("app", "manager"), "db_backup", second, manifest);
+    expect(await asSuperuser("app", "select taken_at from svc_private.backup_state()")).toEqual([
+      { taken_at: new Date(manifest.takenAt) },
+    ]);
     await asSuperuser("app", "delete from guestbook");
     await restore(managed("app"), second, bytes, { force: true });
     expect(await asSuperuser("app", "select message from guestbook")).toEqual([{ message: "hello" }]);
