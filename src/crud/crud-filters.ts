@@ -5,6 +5,7 @@
  */
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { CrudDefinition } from "../contract/crud.ts";
+import { isStorableText } from "../kit/storable-text.ts";
 import { maxLevels } from "./wire-kinds.ts";
 
 /** All operators of filters. The kind of a column decides which of them it accepts. */
@@ -117,7 +118,7 @@ function filterOf(
         : filterOf(value, relation.target, depth + 1);
       return followed ? [[key, followed]] : [];
     }
-    const json = isText(key) ? jsonOf(value, depth + 1) : undefined;
+    const json = isStorableText(key) ? jsonOf(value, depth + 1) : undefined;
     return json === undefined ? [] : [[key, json]];
   });
   // fromEntries defines properties; assigning to `__proto__` would not.
@@ -139,7 +140,7 @@ function quantified(input: unknown, target: CrudDefinition, depth: number): Reco
 function jsonOf(value: unknown, depth: number): unknown {
   switch (typeof value) {
     case "string":
-      return isText(value) ? value : undefined;
+      return isStorableText(value) ? value : undefined;
     case "number":
       return Number.isFinite(value) ? value : undefined;
     case "boolean":
@@ -167,15 +168,12 @@ function jsonOf(value: unknown, depth: number): unknown {
   if (!isPlain(value)) return undefined;
   const entries: [string, unknown][] = [];
   for (const key of Object.keys(value)) {
-    const json = isText(key) ? jsonOf(value[key], depth + 1) : undefined;
+    const json = isStorableText(key) ? jsonOf(value[key], depth + 1) : undefined;
     if (json === undefined) return undefined;
     entries.push([key, json]);
   }
   return Object.fromEntries(entries);
 }
-
-/** PostgreSQL text can hold neither NUL nor half a surrogate pair. */
-const isText = (text: string) => !text.includes("\0") && text.isWellFormed();
 
 /** ISO 8601 as the filter language reads it: without JavaScript's sign before years after 9999. */
 function isoText(date: Date): string | undefined {

@@ -5,6 +5,7 @@
  */
 import type { CrudDefinition, CrudStatement } from "../contract/crud.ts";
 import { check, type Input, own, toObject } from "../kit/input-checks.ts";
+import { isStorableText } from "../kit/storable-text.ts";
 import { toFilterJson } from "./crud-filters.ts";
 import { getShape, listShape } from "./read-shape.ts";
 import { relatedArguments } from "./related-arguments.ts";
@@ -42,9 +43,7 @@ export function listArguments(crud: CrudDefinition, input: unknown): Input {
       issues.push({ path: [path], message });
     };
     const text = (key: string) => (value: unknown) =>
-      typeof value === "string" && !value.includes("\0") && value.isWellFormed()
-        ? value
-        : refuse(key, "must be a string, without NUL or unpaired surrogates");
+      isStorableText(value) ? value : refuse(key, "must be a string, without NUL or unpaired surrogates");
 
     take("page", (value) => toPageNumber(value) ?? refuse("page", "must be a number"));
     take("limit", (value) => toPageNumber(value) ?? refuse("limit", "must be a number"));

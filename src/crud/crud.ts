@@ -16,6 +16,7 @@ import type { Schema } from "../contract/database.ts";
 import { definedAt } from "../contract/defined-at.ts";
 import type { Procedure, ProcedureBuilders, ProcedureDefinition } from "../contract/procedure.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { isStorableText } from "../kit/storable-text.ts";
 import { describeAggregate } from "./aggregate.ts";
 import { describeColumns } from "./columns.ts";
 import { crudHook } from "./crud-hooks.ts";
@@ -145,7 +146,7 @@ function describeCrud(
 function checkNames(names: readonly string[]): void {
   for (const name of names) {
     const bytes = Buffer.byteLength(name);
-    if (bytes > 0 && bytes <= 63 && !name.includes("\0") && name.isWellFormed()) continue;
+    if (bytes > 0 && bytes <= 63 && isStorableText(name)) continue;
     throw new DefinitionError(`createCrud: ${JSON.stringify(name)} cannot be the name of a table or column.`, {
       hint: "Use 1 to 63 bytes of UTF-8 without NUL, both for the column and for its property.",
     });

@@ -2,10 +2,9 @@
  * Values as text in a form that their column's type surely accepts, for the parameters of prepared statements.
  */
 import type { ColumnDescription } from "../contract/crud.ts";
+import { isStorableText } from "../kit/storable-text.ts";
 import { isUuid } from "../kit/uuid.ts";
 
-export const isText = (value: unknown): value is string =>
-  typeof value === "string" && !value.includes("\0") && value.isWellFormed();
 const isWithin = (value: unknown, least: number, most: number) =>
   Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
 const day = /^\d{4}-\d\d-\d\d$/;
@@ -22,13 +21,13 @@ export function exactText({ kind, castType, values }: ColumnDescription, value: 
   const holds = (() => {
     switch (kind) {
       case "text":
-        return isText(value);
+        return isStorableText(value);
       case "boolean":
         return typeof value === "boolean";
       case "uuid":
         return isUuid(value);
       case "enum":
-        return isText(value) && values?.includes(value);
+        return isStorableText(value) && values?.includes(value);
       case "integer":
         return castType === "integer" && isWithin(value, -2147483648, 2147483647);
       case "bigint":

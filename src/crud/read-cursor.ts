@@ -6,8 +6,9 @@
  * its column's type surely accepts, give undefined: then `sql/crud/cursor_sql.sql` decides.
  */
 import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
+import { isStorableText } from "../kit/storable-text.ts";
 import { orderColumn } from "./crud-resource.ts";
-import { exactText, isText } from "./exact-text.ts";
+import { exactText } from "./exact-text.ts";
 
 /** Characters of a cursor. Those of long texts are not usual. */
 const maxCursor = 4_000;
@@ -52,7 +53,9 @@ function placeOf(cursor: unknown): Place | undefined {
     const place: unknown = JSON.parse(utf8.decode(bytes));
     if (!Array.isArray(place) || place.length !== 3) return undefined;
     const [list, key, id] = place;
-    return isText(list) && (key === null || isText(key)) && isText(id) ? { list, key, id } : undefined;
+    return isStorableText(list) && (key === null || isStorableText(key)) && isStorableText(id)
+      ? { list, key, id }
+      : undefined;
   } catch {
     return undefined;
   }

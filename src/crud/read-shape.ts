@@ -8,7 +8,8 @@
  */
 import type { ColumnDescription, Compared, CrudDefinition, ReadShape } from "../contract/crud.ts";
 import { isPlain } from "../kit/input-checks.ts";
-import { exactText, isText } from "./exact-text.ts";
+import { isStorableText } from "../kit/storable-text.ts";
+import { exactText } from "./exact-text.ts";
 import { readCursor } from "./read-cursor.ts";
 
 /** Conditions and the values of lists in a shape; beyond them a filter is not usual. */
@@ -180,7 +181,7 @@ function textOf(column: ColumnDescription, op: unknown, value: unknown): string 
       return Array.isArray(value) ? listOf(column, value) : undefined;
     case "like":
     case "ilike":
-      return column.kind === "text" && isText(value) && value.length <= maxPattern && !value.endsWith("\\")
+      return column.kind === "text" && isStorableText(value) && value.length <= maxPattern && !value.endsWith("\\")
         ? value
         : undefined;
     default:

@@ -3,6 +3,7 @@
  * travel as text.
  */
 import type { WireKind } from "../contract/crud.ts";
+import { isStorableText } from "../kit/storable-text.ts";
 import { isUuid } from "../kit/uuid.ts";
 
 interface WireForm {
@@ -27,9 +28,6 @@ function isTime(text: string): boolean {
 }
 /** Without JavaScript's sign before years after 9999. */
 const isoOf = (date: Date) => date.toISOString().replace(/^\+0*/, "");
-// PostgreSQL text cannot hold NUL or half a surrogate pair. Checked here, the error names the field.
-const isText = (value: unknown): value is string =>
-  typeof value === "string" && !value.includes("\0") && value.isWellFormed();
 
 /**
  * Levels of JSON in the arguments of a call (src/http/wire.ts checks them). Imported files and hooks are checked here: JSON.stringify
@@ -40,7 +38,7 @@ export const maxLevels = 64;
 /** Values that JSON can hold. A Map or a bigint would be changed or lost. */
 function isJsonValue(value: unknown, level = 1): boolean {
   if (typeof value !== "object" || value === null) {
-    return value === null || isText(value) || typeof value === "boolean" || Number.isFinite(value);
+    return value === null || isStorableText(value) || typeof value === "boolean" || Number.isFinite(value);
   }
   if (level > maxLevels) return false;
   const isInner = (one: unknown) => isJsonValue(one, level + 1);
@@ -74,7 +72,8 @@ export const wireForms: Record<WireKind, WireForm> = {
   boolean: { expects: "true or false", accept: (value) => (typeof value === "boolean" ? value : undefined) },
   text: {
     expects: "a string, without NUL or unpaired surrogates",
-    accept: (value) => (isText(value) ? value : undefined),
+    // Checked here, the error names the field.
+    accept: (value) => (isStorableText(value) ? value : undefined),
   },
   uuid: {
     expects: "a UUID",

@@ -1,5 +1,8 @@
 /** Text that PostgreSQL can store: without NUL and without halves of surrogate pairs. */
 
+export const isStorableText = (value: unknown): value is string =>
+  typeof value === "string" && !value.includes("\0") && value.isWellFormed();
+
 /** Replaces what cannot be stored by U+FFFD. For messages of errors, which may quote anything, such as a response. */
 export const storableText = (value: unknown): string => textOf(value).replaceAll("\0", "\ufffd").toWellFormed();
 

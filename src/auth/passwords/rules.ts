@@ -1,17 +1,13 @@
 /** Validation rules for addresses, names and passwords. */
 import { z } from "zod";
 import { validate } from "../../contract/middleware.ts";
+import { isStorableText } from "../../kit/storable-text.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import type { Library } from "../library-types.ts";
 
-/** Text that PostgreSQL can store unchanged: no NUL, no half of a surrogate pair. */
+/** Text that PostgreSQL can store unchanged. */
 export const text = (what: string) =>
-  z
-    .string(`${what} must be a text.`)
-    .refine(
-      (value) => !value.includes("\0") && value.isWellFormed(),
-      `${what} contains a character that cannot be stored.`,
-    );
+  z.string(`${what} must be a text.`).refine(isStorableText, `${what} contains a character that cannot be stored.`);
 
 export const email = text("The e-mail address")
   .transform((value) => value.trim().toLowerCase())

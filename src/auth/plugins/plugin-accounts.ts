@@ -5,6 +5,7 @@
  * Next hop: `plugin-passwords.ts` counts by them.
  */
 import { getAuthTables } from "better-auth/db";
+import { isStorableText } from "../../kit/storable-text.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import type { Library } from "../library-types.ts";
 import type { AuthParts } from "../routes/endpoint.ts";
@@ -92,7 +93,7 @@ interface User {
 /** One statement, whether or not the user exists. */
 async function findUser({ context }: Pick<Library, "context">, { field, value }: Name): Promise<User | null> {
   // PostgreSQL cannot store such text, so no user has it.
-  if (value.includes("\0") || !value.isWellFormed()) return null;
+  if (!isStorableText(value)) return null;
   return context.adapter.findOne<User>({ model: "user", where: [{ field, value }], join: { account: true } });
 }
 
@@ -101,6 +102,6 @@ async function challengedUser({ context }: Pick<Library, "context">, { headers }
   if (!context.hasPlugin("two-factor")) return null;
   const value = cookieValue(headers.get("cookie") ?? undefined, context.createAuthCookie("two_factor").name) ?? "";
   const identifier = value.slice(0, Math.max(0, value.lastIndexOf(".")));
-  if (identifier === "" || identifier.includes("\0") || !identifier.isWellFormed()) return null;
+  if (identifier === "" || !isStorableText(identifier)) return null;
   return (await context.internalAdapter.findVerificationValue(identifier))?.value ?? null;
 }
