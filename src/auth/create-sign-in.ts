@@ -87,8 +87,7 @@ export async function createSignIn(options: SignInOptions, means: Means): Promis
   const library = await createLibrary({ pool, secrets, origins, definition, fields, attempts, log });
   if (definition.betterAuth) await warnOfMissingColumns(pool, library, log);
   endUnprovenAccess(library);
-  const hashQueue = new HashQueue(pool.options.max);
-  const passwords = new Passwords(library, attempts, hashQueue, verified);
+  const passwords = new Passwords(library, attempts, new HashQueue(pool.options.max), verified);
   const mails = new Mails({ definition, production: options.production, show: options.showMail, log });
   const links = new MailLinks({ library, passwords, attempts, once, mails, origins });
   if (links.isRequired && !mails.canSend("verification")) throw mailerMissing();
@@ -98,7 +97,6 @@ export async function createSignIn(options: SignInOptions, means: Means): Promis
     accounts: new Accounts({ library, passwords, attempts, verified }),
     attempts,
     passwords,
-    hashQueue,
     links,
     library,
     social: {

@@ -5,10 +5,11 @@
  * Next hop: `plugin-accounts.ts` tells whose they may be, `../passwords/attempts.ts` counts.
  */
 import type { Request as HttpRequest } from "express";
+import { isStorableText } from "../../kit/storable-text.ts";
 import { SvcError } from "../../kit/svc-error.ts";
-import { type AuthParts, about } from "../routes/endpoint.ts";
+import { type AuthParts, about, isReading } from "../routes/endpoint.ts";
 import { accountsOf, type Given } from "./plugin-accounts.ts";
-import { type Credential, isReading } from "./plugin-request.ts";
+import type { Credential } from "./plugin-request.ts";
 
 /** Keys of passwords. */
 const password = /pass/i;
@@ -45,13 +46,13 @@ export async function countingGuesses(
     if (await isRefusal(answered, hasCode)) throw new SvcError("INVALID_CREDENTIALS");
     return answered;
   };
-  const { attempts, hashQueue } = parts;
+  const { attempts, passwords } = parts;
   const from = about(request);
   try {
     const accounts = await accountsOf(parts, inner, given, credential);
     // A token that names no user is counted like the links in our mails.
     if (accounts.names.length === 0 && !hashes) return await attempts.redeem(from, check);
-    const compare = hashes ? () => hashQueue.run(check) : check;
+    const compare = hashes ? () => passwords.hashQueue.run(check) : check;
     return await attempts.guess(accounts.names, from, compare, { hashes, counted: accounts.hashes });
   } catch (error) {
     if (answered) return answered;
@@ -94,11 +95,9 @@ function recipient(key: string, value: string): string[] {
 
 /** PostgreSQL cannot store NUL, and would store something else for half of a surrogate pair. */
 function requireStorable(given: readonly Given[]): void {
-  for (const { key, value } of given) {
-    const isStorable = (text: unknown) => typeof text !== "string" || (!text.includes("\0") && text.isWellFormed());
-    if (isStorable(key) && isStorable(value)) continue;
-    throw new SvcError("BAD_REQUEST", "The request contains a character that cannot be stored.");
-  }
+  if (given.every(({ key, value }) => isStorableText(key) && (typeof value !== "string" || isStorableText(value))))
+    return;
+  throw new SvcError("BAD_REQUEST", "The request contains a character that cannot be stored.");
 }
 
 /**
@@ -114,13 +113,13 @@ async function givenIn({ params }: HttpRequest, inner: Request): Promise<Given[]
     .json()
     .catch(async () => [...(await inner.clone().formData())].map(([key, value]) => ({ [key]: value })))
     .catch(() => ({ code: true }));
-  return [...given, ...valuesIn("", body)];
+  return [...given, ...valuesIn(body)];
 }
 
 /** Values in objects and lists, with the nearest key. Bodies are small: 16 KiB. */
-function valuesIn(key: string, value: unknown): Given[] {
+function valuesIn(body: unknown): Given[] {
   const found: Given[] = [];
-  const rest: Given[] = [{ key, value }];
+  const rest: Given[] = [{ key: "", value: body }];
   for (let next = rest.pop(); next; next = rest.pop()) {
     if (typeof next.value !== "object" || next.value === null) found.push(next);
     else if (Array.isArray(next.value)) for (const one of next.value) rest.push({ key: next.key, value: one });

@@ -21,8 +21,6 @@ export interface Credential {
   } | null;
 }
 
-export const isReading = (method: string): boolean => method === "GET" || method === "HEAD";
-
 /** Headers of the connection, and headers that are set again below. */
 const withheld =
   /^(?:cookie|connection|content-length|expect|host|keep-alive|te|transfer-encoding|upgrade|x-forwarded-.+)$/;

@@ -6,22 +6,19 @@ import type { Request, RequestHandler, Response, Router } from "express";
 import type { Logger } from "pino";
 import { mediaType, parseJson, readBody } from "../../http/body.ts";
 import { exchangeOf, sendJson } from "../../http/exchange.ts";
-import { foreignOrigin } from "../../http/origin-policy.ts";
 import { requireSignedBody } from "../../http/signed-client-address.ts";
 import { isJson } from "../../kit/media-type.ts";
 import type { Authenticate, SessionUser } from "../../kit/session.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import type { Accounts } from "../accounts.ts";
 import { addressOf } from "../caller.ts";
-import type { Library } from "../library-types.ts";
-import { addressHeader } from "../library-types.ts";
+import { addressHeader, type Library } from "../library-types.ts";
 import type { MailLinks } from "../mail/mail-links.ts";
 import type { OneTimeTokens } from "../mail/one-time-tokens.ts";
 import type { Attempts } from "../passwords/attempts.ts";
 import type { Credentials } from "../passwords/credentials.ts";
-import type { HashQueue } from "../passwords/hash-queue.ts";
 import type { Passwords } from "../passwords/passwords.ts";
-import { type AuthenticateOptions, credentialIn, looksLikeJwt } from "../sessions/authenticate.ts";
+import { type AuthenticateOptions, credentialIn, looksLikeJwt, requirePageOfOurs } from "../sessions/authenticate.ts";
 import type { Jwts } from "../sessions/jwt.ts";
 import type { Opened } from "../sessions/session-store.ts";
 import type { Flows } from "../social/flows.ts";
@@ -35,7 +32,6 @@ export interface AuthParts extends AuthenticateOptions {
   accounts: Accounts;
   attempts: Attempts;
   passwords: Passwords;
-  hashQueue: HashQueue;
   links: MailLinks;
   jwts: Jwts;
   once: OneTimeTokens;
@@ -92,7 +88,7 @@ export function setSession({ cookie, sessionTokens }: AuthParts, response: Respo
  * @throws SvcError FORBIDDEN for other origins, and without the header
  */
 export function requireKnownOrigin({ origins }: Pick<AuthParts, "origins">, request: Request): void {
-  if (!origins.allows(request.headers.origin)) throw foreignOrigin(request.headers.origin);
+  requirePageOfOurs(origins, request.headers.origin, "write");
 }
 
 /** @throws SvcError UNAUTHORIZED for a JWT, which can neither be refreshed nor signed out by itself */
@@ -104,6 +100,8 @@ export function bearerSessionToken({ schemes }: Pick<AuthParts, "schemes">, requ
   });
 }
 
+export const isReading = (method: string): boolean => method === "GET" || method === "HEAD";
+
 /**
  * The body of a request below /api/auth; all endpoints read it here. For a bridge's request, it must match the signed
  * body.
@@ -111,8 +109,7 @@ export function bearerSessionToken({ schemes }: Pick<AuthParts, "schemes">, requ
  * @throws SvcError PAYLOAD_TOO_LARGE; BAD_REQUEST when the body differs from the signed one
  */
 export async function readAuthBody(request: Request): Promise<Buffer> {
-  const isReading = request.method === "GET" || request.method === "HEAD";
-  const body = isReading ? Buffer.alloc(0) : await readBody(request, maxBody);
+  const body = isReading(request.method) ? Buffer.alloc(0) : await readBody(request, maxBody);
   requireSignedBody(request, body);
   return body;
 }

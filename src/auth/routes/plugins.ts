@@ -6,15 +6,14 @@
  */
 import type { Request, RequestHandler, Router } from "express";
 import { exchangeOf } from "../../http/exchange.ts";
-import { foreignOrigin } from "../../http/origin-policy.ts";
 import { hasCookies } from "../library-cookies.ts";
 import { readAnswer, sendAnswer } from "../plugins/plugin-answers.ts";
 import { countingGuesses } from "../plugins/plugin-passwords.ts";
-import { type Credential, innerRequest, isReading } from "../plugins/plugin-request.ts";
+import { type Credential, innerRequest } from "../plugins/plugin-request.ts";
 import { askForSecondFactor, isExempt } from "../plugins/plugin-second-factor.ts";
 import { type PluginEndpoint, pluginEndpoints } from "../plugins/plugins.ts";
-import { credentialIn } from "../sessions/authenticate.ts";
-import { type AuthParts, about, readAuthBody } from "./endpoint.ts";
+import { credentialIn, requirePageOfOurs } from "../sessions/authenticate.ts";
+import { type AuthParts, about, isReading, readAuthBody } from "./endpoint.ts";
 
 /**
  * Mount it last, so that our own paths take precedence.
@@ -60,8 +59,7 @@ function answering(parts: AuthParts, endpoint: PluginEndpoint): RequestHandler {
  */
 function requireOurPage({ origins }: AuthParts, { method, headers }: Request): void {
   const mayBeAbsent = isReading(method) || !hasCookies(headers.cookie);
-  if (headers.origin === undefined && mayBeAbsent) return;
-  if (!origins.allows(headers.origin)) throw foreignOrigin(headers.origin);
+  requirePageOfOurs(origins, headers.origin, mayBeAbsent ? "read" : "write");
 }
 
 /**

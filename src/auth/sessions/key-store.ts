@@ -74,14 +74,14 @@ export class KeyStore {
 
   /** The key with that id if its signatures are accepted, or null. */
   async publicKey(kid: string): Promise<CryptoKey | null> {
-    if (!this.#known.has(kid)) await this.#readAtMostEvery(lookAgainAfter);
+    if (!this.#known.has(kid)) await this.#readAgain();
     const key = this.#known.get(kid);
     return key && key.expiresAt > Date.now() ? key.publicKey : null;
   }
 
   /** The JSON Web Key Set, for other services that verify our tokens. */
   async publicKeySet(): Promise<{ keys: JWK[] }> {
-    await this.#readAtMostEvery(lookAgainAfter);
+    await this.#readAgain();
     const live = [...this.#known].filter(([, key]) => key.expiresAt > Date.now());
     return { keys: live.map(([kid, { jwk }]) => ({ ...jwk, kid, alg: algorithm, use: "sig" })) };
   }
@@ -133,8 +133,8 @@ export class KeyStore {
     if (row?.added) this.#log.info("added a key that signs JWTs");
   }
 
-  async #readAtMostEvery(milliseconds: number): Promise<void> {
-    if (performance.now() - this.#readAt >= milliseconds) await this.#read();
+  async #readAgain(): Promise<void> {
+    if (performance.now() - this.#readAt >= lookAgainAfter) await this.#read();
   }
 
   #read(): Promise<void> {

@@ -77,10 +77,7 @@ export class VerifiedTokens {
    */
   forget(user: string): void {
     this.#endings++;
-    for (const token of this.#byUser.get(user) ?? []) {
-      const known = this.#byToken.get(token);
-      if (known) this.#drop(token, known);
-    }
+    this.#dropTokens(user);
   }
 
   /** Removes the tokens of sessions that have ended, then tells the listener. */
@@ -90,13 +87,16 @@ export class VerifiedTokens {
     if (user === undefined) {
       this.#byToken.clear();
       this.#byUser.clear();
-    } else {
-      for (const token of this.#byUser.get(user) ?? []) {
-        const known = this.#byToken.get(token);
-        if (known && (session === undefined || known.session.id === session)) this.#drop(token, known);
-      }
-    }
+    } else this.#dropTokens(user, session);
     this.onEnd(ended);
+  }
+
+  /** @param session of this one alone. (Default: of all sessions of the user) */
+  #dropTokens(user: string, session?: string): void {
+    for (const token of this.#byUser.get(user) ?? []) {
+      const known = this.#byToken.get(token);
+      if (known && (session === undefined || known.session.id === session)) this.#drop(token, known);
+    }
   }
 
   #drop(token: string, { session }: Verified): void {
