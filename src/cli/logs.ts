@@ -20,12 +20,7 @@ const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 export const command = defineCommand({
   args: {
     file: { type: "positional", description: "A file of JSON lines. (Default: standard input)", required: false },
-    follow: {
-      type: "boolean",
-      alias: "f",
-      description: "Also show lines that are added to the file later.",
-      default: false,
-    },
+    follow: { type: "boolean", alias: "f", description: "Also show lines that are added to the file later." },
     level: { type: "string", description: `The least level to show, of ${levels.join(", ")}. (Default: all)` },
     request: { type: "string", description: "Only lines of the request with this id. (Default: all)" },
     user: { type: "string", description: "Only lines of the user with this id. (Default: all)" },

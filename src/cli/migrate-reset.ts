@@ -20,8 +20,8 @@ export const command = defineCommand({
   },
   run: async ({ args }) => {
     const config = await readConfig(args.cwd);
-    refuseElsewhere(config, args.force === true && Boolean(args.database));
-    refuseWithoutAnswer(args.yes === true);
+    refuseElsewhere(config, args.force && Boolean(args.database));
+    refuseWithoutAnswer(args.yes);
     await withDatabase(config, { logins: "admin" }, async (cluster) => {
       const adminUrl = cluster.urls.admin;
       const name = await databaseName(adminUrl);

@@ -20,11 +20,10 @@ export const command = defineCommand({
       description: "Only this table or view. (Default: the application's)",
       required: false,
     },
-    all: { type: "boolean", description: "The platform's tables, or functions, too.", default: false },
+    all: { type: "boolean", description: "The platform's tables, or functions, too." },
     functions: {
       type: "boolean",
       description: "What requests may execute, and what runs with its owner's rights, and why.",
-      default: false,
     },
   },
   run: ({ args }) =>

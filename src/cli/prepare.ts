@@ -20,11 +20,7 @@ import { conclude, during } from "./output.ts";
 export const command = defineCommand({
   args: {
     ...cwdArgument,
-    quick: {
-      type: "boolean",
-      description: "Skip the migration when every file of the application has been applied.",
-      default: false,
-    },
+    quick: { type: "boolean", description: "Skip the migration when every file of the application has been applied." },
   },
   run: async ({ args: { cwd, quick } }) => {
     const config = await readConfig(cwd);

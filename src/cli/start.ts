@@ -36,12 +36,12 @@ import { nextSignal } from "./signal.ts";
 
 const startArguments = {
   ...cwdArgument,
-  "allow-drift": { type: "boolean", description: "Serve although generated SQL differs.", default: false },
+  "allow-drift": { type: "boolean", description: "Serve although generated SQL differs." },
   processes: {
     type: "string",
     description: "Serve with this many processes on one port; auto: one for each core. (Default: this process alone)",
   },
-  "with-worker": { type: "boolean", description: "Run jobs in this process too.", default: false },
+  "with-worker": { type: "boolean", description: "Run jobs in this process too." },
   ...logArgument,
 } as const;
 

@@ -30,11 +30,7 @@ export const command = defineCommand({
       type: "string",
       description: "JSON: an array of values for $1, $2 and so on; for a list, its input. (Default: none)",
     },
-    analyze: {
-      type: "boolean",
-      description: "Run it to measure times, rows and buffers, then roll back.",
-      default: false,
-    },
+    analyze: { type: "boolean", description: "Run it to measure times, rows and buffers, then roll back." },
     timeout: { type: "string", description: "Timeout in seconds. (Default: 60)", default: "60" },
     json: { type: "boolean", description: "{as, analyzed, plans, findings} as JSON, for programs." },
   },

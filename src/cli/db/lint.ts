@@ -32,7 +32,7 @@ export const command = defineCommand({
       description: `The lowest severity to list, of ${severities.join(", ")}. (Default: info)`,
       default: "info",
     },
-    strict: { type: "boolean", description: "Exit code 1 for warnings too.", default: false },
+    strict: { type: "boolean", description: "Exit code 1 for warnings too." },
     json: { type: "boolean", description: "A JSON array of {severity, rule, name, problem, remedy}." },
   },
   run: ({ args }) => {

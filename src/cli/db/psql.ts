@@ -21,7 +21,7 @@ export const command = defineCommand({
       required: false,
       repeatable: true,
     },
-    write: { type: "boolean", description: "Allow changes. (Default: transactions are read-only)", default: false },
+    write: { type: "boolean", description: "Allow changes. (Default: transactions are read-only)" },
     json: { type: "boolean", description: "The rows of the statement of --command as JSON." },
   },
   run: async ({ args }) => {

@@ -14,15 +14,10 @@ export const command = defineCommand({
   args: {
     ...cwdArgument,
     folder: { type: "positional", description: "The backup's folder.", required: true },
-    force: {
-      type: "boolean",
-      description: "Replace a database that is not empty: all its rows are lost.",
-      default: false,
-    },
+    force: { type: "boolean", description: "Replace a database that is not empty: all its rows are lost." },
     "end-sessions": {
       type: "boolean",
       description: "Sign out all users. Otherwise sessions that ended after the backup are valid again.",
-      default: false,
     },
   },
   run: async ({ args }) => {

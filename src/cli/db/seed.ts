@@ -17,7 +17,7 @@ export const command = defineCommand({
   args: {
     ...cwdArgument,
     file: { type: "string", description: "What to run. (Default: seed.ts in the backend's folder)" },
-    force: { type: "boolean", description: "Also in production.", default: false },
+    force: { type: "boolean", description: "Also in production." },
   },
   run: async ({ args }) => {
     const config = await readConfig(args.cwd);

@@ -16,7 +16,6 @@ export const command = defineCommand({
     deep: {
       type: "boolean",
       description: "Also restore the database under a temporary name, compare every table's rows, and drop it again.",
-      default: false,
     },
   },
   run: async ({ args }) => {
