@@ -21,3 +21,8 @@ export interface EngineResult extends Pick<ConvertedDocument, "markdown" | "text
   /** Why another parser may do better. It is kept if no other result is good. */
   doubt: string | null;
 }
+
+/** The same before it is completed: `poor` and `doubt` are null unless the engine sets them. */
+export interface Converted extends Partial<Omit<EngineResult, "markdown" | "text" | "sections">> {
+  markdown: string;
+}

@@ -3,7 +3,7 @@
  * Next hop: `html.ts`.
  */
 import mammoth from "mammoth";
-import type { Converted } from "./converted.ts";
+import type { Converted } from "../types.ts";
 import { htmlToMarkdown } from "./html.ts";
 
 export async function convertDocx(bytes: Buffer): Promise<Converted> {

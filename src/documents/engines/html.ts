@@ -59,7 +59,7 @@ function refuseDepth(html: string): void {
 
 /** A spanning cell is repeated in every place that it covers, as in `html-tables.ts`. */
 function writeTable(table: Element, service: TurndownService): string {
-  const rows = Array.from(table.querySelectorAll("tr")).filter((row) => closest(row, "TABLE") === table);
+  const rows = Array.from(table.querySelectorAll("tr")).filter((row) => row.closest("table") === table);
   const grid: string[][] = [];
   rows.forEach((row, y) => {
     grid[y] ??= [];
@@ -82,9 +82,3 @@ function writeTable(table: Element, service: TurndownService): string {
 }
 
 const span = (cell: Element, name: string) => Math.min(Math.max(Number(cell.getAttribute(name)) || 1, 1), 200);
-
-function closest(node: Element, name: string): Element | null {
-  let parent = node.parentNode as Element | null;
-  while (parent && parent.nodeName !== name) parent = parent.parentNode as Element | null;
-  return parent;
-}

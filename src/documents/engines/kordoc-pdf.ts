@@ -3,7 +3,7 @@
  * result is compared with what the first parser reads.
  * Next hop: `quality.ts`.
  */
-import type { Converted } from "./converted.ts";
+import type { Converted } from "../types.ts";
 import { type Part, readRange, told } from "./kordoc.ts";
 import { writePages } from "./pdf.ts";
 import { openPdf, readPages } from "./pdf-text.ts";

@@ -6,7 +6,7 @@
 import { parse } from "kordoc";
 import type { DocumentKind } from "../../contract/documents.ts";
 import { encrypted } from "../../text/refusals.ts";
-import type { Converted } from "./converted.ts";
+import type { Converted } from "../types.ts";
 import { flattenTables } from "./html-tables.ts";
 import { judge } from "./quality.ts";
 

@@ -3,7 +3,7 @@
  * size of letters and tables by columns.
  * Next hop: `pdf-text.ts` reads the pages, `pdf-order.ts` orders their rows.
  */
-import type { Converted } from "./converted.ts";
+import type { Converted } from "../types.ts";
 import { inReadingOrder } from "./pdf-order.ts";
 import { type Row, rowsOf, type Segment } from "./pdf-rows.ts";
 import { tableAt, writeTable } from "./pdf-tables.ts";

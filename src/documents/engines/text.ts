@@ -3,8 +3,8 @@
  * Next hop: `charset.ts`, and `html.ts` for HTML.
  */
 import type { DocumentKind } from "../../contract/documents.ts";
+import type { Converted } from "../types.ts";
 import { decodeText } from "./charset.ts";
-import type { Converted } from "./converted.ts";
 import { parseCsv } from "./csv.ts";
 import { literal, pipeTable } from "./html-tables.ts";
 

@@ -5,7 +5,7 @@
  * size the sheet declares.
  * Next hop: `xlsx-cells.ts` reads the parts.
  */
-import type { Converted } from "./converted.ts";
+import type { Converted } from "../types.ts";
 import { pipeTable } from "./html-tables.ts";
 import { type Cells, openWorkbook, type Sheet } from "./xlsx-cells.ts";
 import { readComments } from "./xlsx-comments.ts";
