@@ -37,7 +37,7 @@ export async function fetchVectorSource(work: string): Promise<string | Obstacle
       remedy: "Install the pgvector package of your system (macOS: `brew install postgresql@17 pgvector`).",
     };
   }
-  const apt = await privateApt(work, "deb-src", mirror, await laterRelease(mirror));
+  const apt = await privateApt(work, "deb-src", mirror, laterRelease(mirror));
   if ("problem" in apt) return apt;
   const got = await apt.get("source", "--download-only", "pgvector");
   const archive = readdirSync(apt.directory).find((name) => /^pgvector_.*\.orig\.tar\.\w+$/.test(name));
@@ -62,7 +62,7 @@ export async function fetchHeaders(work: string, major: number, later: boolean):
   let last = later ? null : await download(systemApt(work), name, work);
   if (typeof last === "string") return last;
   if (mirror) {
-    const releases = new Set([mirror.release, await laterRelease(mirror)]);
+    const releases = new Set([mirror.release, laterRelease(mirror)]);
     for (const release of later ? [...releases].reverse() : releases) {
       const apt = await privateApt(work, "deb", mirror, release);
       last = "problem" in apt ? apt : await download(apt, name, work);
@@ -108,7 +108,7 @@ async function privateApt(
     `Types: ${type}`,
     `URIs: ${mirror.uri}`,
     `Suites: ${release}`,
-    `Components: ${isUbuntu(mirror) ? "main universe" : "main"}`,
+    `Components: ${mirror.uri.includes("ubuntu") ? "main universe" : "main"}`,
     `Targets: ${type === "deb" ? "Packages" : "Sources"}`, // no translations, no icons
     ...(mirror.signedBy ? [`Signed-By: ${mirror.signedBy}`] : []),
   ];
@@ -149,18 +149,12 @@ async function findMirror(): Promise<Mirror | null> {
   return uri && release ? { uri, release, signedBy: signedByOf(entry ?? "", uri) } : null;
 }
 
-async function laterRelease(mirror: Mirror): Promise<string> {
-  return laterReleases[releaseName()] ?? mirror.release;
-}
+const laterRelease = (mirror: Mirror): string => laterReleases[releaseName()] ?? mirror.release;
 
 /** The distribution's release. For a derivative of Ubuntu, the Ubuntu release that it is based on. */
 function releaseName(): string {
   const text = existsSync("/etc/os-release") ? readFileSync("/etc/os-release", "utf8") : "";
   return /^UBUNTU_CODENAME="?(\w+)/m.exec(text)?.[1] ?? /^VERSION_CODENAME="?(\w+)/m.exec(text)?.[1] ?? "";
-}
-
-function isUbuntu(mirror: Mirror): boolean {
-  return /ubuntu/.test(mirror.uri);
 }
 
 /** @param entry file and position, as apt names the origin of a source */

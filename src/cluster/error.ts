@@ -2,11 +2,8 @@
 
 export class ClusterError extends Error {
   override readonly name = "ClusterError";
-  /** The remedy; `message` ends with it. */
-  readonly hint: string;
 
-  constructor(problem: string, hint: string, options?: ErrorOptions) {
-    super(`${problem} ${hint}`, options);
-    this.hint = hint;
+  constructor(problem: string, remedy: string, options?: ErrorOptions) {
+    super(`${problem} ${remedy}`, options);
   }
 }

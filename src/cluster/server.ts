@@ -142,7 +142,7 @@ export async function start(
   let wanted = port;
   return launchUntilReady(files, binDir, async () => {
     if (!wanted || !(await isFree(wanted, "127.0.0.1"))) wanted = await freePort();
-    writeAsServer(files, "svc.conf", configuration(wanted, settings));
+    writeConfiguration(files, configuration(wanted, settings));
   });
 }
 
@@ -238,8 +238,9 @@ function disarmStalePid(files: ServerFiles): void {
   else writeFileSync(file, ["99999999", ...rest].join("\n"));
 }
 
-function writeAsServer(files: ServerFiles, name: string, text: string): void {
-  const path = join(files.data, name);
+/** Owned by the server's user. */
+function writeConfiguration(files: ServerFiles, text: string): void {
+  const path = join(files.data, "svc.conf");
   writeFileSync(path, text, { mode: 0o600 });
   if (files.user) chownSync(path, files.user.uid, files.user.gid);
 }

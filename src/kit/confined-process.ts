@@ -11,7 +11,7 @@ import { programFiles } from "./program-files.ts";
 /**
  * @param program its path
  * @param packages that it imports
- * @param flags further ones of Node (Default: none)
+ * @param flags further ones of Node
  * @param args the program's (Default: none)
  */
 export function startConfined(

@@ -34,8 +34,6 @@ export interface MigrateOptions extends Patience {
   platform: string;
   /** The application's root; its `migrations/` and `sql/` may be absent. */
   application?: string;
-  /** Called with a line per applied file and warning, and whenever the migration waits for other transactions. */
-  report?: (line: string) => void;
   /**
    * Stops after the first n platform migrations, without the later files of `sql/`. Tests use it to rehearse an
    * upgrade. (Default: everything is applied)

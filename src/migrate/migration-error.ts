@@ -4,13 +4,11 @@ import pg from "pg";
 /** Names the file and the place of a failure, with a remedy. */
 export class MigrationError extends Error {
   override readonly name = "MigrationError";
-  readonly hint: string | undefined;
   /** The file that failed, as `scope/migrations/…` or `scope/sql/…`. */
   readonly file: string | undefined;
 
   constructor(message: string, options: { hint?: string; cause?: unknown; file?: string } = {}) {
     super(options.hint ? `${message}\n  ${options.hint}` : message, { cause: options.cause });
-    this.hint = options.hint;
     this.file = options.file;
   }
 }

@@ -6,8 +6,10 @@ import pg from "pg";
 import { withClient } from "../postgres/with-client.ts";
 import { MigrationError } from "./migration-error.ts";
 
-// Also a graphile_worker schema of another owner: one created before svc would conflict with ours.
-/** SQL for one transaction. */
+/**
+ * SQL for one transaction. Drops a graphile_worker schema of another owner, too: one created before svc would conflict with
+ * ours.
+ */
 export const dropEverything = `
 do $$
 declare

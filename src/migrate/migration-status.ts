@@ -5,7 +5,7 @@
 
 import { queueRevision, wantedQueueRevision } from "../jobs/queue.ts";
 import { withClient } from "../postgres/with-client.ts";
-import { checksum, type Folders, type Ledger, readLedger, type Scope, scopes } from "./ledger.ts";
+import { checksum, type Folders, type Ledger, readLedger, type Scope, scopes, unknownMigrations } from "./ledger.ts";
 import { type MigrationFile, readFolder } from "./migration-files.ts";
 
 export interface FileStatus {
@@ -57,10 +57,9 @@ export async function migrationStatus({
   });
 }
 
-function gone(scope: string, files: MigrationFile[], { migrations, appliedAt }: Ledger): FileStatus[] {
+function gone(scope: string, files: MigrationFile[], ledger: Ledger): FileStatus[] {
   const present = new Set(files.map(({ path }) => `${scope}/${path}`));
-  return [...migrations.keys()]
-    .filter((name) => name.startsWith(`${scope}/`) && !present.has(name))
-    .map((name) => name.replace("/", "/migrations/"))
-    .map((path) => ({ path, state: "missing", appliedAt: appliedAt.get(path) ?? null }));
+  return unknownMigrations(ledger, present)
+    .filter((path) => path.startsWith(`${scope}/`))
+    .map((path) => ({ path, state: "missing", appliedAt: ledger.appliedAt.get(path) ?? null }));
 }

@@ -3,27 +3,24 @@
  * Next hop: `replication.ts` → `transaction-events.ts` → `subscription-registry.ts` → `socket.ts`. `subscription-topics.ts`
  * decides who hears what; whether a client then asks again: `client/sdk/src/realtime/watched-query.ts`.
  */
-import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
 import type { Api } from "../contract/api.ts";
 import type { FollowedTable } from "../crud/followed-tables.ts";
-import type { CheckHost } from "../http/allowed-hosts.ts";
-import type { OriginPolicy } from "../http/origin-policy.ts";
-import type { Authenticate, Session } from "../kit/session.ts";
+import type { Session } from "../kit/session.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { changeDecoder } from "./change-decoder.ts";
 import { FollowedReads } from "./followed-reads.ts";
 import { Grants } from "./grants.ts";
 import { ChangeReader } from "./replication.ts";
 import { SharedChanges } from "./shared-changes.ts";
-import { SocketEndpoint } from "./socket.ts";
-import type { SocketAddresses } from "./socket-addresses.ts";
+import { SocketEndpoint, type SocketOptions } from "./socket.ts";
 import { type Flow, type Rerun, SubscriptionRegistry } from "./subscription-registry.ts";
 import { SubscriptionTopics } from "./subscription-topics.ts";
 import { traceDelivery } from "./trace-delivery.ts";
 import { type EventSink, transactionEvents } from "./transaction-events.ts";
 
-export interface RealtimeOptions {
+export interface RealtimeOptions
+  extends Pick<SocketOptions, "origins" | "authenticate" | "checkHost" | "count" | "addresses" | "redeem"> {
   api: Api;
   /** That watched queries may follow. */
   tables: readonly FollowedTable[];
@@ -31,13 +28,6 @@ export interface RealtimeOptions {
   url: string;
   /** Whether the process that started this one reads for it. */
   sharesChanges: boolean;
-  origins: OriginPolicy;
-  authenticate: Authenticate;
-  checkHost: CheckHost | null;
-  /** Refuses an address that asks too often. */
-  count(request: IncomingMessage): void;
-  addresses: SocketAddresses;
-  redeem(ticket: string): Promise<Session | null>;
   /** Gets each notice that sessions have ended, and has to call `revoke` before it returns. */
   hearEnd(notice: string): void;
   rerun: Rerun;
