@@ -1,6 +1,7 @@
 /** `svc codegen`: generates files from the definitions. Needs no database. */
 import { loadApp } from "../app/load-app.ts";
 import { writeAuthSchema } from "../auth/auth-schema.ts";
+import { writeAiModule } from "../codegen/ai-module.ts";
 import { codegen } from "../codegen/codegen.ts";
 import { cwdArgument, readConfig } from "./command.ts";
 import { defineCommand } from "./define.ts";
@@ -10,7 +11,7 @@ export const command = defineCommand({
   args: cwdArgument,
   run: async ({ args }) => {
     const config = await readConfig(args.cwd);
-    const first = await writeAuthSchema(config); // the application may import it
+    const first = [...(await writeAuthSchema(config)), ...(await writeAiModule(config))]; // the application may import them
     const done = [
       ...first.map((file) => `wrote ${file}`),
       ...(await codegen(config, await during("Loading the application", () => loadApp(config)))),

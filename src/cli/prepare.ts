@@ -6,6 +6,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { loadApp } from "../app/load-app.ts";
 import { writeAuthSchema } from "../auth/auth-schema.ts";
+import { writeAiModule } from "../codegen/ai-module.ts";
 import { codegen } from "../codegen/codegen.ts";
 import { generateMigration } from "../migrate/generate/schema-generate.ts";
 import { migrate } from "../migrate/migrate.ts";
@@ -34,7 +35,8 @@ export const command = defineCommand({
       // To `svc dev`: what this process has loaded may be older than the files that it wrote.
       if (isDeveloping) process.send?.(changes.length > 0 ? "outdated" : "prepared");
     };
-    for (const file of await writeAuthSchema(config)) report(`wrote ${file}`); // the application may import it
+    const first = [...(await writeAuthSchema(config)), ...(await writeAiModule(config))]; // the application may import them
+    for (const file of first) report(`wrote ${file}`);
     const app = await loadApp(config);
     for (const line of await codegen(config, app)) report(line);
     const generated = await generateMigration(config, { renames: [], drops: [], careful: true });

@@ -11,7 +11,6 @@ import { crudFile } from "../crud/crud-sql.ts";
 import { followedTables } from "../crud/followed-tables.ts";
 import { realtimeFile } from "../crud/realtime-sql.ts";
 import { searchFile } from "../search/search-sql.ts";
-import { aiModule } from "./ai-module.ts";
 import { clientApi } from "./client-api.ts";
 import { dbModule } from "./db-module.ts";
 
@@ -23,7 +22,6 @@ export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<
     ...app.api["~svc"].crud.map((crud) => [join(crudFolder, `${crud.prefix}.sql`), crudFile(crud)] as const),
     [join(config.cwd, "sql", "realtime.sql"), realtimeFile(followedTables(app.api, app.schema))],
     [join(config.cwd, "sql", "search.sql"), searchFile(app.schema)],
-    [join(config.rootDir, "generated", "ai.ts"), aiModule()],
     [
       join(config.rootDir, "generated", "db.ts"),
       dbModule(

@@ -81,6 +81,16 @@ describe("svc codegen", () => {
     expect(await readFile(join(app, generated), "utf8")).toContain('role: text("role").default("it\'s a member"),');
   });
 
+  test("writes the AI module before it loads what imports it", async () => {
+    const index = `import { defineApi } from "@svc/core"; import { ai } from "./generated/ai.ts"; void ai; export default defineApi({});`;
+    const app = await application({ "backend/index.ts": index });
+    expect(await svc("codegen", "--cwd", app)).toMatchObject({
+      code: 0,
+      output: expect.stringContaining("wrote backend/generated/ai.ts"),
+    });
+    expect(await svc("codegen", "--cwd", app)).toEqual({ code: 0, output: "Everything is up to date.\n" });
+  });
+
   test("leaves it to the application with codegen.authSchema: false", async () => {
     const own = `
 import { pgSchema, text } from "drizzle-orm/pg-core";
