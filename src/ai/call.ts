@@ -27,6 +27,21 @@ const calls = new AsyncLocalStorage<() => AiCall>();
 /** Runs `work` as the given call. The call is only built when AI is used, since most calls do not use it. */
 export const withAiCall = <T>(call: () => AiCall, work: () => T): T => calls.run(call, work);
 
+/** Reads a stream in the running call: its generator may use the AI module after the handler has returned. */
+export function inThisAiCall<T>(pieces: AsyncIterable<T>): AsyncIterable<T> {
+  const call = calls.getStore();
+  if (!call) return pieces;
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = pieces[Symbol.asyncIterator]();
+      return {
+        next: () => calls.run(call, () => iterator.next()),
+        return: async (value) => (await calls.run(call, () => iterator.return?.(value))) ?? { done: true, value },
+      };
+    },
+  };
+}
+
 /** @throws Error outside of a handler */
 export function currentAiCall(): AiCall {
   const call = calls.getStore();

@@ -4,6 +4,7 @@
  */
 import { pipeline, Readable } from "node:stream";
 import { type Request, type RequestHandler, type Response, Router } from "express";
+import { inThisAiCall } from "../ai/call.ts";
 import { checkOutput, invoke } from "../call/invoke.ts";
 import { complete, type RouteDefinition, type RouteResult } from "../contract/http-route.ts";
 import type { SvcRequest } from "../contract/request.ts";
@@ -125,7 +126,7 @@ async function encode(route: RouteDefinition, result: unknown, isHead: boolean):
   if (checked instanceof Uint8Array || checked instanceof ReadableStream) {
     return withType("application/octet-stream", checked);
   }
-  if (isStreamBody(checked)) return withType("text/plain; charset=utf-8", checked);
+  if (isStreamBody(checked)) return withType("text/plain; charset=utf-8", inThisAiCall(checked));
   return withType("application/json; charset=utf-8", JSON.stringify(checked));
 
   function withType(type: string, body: Answer["body"]): Answer {

@@ -15,6 +15,18 @@ const tell = createSvcHttpRouteBuilders()
   .post.path("/api/tell")
   .input(v.object({ text: v.string() }))
   .handler(({ input }) => ({ body: ai.stream({ messages: [{ role: "user", content: input.text }] }) }));
+const retell = createSvcHttpRouteBuilders()
+  .post.path("/api/retell")
+  .input(v.object({ text: v.string() }))
+  .handler(({ input }) => {
+    async function* body() {
+      yield "plan: ";
+      const { text } = await ai.chat({ messages: [{ role: "user", content: input.text }] });
+      yield `${text}, `;
+      yield* ai.stream({ messages: [{ role: "user", content: text }] });
+    }
+    return { body: body() };
+  });
 
 const db = database();
 const provider = aiProvider();
@@ -25,7 +37,7 @@ let client: ReturnType<typeof createSvcClient>;
 beforeAll(async () => {
   const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
   const ai = { ...base.ai, chatModel: "gpt-test", creditsPerRequest: 5, baseUrl: provider.url, apiKey: "a key" };
-  svc = new TestService(db, apiWith({ httpRoutes: { tell } }), { ai } as object);
+  svc = new TestService(db, apiWith({ httpRoutes: { tell, retell } }), { ai } as object);
   await svc.start();
   const auth = createAuthClient(svc.url, { sessionTokenStorage: "memory" });
   userId = (await auth.signUp("ann@example.com", "correct horse", "Ann")).id;
@@ -65,6 +77,14 @@ const lastLine = async () =>
 
 test("the SDK iterates over the pieces", async () => {
   expect((await all(story())).join("")).toBe("one two three");
+});
+
+test("a generator calls the model several times after its handler has returned, at the caller's cost", async () => {
+  const body = JSON.stringify({ text: "hello" });
+  const told = await all(client.stream("/api/retell", { method: "POST", headers, body }));
+  expect(told.join("")).toBe('plan: echo: "hello", one two three');
+  const text = "select operation from svc.ai_ledger where user_id = $1 and state = 'settled' order by id desc limit 2";
+  expect(await db.sql(text, [userId])).toEqual([{ operation: "stream" }, { operation: "chat" }]);
 });
 
 test("a piece arrives as soon as the provider has said it", async () => {

@@ -15,8 +15,9 @@ import { serve } from "./served.ts";
  *
  * @param page such as README.md. Migrations that it does not show are generated
  * @param edit what the page says to change in the generated migration
+ * @param env variables of the service
  */
-export function documented(page: string, edit?: (migration: string) => string) {
+export function documented(page: string, edit?: (migration: string) => string, env = () => ({})) {
   const db = database("platform");
   // Inside the project, where @svc/core resolves.
   const folder = join(root, ".svc", `${basename(page)}-${process.pid}`);
@@ -44,7 +45,7 @@ export function documented(page: string, edit?: (migration: string) => string) {
       await writeFile(path, edit(await readFile(path, "utf8")));
     }
     await migrate({ adminUrl: db.url("admin"), platform: root, application: folder });
-    served = await serve(folder, db);
+    served = await serve(folder, db, env());
     const { options } = served;
     begin = () => startWorker(options);
   });

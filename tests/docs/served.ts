@@ -7,8 +7,8 @@ import type { Database } from "../support/database.ts";
 import { secret } from "../support/service.ts";
 
 /** The caller stops the service. */
-export async function serve(folder: string, { urls }: Database) {
-  const config = { ...(await loadConfig({ cwd: folder, env: {} })), port: 0 };
+export async function serve(folder: string, { urls }: Database, env: Record<string, string> = {}) {
+  const config = { ...(await loadConfig({ cwd: folder, env })), port: 0 };
   const app = await loadApp(config);
   const options = { app, config, urls, secrets: [secret] as [string], log: createLog("silent") };
   const service = await startService(options);
