@@ -48,6 +48,8 @@ export interface ExecuteOptions {
 export const releaseTakes = 60 * 60_000;
 /** In milliseconds: delay before another worker gets the run. */
 const askOthersAfter = 5_000;
+/** The same, while no worker has the run's version: after a release that was taken back there may be thousands of such runs. */
+const askLaterAfter = (msOld: number) => Math.min(60_000, Math.max(askOthersAfter, msOld / 4));
 
 /** Longer timers overflow. The deadline of such a run is checked when it is claimed again. */
 const longestTimer = 2_000_000_000;
@@ -177,10 +179,11 @@ async function unknownWorkflow(
 ): Promise<End> {
   const isYoung = known.every((one) => one.version < version) && msOld < releaseTakes;
   const text = "select svc_private.is_held_by_worker($1) as held";
-  const isHeld = async () => (await runtime.systemPool.query(text, [`workflow ${name} ${version}`])).rows[0].held;
-  if (isYoung || (await isHeld())) {
-    log.warn({ version }, "this worker's code does not know the run; left to a worker of another release");
-    return { sql: "pass_on_run", values: [`${askOthersAfter} milliseconds`] };
+  const { held } = (await runtime.systemPool.query(text, [`workflow ${name} ${version}`])).rows[0];
+  if (isYoung || held) {
+    const next = held ? askOthersAfter : askLaterAfter(msOld);
+    log.warn({ version, next }, "this worker's code does not know the run; left to a worker of another release");
+    return { sql: "pass_on_run", values: [`${next} milliseconds`] };
   }
   const others = known.map((one) => one.version).join(", ");
   const message = `The workflow "${name}" is not registered in version ${version}, with which this run was started.`;

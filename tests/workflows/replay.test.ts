@@ -1,6 +1,6 @@
 // If this file fails, a crash makes a run repeat a step, a changed handler corrupts old runs, or an event is lost.
 import { beforeAll, describe, expect, test } from "vitest";
-import { cron, v, type WorkflowContext, workflow } from "../../src/index.ts";
+import { v, type WorkflowContext, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
@@ -85,7 +85,6 @@ const mistaken = workflow("replay.mistaken", {
   retries: { limit: 3, delay: "1 hour" },
   handler: (wf, { kind }) => mistakes[kind]?.(wf),
 });
-const versioned = workflow("replay.versioned", { version: 2, handler: () => 2 });
 
 const start = procedure.mutation
   .name("replay.start")
@@ -93,14 +92,9 @@ const start = procedure.mutation
   .handler(({ context, input }) => context.workflows.start(input.name, input.args));
 
 const db = database();
-const often = cron
-  .name("replay.often")
-  .interval({ hours: 1 })
-  .handler(procedure.internal.name("replay.nothing").handler(() => {}));
 const api = apiWith({
   procedures: { start },
-  crons: { often },
-  workflows: { branching, catching, changing, crashing, mistaken, racing, versioned },
+  workflows: { branching, catching, changing, crashing, mistaken, racing },
 });
 const startWorker = workers(db, api);
 const app = service(db, api);
@@ -157,61 +151,6 @@ describe("a handler that was changed under its runs", () => {
       expect([(await ended(id)).status, after]).toEqual(["completed", 1]);
     },
   );
-
-  test("a run of a version that is gone fails with UNKNOWN_VERSION", async () => {
-    const id = await begin("replay.versioned");
-    await ended(id);
-    await db.sql("update svc.workflow_runs set version = 1, status = 'failed' where id = $1", [id]);
-    await app.mutate(ann, "workflows.retry", { id });
-    expect((await ended(id)).error).toEqual({
-      code: "UNKNOWN_VERSION",
-      message: 'The workflow "replay.versioned" is not registered in version 1, with which this run was started.',
-      hint: expect.stringContaining("Registered: 2. Register version 1"),
-    });
-  });
-
-  test("a run of a version that is yet to come is left to newer workers for an hour", async () => {
-    const id = await begin("replay.versioned");
-    const { version } = await ended(id);
-    const again = async (change: string) => {
-      await db.sql(`update svc.workflow_runs set version = 99, status = 'failed', ${change} where id = $1`, [id]);
-      await app.mutate(ann, "workflows.retry", { id });
-    };
-    await again("claims = 0");
-    await until(async () => (await get(id)).waitMarker === "version");
-    // As a worker that knows it would find it when its time has come.
-    await db.sql("update svc.workflow_runs set version = $2 where id = $1", [id, version]);
-    await db.sql("update graphile_worker._private_jobs set run_at = now() where key = 'workflow:' || $1", [id]);
-    expect((await ended(id)).status).toBe("completed");
-
-    await again("created_at = now() - interval '2 hours'");
-    expect((await ended(id)).error.code).toBe("UNKNOWN_VERSION");
-  });
-});
-
-test.for([
-  ["older", 1],
-  ["newer", 99],
-] as const)("a run that only a worker of an %s release knows is left to it, however old it is", async ([, version]) => {
-  const id = await begin("replay.versioned");
-  await ended(id);
-  const other = await db.connect("system");
-  await other.query("select svc_private.hold_definitions($1)", [[`workflow replay.versioned ${version}`]]);
-  const change = "version = $2, status = 'failed', created_at = now() - interval '2 hours'";
-  await db.sql(`update svc.workflow_runs set ${change} where id = $1`, [id, version]);
-  await app.mutate(ann, "workflows.retry", { id });
-  await until(async () => (await get(id)).waitMarker === "version");
-  await other.query("select pg_advisory_unlock_all()"); // as if that worker had ended
-  await db.sql("update graphile_worker._private_jobs set run_at = now() where key = 'workflow:' || $1", [id]);
-  expect((await ended(id)).error.code).toBe("UNKNOWN_VERSION");
-});
-
-test("a worker marks its own workflows and crons as those of a living worker", async () => {
-  const held = async (definition: string) =>
-    (await db.sql("select svc_private.is_held_by_worker($1) as held", [definition]))[0]?.held;
-  expect(await held("workflow replay.versioned 2")).toBe(true);
-  expect(await held("workflow replay.versioned 3")).toBe(false);
-  expect(await held("cron replay.often every 3600000 ms")).toBe(true);
 });
 
 test("a handler that catches errors goes no further in a run that was cancelled under it", async () => {
