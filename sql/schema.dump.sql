@@ -8313,6 +8313,28 @@ $function$
 execute: svc_system
 comment: Stored objects, newest first: one, those of a user, or all; up to a limit.
 
+-- function svc_private.list_unfinished_work(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_unfinished_work()
+ RETURNS TABLE(kind text, name text, version integer, number bigint)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select 'procedure', j.payload ->> 'procedure', null::integer, count(*)
+    from graphile_worker._private_jobs j
+    join graphile_worker._private_tasks t on t.id = j.task_id
+   where t.identifier = 'procedure' and j.attempts < j.max_attempts
+   group by 2
+  union all
+  select 'workflow', r.name, r.version, count(*)
+    from svc.workflow_runs r
+   where r.status in ('pending', 'running')
+   group by 2, 3
+   order by 1, 2, 3
+$function$
+execute: svc_system
+comment: Internal procedures and versions of workflows that jobs and runs need, with the number of these.
+
 -- function svc_private.list_upload_parts(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_upload_parts(upload uuid)
  RETURNS TABLE(name text, size bigint, sha256 text)
