@@ -220,6 +220,8 @@ export function findProcedure({ procedures, runtime }: ProcedureTransport, name:
     hint:
       (!runtime.production && probable([...procedures.values()], name, kind)) ||
       "Check the name, and that queries go to /api/query and mutations to /api/mutation.",
+    // During a release the next call may reach a process that has the query. Pages that watch it ask again.
+    ...(kind === "query" && { retryAfter: 5 }),
   });
 }
 

@@ -65,8 +65,8 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Whether asking again later may go better: nothing is wrong with the question. */
+/** Whether asking again later may go better: nothing is wrong with the question, or the service says so. */
 export function passes(error: unknown): boolean {
-  const { status } = error instanceof SvcError ? error : { status: 0 };
-  return status < 400 || status >= 500 || status === 429;
+  const { status, retryAfter } = error instanceof SvcError ? error : { status: 0, retryAfter: undefined };
+  return status < 400 || status >= 500 || status === 429 || retryAfter !== undefined;
 }
