@@ -39,7 +39,7 @@ export class InputRefused extends Error {
   constructor(procedure: string, { issues = [] }: SvcError) {
     // Paths only, no messages, as in checkOutput.
     const wrong = issues.map(({ path }) => path.join(".") || "(all of it)").join(", ");
-    super(`.input() of "${procedure}" refuses the job's arguments at: ${wrong}`);
+    super(`.input() of "${procedure}" refuses the job's arguments at: ${wrong}. Accept them too, then svc jobs retry.`);
     this.name = "InputRefused";
   }
 }

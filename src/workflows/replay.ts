@@ -214,7 +214,7 @@ class Replay implements WorkflowContext {
     const { name, version } = this.#options.definition;
     const error = new NonDeterministicError(
       `The handler of "${name}" version ${version} does not repeat the recorded steps of this run: ${how}. Restore the ` +
-        "handler, or give the changed one a higher version and keep this one beside it.",
+        "handler, or give the changed one a higher version and keep this one beside it. Then retry the run.",
       { cause },
     );
     this.#outcome.resolve({ kind: "failed", error });

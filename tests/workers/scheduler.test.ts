@@ -58,7 +58,9 @@ describe("a scheduled job", () => {
     );
     await until(async () => (await state())[0]?.state === "dead");
     expect(await state()).toEqual([{ state: "dead", attempts: 10 }]);
-    expect((await row())?.last_error).toBe('.input() of "jobs.wrapped" refuses the job\'s arguments at: title');
+    expect((await row())?.last_error).toBe(
+      '.input() of "jobs.wrapped" refuses the job\'s arguments at: title. Accept them too, then svc jobs retry.',
+    );
   });
 
   test("is dropped when the user who scheduled it is gone", async () => {
