@@ -24,6 +24,7 @@ const applications = [
   ...[
     "audit-trail",
     "blocks",
+    "chat",
     "direct-messages",
     "existing-database",
     "from-prisma",
