@@ -1,5 +1,6 @@
 // If this file fails, a process that receives no revocations trusts its cache, or one that does asks the database on
 // every call.
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type AuthServer, ann, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
@@ -148,6 +149,27 @@ describe("a process whose listening connection", () => {
     proxy.mode = "passes";
     await hears(true);
     expect(await server.caller(token)).toBeNull();
+  });
+
+  test("is tested while PostgreSQL does not commit: that holds one connection of the pool", async () => {
+    await start();
+    await hears(true);
+    const body = (text: string) =>
+      db.sql(`create or replace function auth.send_heartbeat(listener text) returns void language sql volatile
+        security definer set search_path = '' as $$ ${text} $$`);
+    const held = `from pg_stat_activity where state = 'active' and query like '%send_heartbeat($1)%' and pid <> pg_backend_pid()`;
+    await body("select pg_catalog.pg_sleep(60)");
+    try {
+      await hears(false);
+      for (let look = 0; look < 40; look++) {
+        expect((await db.sql(`select pid ${held}`)).length).toBeLessThanOrEqual(1);
+        await sleep(200);
+      }
+    } finally {
+      await body("select pg_catalog.pg_notify('svc_auth_' || send_heartbeat.listener, '')");
+      await db.sql(`select pg_terminate_backend(pid) ${held}`);
+    }
+    await hears(true);
   });
 
   test("goes through a pooler that keeps notices back: one warning that says what to do, and no token is remembered", async () => {

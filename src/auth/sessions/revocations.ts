@@ -42,6 +42,8 @@ export class Revocations {
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #everHeard = false;
+  /** The last notice to ourselves. Unanswered it holds a connection of the pool, so that it is the only one. */
+  #sent: Promise<unknown> = Promise.resolve();
   readonly #begun = Promise.withResolvers<void>();
 
   constructor(options: RevocationOptions) {
@@ -115,6 +117,7 @@ export class Revocations {
     try {
       // A random name, so that no other process's heartbeat is mistaken for ours.
       const listener = randomBytes(8).toString("hex");
+      await inTime(broken, this.#sent);
       await inTime(broken, client.connect());
       await inTime(broken, client.query(`listen svc_auth; listen svc_auth_${listener}`));
       for (let beat = 0; ; beat++) {
@@ -124,6 +127,7 @@ export class Revocations {
             hearMyself = resolve;
           });
           const sent = askAuth(pool, "auth.send_heartbeat($1)", [listener]);
+          this.#sent = sent.catch(() => {});
           await inTime(broken, Promise.all([sent, heard]));
         } else {
           await inTime(broken, client.query("select"));
