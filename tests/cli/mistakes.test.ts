@@ -13,7 +13,7 @@ const { svc, write } = app;
 test("without a mistake there is no message", async () => {
   const { code, output } = await svc(["codegen"]);
   expect(output).toBe(
-    "wrote backend/generated/auth-schema.ts\nwrote sql/crud/notes.sql\nwrote sql/realtime.sql\nwrote sql/search.sql\nwrote backend/generated/ai.ts\nwrote backend/generated/db.ts\nwrote web/svc/api.ts\n",
+    "wrote backend/generated/auth-schema.ts\nwrote backend/generated/ai.ts\nwrote sql/crud/notes.sql\nwrote sql/realtime.sql\nwrote sql/search.sql\nwrote backend/generated/db.ts\nwrote web/svc/api.ts\n",
   );
   expect(code).toBe(0);
 });
