@@ -37,7 +37,7 @@ test("a process that is killed is replaced by one that gets no connection before
   expect(command().output()).toContain(`Process ${killed} ended (SIGKILL). Another one is started.`);
   await expect
     .poll(async () => {
-      await get("/healthz");
+      await get("/nowhere");
       return logged().map(({ pid }) => pid);
     })
     .toContain(started);
@@ -56,7 +56,7 @@ async function getFrom(agent: Agent, path: string) {
 
 test("a message to a process that was killed at that moment does not end the others", async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const { headers } = await getFrom(agent, "/healthz");
+  const { headers } = await getFrom(agent, "/nowhere");
   const served = () => logged().find(({ requestId }) => requestId === headers["x-request-id"])?.pid;
   await expect.poll(served).toEqual(expect.any(Number));
   const asking = served();
