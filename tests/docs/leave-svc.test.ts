@@ -40,10 +40,13 @@ test("a dump opens elsewhere, and policies and passwords work without svc", asyn
     await db.sql(`drop role ${login}`);
   });
   const [dump] = await commandsOf(page);
-  const move = async () =>
-    dump?.(folder, { DATABASE_ADMIN_URL: db.url("admin"), NEW_DATABASE_URL: moved.url("admin") });
-  // Roles belong to the server: another test may be migrating a database of it.
-  await move().catch((error) => (/tuple concurrently updated/.test(error) ? move() : Promise.reject(error)));
+  const urls = { DATABASE_ADMIN_URL: db.url("admin"), NEW_DATABASE_URL: moved.url("admin") };
+  // Roles belong to the server: other tests may be migrating databases of it.
+  const move = (tries: number): Promise<unknown> | undefined =>
+    dump?.(folder, urls)?.catch((error) =>
+      tries > 1 && /tuple concurrently updated/.test(error) ? move(tries - 1) : Promise.reject(error),
+    );
+  await move(10);
   const roles = await readFile(join(folder, "roles.sql"), "utf8");
   for (const name of ["svc_owner", "svc_request", login]) expect(roles).toContain(`create role ${name};`);
   const [list, keep, drop] = shown.filter(({ language }) => language === "sql");
