@@ -3016,7 +3016,7 @@ CREATE OR REPLACE FUNCTION svc.ingest_source(document jsonb)
  SET search_path TO ''
 AS $function$
 declare
-  owner text := (select svc.current_user_id());
+  owner text := svc.current_user_id();
   stemming regconfig := document ->> 'language';
   source svc.rag_sources;
   status text;
@@ -5165,7 +5165,7 @@ AS $function$
 declare
   filter jsonb;
   relation constant regclass := target ->> 'table';
-  owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
+  owner_id constant text := coalesce(scope ->> 'owner', svc.current_user_id());
   cast_type text;
   described jsonb;
   members text[];
@@ -10411,7 +10411,7 @@ declare
   declared constant jsonb := svc_hidden.search_target(select_matches.target);
   relation constant regclass := declared ->> 'table';
   condition constant text := svc_hidden.search_condition(declared, scope, filters);
-  owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
+  owner_id constant text := coalesce(scope ->> 'owner', svc.current_user_id());
   most_rows constant integer := 100000;  -- admitted rows that may be scored
   documents constant integer := feedback ->> 'documents';  -- that give terms, 20 at most
   most_characters constant integer := 20000;  -- of each of them
@@ -10426,11 +10426,13 @@ declare
   scores double precision[];
 begin
   -- The index has the words of all declared columns. Grants may hide one of these from the role.
-  if not has_table_privilege(relation, 'select') and exists (
-    select from pg_attribute a
-     where a.attrelid = relation and a.attname = any (fields) and not has_column_privilege(relation, a.attnum, 'select')
-  ) then
-    raise exception 'permission denied for a searched column of %', declared ->> 'table' using errcode = '42501';
+  if not has_table_privilege(relation, 'select') then  -- by itself, since an `exists` is a statement
+    if exists (
+      select from pg_attribute a
+       where a.attrelid = relation and a.attname = any (fields) and not has_column_privilege(relation, a.attnum, 'select')
+    ) then
+      raise exception 'permission denied for a searched column of %', declared ->> 'table' using errcode = '42501';
+    end if;
   end if;
 
   if documents > 0 then
@@ -10451,9 +10453,8 @@ begin
   end if;
 
   loop
-    select * into matched
-      from svc_private.find_matches(
-        target, fields, query, scope ->> 'corpus', scope ->> 'visibility', owner_id, wanted, prefix, among, expanded);
+    matched := svc_private.find_matches(
+      target, fields, query, scope ->> 'corpus', scope ->> 'visibility', owner_id, wanted, prefix, among, expanded);
     found := coalesce(cardinality(matched.row_ids), 0);
     execute format('select array(select m.row_id from unnest($1::%s[], $1) as m (id, row_id) join %s as t on t.%I = m.id where %s)',
       declared ->> 'idType', declared ->> 'table', declared ->> 'id', condition)

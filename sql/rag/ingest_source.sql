@@ -13,7 +13,7 @@ volatile
 set search_path = ''
 as $$
 declare
-  owner text := (select svc.current_user_id());
+  owner text := svc.current_user_id();
   stemming regconfig := document ->> 'language';
   source svc.rag_sources;
   status text;

@@ -20,7 +20,7 @@ as $$
 declare
   filter jsonb;
   relation constant regclass := target ->> 'table';
-  owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
+  owner_id constant text := coalesce(scope ->> 'owner', svc.current_user_id());
   cast_type text;
   described jsonb;
   members text[];

@@ -35,7 +35,7 @@ declare
   declared constant jsonb := svc_hidden.search_target(select_matches.target);
   relation constant regclass := declared ->> 'table';
   condition constant text := svc_hidden.search_condition(declared, scope, filters);
-  owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
+  owner_id constant text := coalesce(scope ->> 'owner', svc.current_user_id());
   most_rows constant integer := 100000;  -- admitted rows that may be scored
   documents constant integer := feedback ->> 'documents';  -- that give terms, 20 at most
   most_characters constant integer := 20000;  -- of each of them
@@ -50,11 +50,13 @@ declare
   scores double precision[];
 begin
   -- The index has the words of all declared columns. Grants may hide one of these from the role.
-  if not has_table_privilege(relation, 'select') and exists (
-    select from pg_attribute a
-     where a.attrelid = relation and a.attname = any (fields) and not has_column_privilege(relation, a.attnum, 'select')
-  ) then
-    raise exception 'permission denied for a searched column of %', declared ->> 'table' using errcode = '42501';
+  if not has_table_privilege(relation, 'select') then  -- by itself, since an `exists` is a statement
+    if exists (
+      select from pg_attribute a
+       where a.attrelid = relation and a.attname = any (fields) and not has_column_privilege(relation, a.attnum, 'select')
+    ) then
+      raise exception 'permission denied for a searched column of %', declared ->> 'table' using errcode = '42501';
+    end if;
   end if;
 
   if documents > 0 then
@@ -75,9 +77,8 @@ begin
   end if;
 
   loop
-    select * into matched
-      from svc_private.find_matches(
-        target, fields, query, scope ->> 'corpus', scope ->> 'visibility', owner_id, wanted, prefix, among, expanded);
+    matched := svc_private.find_matches(
+      target, fields, query, scope ->> 'corpus', scope ->> 'visibility', owner_id, wanted, prefix, among, expanded);
     found := coalesce(cardinality(matched.row_ids), 0);
     execute format('select array(select m.row_id from unnest($1::%s[], $1) as m (id, row_id) join %s as t on t.%I = m.id where %s)',
       declared ->> 'idType', declared ->> 'table', declared ->> 'id', condition)
