@@ -5,13 +5,13 @@
  * files.
  */
 import { z } from "zod";
-import type { CallOptions, ChatOptions, ContentPart, Message, Usage } from "../contract/ai.ts";
+import type { CallOptions, ChatOptions, ContentPart, Message } from "../contract/ai.ts";
 import { checkCallOptions, integer, number, type ShapeOf } from "../kit/options.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { StoredFile } from "../storage/read-file.ts";
 import { type AiCall, currentAiCall } from "./call.ts";
 import { imageTypeOf } from "./image-type.ts";
-import { modelOf, paid, signalFor, tokensOf, tokensOfMessages, totalled } from "./paid.ts";
+import { type Billing, modelOf, paid, signalFor, tokensOf, tokensOfMessages, totalled } from "./paid.ts";
 import {
   type ChatAnswer,
   type Incomplete,
@@ -21,14 +21,7 @@ import {
   type TokenCount,
 } from "./provider.ts";
 import { type Speech, speech } from "./speech.ts";
-import { streamed } from "./stream.ts";
-
-/** The cost of an answer. */
-interface Billing {
-  usage: Usage;
-  creditsCharged: number;
-  model: string;
-}
+import { type AiStream, streamed } from "./stream.ts";
 
 /** A text of a model. */
 interface Answer extends Billing {
@@ -45,8 +38,8 @@ type ImageSource =
 export interface Ai {
   /** Answers a conversation. @throws SvcError CREDIT_LIMIT_EXCEEDED, AI_NOT_CONFIGURED, PROVIDER_FAILED, as all do */
   chat(options: ChatOptions): Promise<Answer>;
-  /** The same, in pieces. Ending the iteration early ends the call. */
-  stream(options: ChatOptions): AsyncIterable<string>;
+  /** The same, in pieces. Ending the iteration early ends the call. At its end `billing` resolves. */
+  stream(options: ChatOptions): AiStream;
   /** The embedding of a text; its length depends on the model. */
   embed(text: string, options?: CallOptions): Promise<number[]>;
   /** The embeddings of up to 1,000 texts, in their order: one request to the provider, and one reservation of credits. */

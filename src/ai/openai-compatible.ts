@@ -12,6 +12,7 @@ import type { Message } from "../contract/ai.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { largestAnswer, mebibyte, patientFetch } from "./patient-fetch.ts";
 import {
+  type ChatAnswer,
   type ChatRequest,
   type Incomplete,
   type Provider,
@@ -93,9 +94,7 @@ export function openAiCompatible(config: EffectiveConfig["ai"]): Provider {
       return explained(request.signal, async () => {
         const { generateText } = await library();
         const { text, usage, finishReason } = await generateText(await generate(request));
-        const incomplete: Incomplete[] = ["length", "content-filter"];
-        const found = incomplete.find((one) => one === finishReason);
-        return { text, usage: count(usage), ...(found && { incomplete: found }) };
+        return { text, ...endOf(usage, finishReason) };
       });
     },
 
@@ -120,9 +119,9 @@ export function openAiCompatible(config: EffectiveConfig["ai"]): Provider {
         }
         if (failure !== undefined) throw reason(failure, request.signal);
       }
-      const usage = started.then(({ result }) => result.usage).then(count);
-      usage.catch(() => {}); // only read after a stream that ended well
-      return { text: text(), usage };
+      const end = started.then(async ({ result }) => endOf(await result.usage, await result.finishReason));
+      end.catch(() => {}); // only read after a stream that ended well
+      return { text: text(), end };
     },
 
     async embed(model, values, signal) {
@@ -231,6 +230,12 @@ function toSdk({ role, content }: Message): ModelMessage {
     part.type === "text" ? part : { type: "file" as const, data: part.image, mediaType: part.mediaType },
   );
   return { role, content: parts } as ModelMessage;
+}
+
+function endOf(usage: Partial<TokenCount>, finishReason: string): Omit<ChatAnswer, "text"> {
+  const reasons: Incomplete[] = ["length", "content-filter"];
+  const incomplete = reasons.find((one) => one === finishReason);
+  return { usage: count(usage), ...(incomplete && { incomplete }) };
 }
 
 /**

@@ -5,6 +5,13 @@ import type { AiCall } from "./call.ts";
 import type { CreditRequest, Reservation } from "./credits.ts";
 import { providerFailed, type TokenCount } from "./provider.ts";
 
+/** The cost of an answer. */
+export interface Billing {
+  usage: Usage;
+  creditsCharged: number;
+  model: string;
+}
+
 /** Reserves, works, and releases the reservation when the work fails. */
 export async function paid<T>(
   call: AiCall,

@@ -26,6 +26,12 @@ export interface ChatAnswer {
   incomplete?: Incomplete;
 }
 
+export interface StreamingAnswer {
+  text: AsyncIterable<string>;
+  /** Resolves when the text has ended well. */
+  end: Promise<Omit<ChatAnswer, "text">>;
+}
+
 export interface ChatRequest {
   model: string;
   system?: string | undefined;
@@ -38,8 +44,7 @@ export interface ChatRequest {
 /** `user` is whose turn it is, where calls wait for each other. (Default: one turn for all who give none) */
 export interface Provider {
   chat?(request: ChatRequest): Promise<ChatAnswer>;
-  /** Yields text; `usage` resolves at its end. */
-  stream?(request: ChatRequest): { text: AsyncIterable<string>; usage: Promise<ReportedUsage> };
+  stream?(request: ChatRequest): StreamingAnswer;
   /** @returns an embedding for each text, in their order */
   embed?(
     model: string,

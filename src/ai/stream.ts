@@ -3,10 +3,22 @@
  * soon as its reader leaves, also while the provider is silent.
  * Next hop: `credits.ts`.
  */
+import type { Usage } from "../contract/ai.ts";
 import type { AiCall } from "./call.ts";
 import type { CreditRequest } from "./credits.ts";
-import { tokensOf } from "./paid.ts";
-import type { ReportedUsage, TokenCount } from "./provider.ts";
+import { type Billing, tokensOf, totalled } from "./paid.ts";
+import type { Incomplete, StreamingAnswer, TokenCount } from "./provider.ts";
+
+/** The cost of a streamed answer. */
+export interface StreamBilling extends Billing {
+  /** As in an answer of `ai.chat`; `interrupted`: its reader left, or the provider failed. */
+  incomplete?: Incomplete | "interrupted";
+}
+
+export interface AiStream extends AsyncIterableIterator<string> {
+  /** Resolves when the stream is over, however it ended. It stays pending if nobody reads the stream. */
+  readonly billing: Promise<StreamBilling>;
+}
 
 type StreamRequest = Omit<CreditRequest, "userId"> & { estimate: TokenCount };
 
@@ -14,13 +26,15 @@ type StreamRequest = Omit<CreditRequest, "userId"> & { estimate: TokenCount };
 export function streamed(
   call: AiCall,
   request: StreamRequest,
-  start: (left: AbortSignal) => { text: AsyncIterable<string>; usage: Promise<ReportedUsage> },
-): AsyncIterableIterator<string> {
+  start: (left: AbortSignal) => StreamingAnswer,
+): AiStream {
   const left = new AbortController();
-  const parts = paidParts(call, request, left, start);
+  const { promise: billing, resolve: bill } = Promise.withResolvers<StreamBilling>();
+  const parts = paidParts(call, request, left, start, bill);
   // A generator that waits for the provider would notice its end only with the next piece.
   const leave = () => left.abort(new Error("nobody reads the stream any more"));
   return {
+    billing,
     next: () => parts.next(),
     return() {
       leave();
@@ -41,24 +55,37 @@ async function* paidParts(
   request: StreamRequest,
   left: AbortController,
   start: Parameters<typeof streamed>[2],
+  bill: (billing: StreamBilling) => void,
 ): AsyncGenerator<string, undefined> {
-  const reservation = await services.credits.reserve({ userId, ...request });
-  let outputTokens = 0;
-  let ended = false;
-  const estimated = () => ({ inputTokens: request.estimate.inputTokens, outputTokens });
+  const { model } = request;
+  const usage: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+  let billing: StreamBilling = { usage, creditsCharged: 0, model, incomplete: "interrupted" };
   try {
-    const { text, usage } = start(left.signal);
-    for await (const part of text) {
-      outputTokens += tokensOf(part);
-      yield part;
+    const reservation = await services.credits.reserve({ userId, ...request });
+    let outputTokens = 0;
+    let ended = false;
+    const settle = async (used: TokenCount) => ({
+      ...totalled(used),
+      creditsCharged: await reservation.settle(used),
+      model,
+    });
+    const estimated = () => ({ inputTokens: request.estimate.inputTokens, outputTokens });
+    try {
+      const { text, end } = start(left.signal);
+      for await (const part of text) {
+        outputTokens += tokensOf(part);
+        yield part;
+      }
+      ended = true;
+      const { usage, incomplete } = await end;
+      billing = { ...(await settle({ ...estimated(), ...usage })), ...(incomplete && { incomplete }) };
+    } finally {
+      left.abort(new Error("the stream is over"));
+      // An unfinished text is charged by estimate, because the provider reports no usage for it.
+      if (!ended && outputTokens > 0) billing = { ...(await settle(estimated())), incomplete: "interrupted" };
+      else if (!ended) await reservation.release();
     }
-    ended = true;
-    await reservation.settle({ ...estimated(), ...(await usage) });
   } finally {
-    left.abort(new Error("the stream is over"));
-    // An unfinished text is charged by estimate, because the provider reports no usage for it.
-    if (!ended) {
-      await (outputTokens > 0 ? reservation.settle(estimated()) : reservation.release());
-    }
+    bill(billing);
   }
 }

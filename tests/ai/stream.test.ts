@@ -11,10 +11,16 @@ import { database } from "../support/database.ts";
 import { apiWith, TestService } from "../support/service.ts";
 
 const ai = createAi();
+/** Of the last story. */
+let billing: ReturnType<typeof ai.stream>["billing"];
 const tell = createSvcHttpRouteBuilders()
   .post.path("/api/tell")
   .input(v.object({ text: v.string() }))
-  .handler(({ input }) => ({ body: ai.stream({ messages: [{ role: "user", content: input.text }] }) }));
+  .handler(({ input }) => {
+    const body = ai.stream({ messages: [{ role: "user", content: input.text }] });
+    billing = body.billing;
+    return { body };
+  });
 const retell = createSvcHttpRouteBuilders()
   .post.path("/api/retell")
   .input(v.object({ text: v.string() }))
@@ -102,6 +108,28 @@ test("a piece arrives as soon as the provider has said it", async () => {
   await gone;
 });
 
+describe("what a stream has cost is told at its end", () => {
+  const model = "gpt-test";
+
+  test("as the provider reports it", async () => {
+    await all(story());
+    const usage = { inputTokens: 1000, outputTokens: 500, totalTokens: 1500 };
+    expect(await billing).toEqual({ usage, creditsCharged: 2.5, model });
+  });
+
+  test("and whether the text is complete", async () => {
+    provider.finish = "length";
+    await all(story());
+    expect(await billing).toMatchObject({ creditsCharged: 2.5, incomplete: "length" });
+  });
+
+  test("also where no credit was left for it", async () => {
+    await expect(all(story("x".repeat(50_000)))).rejects.toMatchObject({ status: 402 });
+    const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+    expect(await billing).toEqual({ usage, creditsCharged: 0, model, incomplete: "interrupted" });
+  });
+});
+
 describe("who leaves ends the provider's work, although it is silent", () => {
   test("by leaving the loop, and what was said is charged", async () => {
     const provided = held();
@@ -113,6 +141,7 @@ describe("who leaves ends the provider's work, although it is silent", () => {
     }
     await gone;
     await expect.poll(lastLine).toEqual({ state: "settled", charged: expect.closeTo(0.021, 5) });
+    expect(await billing).toMatchObject({ creditsCharged: expect.closeTo(0.021, 5), incomplete: "interrupted" });
   });
 
   test("by its signal, before the first piece: nothing is charged", async () => {
@@ -125,6 +154,7 @@ describe("who leaves ends the provider's work, although it is silent", () => {
     await expect(read).rejects.toThrow("enough");
     await gone;
     await expect.poll(lastLine).toEqual({ state: "released", charged: null });
+    expect(await billing).toMatchObject({ creditsCharged: 0, incomplete: "interrupted" });
   });
 
   test("by its signal, between two pieces", async () => {

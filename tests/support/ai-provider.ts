@@ -61,7 +61,7 @@ export class AiProvider {
     const { usage } = this;
     if (path.endsWith("/chat/completions") && body.stream) {
       const text = (await this.reply?.(body)) ?? ["one ", "two ", "three"];
-      return stream(response, usage, typeof text === "string" ? (text.match(/.{1,7}/gs) ?? []) : text);
+      return stream(response, usage, this.finish, typeof text === "string" ? (text.match(/.{1,7}/gs) ?? []) : text);
     }
     if (path.endsWith("/chat/completions")) {
       const content = (await this.reply?.(body)) ?? `echo: ${JSON.stringify(body.messages.at(-1).content)}`;
@@ -103,6 +103,7 @@ export class AiProvider {
 async function stream(
   response: ServerResponse,
   usage: object | undefined,
+  finish_reason: string,
   pieces: Iterable<string> | AsyncIterable<string>,
 ): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream" });
@@ -111,7 +112,7 @@ async function stream(
       `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, ...choice }], ...more })}\n\n`,
     );
   for await (const content of pieces) send({ delta: { role: "assistant", content } });
-  send({ delta: {}, finish_reason: "stop" }, { usage });
+  send({ delta: {}, finish_reason }, { usage });
   response.end("data: [DONE]\n\n");
 }
 
