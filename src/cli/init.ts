@@ -45,7 +45,8 @@ export const command = defineCommand({
     install: { type: "boolean", description: "Leave its packages to `npm install`.", default: true },
     packages: {
       type: "string",
-      description: "A folder with svc's packages as .tgz, to take them from. (Default: the registry's)",
+      description:
+        "A folder with svc's packages as .tgz, to take them from. (Default: the registry's; in a clone of svc, what npm run pack has made)",
     },
   },
   run: async ({ args }) => {
@@ -88,6 +89,11 @@ async function init(
     throw new InitError(`${folder} is not empty.\n  Choose another folder, or empty this one.`);
   }
 
+  const packages = options.packages ? resolve(options.packages) : ownPackages();
+  if (!packages && options.install && isRepository) {
+    throw new InitError("svc's packages are not on npm's registry yet.\n  Build them first: npm run pack");
+  }
+
   await mkdir(folder, { recursive: true });
   const isCopied = (path: string) => !/[\\/](node_modules|\.svc|dist|templates)$/.test(path);
   await cp(starter(), folder, { recursive: true, filter: isCopied });
@@ -95,7 +101,7 @@ async function init(
   for (const file of template.without) await rm(join(folder, file));
   // npm excludes files named .gitignore from packages.
   await rename(join(folder, "gitignore"), join(folder, ".gitignore"));
-  await adaptManifest(join(folder, "package.json"), name, options.packages && resolve(options.packages));
+  await adaptManifest(join(folder, "package.json"), name, packages);
   say(`Made ${folder}`);
 
   if (options.install) await install(folder);
@@ -110,10 +116,14 @@ async function init(
   );
 }
 
-/** In the repository the starter is one of the examples. */
-function starter(): string {
-  const published = join(platformRoot, "starter");
-  return existsSync(published) ? published : join(platformRoot, "examples/starter");
+/** In the repository the starter is one of the examples, and `npm run pack` builds the packages. */
+const isRepository = !existsSync(join(platformRoot, "starter"));
+
+const starter = () => join(platformRoot, isRepository ? "examples/starter" : "starter");
+
+function ownPackages(): string | undefined {
+  const packed = join(platformRoot, ".svc/packages");
+  return isRepository && existsSync(packed) ? packed : undefined;
 }
 
 /** Adds the files of a layer. Its package.json holds changes: null removes a member. */

@@ -10,7 +10,7 @@ export const examples: ByCommand<readonly (readonly [line: string, purpose: stri
   init: [
     ["svc init my-app", "Makes it in ./my-app, and installs its packages."],
     ["svc init my-app --template react", "With React; `next` is the third template."],
-    ["svc init my-app --packages .svc/packages", "Takes svc's own packages from a folder."],
+    ["svc init my-app --packages ../packages", "Takes svc's own packages from a folder."],
   ],
   dev: [['svc dev --with "vite"', "With the frontend's dev server."]],
   prepare: [["svc prepare", "What `svc dev` does before it serves."]],

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { dispatch } from "../../src/cli/dispatch.ts";
 import { chromiumPath, whySkipped } from "../browser/desk-app.ts";
 import { visitNotes } from "../browser/visit-notes.ts";
-import { svc } from "../support/cli.ts";
+import { runHere, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
@@ -51,6 +51,18 @@ test("a template that does not exist is refused, before anything is made", async
   expect(process.exitCode).toBe(1);
   process.exitCode = 0;
   expect(existsSync(app("vue"))).toBe(false);
+});
+
+test("in a clone of svc, packages are those that npm run pack has made", async () => {
+  const { dependencies } = JSON.parse(await readFile(join(app("plain"), "package.json"), "utf8"));
+  const packed = join(root, ".svc/packages");
+  if (existsSync(packed)) return expect(dependencies["@svc/core"]).toMatch(`file:${packed}/svc-core-`);
+  expect(dependencies["@svc/core"]).toMatch(/^\^/);
+  expect(await runHere(["init", app("unpacked")], {})).toMatchObject({
+    code: 1,
+    error: expect.stringContaining("npm run pack"),
+  });
+  expect(existsSync(app("unpacked"))).toBe(false);
 });
 
 test("the next template has Next in place of Vite", async () => {

@@ -100,7 +100,7 @@ beforeAll(async () => {
   const [make] = await readTutorial();
   const [pack, init, enter] = (make?.steps ?? []).map((step) => (step.kind === "run" ? step.command : ""));
   expect([pack, enter]).toEqual(["npm run pack", "cd ../my-app"]);
-  const command = init?.replace(".svc/packages", packages()) ?? "";
+  const command = `${init} --packages ${packages()}`;
   await run("sh", ["-c", command], join(folder, "empty"));
 }, 600_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
