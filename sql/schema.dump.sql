@@ -1030,6 +1030,15 @@ column row_id: text not null
 grant delete, insert, select, update to svc_system
 comment: Rows that the current transaction wrote and svc_hidden.index_waiting_rows() will index.
 
+-- table svc_private.storage_mark: owner svc_owner
+column database: uuid not null default gen_random_uuid()
+column sweeps: bigint not null default 0
+index storage_mark_one_row: UNIQUE svc_private.storage_mark USING btree ((true))
+grant delete, insert, select, update to svc_system
+comment: One row: what the mark beside the stored files has to say for this database to sweep them.
+comment column database: Names this database and its copies, until one of them adopts the files.
+comment column sweeps: Counted before each sweep. The mark of a later sweep says that this database is an earlier state or a copy.
+
 -- table svc_private.storage_usage: owner svc_owner
 column bucket: text not null
 column bytes: bigint not null
@@ -6456,6 +6465,21 @@ end
 $function$
 execute: svc_system
 comment: Claims a run for the caller, with a new fence and the checkpoints that the caller does not know. Definer: svc_system has no rights on the queue's tables.
+
+-- function svc_private.claim_storage(text,boolean): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_storage(mark text, adopt boolean)
+ RETURNS text
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  update svc_private.storage_mark m
+     set database = case when adopt then gen_random_uuid() else m.database end, sweeps = m.sweeps + 1
+   where adopt or mark is null
+      or case when mark ~ ('^' || m.database::text || ' [0-9]{1,18}$') then split_part(mark, ' ', 2)::bigint <= m.sweeps end
+  returning concat(database, ' ', sweeps)
+$function$
+execute: svc_system
+comment: The next mark, or null if the given one is of another database or of a later sweep. Null: there is none yet.
 
 -- function svc_private.claim_upload(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_upload(upload uuid, token_sha256 text)

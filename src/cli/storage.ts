@@ -5,6 +5,7 @@
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { isUuid } from "../kit/uuid.ts";
+import { claimStorage } from "../storage/claim.ts";
 import { createDriver, objectKey } from "../storage/storage.ts";
 import { sweepStorage } from "../storage/sweep.ts";
 import { verifyStorage } from "../storage/verify.ts";
@@ -95,11 +96,17 @@ const gc = defineCommand({
       description: "Keep bytes younger than this: they may be an upload. (Default: 24)",
       default: "24",
     },
+    adopt: {
+      type: "boolean",
+      description: "Take over files that another database has swept, or a later state of this one. (Default: no)",
+      default: false,
+    },
   },
   run: ({ args }) => {
     const age = wholeNumber("hours", args.hours, 0) * 3_600_000;
     return withSystem(args.cwd, async (pool, config) => {
       const driver = createDriver(config.storage);
+      await claimStorage({ driver, pool }, args.adopt);
       const removed = await during("Comparing the bytes with their rows", () =>
         sweepStorage({ driver, pool, log: createLog("warn") }, age),
       );

@@ -1,7 +1,9 @@
 // If this file fails, what is known of finished jobs is lost, tells what users gave, grows for ever, or costs a
 // statement per job.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
@@ -15,7 +17,12 @@ const fails = procedure.internal.name("history.fails").handler(() => {
 
 const db = database();
 const worker = workers(db, apiWith({ procedures: { quick, fails } }));
-const config = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
+const folder = await mkdtemp(join(tmpdir(), "svc-history-"));
+afterAll(() => rm(folder, { recursive: true }));
+const config = {
+  ...(await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} })),
+  storage: { driver: "disk" as const, dir: folder },
+};
 
 /** Starts a worker with these limits, and lets it do all jobs that are due and stop. */
 async function work(limits: { finishedJobs?: number | false; finishedJobDays?: number } = {}): Promise<void> {

@@ -10,6 +10,7 @@
  */
 import { z } from "zod";
 import { foldSearch } from "../../src/search/fold-search.ts";
+import { claimStorage } from "../../src/storage/claim.ts";
 import { sweepStorage } from "../../src/storage/sweep.ts";
 import { defineTask } from "../task.ts";
 
@@ -20,10 +21,12 @@ export const sweepStorageTask = defineTask({
     const keepNext = () => runtime.systemPool.query("select svc_private.keep_sweep_job('1 day')");
     // Not before the last attempt: the next day's job takes the key, and then this one is not tried again.
     if (job.attempt >= job.maxAttempts) await keepNext();
-    const removed = await sweepStorage(runtime.storage, undefined, job.signal);
     await runtime.systemPool.query("select svc_private.sweep_conversions('30 days')");
     await foldSearch(runtime.systemPool, job.signal);
     await history?.sweep();
+    // Files without a mark may be another database's, which has not been updated: it has a day to mark them.
+    const marked = await claimStorage(runtime.storage);
+    const removed = marked ? await sweepStorage(runtime.storage, undefined, job.signal) : 0;
     await keepNext();
     job.log.info({ removed }, "storage swept");
   },
