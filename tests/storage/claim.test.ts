@@ -79,12 +79,11 @@ async function sweepByJob(): Promise<string | null> {
   const config = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
   await db.sql("truncate graphile_worker._private_jobs, svc.job_history");
   await db.sql("select svc_private.keep_sweep_job('0 seconds')");
+  const [{ id } = { id: "" }] = await db.sql<{ id: string }>("select id from graphile_worker._private_jobs");
   const running = await worker({ config: { ...config, storage: { driver: "disk", dir } } });
-  const job = () =>
-    db.sql<{ last_error: string | null }>("select last_error from graphile_worker._private_jobs where attempts = 1");
-  const done =
-    "select from graphile_worker._private_jobs where run_at > now() + interval '30 minutes' and attempts = 0";
-  await until(async () => Boolean((await job())[0]?.last_error) || (await db.sql(done)).length > 0);
+  const text = "select last_error as error from graphile_worker._private_jobs where id = $1";
+  const job = async () => (await db.sql<{ error: string | null }>(text, [id]))[0];
+  await until(async () => (await job())?.error !== null); // gone when it is done
   await running.stop();
-  return (await job())[0]?.last_error ?? null;
+  return (await job())?.error ?? null;
 }
