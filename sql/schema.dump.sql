@@ -10882,12 +10882,11 @@ CREATE OR REPLACE FUNCTION svc_private.storage_bucket(user_id text, by_system bo
  RETURNS text
  LANGUAGE sql
  IMMUTABLE
- SET search_path TO ''
 AS $function$
   select case when by_system then 'system' else coalesce('user ' || user_id, 'anonymous') end
 $function$
 execute: svc_system
-comment: The bucket of a file in svc_private.storage_usage: its owner's, the system's, or that of all anonymous callers.
+comment: The bucket of a file in svc_private.storage_usage: its owner's, the system's, or that of all anonymous callers. lint:allow function_without_search_path: SET would prevent inlining; it calls only built-in functions.
 
 -- function svc_private.store_upload(svc.storage_uploads,uuid,bigint,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.store_upload(upload svc.storage_uploads, bytes_id uuid, size bigint, sha256 text)
