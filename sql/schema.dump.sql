@@ -11361,13 +11361,23 @@ CREATE OR REPLACE FUNCTION svc_private.sweep_conversions(unused interval)
  LANGUAGE sql
  SET search_path TO ''
 AS $function$
-  with removed as (
-    delete from svc_private.document_conversions c where c.used_at < now() - unused returning c.id
+  with without_file as (
+    select c.id from svc_private.document_conversions c
+     where c.used_at < now() - interval '1 day'
+       and not exists (select from svc.storage_objects o where o.sha256 = c.sha256)
+       and not exists (
+         select from svc.workflow_runs r join svc.workflow_steps s on s.run_id = r.id
+          where r.status in ('pending', 'running') and s.name = 'document.convert' and s.result #>> '{json,conversionId}' = c.id::text
+       )
+  ), removed as (
+    delete from svc_private.document_conversions c
+     where c.used_at < now() - unused or c.id in (select id from without_file)
+    returning c.id
   )
   select count(*)::integer from removed
 $function$
 execute: svc_system
-comment: Removes cached conversions that were not used for a given time.
+comment: Removes cached conversions that were not used for a given time, and those of deleted files.
 
 -- function svc_private.sweep_job_history(interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.sweep_job_history(age interval)

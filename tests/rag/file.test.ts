@@ -244,3 +244,26 @@ test("conversions that nobody asked for in a month are swept", async () => {
   ]);
   expect(await db.sql("select svc_private.sweep_conversions('30 days') as removed")).toEqual([{ removed: 1 }]);
 });
+
+test("the text of a deleted file is swept after a day, but not while a run needs it", async () => {
+  const storageId = await upload("secret.txt", Buffer.from("The safe stands behind the mirror."));
+  const run = await end(await begin({ storageId }));
+  const sweep = async () => (await db.sql("select svc_private.sweep_conversions('30 days') as removed"))[0];
+  const setStatus = (status: string) =>
+    db.sql("update svc.workflow_runs set status = $1, finished_at = null where id = $2", [status, run.id]);
+  const used = (interval: string) =>
+    db.sql("update svc_private.document_conversions set used_at = now() - $1::interval where id = $2", [
+      interval,
+      run.steps[0].result.conversionId,
+    ]);
+  await used("2 days");
+  expect(await sweep()).toEqual({ removed: 0 });
+  await db.sql("delete from svc.storage_objects where id = $1", [storageId]);
+  await setStatus("running");
+  expect(await sweep()).toEqual({ removed: 0 });
+  await setStatus("completed");
+  await used("1 hour");
+  expect(await sweep()).toEqual({ removed: 0 });
+  await used("2 days");
+  expect(await sweep()).toEqual({ removed: 1 });
+});

@@ -1,6 +1,6 @@
 /**
  * Removes bytes without a stored object, left by unfinished uploads and by calls that rolled back while their process
- * died. Also removes conversions of files that were not used for a month, counters of the search index that cancel each
+ * died. Also removes conversions that were not used for a month or whose file is gone, counters of the search index that cancel each
  * other out, and old rows of the history of jobs. Every starting worker ensures that one such job is queued; each enqueues
  * the next day's.
  *
