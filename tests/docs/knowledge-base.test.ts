@@ -39,6 +39,12 @@ async function added(author: Person, title: string, text: string): Promise<strin
   await until(async () => (await state(body.json.id))?.state !== "reading");
   return body.json.id;
 }
+/** The documents of an article, and the files of no article. */
+const left = async (id: string) => {
+  const sql =
+    "select (select count(*) from svc.rag_sources where uri = $1) + (select count(*) from svc.storage_objects o where not exists (select from articles a where a.storage_id = o.id)) as n";
+  return Number((await db.sql<{ n: string }>(sql, [id]))[0]?.n);
+};
 const found = async (who: Person | null, words: string): Promise<{ snippet: string; sectionId: string }[]> =>
   (await post("/api/query", { name: "articles.search", args: { team, words } }, who?.token)).body.json;
 const opened = (who: Person | null, id: string) =>
@@ -62,6 +68,7 @@ test("members find drafts, everybody finds what another editor has published, an
 
 test("readers and strangers add, replace and remove nothing", async () => {
   const id = await added(bob, "Fees", "# Fees\n\nA berth costs nine euros.");
+  expect((await post("/api/mutation", { name: "articles.remove", args: { id } })).status).toBe(401);
   for (const who of [gus, eve]) {
     const add = await send(who.token, "articles.add", { teamId: team, title: "x" }, "x");
     const replace = await send(who.token, "articles.replace", { id }, "x");
@@ -87,9 +94,13 @@ test("a new version replaces the old one, one that cannot be read does not, and 
   expect((await call("mutation", bob.token, "articles.remove", { id })).status).toBe(200);
   expect(await found(gus, "office opens")).toEqual([]);
   expect((await opened(gus, kept?.sectionId ?? "")).status).toBe(404);
-  const left =
-    "select (select count(*) from svc.rag_sources where uri = $1) + (select count(*) from svc.storage_objects o where not exists (select from articles a where a.storage_id = o.id)) as n";
-  await until(async () => Number((await db.sql<{ n: string }>(left, [id]))[0]?.n) === 0);
+  await until(async () => (await left(id)) === 0);
+});
+
+test("an article whose row goes with its team leaves nothing", async () => {
+  const id = await added(ann, "Boats", "# Boats\n\nThe blue boat leaks.");
+  await db.sql("delete from articles where id = $1", [id]); // as a cascade does it
+  expect(await left(id)).toBe(0);
 });
 
 test("an article stays when its author's account is deleted", async () => {
