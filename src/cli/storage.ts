@@ -98,7 +98,8 @@ const gc = defineCommand({
     },
     adopt: {
       type: "boolean",
-      description: "Take over files that another database has swept, or a later state of this one. (Default: no)",
+      description:
+        "Only take over files that another database has swept, or a later state of this one: this database's sweeps remove what has no row in it. (Default: no)",
       default: false,
     },
   },
@@ -107,6 +108,9 @@ const gc = defineCommand({
     return withSystem(args.cwd, async (pool, config) => {
       const driver = createDriver(config.storage);
       await claimStorage({ driver, pool }, args.adopt);
+      if (args.adopt) {
+        return conclude({ removed: 0 }, "From now on this database sweeps the stored files. Nothing was removed yet.");
+      }
       const removed = await during("Comparing the bytes with their rows", () =>
         sweepStorage({ driver, pool, log: createLog("warn") }, age),
       );

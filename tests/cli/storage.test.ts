@@ -99,4 +99,16 @@ describe("svc storage", () => {
     expect(await disk.readWhole(`transforms/${kept}/10`)).not.toBeNull();
     expect((await run("verify")).code).toBe(0);
   });
+
+  test("gc leaves files to the database that swept them, and --adopt takes them over", async () => {
+    const orphan = randomUUID();
+    await disk.put(`objects/${orphan}`, bytes("another database's"));
+    await disk.put("mark", Buffer.from(`${randomUUID()} 3`));
+    for (const args of [["gc", "--hours", "0"], ["gc"]]) {
+      expect(await run(...args)).toMatchObject({ code: 1, error: expect.stringContaining("were not removed") });
+    }
+    expect((await run("gc", "--adopt", "--hours", "0")).error).toContain("Nothing was removed yet.");
+    expect(existsSync(pathOf(orphan))).toBe(true);
+    expect((await run("gc", "--hours", "0")).error).toContain("Removed the bytes of 1 files.");
+  });
 });
