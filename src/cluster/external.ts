@@ -131,11 +131,11 @@ function checkReplication(facts: ServerFacts, name: string): void {
   );
 }
 
-/** Remedies for the server's own errors, by SQLSTATE. */
+/** Remedies for the server's own errors, by SQLSTATE. LOGIN is that of the URL. */
 const refusals: Record<string, string> = {
   "28P01":
     "Check the password. Logins that `svc migrate` creates have none until the administrator sets one: " +
-    "alter role svc_request password '…'.",
+    "alter role LOGIN password '…'.",
   "53300":
     "All of the server's connections are taken: raise max_connections, let processes open fewer (`pool` in svc.config.ts), or " +
     "put PgBouncer in between. pg_stat_activity shows who uses them.",
@@ -161,7 +161,7 @@ async function ask(url: string, name: string): Promise<ServerFacts> {
   } catch (error) {
     throw new ClusterError(
       `${name} does not lead to a database: ${reasonOf(error)}.`,
-      refusals[(error as { code?: string }).code ?? ""] ??
+      refusals[(error as { code?: string }).code ?? ""]?.replace("LOGIN", () => new URL(url).username) ??
         `Check its host, port, database, user and password, and that the server runs${
           name === "DATABASE_URL" ? "; or unset DATABASE_URL and svc runs a server of its own" : ""
         }.`,

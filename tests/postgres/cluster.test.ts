@@ -228,6 +228,10 @@ describe("DATABASE_URL", { timeout: 60 * seconds }, () => {
     await expect(openCluster({ directory: temporary(), env, logins: "serving" })).rejects.toThrow(
       /DATABASE_URL does not lead.*password.*alter role svc_request password/s,
     );
+    const auth = { ...env, DATABASE_URL: own.urls.request, DATABASE_AUTH_URL: withPassword(own.urls.auth, "another") };
+    await expect(openCluster({ directory: temporary(), env: auth, logins: "serving" })).rejects.toThrow(
+      /DATABASE_AUTH_URL does not lead.*alter role svc_auth password/s,
+    );
     await ask(own.urls.admin, "create extension vector");
     await expect(external(own.urls.auth)).rejects.toThrow(/grant create on database svc to svc_auth/);
     const { admin, request } = own.urls;
