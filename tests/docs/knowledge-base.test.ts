@@ -1,10 +1,13 @@
 // If this file fails, a knowledge base built as in docs/how-to/knowledge-base.md shows drafts or articles of other teams,
-// loses articles with the account of an editor, or keeps what was deleted.
+// loses articles with the account of an editor, keeps what was deleted, or shows answers whose passages are hidden by now.
 import { beforeAll, expect, test } from "vitest";
+import { aiProvider } from "../support/ai-provider.ts";
 import { until } from "../support/worker.ts";
 import { documented } from "./documented.ts";
 
-const { db, url, person, call, post, lint, startWorker } = documented("docs/how-to/knowledge-base.md");
+const provider = aiProvider();
+const page = documented("docs/how-to/knowledge-base.md", undefined, () => ({ AI_BASE_URL: provider.url }));
+const { db, url, person, call, post, lint, startWorker } = page;
 
 type Person = Awaited<ReturnType<typeof person>>;
 let [ann, bob, gus, eve]: Person[] = [];
@@ -101,6 +104,29 @@ test("an article whose row goes with its team leaves nothing", async () => {
   const id = await added(ann, "Boats", "# Boats\n\nThe blue boat leaks.");
   await db.sql("delete from articles where id = $1", [id]); // as a cascade does it
   expect(await left(id)).toBe(0);
+});
+
+test("a kept answer shows its asker no sentence of an article that the asker may not read any more", async () => {
+  const [id, other] = [
+    await added(ann, "Lamps", "# Lamps\n\nThe lamp of the pier burns until midnight."),
+    await added(ann, "Piers", "# Piers\n\nThe pier of the lamp is made of oak."),
+  ];
+  provider.reply = ({ messages }) => {
+    const { passages } = JSON.parse(messages.at(-1).content) as { passages: { number: number; text: string }[] };
+    return passages.map(({ number, text }) => `${text.replace(/\.$/, "")} [${number}].`).join(" ");
+  };
+  const asked = await call("mutation", gus.token, "articles.ask", {
+    team,
+    question: "What about the lamp of the pier?",
+  });
+  expect(asked.body.json).toHaveLength(2);
+  const kept = async (who: Person) =>
+    (await call("query", who.token, "sentences.list")).body.json.data.map(({ text }: { text: string }) => text);
+  expect([(await kept(gus)).length, await kept(ann)]).toEqual([2, []]);
+  await call("mutation", bob.token, "articles.remove", { id });
+  expect(await kept(gus)).toEqual(["The pier of the lamp is made of oak."]);
+  await db.sql("update articles set team_id = 'red' where id = $1", [other]);
+  expect(await kept(gus)).toEqual([]);
 });
 
 test("an article stays when its author's account is deleted", async () => {
