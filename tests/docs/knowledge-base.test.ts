@@ -100,6 +100,15 @@ test("a new version replaces the old one, one that cannot be read does not, and 
   await until(async () => (await left(id)) === 0);
 });
 
+test("of two versions that are sent one after the other the second stays, also if it is read first", async () => {
+  const id = await added(ann, "Tides", "# Tides\n\nThe tide turns at one.");
+  const large = `# Tides\n\nThe tide turns at two.\n${" ".repeat(20_000_000)}`; // longer to copy
+  expect((await send(ann.token, "articles.replace", { id }, large)).status).toBe(200);
+  expect((await send(bob.token, "articles.replace", { id }, "# Tides\n\nThe tide turns at three.")).status).toBe(200);
+  await until(async () => (await state(id))?.state === "ready" && (await left(id)) === 1);
+  expect((await found(gus, "tide turns")).map(({ snippet }) => snippet)).toEqual(["The tide turns at three."]);
+});
+
 test("an article whose row goes with its team leaves nothing", async () => {
   const id = await added(ann, "Boats", "# Boats\n\nThe blue boat leaks.");
   await db.sql("delete from articles where id = $1", [id]); // as a cascade does it
