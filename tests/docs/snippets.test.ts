@@ -22,6 +22,7 @@ const applications = [
   "README",
   "docs/tutorial/first-application", // tests/packages/publish.test.ts
   ...[
+    "appointments",
     "audit-trail",
     "blocks",
     "chat",
@@ -31,19 +32,20 @@ const applications = [
     "from-supabase",
     "guests",
     "infinite-lists",
+    "integrations",
     "invitations",
-    "appointments",
     "knowledge-base",
+    "leave-svc",
     "partitions",
     "personal-data",
-    "leave-svc",
     "presence",
     "query-your-data",
     "shop",
-    "staff-and-customers",
     "small-teams",
+    "staff-and-customers",
     "teams",
     "user-profiles",
+    "webhooks",
   ].map((name) => `docs/how-to/${name}`),
 ];
 const all = everywhere.filter(({ place }) => !applications.some((page) => place.startsWith(`${page}.md:`)));
