@@ -8,7 +8,7 @@ import pg from "pg";
 import { type ErrorCode, errorCodes } from "../kit/error-codes.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Access } from "./access.ts";
-import { type Identity, isAnonymous } from "./identity.ts";
+import { type Identity, identityOfUser, isAnonymous } from "./identity.ts";
 import { readOnlyState } from "./read-only.ts";
 import { isRowTooLarge } from "./row-size.ts";
 
@@ -148,6 +148,10 @@ function spoken(error: unknown, state: string): Pick<Mapping, "message" | "hint"
   const { message, hint } = fromDatabase(error) ?? {};
   return { ...(message !== state && message && { message }), ...(hint && { hint }) };
 }
+
+/** The application's refusal as its caller may see it; other errors unchanged. For errors of sign-in's connections. */
+export const refusalIn = (error: unknown): unknown =>
+  sqlStates[sqlState(error) ?? ""]?.spoken ? databaseError(error, identityOfUser(null)) : error;
 
 const statements = new WeakMap<object, string>();
 

@@ -190,6 +190,22 @@ describe("a deleted user", () => {
     await db.sql("delete from invoice");
   });
 
+  test("stays where a trigger of the application refuses, which says why", async () => {
+    const { body } = await server.signUp();
+    await db.sql(`
+      create function public.refuse_account() returns trigger language plpgsql set search_path = '' as $$
+      begin raise exception 'Hand your team over first.' using errcode = 'AP409', hint = 'Add an owner.'; end $$;
+      create trigger refuse_account before delete on auth."user" for each row execute function public.refuse_account()`);
+    try {
+      const answer = await server.post("/delete-user", { password: ann.password }, { bearer: body.sessionToken });
+      const said = { code: "CONFLICT", error: "Hand your team over first.", hint: "Add an owner." };
+      expect(answer).toMatchObject({ status: 409, body: said });
+      expect(await isAlive(body)).toBe(true);
+    } finally {
+      await db.sql("drop function public.refuse_account() cascade");
+    }
+  });
+
   test("stays, whole, where a hook of the application refuses", async () => {
     const seen: string[] = [];
     const strict = await startAuthServer(db, {

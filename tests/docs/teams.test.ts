@@ -61,6 +61,31 @@ test("a membership needs an account, and ends with it", async () => {
   expect(await db.sql("select user_id from members where team_id = $1", [teamId])).toEqual([{ user_id: hal.user.id }]);
 });
 
+test("a member leaves alone, removes nobody else, and the last owner stays, also of two who leave at once", async () => {
+  const [ida, jon, kim] = await Promise.all(["ida", "jon", "kim"].map(person));
+  const teamId = (await call("mutation", ida.token, "teams.found", { name: "Gold" })).body.json.id;
+  const add = async (of: { user: { id: string } }, role: string) =>
+    (await call("mutation", ida.token, "members.create", { teamId, person: of.user.id, role })).body.json.id;
+  const [own] = (await call("query", ida.token, "members.list")).body.json.data;
+  const remove = (token: string, id: number) => call("mutation", token, "members.remove", { id });
+  const guest = await add(kim, "guest");
+  expect((await remove(kim.token, own.id)).status).toBe(404);
+  expect((await remove(kim.token, guest)).status).toBe(200);
+  expect((await remove(ida.token, own.id)).body).toMatchObject({ code: "CONFLICT", hint: "Add another owner first." });
+  const gone = await fetch(`${url()}/api/auth/delete-user`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${ida.token}`, "content-type": "application/json" },
+    body: JSON.stringify({ password: "correct horse" }),
+  });
+  expect([gone.status, (await gone.json()).code]).toEqual([409, "CONFLICT"]);
+
+  const second = await add(jon, "owner");
+  const answers = await Promise.all([remove(ida.token, own.id), remove(jon.token, second)]);
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+  await db.sql("delete from teams where id = $1", [teamId]);
+  expect(await db.sql("select from members where team_id = $1", [teamId])).toEqual([]);
+});
+
 test("a stranger's file does not become a team's by being public for a moment", async () => {
   const [bob, eve] = await Promise.all(["ben", "eva-lin"].map(person));
   const team = (await call("mutation", bob.token, "teams.found", { name: "Grey" })).body.json.id;

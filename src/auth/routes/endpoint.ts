@@ -10,6 +10,7 @@ import { requireSignedBody } from "../../http/signed-client-address.ts";
 import { isJson } from "../../kit/media-type.ts";
 import type { Authenticate, SessionUser } from "../../kit/session.ts";
 import { SvcError } from "../../kit/svc-error.ts";
+import { refusalIn } from "../../postgres/errors.ts";
 import type { Accounts } from "../accounts.ts";
 import { addressOf } from "../caller.ts";
 import { addressHeader, type Library } from "../library-types.ts";
@@ -58,7 +59,9 @@ export type Answer = (request: Request, response: Response) => Promise<object | 
 export function on(router: Router, method: "get" | "post", path: string, answer: Answer): void {
   const handler: RequestHandler = async (request, response) => {
     exchangeOf(response).operation = `/api/auth${path}`;
-    const body = await answer(request, response);
+    const body = await answer(request, response).catch((error) => {
+      throw refusalIn(error); // a trigger of the application on auth."user", or on rows that go with it
+    });
     if (body !== undefined) sendJson(response, 200, JSON.stringify(body));
   };
   router[method](path, handler);
