@@ -76,17 +76,19 @@ function countingEngine(bytes = 10) {
 
 test("one costly picture is made at a time, and small ones beside it", async () => {
   const object = await stored();
-  const { transforms, made, letGo } = countingEngine();
+  const { transforms, made, looked, letGo } = countingEngine();
   const costly: TransformOptions[] = [
     { w: 4096, h: 4096, f: "avif" },
     { w: 1001, f: "avif" },
     { h: 2001 },
     { w: 4096, h: 4095, f: "png", q: 1 },
   ];
-  const asked = costly.map((options) => transforms.get(object, options, false));
+  const ask = (options: TransformOptions) => transforms.get(object, options, false);
+  const asked = costly.slice(0, 1).map(ask);
   await expect.poll(() => made.length).toBe(1);
-  asked.push(...[1, 2, 3].map((w) => transforms.get(object, { w }, false)));
-  await expect.poll(() => made).toEqual([costly[0], { w: 1 }]);
+  asked.push(...costly.slice(1).map(ask), ...[{ w: 1 }, { w: 2 }, { w: 3 }].map(ask));
+  await expect.poll(looked).toBe(7); // they wait now
+  await expect.poll(() => made).toEqual([costly[0], { w: expect.any(Number) }]);
   letGo();
   await Promise.all(asked);
   expect(made).toHaveLength(7);
@@ -108,19 +110,23 @@ test("a network with a hundred pictures delays another network's by one of them"
 
 test("nothing is made for those who left while they waited; what had begun is finished, and kept", async () => {
   const object = await stored();
-  const { transforms, made, letGo } = countingEngine();
-  const clients = Array.from({ length: 20 }, () => new AbortController());
-  const asked = clients.map(({ signal }, index) => transforms.get(object, { w: index + 1 }, false, () => ({ signal })));
+  const { transforms, made, looked, letGo } = countingEngine();
+  const clients = Array.from({ length: 20 }, (_, index) => ({ w: index + 1, controller: new AbortController() }));
+  const ask = ({ w, controller: { signal } }: (typeof clients)[number]) =>
+    transforms.get(object, { w }, false, () => ({ signal }));
+  const asked = clients.slice(0, 2).map(ask);
   await expect.poll(() => made.length).toBe(2);
+  asked.push(...clients.slice(2).map(ask));
+  await expect.poll(looked).toBe(20); // they wait now
   // Two request the same image: one that leaves does not cancel it for the other.
   const shared = transforms.get(object, { w: 20 }, false, () => ({ signal: new AbortController().signal }));
-  for (const client of clients) client.abort(new Error("left"));
+  for (const { controller } of clients) controller.abort(new Error("left"));
   const outcomes = await Promise.allSettled(asked);
   expect(outcomes.every(({ status }) => status === "rejected")).toBe(true);
   letGo();
   expect(await shared).not.toBeNull();
   await expect.poll(async () => (await kept(object)).count).toBe(3);
-  expect(made.map(({ w }) => w)).toEqual([1, 2, 20]);
+  expect(made.map(({ w }) => Number(w)).toSorted((a, b) => a - b)).toEqual([1, 2, 20]);
   // A new request for a cancelled image succeeds.
   expect(await transforms.get(object, { w: 7 }, false)).not.toBeNull();
 });
