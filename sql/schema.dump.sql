@@ -10450,7 +10450,7 @@ declare
   scores double precision[];
 begin
   -- The index has the words of all declared columns. Grants may hide one of these from the role.
-  if not has_table_privilege(relation, 'select') then  -- by itself, since an `exists` is a statement
+  if not has_table_privilege(relation, 'select') then  -- an `exists` here would cost each search a statement
     if exists (
       select from pg_attribute a
        where a.attrelid = relation and a.attname = any (fields) and not has_column_privilege(relation, a.attnum, 'select')

@@ -3,7 +3,6 @@
  * soon as its reader leaves, also while the provider is silent.
  * Next hop: `credits.ts`.
  */
-import type { Usage } from "../contract/ai.ts";
 import type { AiCall } from "./call.ts";
 import type { CreditRequest } from "./credits.ts";
 import { type Billing, tokensOf, totalled } from "./paid.ts";
@@ -58,8 +57,8 @@ async function* paidParts(
   bill: (billing: StreamBilling) => void,
 ): AsyncGenerator<string, undefined> {
   const { model } = request;
-  const usage: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
-  let billing: StreamBilling = { usage, creditsCharged: 0, model, incomplete: "interrupted" };
+  const nothing = totalled({ inputTokens: 0, outputTokens: 0 });
+  let billing: StreamBilling = { ...nothing, creditsCharged: 0, model, incomplete: "interrupted" };
   try {
     const reservation = await services.credits.reserve({ userId, ...request });
     let outputTokens = 0;
