@@ -5285,8 +5285,8 @@ declare
   piece_pattern constant text := format('[%1$s]*(?:[%2$s][\u3099\u309a]?|[^%1$s%2$s]+)', separators, characters);
 begin
   return query
-  with last as (
-    select w.word from svc_private.search_words(query) with ordinality as w (word, place) order by place desc limit 1
+  with begun as materialized (
+    select word from svc_private.search_words(svc_private.search_begun(query, prefix)) as word
   ), asked as materialized (
     select distinct t.term collate "C" as term from svc_private.search_words(query) as word
      cross join lateral svc_private.search_terms(word, language::regconfig) as t (term)
@@ -5297,7 +5297,7 @@ begin
         select '''' || replace(replace(a.term || ending, '\', '\\'), '''', '''''') || ''''
           from asked a cross join unnest(array['', 's']) as ending
         union all
-        select '''' || l.word || ''':*' from last l where prefix
+        select '''' || b.word || ''':*' from begun b
       ) as quoted (lexeme)
   ), content as materialized (
     -- A piece is a word or a character, with the text before it.
@@ -5325,7 +5325,7 @@ begin
       ) as d
      cross join lateral svc_private.search_words(d.word) as w (word)
      cross join lateral svc_private.search_terms(w.word, language::regconfig) as t (term)
-     where t.term in (select term from asked) or prefix and starts_with(t.term, (select word from last))
+     where t.term in (select term from asked) or exists (select from begun b where starts_with(t.term, b.word))
      group by 1
   ), kept as materialized (
     select s.*, h.term
@@ -5353,13 +5353,13 @@ begin
       from (
         select distinct p.word from pair p
          where case when length(p.word) <= 2 and p.word is nfkc normalized
-                 then p.word in (select term from asked) or prefix and starts_with(p.word, (select word from last))
+                 then p.word in (select term from asked) or exists (select from begun b where starts_with(p.word, b.word))
                  else true
                end
       ) as d
      cross join lateral svc_private.search_words(d.word) as w (word)
      cross join lateral svc_private.search_terms(w.word, language::regconfig) as t (term)
-     where t.term in (select term from asked) or prefix and starts_with(t.term, (select word from last))
+     where t.term in (select term from asked) or exists (select from begun b where starts_with(t.term, b.word))
      group by 1
   ), marked_pair as materialized (
     select p.nth, p.place, p.at, p.is_last, h.term from pair p join pair_hit h using (word)
@@ -6922,15 +6922,19 @@ AS $function$
            greatest(sum((select sum(t.lengths[p.place]) from place p)) / nullif(sum(t.documents), 0), 1)::double precision as average
       from svc_private.search_totals t join searched s on s.id = t.group_id
   ), asked as (
-    select t.term collate "C" as term, count(*) as n
-      from indexed i
-     cross join lateral svc_private.search_words(explain_match.query) as word
-     cross join lateral svc_private.search_terms(word, (i.definition ->> 'language')::regconfig) as t (term)
+    select t.term, count(*) as n
+      from (
+        select t.term collate "C"
+          from indexed i
+         cross join lateral svc_private.search_words(explain_match.query) as word
+         cross join lateral svc_private.search_terms(word, (i.definition ->> 'language')::regconfig) as t (term)
+        union all
+        select e.term collate "C"
+          from searched s cross join indexed i
+         cross join lateral svc_private.search_endings(
+           s.id, i.width, svc_private.search_begun(explain_match.query, explain_match.prefix), 32) as e
+      ) as t
      group by 1
-    union all
-    select e.term, e.n from searched s cross join indexed i
-     cross join lateral svc_private.search_endings(s.id, i.width, explain_match.query, 32) as e
-     where explain_match.prefix
   ), weighed as (
     select a.term, a.n, df.holding, ln(1 + (total.documents - df.holding + 0.5) / (df.holding + 0.5))::double precision as idf
       from asked a cross join total cross join lateral (
@@ -7175,6 +7179,7 @@ declare
   most_terms constant integer := least(256, 2 * most_looks / greatest(  -- of a query; the rarest count
     case when among is null then 4 * wanted else cardinality(among) end, 1));
   most_endings constant integer := 32; -- of a prefix; the commonest count
+  begun constant text := case when prefix or octet_length(query) <> length(query) then svc_private.search_begun(query, prefix) end;
   searched record;
   asked svc_private.search_query;
   endings text[];
@@ -7189,14 +7194,14 @@ begin
     find_matches.target, find_matches.fields, find_matches.corpus, find_matches.visibility, find_matches.owner_id);
   asked := searched.searched;
 
-  -- Step 2: the terms that a prefix completes to. Among given rows, they are counted in those alone: rows that were
+  -- Step 2: the terms that prefixes are completed to. Among given rows, they are counted in those alone: rows that were
   -- left out must not take their places.
-  if prefix then
+  if begun is not null then
     endings := case
       when among is null
-        then array(select e.term from svc_private.search_endings(asked.group_id, asked.width, query, most_endings + 1) as e)
+        then array(select e.term from svc_private.search_endings(asked.group_id, asked.width, begun, most_endings + 1) as e)
       else array(
-        select e.term from svc_private.search_endings_among(asked.group_id, asked.width, query, among, most_endings + 1) as e)
+        select e.term from svc_private.search_endings_among(asked.group_id, asked.width, begun, among, most_endings + 1) as e)
     end;
     is_all := cardinality(endings) <= most_endings;
     endings := endings[1 : most_endings];
@@ -8835,10 +8840,10 @@ begin
          cross join lateral svc_private.search_terms(word, read_query.language) as t (term)
         union all
         select f.term collate "C", f.weight from unnest(feedback.terms, feedback.weights) as f (term, weight)
+        union all
+        select ending collate "C", kept from unnest(endings) as ending
       ) as t
      group by 1
-    union all
-    select ending, kept from unnest(endings) as ending
   ), class as materialized (
     -- A look-up for each term, so that only the index on keys can be used.
     select a.term, a.n, low.key as low, c.key, c.postings
@@ -9837,6 +9842,24 @@ $function$
 execute: svc_system
 comment: Columns in which values may be encrypted under one of the secrets.
 
+-- function svc_private.search_begun(text,boolean): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_begun(query text, prefix boolean)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select string_agg(word, ' ' order by place)
+    from (
+      select word, place, place = max(place) over () as is_last
+        from svc_private.search_words(query) with ordinality as w (word, place)
+    ) as w
+   where prefix and is_last
+      or word ~ '^[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]$'
+$function$
+execute: svc_system
+comment: The words of a query that also find the terms that begin with them.
+
 -- function svc_private.search_class(integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_class(frequency integer, length integer)
  RETURNS smallint
@@ -9982,16 +10005,14 @@ CREATE OR REPLACE FUNCTION svc_private.search_endings(searched integer, width in
  STABLE
  SET search_path TO ''
 AS $function$
-  with last as (
-    select w.word collate "C" as word
-      from svc_private.search_words(query) with ordinality as w (word, place)
-     order by place desc limit 1
+  with begun as (
+    select word collate "C" as word from svc_private.search_words(query) as word
   )
   select t.term, 1
     from (
       select distinct c.term
-        from last join svc_private.search_counters c
-          on c.group_id = searched and c.term > last.word and c.term < last.word || U&'\+10FFFF'
+        from begun join svc_private.search_counters c
+          on c.group_id = searched and c.term > begun.word and c.term < begun.word || U&'\+10FFFF'
     ) as t
    cross join lateral (select svc_private.search_key(searched, t.term, 0, 0, width) as low offset 0) as k
    cross join lateral (
@@ -10003,7 +10024,7 @@ AS $function$
    limit most
 $function$
 execute: svc_system
-comment: Terms of a group that begin with the last word of a query, the commonest first.
+comment: Terms of a group that begin with one of some words, the commonest first.
 
 -- function svc_private.search_endings_among(integer,integer,text,text[],integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_endings_among(searched integer, width integer, query text, row_ids text[], most integer)
@@ -10012,16 +10033,14 @@ CREATE OR REPLACE FUNCTION svc_private.search_endings_among(searched integer, wi
  STABLE
  SET search_path TO ''
 AS $function$
-  with last as (
-    select w.word collate "C" as word
-      from svc_private.search_words(query) with ordinality as w (word, place)
-     order by place desc limit 1
+  with begun as (
+    select word collate "C" as word from svc_private.search_words(query) as word
   )
   select t.term, 1
     from (
       select c.term, svc_private.search_key(searched, c.term, 0, 0, width) as low
-        from last join svc_private.search_counters c
-          on c.group_id = searched and c.term > last.word and c.term < last.word || U&'\+10FFFF'
+        from begun join svc_private.search_counters c
+          on c.group_id = searched and c.term > begun.word and c.term < begun.word || U&'\+10FFFF'
        group by 1
     ) as t
     join (
@@ -10039,7 +10058,7 @@ AS $function$
    limit most
 $function$
 execute: svc_system
-comment: Terms of given rows that begin with the last word of a query, the commonest first.
+comment: Terms of given rows that begin with one of some words, the commonest first.
 
 -- function svc_private.search_first(double precision[],bigint[],bigint[],double precision): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_first(tops double precision[], counts bigint[], keys bigint[], wanted double precision)

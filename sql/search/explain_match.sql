@@ -34,15 +34,19 @@ as $$
            greatest(sum((select sum(t.lengths[p.place]) from place p)) / nullif(sum(t.documents), 0), 1)::double precision as average
       from svc_private.search_totals t join searched s on s.id = t.group_id
   ), asked as (
-    select t.term collate "C" as term, count(*) as n
-      from indexed i
-     cross join lateral svc_private.search_words(explain_match.query) as word
-     cross join lateral svc_private.search_terms(word, (i.definition ->> 'language')::regconfig) as t (term)
+    select t.term, count(*) as n
+      from (
+        select t.term collate "C"
+          from indexed i
+         cross join lateral svc_private.search_words(explain_match.query) as word
+         cross join lateral svc_private.search_terms(word, (i.definition ->> 'language')::regconfig) as t (term)
+        union all
+        select e.term collate "C"
+          from searched s cross join indexed i
+         cross join lateral svc_private.search_endings(
+           s.id, i.width, svc_private.search_begun(explain_match.query, explain_match.prefix), 32) as e
+      ) as t
      group by 1
-    union all
-    select e.term, e.n from searched s cross join indexed i
-     cross join lateral svc_private.search_endings(s.id, i.width, explain_match.query, 32) as e
-     where explain_match.prefix
   ), weighed as (
     select a.term, a.n, df.holding, ln(1 + (total.documents - df.holding + 0.5) / (df.holding + 0.5))::double precision as idf
       from asked a cross join total cross join lateral (

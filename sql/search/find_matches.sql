@@ -51,6 +51,7 @@ declare
   most_terms constant integer := least(256, 2 * most_looks / greatest(  -- of a query; the rarest count
     case when among is null then 4 * wanted else cardinality(among) end, 1));
   most_endings constant integer := 32; -- of a prefix; the commonest count
+  begun constant text := case when prefix or octet_length(query) <> length(query) then svc_private.search_begun(query, prefix) end;
   searched record;
   asked svc_private.search_query;
   endings text[];
@@ -65,14 +66,14 @@ begin
     find_matches.target, find_matches.fields, find_matches.corpus, find_matches.visibility, find_matches.owner_id);
   asked := searched.searched;
 
-  -- Step 2: the terms that a prefix completes to. Among given rows, they are counted in those alone: rows that were
+  -- Step 2: the terms that prefixes are completed to. Among given rows, they are counted in those alone: rows that were
   -- left out must not take their places.
-  if prefix then
+  if begun is not null then
     endings := case
       when among is null
-        then array(select e.term from svc_private.search_endings(asked.group_id, asked.width, query, most_endings + 1) as e)
+        then array(select e.term from svc_private.search_endings(asked.group_id, asked.width, begun, most_endings + 1) as e)
       else array(
-        select e.term from svc_private.search_endings_among(asked.group_id, asked.width, query, among, most_endings + 1) as e)
+        select e.term from svc_private.search_endings_among(asked.group_id, asked.width, begun, among, most_endings + 1) as e)
     end;
     is_all := cardinality(endings) <= most_endings;
     endings := endings[1 : most_endings];

@@ -7,7 +7,7 @@
 create or replace function svc_private.read_query(
   searched svc_private.search_query,  -- svc_private.search_group()
   query text,
-  endings text[],              -- terms that a prefix completes to
+  endings text[],              -- terms that prefixes are completed to
   language regconfig,
   most_terms integer,          -- the rarest are returned
   feedback svc_private.search_feedback  -- null: none
@@ -34,10 +34,10 @@ begin
          cross join lateral svc_private.search_terms(word, read_query.language) as t (term)
         union all
         select f.term collate "C", f.weight from unnest(feedback.terms, feedback.weights) as f (term, weight)
+        union all
+        select ending collate "C", kept from unnest(endings) as ending
       ) as t
      group by 1
-    union all
-    select ending, kept from unnest(endings) as ending
   ), class as materialized (
     -- A look-up for each term, so that only the index on keys can be used.
     select a.term, a.n, low.key as low, c.key, c.postings

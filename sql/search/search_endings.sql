@@ -1,7 +1,8 @@
--- Completions of a query's last word: terms of a group that begin with it. Called by svc_private.find_matches().
+-- Completions of some words of a query, svc_private.search_begun(): terms of a group that begin with one of them. Called by
+-- svc_private.find_matches().
 --
--- Terms are stems: "moori" begins no term where "mooring" is stored as "moor". The word itself is left out, because it
--- is already a term of the query.
+-- Terms are stems: "moori" begins no term where "mooring" is stored as "moor". The words themselves are left out, because
+-- they are already terms of the query.
 
 create or replace function svc_private.search_endings(searched integer, width integer, query text, most integer)
 returns table (term text, n bigint)
@@ -9,16 +10,14 @@ language sql
 stable
 set search_path = ''
 as $$
-  with last as (
-    select w.word collate "C" as word
-      from svc_private.search_words(query) with ordinality as w (word, place)
-     order by place desc limit 1
+  with begun as (
+    select word collate "C" as word from svc_private.search_words(query) as word
   )
   select t.term, 1
     from (
       select distinct c.term
-        from last join svc_private.search_counters c
-          on c.group_id = searched and c.term > last.word and c.term < last.word || U&'\+10FFFF'
+        from begun join svc_private.search_counters c
+          on c.group_id = searched and c.term > begun.word and c.term < begun.word || U&'\+10FFFF'
     ) as t
    cross join lateral (select svc_private.search_key(searched, t.term, 0, 0, width) as low offset 0) as k
    cross join lateral (
@@ -31,4 +30,4 @@ as $$
 $$;
 
 comment on function svc_private.search_endings(integer, integer, text, integer) is
-  'Terms of a group that begin with the last word of a query, the commonest first.';
+  'Terms of a group that begin with one of some words, the commonest first.';

@@ -10,16 +10,14 @@ language sql
 stable
 set search_path = ''
 as $$
-  with last as (
-    select w.word collate "C" as word
-      from svc_private.search_words(query) with ordinality as w (word, place)
-     order by place desc limit 1
+  with begun as (
+    select word collate "C" as word from svc_private.search_words(query) as word
   )
   select t.term, 1
     from (
       select c.term, svc_private.search_key(searched, c.term, 0, 0, width) as low
-        from last join svc_private.search_counters c
-          on c.group_id = searched and c.term > last.word and c.term < last.word || U&'\+10FFFF'
+        from begun join svc_private.search_counters c
+          on c.group_id = searched and c.term > begun.word and c.term < begun.word || U&'\+10FFFF'
        group by 1
     ) as t
     join (
@@ -38,4 +36,4 @@ as $$
 $$;
 
 comment on function svc_private.search_endings_among(integer, integer, text, text[], integer) is
-  'Terms of given rows that begin with the last word of a query, the commonest first.';
+  'Terms of given rows that begin with one of some words, the commonest first.';

@@ -29,8 +29,8 @@ declare
   piece_pattern constant text := format('[%1$s]*(?:[%2$s][\u3099\u309a]?|[^%1$s%2$s]+)', separators, characters);
 begin
   return query
-  with last as (
-    select w.word from svc_private.search_words(query) with ordinality as w (word, place) order by place desc limit 1
+  with begun as materialized (
+    select word from svc_private.search_words(svc_private.search_begun(query, prefix)) as word
   ), asked as materialized (
     select distinct t.term collate "C" as term from svc_private.search_words(query) as word
      cross join lateral svc_private.search_terms(word, language::regconfig) as t (term)
@@ -41,7 +41,7 @@ begin
         select '''' || replace(replace(a.term || ending, '\', '\\'), '''', '''''') || ''''
           from asked a cross join unnest(array['', 's']) as ending
         union all
-        select '''' || l.word || ''':*' from last l where prefix
+        select '''' || b.word || ''':*' from begun b
       ) as quoted (lexeme)
   ), content as materialized (
     -- A piece is a word or a character, with the text before it.
@@ -69,7 +69,7 @@ begin
       ) as d
      cross join lateral svc_private.search_words(d.word) as w (word)
      cross join lateral svc_private.search_terms(w.word, language::regconfig) as t (term)
-     where t.term in (select term from asked) or prefix and starts_with(t.term, (select word from last))
+     where t.term in (select term from asked) or exists (select from begun b where starts_with(t.term, b.word))
      group by 1
   ), kept as materialized (
     select s.*, h.term
@@ -97,13 +97,13 @@ begin
       from (
         select distinct p.word from pair p
          where case when length(p.word) <= 2 and p.word is nfkc normalized
-                 then p.word in (select term from asked) or prefix and starts_with(p.word, (select word from last))
+                 then p.word in (select term from asked) or exists (select from begun b where starts_with(p.word, b.word))
                  else true
                end
       ) as d
      cross join lateral svc_private.search_words(d.word) as w (word)
      cross join lateral svc_private.search_terms(w.word, language::regconfig) as t (term)
-     where t.term in (select term from asked) or prefix and starts_with(t.term, (select word from last))
+     where t.term in (select term from asked) or exists (select from begun b where starts_with(t.term, b.word))
      group by 1
   ), marked_pair as materialized (
     select p.nth, p.place, p.at, p.is_last, h.term from pair p join pair_hit h using (word)

@@ -7,8 +7,8 @@ language sql
 stable
 set search_path = ''
 as $$
-  with last as (
-    select w.word from svc_private.search_words(query) with ordinality as w (word, place) order by place desc limit 1
+  with begun as (
+    select word from svc_private.search_words(svc_private.search_begun(query, prefix)) as word
   ), asked as (
     select distinct t.term from svc_private.search_words(query) as word
      cross join lateral svc_private.search_terms(word, language::regconfig) as t (term)
@@ -39,7 +39,7 @@ as $$
      cross join lateral svc_private.search_words(d.word) as w (word)
      cross join lateral svc_private.search_terms(w.word, language::regconfig) as t (term)
      where t.term in (select term from asked)
-        or prefix and starts_with(t.term, (select word from last))
+        or exists (select from begun b where starts_with(t.term, b.word))
      group by 1
   ), matched as materialized (
     select w.place, w.final, p.at, h.term from word w join hit h using (word) join piece p using (place)

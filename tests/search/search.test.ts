@@ -119,8 +119,12 @@ test("a snippet shows the matching words of the field with most of them, and mar
   await db.sql("delete from pages where id = $1", [id]);
 });
 
-test("Korean is found by a part of a compound", async () => {
+test("Korean is found by a part of a compound, also of one character that another one follows", async () => {
   expect(await titles("서울")).toEqual(["항구 안내"]);
+  expect(await titles("항")).toEqual(["항구 안내"]);
+  expect(await titles("별 없음")).toEqual(["항구 안내"]);
+  expect(await titles("시 boat")).toContain("항구 안내");
+  expect(await titles("구")).toEqual([]);
 });
 
 describe("a filter admits rows by", () => {

@@ -39,10 +39,19 @@ test.for([
   expect(marked(parts)?.normalize("NFC")).toBe(expected.normalize("NFC"));
 });
 
-test("a prefix marks the pairs that begin with the last character", async () => {
-  const [parts] = await snippets([{ content: "서울특별시", query: "특", prefix: true }]);
-  expect(marked(parts)).toBe("서울[특별]시");
-});
+test.for([
+  ["특", false, "서울[특별]시 port"],
+  ["서 특", false, "[서울특별]시 port"],
+  ["울특", true, "서[울특]별시 port"],
+  ["특 po", false, "서울[특별]시 port"],
+  ["특 po", true, "서울[특별]시 [port]"],
+] as const)(
+  "%s, by prefix: %s, marks the pairs that begin with a single character",
+  async ([query, prefix, expected]) => {
+    const [parts] = await snippets([{ content: "서울특별시 port", query, prefix }]);
+    expect(marked(parts)).toBe(expected);
+  },
+);
 
 test("the passage is around the match, however long the run in which it stands", async () => {
   const [parts] = await snippets([{ content: `${"一".repeat(3_000)}港町${"二".repeat(3_000)}`, query: "港町" }]);
@@ -56,10 +65,13 @@ test("shows what was written, and marks the pairs of the query and nothing else"
   const terms = (run: string) => (run.length === 1 ? [run] : [...run.slice(1)].map((_, at) => run.slice(at, at + 2)));
   for (const [at, parts] of (await snippets(asked)).entries()) {
     const { content, query } = asked[at] as (typeof asked)[0];
-    const wanted = new Set(query.split(/[ 。]+/).flatMap(terms));
+    const words = query.split(/[ 。]+/).filter(Boolean);
+    const wanted = new Set(words.flatMap(terms));
+    const isWanted = (term: string) =>
+      wanted.has(term) || words.some((word) => word.length === 1 && term.startsWith(word));
     // Run by run: which of its characters are in a pair of the query.
     const expected = content.replace(/[^ 。]+/g, (run) => {
-      const hits = [...run].map((_, i) => wanted.has(run.slice(i, i + 2)) && (i + 1 < run.length || run.length === 1));
+      const hits = [...run].map((_, i) => isWanted(run.slice(i, i + 2)) && (i + 1 < run.length || run.length === 1));
       const marks = [...run].map((one, i) => (hits[i] || hits[i - 1] ? `[${one}]` : one));
       return marks.join("").replaceAll("][", "");
     });
