@@ -76,9 +76,11 @@ function forward(log: Logger) {
     const err = details.find((detail) => detail instanceof Error);
     // Two sign-ups with one e-mail at once: the second insert fails, and its caller gets an error.
     const lostRace = (err as { code?: unknown } | undefined)?.code === "23505";
+    // `@better-auth/api-key` logs each key that it refuses.
+    const refusal = Number((err as { statusCode?: unknown } | undefined)?.statusCode) < 500;
     // Its "info" lines contain the e-mail addresses of sign-ups.
     if (level === "info" || level === "debug") return;
-    const quiet = lostRace || expected.has(message);
+    const quiet = lostRace || refusal || expected.has(message);
     log[quiet ? "debug" : byCallers.test(message) ? "info" : level](
       { from: "better-auth", ...(err && !lostRace && { err }) },
       message,

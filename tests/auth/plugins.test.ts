@@ -25,7 +25,9 @@ const sample = {
     says: createAuthEndpoint("/sample/says/:what", { method: "GET" }, async (context) => {
       if (context.params.what === "refusal") {
         context.setCookie("authlib.sample", "", { maxAge: 0 });
-        throw new APIError("CONFLICT", { message: "Somebody was quicker.", code: "TOO_LATE" });
+        const refusal = new APIError("CONFLICT", { message: "Somebody was quicker.", code: "TOO_LATE" });
+        context.context.logger.error("The sample refuses:", refusal);
+        throw refusal;
       }
       if (context.params.what === "mistake") throw new Error("the canary sings");
       if (context.params.what === "elsewhere") throw context.redirect("https://app.test/there?token=secret");
@@ -116,6 +118,12 @@ describe("an endpoint", () => {
   test("is named in the log by its path, parameters unfilled", async () => {
     await server.post("/sample/1/2/3", {});
     await expect.poll(() => server.log.at(-1)).toContain('"operation":"/api/auth/sample/:a/:b/:c"');
+  });
+
+  test("that logs its refusals does not wake the operator", async () => {
+    await server.get("/sample/says/refusal");
+    const line = server.log.find((line) => line.includes("The sample refuses:")) ?? "{}";
+    expect(JSON.parse(line).level).toBe(20); // debug
   });
 });
 
