@@ -13,7 +13,7 @@ as $$
   update svc_private.storage_mark m
      set database = case when adopt then gen_random_uuid() else m.database end, sweeps = m.sweeps + 1
    where adopt or mark is null
-      or case when mark ~ ('^' || m.database::text || ' [0-9]{1,18}$') then split_part(mark, ' ', 2)::bigint <= m.sweeps end
+      or mark ~ ('^' || m.database::text || ' ') and substring(mark from ' ([0-9]{1,18})$')::bigint <= m.sweeps
   returning concat(database, ' ', sweeps)
 $$;
 
