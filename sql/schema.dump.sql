@@ -5535,7 +5535,8 @@ begin
     return -(one::extensions.vector operator(extensions.<#>) other::extensions.vector);
   end if;
   return (
-    select pg_catalog.sum(pair.x::double precision operator(pg_catalog.*) pair.y) from pg_catalog.unnest(one, other) as pair (x, y));
+    select pg_catalog.sum(pair.x::double precision operator(pg_catalog.*) pair.y)
+      from rows from (pg_catalog.unnest(one), pg_catalog.unnest(other)) as pair (x, y));
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system

@@ -110,3 +110,21 @@ describe("a vector that is none is refused with 400", () => {
     expect(await db.sql("select from svc.rag_sources where title = 'Other wards'")).toEqual([]);
   });
 });
+
+test("without pgvector the products are the same", async () => {
+  const client = await db.connect("admin");
+  const product = async () =>
+    (
+      await client.query(
+        "select svc_hidden.similarity_of('{0.6,0.8}', '{0.8,-0.6}') as one, svc_hidden.similarity_of('{1,0}', '{0.5,2}') as other",
+      )
+    ).rows;
+  const before = await product();
+  await client.query("begin");
+  await client.query("drop extension if exists vector cascade");
+  const without = await product();
+  await client.query("rollback");
+  expect(before[0].other).toBeCloseTo(0.5);
+  expect(without[0].one).toBeCloseTo(before[0].one);
+  expect(without[0].other).toBeCloseTo(0.5);
+});
