@@ -1,15 +1,23 @@
 /**
- * The library's view of our pool. Users that it writes are counted first. A lost connection becomes an error that callers
- * may see: OUTCOME_UNKNOWN if the statement was COMMIT, because the writes may be saved; else UNAVAILABLE. All other
- * errors pass unchanged.
+ * The library's view of our pool. Users that it writes are counted first. What a trigger of the application refuses becomes
+ * the library's own kind of refusal. A lost connection becomes an error that callers may see: OUTCOME_UNKNOWN if the
+ * statement was COMMIT, because the writes may be saved; else UNAVAILABLE. All other errors pass unchanged.
  * Next hop: `src/postgres/acquire.ts`.
  */
 import { APIError } from "better-auth/api";
 import type { PostgresPool, PostgresPoolClient } from "kysely";
 import type pg from "pg";
+import { errorCodes } from "../kit/error-codes.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { acquire } from "../postgres/acquire.ts";
-import { isConnectionLoss, leavesDoubt, outcomeUnknown, sqlState, takesNoWrites } from "../postgres/errors.ts";
+import {
+  isConnectionLoss,
+  leavesDoubt,
+  outcomeUnknown,
+  refusalIn,
+  sqlState,
+  takesNoWrites,
+} from "../postgres/errors.ts";
 import { readOnlyState } from "../postgres/read-only.ts";
 
 /** Every door writes a user by this statement, also plugins that do not call the library's own functions. */
@@ -28,7 +36,8 @@ export const libraryPool = (pool: pg.Pool, newUser: (client: pg.ClientBase) => P
           if (writesUser.test(sql)) await newUser(client);
           return await client.query(sql, parameters);
         } catch (cause) {
-          if (cause instanceof SvcError) throw refusal(cause);
+          const refused = refusalIn(cause); // by a trigger of the application, or by our count of new users
+          if (refused instanceof SvcError) throw refusal(refused);
           if (sqlState(cause) === readOnlyState) throw takesNoWrites(cause);
           isLost = isConnectionLoss(cause);
           if (!isLost) throw cause;
@@ -43,5 +52,9 @@ export const libraryPool = (pool: pg.Pool, newUser: (client: pg.ClientBase) => P
 });
 
 /** As an error of the library: its endpoints answer all others as failures of their own. */
-const refusal = ({ code, message, retryAfter }: SvcError) =>
-  new APIError("TOO_MANY_REQUESTS", { code, message }, { "x-retry-after": String(retryAfter) });
+function refusal(cause: SvcError): APIError {
+  const { code, message, retryAfter } = cause;
+  const status = errorCodes[code].status as ConstructorParameters<typeof APIError>[0];
+  const headers: HeadersInit = retryAfter === undefined ? {} : { "x-retry-after": String(retryAfter) };
+  return Object.assign(new APIError(status, { code, message }, headers), { cause });
+}

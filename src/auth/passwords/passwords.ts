@@ -6,6 +6,7 @@ import { getCurrentAdapter } from "@better-auth/core/context";
 import { isAPIError } from "better-auth/api";
 import type { ErrorCode } from "../../kit/error-codes.ts";
 import { SvcError } from "../../kit/svc-error.ts";
+import { refusalIn } from "../../postgres/errors.ts";
 import type { Library } from "../library-types.ts";
 import type { VerifiedTokens } from "../sessions/verified-tokens.ts";
 import type { Attempts } from "./attempts.ts";
@@ -199,8 +200,10 @@ const statusErrors: Record<number, ErrorCode> = {
   429: "RATE_LIMITED",
 };
 
-/** A refusal by a hook of the application or of a plugin, whose text is written for the caller; other errors unchanged. */
+/** A refusal by a trigger or hook of the application, or by a plugin, whose text is written for the caller; other errors unchanged. */
 export function refusalOf(error: unknown): unknown {
+  const told = refusalIn(error);
+  if (told instanceof SvcError) return told;
   const code = isAPIError(error) && statusErrors[error.statusCode];
   return code ? new SvcError(code, error.message || undefined, { cause: error }) : error;
 }
