@@ -2,7 +2,7 @@
 // its secrets.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -66,10 +66,26 @@ describe("the secrets of the VPS", () => {
   });
 });
 
+test("a second API process gets its own port, and Caddy asks each for a path that svc answers", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "svc-vps-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await cp(join(root, "deploy/systemd"), folder, { recursive: true });
+  const [line = ""] = vps.flatMap(({ text }) => /^sed .*/m.exec(text) ?? []);
+  await run("sh", ["-c", line], { cwd: folder });
+  expect(await readFile(join(folder, "svc-api-2.service"), "utf8")).toMatch(/^Environment=PORT=4001 NODE_ENV=/m);
+  // Variables of an EnvironmentFile= win over those of Environment=.
+  expect(vps.find(({ text }) => text.includes("AUTHLIB_SECRET"))?.text).not.toMatch(/^PORT=/m);
+  const caddy = vps.filter(({ text }) => text.includes("reverse_proxy")).map(({ text }) => text);
+  expect(caddy.map((text) => /health_uri (\S+)/.exec(text)?.[1])).toEqual([undefined, "/readyz"]);
+  expect(await readFile(join(root, "src/server/health.ts"), "utf8")).toContain('"/readyz"');
+  // With it, a reload stopped Debian's Caddy for good while a request ran.
+  expect(caddy.join()).not.toContain("flush_interval");
+});
+
 test("the variables for container hosts are those that a service needs, without the administrator's", async () => {
   const text = hosts.find((one) => one.text.startsWith("NODE_ENV"))?.text ?? "";
   const own = variables(vps.find((one) => one.text.includes("AUTHLIB_SECRET"))?.text ?? "");
-  const needed = Object.keys(own).filter((name) => !["PORT", "SVC_HOST"].includes(name));
+  const needed = Object.keys(own).filter((name) => name !== "SVC_HOST");
   expect(Object.keys(variables(text)).filter((name) => !name.startsWith("AWS_"))).toEqual(needed);
 });
 

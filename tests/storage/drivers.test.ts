@@ -151,6 +151,36 @@ test("an S3 store that is away is 503, with a time to come again, whatever is as
     expect(answer).toMatchObject(unavailable);
 });
 
+describe("an S3 store that answers with an error", () => {
+  /** @param answer status and body, by the query of a request */
+  const store = async (answer: (query: string) => [number, string]) => {
+    const server = createServer((asked, reply) => {
+      const [status, body] = answer(asked.url?.split("?")[1] ?? "");
+      asked.resume().on("end", () => reply.writeHead(status, { "content-type": "application/xml" }).end(body));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close().closeAllConnections());
+    return new S3Driver("files", { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  };
+  const error = (code: string) => `<Error><Code>${code}</Code><Message>not now</Message></Error>`;
+  const unavailable = { code: "UNAVAILABLE", status: 503, retryAfter: 5 };
+
+  test("is 503 where it limits requests, or does not know an upload that it has finished", async () => {
+    const busy = await store(() => [429, error("TooManyRequests")]);
+    await expect(busy.put("objects/a", Buffer.from("x"))).rejects.toMatchObject(unavailable);
+    const forgetful = await store(() => [404, error("NoSuchUpload")]);
+    await expect(forgetful.compose("objects/a", [{ key: "uploads/a", size: 1 }])).rejects.toMatchObject(unavailable);
+  });
+
+  test("does not pretend that it has deleted files which it keeps", async () => {
+    const listed = "<ListBucketResult><Contents><Key>transforms/a</Key></Contents></ListBucketResult>";
+    const keeps = (code: string) =>
+      store((query) => [200, query.includes("list-type") ? listed : `<DeleteResult>${error(code)}</DeleteResult>`]);
+    await expect((await keeps("AccessDenied")).deleteAll("transforms/")).rejects.toThrow("not now");
+    await expect((await keeps("InternalError")).deleteAll("transforms/")).rejects.toMatchObject(unavailable);
+  });
+});
+
 describe("an S3 store whose host vanishes", () => {
   /** Keeps its connections open. */
   const store = async (answer: (socket: Socket) => void = () => {}, answerMs = 100) => {

@@ -154,7 +154,8 @@ export class S3Driver implements StorageDriver {
       if (Objects.length > 0) {
         const { DeleteObjectsCommand } = await library();
         const command = new DeleteObjectsCommand({ Bucket: this.#bucket, Delete: { Objects, Quiet: true } });
-        await available((await this.#connect()).send(command));
+        const { Errors: [refused] = [] } = await available((await this.#connect()).send(command));
+        if (refused) await available(Promise.reject(Object.assign(new Error(refused.Message), { name: refused.Code })));
       }
     }
   }
@@ -193,9 +194,12 @@ export class S3Driver implements StorageDriver {
 /** In seconds. */
 const tryAgainAfter = 5;
 
-/** Connection errors, as Node's sockets and the S3 client's handlers name them. */
+/**
+ * Connection errors, as Node's sockets and the S3 client's handlers name them, and errors of stores. A repeated request to
+ * finish a multipart upload finds none if the answer to the first one was lost.
+ */
 const away =
-  /^(ECONN\w+|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT|TimeoutError|RequestTimeout\w*|SlowDown|ServiceUnavailable|InternalError)$/;
+  /^(ECONN\w+|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT|TimeoutError|RequestTimeout\w*|SlowDown|ServiceUnavailable|InternalError|NoSuchUpload)$/;
 
 /**
  * An unreachable or busy store is a temporary error; refused credentials are not.
@@ -207,7 +211,8 @@ async function available<T>(answer: Promise<T>): Promise<T> {
     return await answer;
   } catch (cause) {
     const { name = "", code = "", $metadata } = cause as { name?: string; code?: string; $metadata?: Metadata };
-    const isAway = away.test(name) || away.test(code) || ($metadata?.httpStatusCode ?? 0) >= 500;
+    const status = $metadata?.httpStatusCode ?? 0;
+    const isAway = away.test(name) || away.test(code) || status >= 500 || status === 429;
     if (!isAway) throw cause;
     throw unreachable(cause);
   }
