@@ -1,7 +1,7 @@
 /** Every driver meets the requirements of storage; and the particularities of each. */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
+import { chown, mkdir, readdir, stat, utimes, writeFile } from "node:fs/promises";
 import { createServer, request } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { join } from "node:path";
@@ -21,7 +21,27 @@ const disk = new DiskDriver(folder);
 
 driverConformance("the disk driver", () => disk);
 
+const isRoot = process.getuid?.() === 0;
+
 describe("the disk driver, besides,", () => {
+  test.skipIf(!isRoot)(
+    `as root writes for the owner of the folder${isRoot ? "" : " [skipped: it needs root]"}`,
+    async () => {
+      // After a restore by root the service could neither read its files nor store new ones.
+      const dir = bytesFolder();
+      await chown(dir, 12345, 12346);
+      const driver = new DiskDriver(dir);
+      const part = { key: `uploads/${randomUUID()}/a`, size: 5 };
+      const [object, composed] = [`objects/${randomUUID()}`, `objects/${randomUUID()}`];
+      await Promise.all([object, part.key, "mark"].map((key) => driver.put(key, Buffer.from("bytes"))));
+      await driver.compose(composed, [part]);
+      const made = await readdir(dir, { recursive: true });
+      expect(made.length).toBeGreaterThan(9);
+      for (const name of made)
+        expect([name, await stat(join(dir, name))]).toMatchObject([name, { uid: 12345, gid: 12346 }]);
+    },
+  );
+
   test("shows nothing of a file that is being written", async () => {
     const key = `objects/${randomUUID()}`;
     const seen: boolean[] = [];

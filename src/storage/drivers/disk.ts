@@ -7,6 +7,7 @@ import { createReadStream } from "node:fs";
 import {
   constants,
   type FileHandle,
+  lchown,
   link,
   mkdir,
   open,
@@ -43,12 +44,13 @@ export class DiskDriver implements StorageDriver {
     const passing = join(this.#folder, "incoming", randomUUID());
     const path = this.pathOf(key);
     try {
-      const file = await inFolder(passing, () => open(passing, "wx", 0o600));
+      const file = await this.#inFolder(passing, () => open(passing, "wx", 0o600));
       // Each of these closes the file, also when the source fails.
       if (bytes instanceof Uint8Array) await writeAndClose(file, [bytes], durable);
       else if (reused) await writeAndClose(file, bytes, durable);
       else await pipeline(bytes, file.createWriteStream({ flush: durable }));
-      await inFolder(path, () => rename(passing, path));
+      await this.#giveToOwner([passing]);
+      await this.#inFolder(path, () => rename(passing, path));
     } catch (error) {
       await rm(passing, { force: true });
       throw error;
@@ -86,7 +88,7 @@ export class DiskDriver implements StorageDriver {
       await file.close();
     }
     try {
-      await inFolder(path, () => link(from, path));
+      await this.#inFolder(path, () => link(from, path));
     } catch (error) {
       if (unlinkable.has((error as NodeJS.ErrnoException).code)) return false;
       throw error;
@@ -149,21 +151,36 @@ export class DiskDriver implements StorageDriver {
     const [area = "", id = "", ...rest] = key.split("/");
     return join(this.#folder, area, id.slice(0, 2), id, ...rest);
   }
-}
 
-/**
- * Runs `work` in a path's folder; creates the folder and tries again if it is missing. Deleting by prefix removes
- * folders, also one that was just created for this file, hence the attempts.
- */
-async function inFolder<T>(path: string, work: () => Promise<T>, attempts = 10): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || attempts === 1) throw error;
-    await mkdir(dirname(path), { recursive: true });
-    return inFolder(path, work, attempts - 1);
+  /**
+   * Runs `work` in a path's folder; creates the folder and tries again if it is missing. Deleting by prefix removes
+   * folders, also one that was just created for this file, hence the attempts.
+   */
+  async #inFolder<T>(path: string, work: () => Promise<T>, attempts = 10): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT" || attempts === 1) throw error;
+      const made = await mkdir(dirname(path), { recursive: true });
+      if (made) await this.#giveToOwner(upTo(made, dirname(path)));
+      return this.#inFolder(path, work, attempts - 1);
+    }
+  }
+
+  /**
+   * Root restores and sweeps for a service that runs as the owner of the folder, and could not use files of root. Follows
+   * no link: the owner might put one there.
+   */
+  async #giveToOwner(paths: readonly string[]): Promise<void> {
+    if (process.getuid?.() !== 0) return;
+    const { uid, gid } = await stat(this.#folder);
+    if (uid !== 0) for (const path of paths) await lchown(path, uid, gid).catch(orNull);
   }
 }
+
+/** @returns the folder and those above it, up to `top`, which comes first */
+const upTo = (top: string, folder: string): string[] =>
+  folder.length > top.length ? [...upTo(top, dirname(folder)), folder] : [folder];
 
 /** Writes one chunk after the other. */
 async function writeAndClose(
