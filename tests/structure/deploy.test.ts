@@ -2,7 +2,7 @@
 // it does not need. The tests need neither a container engine nor a running systemd.
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { cp, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, utimes } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -146,6 +146,24 @@ describe("deploy/systemd", () => {
     for (const unit of ["svc-api.service", "svc-worker@.service"]) {
       expect(await read(`deploy/systemd/${unit}`)).toMatch(/^StartLimitIntervalSec=0$.*^Restart=always$/ms);
     }
+  });
+
+  test("the backup removes what killed ones have left, and no backup that runs or is complete", async () => {
+    // Each run has another name: a backup that was killed each night filled the disk.
+    const unit = await read("deploy/systemd/svc-backup.service");
+    const folder = join(work, "backups");
+    for (const [name, hours] of [
+      ["old", 30],
+      ["old.incomplete", 30],
+      ["new.incomplete", 1],
+    ] as const) {
+      await mkdir(join(folder, name, "storage"), { recursive: true });
+      const at = Date.now() / 1000 - hours * 3600;
+      await utimes(join(folder, name), at, at);
+    }
+    const command = /^ExecStartPre=(.*)/m.exec(unit)?.[1]?.replace("/var/backups/svc", folder) ?? "";
+    expect(spawnSync("sh", ["-c", command], { encoding: "utf8" })).toMatchObject({ status: 0, stderr: "" });
+    expect((await readdir(folder)).sort()).toEqual(["new.incomplete", "old"]);
   });
 
   test.skipIf(!hasSystemd)("systemd accepts the units, and finds little to take from them", async () => {
