@@ -6,7 +6,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
-import { programFiles } from "./program-files.ts";
+import { forgetProgramFiles, programFiles } from "./program-files.ts";
 
 /**
  * @param program its path
@@ -21,9 +21,12 @@ export function startConfined(
   args: readonly string[] = [],
 ): ChildProcessWithoutNullStreams {
   const confined = ["--permission", ...programFiles(packages), ...flags, "--no-warnings"];
-  return spawn(process.execPath, [...confined, program, ...args], {
+  const child = spawn(process.execPath, [...confined, program, ...args], {
     env: { PATH: "" },
     stdio: ["pipe", "pipe", "pipe"],
+  });
+  return child.once("close", (code) => {
+    if (code) forgetProgramFiles();
   });
 }
 

@@ -43,6 +43,9 @@ export function programFiles(packages: readonly string[]): readonly string[] {
   return flags;
 }
 
+/** For a process that could not start: packages that are being installed were found in part, or not at all. */
+export const forgetProgramFiles = (): void => found.clear();
+
 /** Adds the folder of a package, and those of its installed dependencies. */
 function addPackage(name: string, from: string, folders: Set<string>): void {
   const folder = installedAt(name, from);

@@ -7,6 +7,7 @@
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { extname, join } from "node:path";
 import { hold, startConfined, usageOf } from "../kit/confined-process.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { readFrames, writeFrame } from "./frames.ts";
 import type { Answer, Order } from "./image-child.ts";
 import type { Image, Source } from "./image-engine.ts";
@@ -43,10 +44,14 @@ class Child {
   #clock: NodeJS.Timeout | undefined;
   #answer: ((answer: Answer, bytes: Buffer) => void) | undefined;
   #end: (() => void) | undefined;
+  /** The end of what it has written to stderr, as when it could not start. */
+  log = "";
 
   constructor() {
     this.process = startImageChild();
-    this.process.stderr.resume();
+    this.process.stderr.on("data", (text) => {
+      this.log = (this.log + text).slice(-2_000);
+    });
     this.process.stdin.on("error", () => {}); // the "close" event says why
     this.process.on("error", () => this.#end?.());
     this.process.on("close", () => this.#end?.());
@@ -85,6 +90,10 @@ function refuseKilled(): never {
   );
 }
 
+/** The image may be good: packages are missing, as during `npm ci` of the next release. */
+const notStarted = (cause: string) =>
+  new SvcError("UNAVAILABLE", "No image can be made at the moment.", { retryAfter: 5, cause });
+
 export class ImageChildren {
   readonly #idle: Child[] = [];
   readonly #limits: Required<ImageLimits>;
@@ -115,6 +124,7 @@ export class ImageChildren {
     const tooMuch = stopWatching();
     if (!answered && tooMuch) throw new ImageTooCostly(tooMuch);
     if (!answered && child.process.signalCode === "SIGKILL") return null;
+    if (!answered && child.process.signalCode === null) throw notStarted(child.log);
     if (!answered) throw new UnreadableImage("This image cannot be read.");
     await this.#keep(child);
     const [{ type, refusal }, made] = answered;

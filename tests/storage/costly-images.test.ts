@@ -3,14 +3,20 @@
  * with a file that takes a decoder long. The images are noise, which is the hardest to encode. The tests count killed
  * processes and processor time, not clock time.
  */
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import sharp from "sharp";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { startConfined } from "../../src/kit/confined-process.ts";
+import { programFiles } from "../../src/kit/program-files.ts";
 import { encodingOf } from "../../src/storage/encoding.ts";
 import { ImageChildren, ImageTooCostly } from "../../src/storage/image-children.ts";
 import { formats, type TransformOptions } from "../../src/storage/transform-options.ts";
 import { database } from "../support/database.ts";
 import { bytesFolder, fileProcedures, stored } from "../support/files.ts";
+import { root } from "../support/global-setup.ts";
 import { apiWith, service, type User } from "../support/service.ts";
 import { until } from "../support/worker.ts";
 
@@ -170,4 +176,33 @@ test("a stranger's worst request is answered, with a small picture beside it; wh
   expect(answer.status).toBe(200);
   const { width, height } = await sharp(Buffer.from(await answer.arrayBuffer())).metadata();
   expect([width, height]).toEqual([4096, 4096]);
+});
+
+describe("while packages are being installed", () => {
+  test("an image is not called unreadable, and is made afterwards", { timeout: patient }, async () => {
+    const children = new ImageChildren();
+    onTestFinished(() => children.close());
+    const { execPath } = process;
+    process.execPath = join(root, "no-such-node");
+    try {
+      const refused = { code: "UNAVAILABLE", status: 503, retryAfter: 5 };
+      await expect(children.transform(small, { w: 10 }, false)).rejects.toMatchObject(refused);
+    } finally {
+      process.execPath = execPath;
+    }
+    expect((await children.transform(small, { w: 10 }, false)).type).toBe("image/jpeg");
+  });
+
+  test("a process that cannot start does not keep later ones from the files that are there then", async () => {
+    // All images were refused until the service was started again.
+    const name = "svc-installed-later";
+    const folder = join(root, "node_modules", name);
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const start = () => once(startConfined("no-such-program", [name], []), "close");
+    await start();
+    await mkdir(folder);
+    await writeFile(join(folder, "package.json"), "{}");
+    await start();
+    expect(programFiles([name]).join()).toContain(name);
+  });
 });
