@@ -11,22 +11,38 @@ const running = service(db);
 const front = bridgedFront(db);
 afterEach(() => vi.unstubAllGlobals());
 
-/** The localStorage of several tabs. They get the writes one by one, each with its event if the value is another one. */
+/**
+ * The localStorage of several tabs. They get the writes one by one, each with its event if the value is another one.
+ *
+ * @returns `whileCached`: what it runs happens while they are in the back/forward cache, where they hear of nothing
+ */
 function storageOfTabs() {
   const items = new Map<string, string>();
   const listeners: ((event: { key: string }) => void)[] = [];
+  const shown: ((event: { persisted: boolean }) => void)[] = [];
+  let cached = false;
   const write = (key: string, run: () => void) => {
     const before = items.get(key);
     run();
-    if (items.get(key) === before) return;
+    if (cached || items.get(key) === before) return;
     for (const listener of listeners) listener({ key });
   };
-  vi.stubGlobal("addEventListener", (_: string, listener: (typeof listeners)[number]) => listeners.push(listener));
+  vi.stubGlobal("addEventListener", (name: string, listener: never) =>
+    (name === "storage" ? listeners : shown).push(listener),
+  );
   vi.stubGlobal("localStorage", {
     getItem: (key: string) => items.get(key) ?? null,
     setItem: (key: string, value: string) => write(key, () => items.set(key, value)),
     removeItem: (key: string) => write(key, () => items.delete(key)),
   });
+  return {
+    async whileCached(run: () => Promise<unknown>) {
+      cached = true;
+      await run();
+      cached = false;
+      for (const listener of shown) listener({ persisted: true });
+    },
+  };
 }
 
 test("follows what another tab does", async () => {
@@ -43,6 +59,20 @@ test("follows what another tab does", async () => {
   expect(here.getState().user).toEqual(user);
   expect(await client.query(api.notes.list)).toEqual({ data: [], total: 0 });
   client.close();
+});
+
+test("of token mode: a page that comes back shows the user of now", async () => {
+  const { whileCached } = storageOfTabs();
+  const here = createAuthClient(running.url);
+  const ann = await here.signUp(`${crypto.randomUUID()}@example.com`, "correct horse", "Ann");
+  const elsewhere = createAuthClient(running.url);
+
+  await whileCached(() => elsewhere.signOut());
+  expect(here.getState()).toEqual({ isAuthenticated: false, user: null, token: null });
+
+  await whileCached(() => elsewhere.signUp(`${crypto.randomUUID()}@example.com`, "correct horse", "Bob"));
+  expect(here.getState()).toMatchObject({ user: { name: "Bob" }, token: null });
+  expect((await here.restore())?.id).not.toBe(ann.id);
 });
 
 /** Tabs of one browser, whose session is in a cookie that no script can read. */
@@ -90,4 +120,18 @@ test.for(Object.entries(byCookie))("of %s: no tab shows one user and calls as an
   await expect.poll(() => here.auth.getState().user?.name).toBe("Bob");
   await expect.poll(() => shown.at(-1)).toEqual([]);
   here.client.close();
+});
+
+test.for(Object.entries(byCookie))("of %s: a page that comes back shows the user of now", async ([, browser]) => {
+  const { whileCached } = storageOfTabs();
+  const tab = browser();
+  const [{ auth: here }, { auth: elsewhere }] = [tab(), tab()];
+  await here.signUp(`${crypto.randomUUID()}@example.com`, "correct horse", "Ann");
+  await elsewhere.restore();
+
+  await whileCached(() => elsewhere.signOut());
+  await expect.poll(() => here.getState().user).toBeNull();
+
+  await whileCached(() => elsewhere.signUp(`${crypto.randomUUID()}@example.com`, "correct horse", "Bob"));
+  await expect.poll(() => here.getState().user?.name).toBe("Bob");
 });

@@ -50,13 +50,25 @@ export function localStorageOrMemory(): SessionStorage {
   };
 }
 
-/** Calls back when another tab changes an item. @returns a function that ends it */
+/**
+ * Calls back when another tab changes an item, and when the page returns from the back/forward cache: Firefox and Safari
+ * do not tell it what was changed meanwhile.
+ *
+ * @returns a function that ends it
+ */
 export function followOtherTabs(item: string, changed: () => void): () => void {
   const target = globalThis as Partial<Pick<Window, "addEventListener" | "removeEventListener">>;
   // The key is null when everything was cleared.
-  const listener = ({ key }: StorageEvent) => {
+  const stored = ({ key }: StorageEvent) => {
     if (key === null || key === item) changed();
   };
-  target.addEventListener?.("storage", listener);
-  return () => target.removeEventListener?.("storage", listener);
+  const shown = ({ persisted }: PageTransitionEvent) => {
+    if (persisted) changed();
+  };
+  target.addEventListener?.("storage", stored);
+  target.addEventListener?.("pageshow", shown);
+  return () => {
+    target.removeEventListener?.("storage", stored);
+    target.removeEventListener?.("pageshow", shown);
+  };
 }
