@@ -32,10 +32,11 @@ interface Entry extends Operation {
   path: string;
 }
 
-/** Allows only the page's own style: no scripts, frames or requests. */
+/** Allows only the page's own style and its empty icon: no scripts, frames or requests. */
 export const pagePolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash("sha256").update(pageStyle).digest("base64")}'`,
+  "img-src data:",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
@@ -53,6 +54,7 @@ export function openApiPage({ info, servers, tags, components, paths }: OpenApiD
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${html(info.title)}: API</title>
+<link rel="icon" href="data:,">
 <style>${pageStyle}</style>
 </head>
 <body>

@@ -39,6 +39,7 @@ const headers = {
     "script-src 'self'",
     "style-src 'self'",
     "connect-src 'self'",
+    "img-src data:",
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",

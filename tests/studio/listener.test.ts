@@ -64,6 +64,12 @@ test("only JSON is taken: a form, which needs no preflight, is refused", async (
   await refused(opened.send("users", { search: "x".repeat(70_000) }), 413, "PAYLOAD_TOO_LARGE");
 });
 
+test("the page brings its icon: Firefox reports that the policy blocks /favicon.ico", async () => {
+  const { body, headers } = await opened.raw("/");
+  expect(body).toContain('<link rel="icon" href="data:,"');
+  expect(headers["content-security-policy"]).toContain("img-src data:;");
+});
+
 test("the page may not be framed, runs only its own scripts, makes no markup of text and sets no cookie", async () => {
   for (const path of ["/", "/main.js", "/api/tables", "/nothing.js"]) {
     const { headers } = await opened.raw(path);
