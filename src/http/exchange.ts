@@ -91,7 +91,24 @@ export function startExchange(
 ): Exchange {
   const exchange: Exchange = { requestId, operation: "unknown", headers: { ...defaults, "x-request-id": requestId } };
   (response as Observed)[exchangeKey] = exchange;
+  breakInsideChunk(response);
   return exchange;
+}
+
+/**
+ * Lets an answer of unknown length that is destroyed end inside of a chunk. WebKit on Linux takes a connection that ends
+ * between two chunks for the end of the answer, although the last chunk is missing.
+ */
+function breakInsideChunk(response: ServerResponse): void {
+  const { destroy } = response;
+  response.destroy = (error) => {
+    const { req, socket, headersSent, writableEnded, chunkedEncoding } = response;
+    if (socket?.writable && headersSent && !writableEnded && chunkedEncoding && req.method !== "HEAD") {
+      socket.write("1\r\n");
+      socket.uncork(); // Node holds what was written in this tick until its end
+    }
+    return destroy.call(response, error);
+  };
 }
 
 /** @throws Error when the request did not pass `observe` */
