@@ -103,7 +103,7 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
       return withDeadline(timeoutMs, init.signal ?? undefined, async (signal) => {
         const url = urlOf(transport, path);
         // A streamed body can be sent only once.
-        const repeatable = !(init.body instanceof ReadableStream);
+        const repeatable = !(init.body as Partial<ReadableStream> | null | undefined)?.getReader;
         let refused: Response | undefined;
         try {
           return await authorized(auth, signal, async (credentials) => {
@@ -125,13 +125,13 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
         }
       });
     },
-    upload(file, given) {
+    upload(file, given = {}) {
       const requireCaller = sameCaller(auth); // it takes many requests
       const fetch = (path: string, init: RouteInit) => {
         requireCaller();
         return client.fetch(path, init);
       };
-      return upload(fetch, file, given);
+      return withDeadline(Infinity, given.signal, (signal) => upload(fetch, file, given, signal));
     },
     cancelUpload: (id) => cancelUpload(client.fetch, id),
     stream: (path, init) => pieces(() => client.fetch(path, init), init?.signal ?? undefined),

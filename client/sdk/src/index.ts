@@ -9,6 +9,7 @@ export {
 } from "./aggregate.ts";
 export { type AuthClient, type AuthClientOptions, createAuthClient } from "./auth/create-auth-client.ts";
 export type { AuthState, User } from "./auth/state.ts";
+export { type LaterStorage, loadStorage, type SessionStorage } from "./auth/storage.ts";
 export type { ArgumentsOf, Plain } from "./call-arguments.ts";
 export { createSvcClient } from "./client.ts";
 export { type ClientErrorCode, type Issue, SvcError, type SvcErrorCode, type SvcErrorDetails } from "./error.ts";

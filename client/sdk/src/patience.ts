@@ -16,22 +16,38 @@ export async function withDeadline<T>(
   signal: AbortSignal | undefined,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
+  throwIfAborted(signal);
   const controller = new AbortController();
-  const abort = () => controller.abort(signal?.reason);
-  if (signal?.aborted) abort();
-  signal?.addEventListener("abort", abort);
+  const end = () => abort(controller, reasonOf(signal));
+  signal?.addEventListener("abort", end);
   const late = () =>
-    controller.abort(
+    abort(
+      controller,
       new SvcError("TIMEOUT", `No answer within ${timeoutMs} ms.`, { hint: "Raise timeoutMs, or retry." }),
     );
   const timer = timeoutMs < longest ? setTimeout(late, timeoutMs) : undefined;
   try {
-    controller.signal.throwIfAborted();
     return await run(controller.signal);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", abort);
+    signal?.removeEventListener("abort", end);
   }
+}
+
+/** As that of a browser. React Native has no `DOMException`. */
+export const abortError = () => Object.assign(new Error("Nobody waits for the answer."), { name: "AbortError" });
+
+const reasonOf = (signal: AbortSignal | undefined): unknown => signal?.reason ?? abortError();
+
+/** Aborts with a reason. Signals of React Native 0.86 and older do not keep it, and have no `throwIfAborted`. */
+export function abort(controller: AbortController, reason: unknown): void {
+  if (!("reason" in controller.signal)) Object.assign(controller.signal, { reason });
+  controller.abort(reason);
+}
+
+/** @throws the signal's reason */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw reasonOf(signal);
 }
 
 /** Failures that a retry may resolve: there was no answer, or the service is busy. */
@@ -52,16 +68,20 @@ export async function withRetries<T>(retries: number, signal: AbortSignal, run: 
 }
 
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const end = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, Math.min(ms, longest));
+  });
+  return orAbort(end, signal).finally(() => clearTimeout(timer));
+}
+
+/** Waits for a promise, which others may share, until this call's own end. */
+export function orAbort<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      if (signal.aborted) reject(signal.reason);
-      else resolve();
-    };
-    const timer = setTimeout(end, Math.min(ms, longest));
-    signal.addEventListener("abort", end);
-    if (signal.aborted) end();
+    const end = () => reject(signal.reason);
+    if (signal.aborted) return end();
+    signal.addEventListener("abort", end, { once: true });
+    shared.then(resolve, reject).finally(() => signal.removeEventListener("abort", end));
   });
 }
 

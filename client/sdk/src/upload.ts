@@ -38,13 +38,16 @@ const tus = { "tus-resumable": "1.0.0" };
 /** In bytes. A piece should take about a second, so that progress is visible and little is sent twice. */
 const [smallest, largest] = [256 * 1024, 16 * 1024 * 1024];
 
-export async function upload(fetch: Fetch, file: Blob, options: UploadOptions = {}): Promise<{ id: string }> {
+/** @param signal ends it; its reason is known */
+export async function upload(
+  fetch: Fetch,
+  file: Blob,
+  options: UploadOptions,
+  signal: AbortSignal,
+): Promise<{ id: string }> {
   checkFile(file);
-  const { retries = 8, onProgress = () => {}, signal = new AbortController().signal } = options;
-  const persist = <T>(run: () => Promise<T>): Promise<T> => {
-    signal.throwIfAborted();
-    return withRetries(retries, signal, () => run().catch(passing));
-  };
+  const { retries = 8, onProgress = () => {} } = options;
+  const persist = <T>(run: () => Promise<T>): Promise<T> => withRetries(retries, signal, () => run().catch(passing));
   const send = async (to: string, init: RouteInit) => {
     const response = await fetch(to, { ...init, headers: { ...tus, ...init.headers }, signal });
     return response.ok ? response : fail(response);

@@ -11,15 +11,21 @@ import { type AccountCalls, accountCalls } from "./account.ts";
 import { cookieStrategy } from "./cookie-strategy.ts";
 import { Flow } from "./flow.ts";
 import { type AuthState, StateStore, type User } from "./state.ts";
-import { localStorageOrMemory, memoryStorage, sessionKey } from "./storage.ts";
+import { localStorageOrMemory, memoryStorage, type SessionStorage, sessionKey } from "./storage.ts";
 import type { AuthRequest, Credentials, Strategy } from "./strategy.ts";
 import { type TokenEndpoints, tokenStrategy } from "./token-strategy.ts";
 
 export interface AuthClientOptions {
   /** `token`: a JWT in memory, for a frontend on another origin. `cookie`: for the same origin. (Default: token) */
-  strategy?: { kind: "token"; sessionTokenStorage?: "local" | "memory" | undefined } | { kind: "cookie" } | undefined;
-  /** Token mode: where the session token stays; with `memory` a reload signs out. In `strategy` too. (Default: "local") */
-  sessionTokenStorage?: "local" | "memory" | undefined;
+  strategy?:
+    | { kind: "token"; sessionTokenStorage?: "local" | "memory" | SessionStorage | undefined }
+    | { kind: "cookie" }
+    | undefined;
+  /**
+   * Token mode: where the session token stays; with `memory` a reload signs out. An app without localStorage passes a
+   * storage of its own, such as one of `loadStorage`. In `strategy` too. (Default: "local")
+   */
+  sessionTokenStorage?: "local" | "memory" | SessionStorage | undefined;
   /** Token mode: the token of an existing session, for a test or a script. `restore()` fetches its user. */
   sessionToken?: string | undefined;
   /** Token mode through the frontend's own server, which stores the session token in a sealed cookie. */
@@ -117,12 +123,13 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
   const state = new StateStore();
   const social = `${transport.baseUrl}/sign-in/social/redirect`;
   const inStrategy = options.strategy?.kind === "token" ? options.strategy.sessionTokenStorage : undefined;
-  const persisted = (options.sessionTokenStorage ?? inStrategy) !== "memory";
-  const flow = new Flow(localStorageOrMemory());
-  const storage = persisted ? localStorageOrMemory() : memoryStorage();
+  const kept = options.sessionTokenStorage ?? inStrategy;
+  const local = localStorageOrMemory();
+  const flow = new Flow(local);
+  const storage = typeof kept === "object" ? kept : kept === "memory" ? memoryStorage() : local;
   if (options.sessionToken !== undefined) storage.setItem(sessionKey, options.sessionToken);
   const strategy = byCookie
-    ? cookieStrategy({ state, request, social, storage: localStorageOrMemory() })
+    ? cookieStrategy({ state, request, social, storage: local })
     : tokenStrategy({
         state,
         request,

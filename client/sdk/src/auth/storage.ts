@@ -1,6 +1,6 @@
 /** Storage for the session token and the user, for reloads of the page. */
 
-/** A part of the browser's `Storage`. */
+/** A part of the browser's `Storage`. One that answers later needs `loadStorage`. */
 export interface SessionStorage {
   getItem(key: string): string | null;
   setItem(key: string, value: string): void;
@@ -46,6 +46,46 @@ export function localStorageOrMemory(): SessionStorage {
     removeItem(key) {
       memory.removeItem(key);
       local.removeItem(key);
+    },
+  };
+}
+
+/** A storage that answers later, such as AsyncStorage of React Native, or SecureStore of Expo with these names. */
+export interface LaterStorage {
+  getItem(key: string): Promise<string | null>;
+  setItem(key: string, value: string): Promise<unknown>;
+  removeItem(key: string): Promise<unknown>;
+}
+
+/**
+ * Reads the stored session, so that a client can begin with it. Writes go to the storage one after the other; where one
+ * fails, the item is removed, and the next start of the app is signed out.
+ *
+ * @param storage such as AsyncStorage
+ * @returns a value for `sessionTokenStorage` of `createAuthClient`
+ * @throws what `getItem` rejects with
+ * @example
+ * const auth = createAuthClient(baseUrl, { sessionTokenStorage: await loadStorage(AsyncStorage) });
+ */
+export async function loadStorage(storage: LaterStorage): Promise<SessionStorage> {
+  const items = memoryStorage();
+  for (const key of [sessionKey, userKey]) {
+    const value = await storage.getItem(key);
+    if (value !== null) items.setItem(key, value);
+  }
+  let writing: Promise<unknown> = Promise.resolve();
+  const write = (run: () => Promise<unknown>, key: string) => {
+    writing = writing.then(run).catch(() => storage.removeItem(key).catch(() => {}));
+  };
+  return {
+    getItem: items.getItem,
+    setItem(key, value) {
+      items.setItem(key, value);
+      write(() => storage.setItem(key, value), key);
+    },
+    removeItem(key) {
+      items.removeItem(key);
+      write(() => storage.removeItem(key), key);
     },
   };
 }

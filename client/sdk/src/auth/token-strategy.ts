@@ -4,6 +4,7 @@
  * Next hop: `token-source.ts`, direct or by bridge.
  */
 import { SvcError } from "../error.ts";
+import { orAbort } from "../patience.ts";
 import { toUser, type User } from "./state.ts";
 import { followOtherTabs, type SessionStorage, sessionKey, userKey } from "./storage.ts";
 import type { Credentials, Strategy, StrategyParts } from "./strategy.ts";
@@ -206,14 +207,4 @@ function toJwt(token: unknown): Jwt {
     // Falls through to the one explanation.
   }
   throw new SvcError("INVALID_ANSWER", "The answer holds no token.");
-}
-
-/** Waits for a shared promise until this call's own timeout. */
-function orAbort<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) return abort();
-    signal.addEventListener("abort", abort, { once: true });
-    shared.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }

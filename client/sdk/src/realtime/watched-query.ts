@@ -5,7 +5,7 @@
  * Next hop: `connection.ts` brings events, `snapshot.ts` compares.
  */
 import { userChanged } from "../authorized.ts";
-import { passes } from "../patience.ts";
+import { abort, abortError, passes, throwIfAborted } from "../patience.ts";
 import type { Connection } from "./connection.ts";
 import { Snapshot } from "./snapshot.ts";
 
@@ -164,12 +164,12 @@ export class WatchedQuery {
       isAnswered: false,
       answer: this.#options.fetch(request.signal, this.#failures > 0 ? 0 : 2).then(
         (seen) => {
-          request.signal.throwIfAborted();
+          throwIfAborted(request.signal);
           attempt.isAnswered = true;
           return this.#answer(seen);
         },
         (error) => {
-          request.signal.throwIfAborted();
+          throwIfAborted(request.signal);
           this.#failed(error);
           throw error;
         },
@@ -210,17 +210,14 @@ export class WatchedQuery {
 
   /** Aborts the request under way: its answer is nobody's. */
   #drop(reason: unknown): void {
-    this.#attempt?.request.abort(reason);
+    if (this.#attempt) abort(this.#attempt.request, reason);
     this.#attempt = undefined;
   }
 
   #abandonUnlessWanted(): void {
     const isWanted = () => this.#watchers.size > 0 || this.#waiting > 0;
     if (!this.#attempt || isWanted()) return;
-    setTimeout(
-      () => isWanted() || this.#drop(new DOMException("Nobody waits for the answer.", "AbortError")),
-      abandoned,
-    );
+    setTimeout(() => isWanted() || this.#drop(abortError()), abandoned);
   }
 
   #show(result: unknown): void {
@@ -297,4 +294,4 @@ export class WatchedQuery {
 }
 
 /** Why a request is aborted: a newer one takes its place. */
-const newer = new DOMException("A newer request takes its place.", "AbortError");
+const newer = abortError();
