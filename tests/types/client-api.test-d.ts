@@ -2,6 +2,7 @@
 
 import type { TestUser } from "@svc/testing";
 import { expectTypeOf, test } from "vitest";
+import { WebSocket as Ws } from "ws";
 import {
   createSvcClient,
   type InputOf,
@@ -88,4 +89,8 @@ test("filters are those that the resource allows, and the order one of the colum
 
 test("a user of a test signs out without a question mark", () => {
   expectTypeOf<TestUser["auth"]>().toEqualTypeOf<NonNullable<SvcClient["auth"]>>();
+});
+
+test("a program on Node 20 passes the WebSocket of the package ws", () => {
+  createSvcClient({ api: {}, baseUrl: "http://localhost:4000", WebSocket: Ws });
 });

@@ -65,7 +65,8 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
 
   // Signing in and out writes too.
   auth?.subscribe(() => position.forget());
-  const connection = new Connection({ transport, auth, WebSocket: options.WebSocket ?? globalThis.WebSocket });
+  const Socket = (options.WebSocket ?? globalThis.WebSocket) as typeof WebSocket | undefined;
+  const connection = new Connection({ transport, auth, WebSocket: Socket });
   const watched = new WatchedQueries({ connection, auth, timeoutMs, send });
 
   const client: SvcClient<Api> = {

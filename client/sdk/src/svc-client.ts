@@ -28,8 +28,8 @@ export interface SvcClientOptions<Api extends Operations = Operations> {
   timeoutMs?: number | undefined;
   /** (Default: the global one) */
   fetch?: typeof globalThis.fetch | undefined;
-  /** (Default: the global one; without one, watched queries are called every four seconds) */
-  WebSocket?: typeof globalThis.WebSocket | undefined;
+  /** Also that of the package `ws`. (Default: the global one; without one, watched queries are called every four seconds) */
+  WebSocket?: (new (url: string) => Pick<WebSocket, "readyState" | "send" | "close">) | undefined;
 }
 
 export interface CallOptions {
