@@ -35,7 +35,7 @@ export async function withDeadline<T>(
 }
 
 /** As that of a browser. React Native has no `DOMException`. */
-export const abortError = () => Object.assign(new Error("Nobody waits for the answer."), { name: "AbortError" });
+export const abortError = () => Object.assign(new Error("Nobody waits."), { name: "AbortError" });
 
 const reasonOf = (signal: AbortSignal | undefined): unknown => signal?.reason ?? abortError();
 

@@ -98,17 +98,13 @@ export async function loadStorage(storage: LaterStorage): Promise<SessionStorage
  */
 export function followOtherTabs(item: string, changed: () => void): () => void {
   const target = globalThis as Partial<Pick<Window, "addEventListener" | "removeEventListener">>;
-  // The key is null when everything was cleared.
-  const stored = ({ key }: StorageEvent) => {
-    if (key === null || key === item) changed();
+  // The key is null when everything was cleared; a page that is shown has none.
+  const listener = ({ key, persisted }: Partial<StorageEvent & PageTransitionEvent>) => {
+    if (persisted || key === null || key === item) changed();
   };
-  const shown = ({ persisted }: PageTransitionEvent) => {
-    if (persisted) changed();
-  };
-  target.addEventListener?.("storage", stored);
-  target.addEventListener?.("pageshow", shown);
+  const events = ["storage", "pageshow"] as const;
+  for (const event of events) target.addEventListener?.(event, listener);
   return () => {
-    target.removeEventListener?.("storage", stored);
-    target.removeEventListener?.("pageshow", shown);
+    for (const event of events) target.removeEventListener?.(event, listener);
   };
 }
