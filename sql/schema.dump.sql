@@ -9850,13 +9850,19 @@ CREATE OR REPLACE FUNCTION svc_private.search_begun(query text, prefix boolean)
  IMMUTABLE
  SET search_path TO ''
 AS $function$
-  select string_agg(word, ' ' order by place)
+  select string_agg(word, ' ')
     from (
-      select word, place, place = max(place) over () as is_last
-        from svc_private.search_words(query) with ordinality as w (word, place)
+      select word
+        from (
+          select word, place, prefix and place = max(place) over () as is_prefix
+            from svc_private.search_words(query) with ordinality as w (word, place)
+        ) as w
+       where is_prefix
+          or word ~ '^[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]$'
+       group by word
+       order by bool_or(is_prefix) desc, min(place)
+       limit 8
     ) as w
-   where prefix and is_last
-      or word ~ '^[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]$'
 $function$
 execute: svc_system
 comment: The words of a query that also find the terms that begin with them.

@@ -4,7 +4,12 @@
 -- Terms are stems: "moori" begins no term where "mooring" is stored as "moor". The words themselves are left out, because
 -- they are already terms of the query.
 
-create or replace function svc_private.search_endings(searched integer, width integer, query text, most integer)
+create or replace function svc_private.search_endings(
+  searched integer,
+  width integer,
+  query text,  -- the words that are completed: svc_private.search_begun()
+  most integer
+)
 returns table (term text, n bigint)
 language sql
 stable

@@ -4,7 +4,13 @@
 --
 -- It reads the keys of each row. Where there are very many rows, it reads a sample of them.
 
-create or replace function svc_private.search_endings_among(searched integer, width integer, query text, row_ids text[], most integer)
+create or replace function svc_private.search_endings_among(
+  searched integer,
+  width integer,
+  query text,  -- the words that are completed: svc_private.search_begun()
+  row_ids text[],
+  most integer
+)
 returns table (term text, n bigint)
 language sql
 stable

@@ -3,6 +3,9 @@
 --
 -- A mark of a later sweep than the last one here was written by a copy of this database, or before this one was
 -- restored. The count is committed before the mark is written, so a crash in between leaves an earlier mark, which fits.
+--
+-- A pattern takes the number out, so that any other text becomes null: PostgreSQL 18 evaluates a cast of the argument
+-- while it plans, also within a CASE.
 
 create or replace function svc_private.claim_storage(mark text, adopt boolean)
 returns text

@@ -125,6 +125,10 @@ test("Korean is found by a part of a compound, also of one character that anothe
   expect(await titles("별 없음")).toEqual(["항구 안내"]);
   expect(await titles("시 boat")).toContain("항구 안내");
   expect(await titles("구")).toEqual([]);
+  // Each takes reading all terms that begin with it.
+  const begun = "select svc_private.search_begun($1, true) as words";
+  const [{ words } = { words: "" }] = await db.sql<{ words: string }>(begun, ["가 나 다 라 가 마 바 사 아 자 차 boat"]);
+  expect(words).toBe("boat 가 나 다 라 마 바 사");
 });
 
 describe("a filter admits rows by", () => {
