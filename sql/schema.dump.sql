@@ -6315,6 +6315,7 @@ begin
          where j.is_available and j.priority = urgency and j.run_at between start and now() and j.task_id = any (kinds)
            and (j.job_queue_id is null or j.job_queue_id in (
              select q.id from graphile_worker._private_job_queues q where q.is_available for update skip locked))
+           and (j.flags -> 'left_by' ? worker is not true or j.run_at < now() - interval '2 seconds')
            and case
              when coalesce((j.flags ->> 'deaths')::integer, 0) < 2 then true
              when not pg_try_advisory_xact_lock(726502189, hashtext(worker)) then false
@@ -8084,6 +8085,18 @@ $function$
 execute: svc_system
 comment: Keeps one sweep of stored bytes in the queue: the one already waiting, or a new one after the delay. Definer: svc_system has no rights on the queue's tables.
 
+-- function svc_private.left_by(jsonb,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.left_by(flags jsonb, worker text)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select case when jsonb_array_length(others) < 20 then others else others - 0 end || to_jsonb(worker)
+    from (select coalesce(flags -> 'left_by', '[]') - worker) as l (others)
+$function$
+comment: The workers that returned a job with these flags, and this one.
+
 -- function svc_private.lint_schema(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.lint_schema()
  RETURNS TABLE(severity text, rule text, name text, problem text, remedy text)
@@ -8554,11 +8567,18 @@ AS $function$
 declare
   run constant svc.workflow_runs := svc_private.lock_run(run_id, held);
   due constant timestamptz := least(clock_timestamp() + delay, run.deadline);
+  left_by constant jsonb := (
+    select svc_private.left_by(j.flags, j.locked_by)
+      from graphile_worker._private_jobs j
+     where j.key = 'workflow:' || pass_on_run.run_id and j.locked_by is not null);
 begin
   update svc.workflow_runs r
      set status = 'pending', wait_marker = 'version', wake_at = due, claims = 0, updated_at = clock_timestamp()
    where r.id = run.id;
   perform svc_private.wake_run(run.id, due);
+  update graphile_worker._private_jobs j
+     set flags = jsonb_build_object('left_by', left_by)
+   where j.key = 'workflow:' || run.id and left_by is not null;
   perform svc_private.announce_run(run.id, run.user_id);
   perform svc_private.free_slot(run);
 end
@@ -8582,7 +8602,8 @@ begin
   end if;
   update graphile_worker._private_jobs j
      set attempts = greatest(0, j.attempts - 1), locked_at = null, locked_by = null, last_error = reason,
-         flags = coalesce(j.flags, '{}') || jsonb_build_object('outages', o.outages),
+         flags = coalesce(j.flags, '{}') || jsonb_build_object(
+           'outages', o.outages, 'left_by', svc_private.left_by(j.flags, postpone_job.worker)),
          run_at = clock_timestamp() + least(60, power(2, o.outages - 1)) * interval '1 second'
     from (
       select least(100, coalesce((h.flags ->> 'outages')::integer, 0) + 1) as outages
@@ -9551,7 +9572,7 @@ CREATE OR REPLACE FUNCTION svc_private.retry_job(job_id bigint)
 AS $function$
 begin
   update graphile_worker._private_jobs j
-     set attempts = 0, flags = j.flags - '{deaths,outages}'::text[], run_at = now(), updated_at = now()
+     set attempts = 0, flags = j.flags - '{deaths,outages,left_by}'::text[], run_at = now(), updated_at = now()
    where j.id = retry_job.job_id and j.locked_at is null;
   if found then
     perform pg_notify('jobs:insert', '{"count":1}');

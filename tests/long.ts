@@ -61,7 +61,6 @@ export const long = [
   "workers/crashes",
   "workflows/outages",
   "workflows/crashes",
-  "workers/releases",
   "realtime/another-history",
   "postgres/strayed-standby",
   "postgres/read-only",

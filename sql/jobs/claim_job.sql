@@ -10,6 +10,8 @@
 -- job: if one of these jobs kills its worker, the others survive. The lock ensures that a worker that asks several
 -- times at once gets only one of them.
 --
+-- A job that this worker could not run is left to the others for two seconds (svc_private.left_by).
+--
 -- A job that is done stays in the index until a vacuum, and each search from the beginning reads all of them: while a dump
 -- or a forgotten transaction holds vacuum back, that takes longer with every job. `since`, when the job that was claimed
 -- last was due, lets a search begin two seconds before it. A job that was due earlier, of a transaction that stayed open for
@@ -54,6 +56,7 @@ begin
          where j.is_available and j.priority = urgency and j.run_at between start and now() and j.task_id = any (kinds)
            and (j.job_queue_id is null or j.job_queue_id in (
              select q.id from graphile_worker._private_job_queues q where q.is_available for update skip locked))
+           and (j.flags -> 'left_by' ? worker is not true or j.run_at < now() - interval '2 seconds')
            and case
              when coalesce((j.flags ->> 'deaths')::integer, 0) < 2 then true
              when not pg_try_advisory_xact_lock(726502189, hashtext(worker)) then false

@@ -1,7 +1,7 @@
 -- Returns a job to the queue for later, because its worker cannot run it: its connections do not work, or its code does not
 -- have the procedure. That is not the job's fault. Called by workers/run-job.ts through the direct connection of the queue. The
--- attempt does not count. The pause doubles with each time in a row, from one second up to a minute: other workers, which may
--- be able to run it, get the job soon.
+-- attempt does not count. The pause doubles with each time in a row, from one second up to a minute. After it, other workers,
+-- which may be able to run it, get the job first (svc_private.left_by).
 --
 -- For a workflow run, the claim does not count either (svc_private.claim_run): ten claims without a checkpoint would fail
 -- it. The run is locked before its job, in the order of svc_private.wake_run; the opposite order could deadlock.
@@ -24,7 +24,8 @@ begin
   end if;
   update graphile_worker._private_jobs j
      set attempts = greatest(0, j.attempts - 1), locked_at = null, locked_by = null, last_error = reason,
-         flags = coalesce(j.flags, '{}') || jsonb_build_object('outages', o.outages),
+         flags = coalesce(j.flags, '{}') || jsonb_build_object(
+           'outages', o.outages, 'left_by', svc_private.left_by(j.flags, postpone_job.worker)),
          run_at = clock_timestamp() + least(60, power(2, o.outages - 1)) * interval '1 second'
     from (
       select least(100, coalesce((h.flags ->> 'outages')::integer, 0) + 1) as outages

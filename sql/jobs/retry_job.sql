@@ -10,7 +10,7 @@ set search_path = ''
 as $$
 begin
   update graphile_worker._private_jobs j
-     set attempts = 0, flags = j.flags - '{deaths,outages}'::text[], run_at = now(), updated_at = now()
+     set attempts = 0, flags = j.flags - '{deaths,outages,left_by}'::text[], run_at = now(), updated_at = now()
    where j.id = retry_job.job_id and j.locked_at is null;
   if found then
     perform pg_notify('jobs:insert', '{"count":1}');

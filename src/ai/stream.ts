@@ -9,7 +9,7 @@ import { type Billing, tokensOf, totalled } from "./paid.ts";
 import type { Incomplete, StreamingAnswer, TokenCount } from "./provider.ts";
 
 /** The cost of a streamed answer. */
-export interface StreamBilling extends Billing {
+interface StreamBilling extends Billing {
   /** As in an answer of `ai.chat`; `interrupted`: its reader left, or the provider failed. */
   incomplete?: Incomplete | "interrupted";
 }

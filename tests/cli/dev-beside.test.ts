@@ -2,15 +2,21 @@
 // them behind when it ends.
 import { readdir, readFile, readlink, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { copiedApplication, ready } from "../support/application-folder.ts";
 import { byNpm, type Command } from "../support/cli.ts";
 import { database } from "../support/database.ts";
+import { freePort } from "../support/free-port.ts";
 import { isRunning } from "../support/is-running.ts";
 
 const db = database("platform");
 const app = copiedApplication(db, "examples/starter");
 const { svc } = app;
+beforeAll(async () => {
+  const file = join(app.folder, "svc.config.ts");
+  const port = await freePort(); // another test's page may be at the usual one
+  await writeFile(file, (await readFile(file, "utf8")).replace("localhost:5173", `localhost:${port}`));
+});
 
 // That it names a signal, too, is tested in commands.test.ts, which saves a start.
 test("dev ends when the command beside it ends, and says how that ended", async () => {

@@ -2,7 +2,6 @@
 // to something that is not there. `npm run typecheck` checks the types of all templates.
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { dispatch } from "../../src/cli/dispatch.ts";
@@ -10,6 +9,7 @@ import { chromiumPath, whySkipped } from "../browser/desk-app.ts";
 import { visitNotes } from "../browser/visit-notes.ts";
 import { runHere, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
+import { freePort } from "../support/free-port.ts";
 import { root } from "../support/global-setup.ts";
 
 const db = database("template1");
@@ -91,11 +91,3 @@ test.skipIf(!chromiumPath)(
     }
   },
 );
-
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const server = createServer().listen(0, () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });

@@ -12,7 +12,7 @@ const running = service(database());
 // The first `watch` threw "DOMException doesn't exist", uploads and routes "ReadableStream doesn't exist", and with React
 // Native 0.86 every call "throwIfAborted is not a function".
 test("calls, watches, uploads and stays signed in with the globals of React Native", async () => {
-  const app = new Worker(join(import.meta.dirname, "react-native-app.ts"), { workerData: { url: running.url } });
+  const app = new Worker(join(import.meta.dirname, "react-native-child.ts"), { workerData: { url: running.url } });
   const [seen] = await once(app, "message");
   expect(seen).toEqual({
     shown: [0, 1],

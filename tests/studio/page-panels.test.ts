@@ -137,7 +137,7 @@ if (!chromiumPath) {
     await to("DBA", "DBA");
     await said("missing_index");
     await to("migrations", "Migrations and backups");
-    await said("svc keeps no list of backups.");
+    await said("None by svc is known.");
     const acts = await db.sql<{ act: string }>("select act from svc.operator_acts order by id");
     expect(acts.map(({ act }) => act)).toEqual([
       "act_retry_job",

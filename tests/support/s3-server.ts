@@ -5,11 +5,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { type AddressInfo, createServer, Socket } from "node:net";
+import { Socket } from "node:net";
 import { delimiter, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll } from "vitest";
+import { freePort } from "./free-port.ts";
 
 // Looked for, not run: it needs two seconds to print its help.
 export const hasS3Server = (process.env.PATH ?? "")
@@ -44,15 +45,6 @@ export function s3Server(): { endpoint: string } {
     await gone;
   });
   return server;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 async function listening(port: number, child: ChildProcess): Promise<void> {

@@ -176,6 +176,21 @@ describe("svc_private.postpone_job", () => {
     expect((await row(id))?.wait).toBe(1);
   });
 
+  test("gives the job to other workers first, for two seconds", async () => {
+    const id = await held(await addRun());
+    await postpone(id);
+    const claimedBy = async (worker: string, ago: string) => {
+      await db.sql(`update graphile_worker._private_jobs set run_at = now() - $2::interval where id = $1`, [id, ago]);
+      const text = `select id from svc_private.claim_job($1, (select array_agg(id) from graphile_worker._private_tasks), null)`;
+      return (await db.sql(text, [worker])).map((job) => job.id);
+    };
+    expect(await claimedBy("w", "1 second")).toEqual([]);
+    expect(await claimedBy("another", "1 second")).toEqual([id]);
+    await postpone(id, "another");
+    expect(await claimedBy("w", "1 second")).toEqual([]); // it has not forgotten the first
+    expect(await claimedBy("w", "3 seconds")).toEqual([id]);
+  });
+
   test("does not touch a job that another worker has got", async () => {
     const id = await held(await addRun());
     expect(await postpone(id, "another")).toBe(false);

@@ -86,6 +86,8 @@ test.for([
   await app.mutate(ann, "workflows.retry", { id });
   await until(async () => (await get(id)).waitMarker === "version");
   expect(await pause(id)).toBeLessThan(10_000);
+  const [next] = await db.sql("select flags from graphile_worker._private_jobs where key = 'workflow:' || $1", [id]);
+  expect(next?.flags).toEqual({ left_by: [expect.any(String)] });
   await other.query("select pg_advisory_unlock_all()"); // as if that worker had ended
   await db.sql("update graphile_worker._private_jobs set run_at = now() where key = 'workflow:' || $1", [id]);
   expect((await ended(id)).error.code).toBe("UNKNOWN_VERSION");
