@@ -6,12 +6,13 @@
  */
 import type { ServerResponse } from "node:http";
 import type pg from "pg";
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, Gauge, Registry } from "prom-client";
 import { errorCodes } from "../kit/error-codes.ts";
 import { addStandbyMetrics } from "../postgres/metrics.ts";
 import type { Replicas } from "../postgres/replicas.ts";
 import type { RealtimeState } from "../realtime/create-realtime.ts";
 import { addRealtimeMetrics } from "../realtime/metrics.ts";
+import { Durations } from "../telemetry/durations.ts";
 import type { JobMetrics } from "../telemetry/job-metrics.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { addRuntimeMetrics } from "../telemetry/runtime-metrics.ts";
@@ -36,13 +37,12 @@ export function createMetrics(
   const registers = [registry];
   addRuntimeMetrics(registry);
 
-  const duration = new Histogram({
-    name: "svc_http_request_duration_seconds",
-    help: "Time from the request's first byte to the end of the answer.",
-    labelNames: ["operation", "method", "status"],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers,
-  });
+  const duration = new Durations(
+    registry,
+    "svc_http_request_duration_seconds",
+    "Time from the request's first byte to the end of the answer.",
+    ["operation", "method", "status"],
+  );
   const errors = new Counter({
     name: "svc_http_errors_total",
     help: "Answers with an error of ours, by its code.",
@@ -69,7 +69,7 @@ export function createMetrics(
     registry,
     inFlight,
     observe(operation, method, status, seconds, code) {
-      duration.labels(operation, method, String(status)).observe(seconds);
+      duration.observe(seconds, operation, method, String(status));
       if (code !== undefined) errors.labels(code).inc();
     },
   };
