@@ -24,12 +24,23 @@ function seeded(seed: number): () => number {
   };
 }
 
+/** As Next's `await headers()`: they have a member `headers`, which is the plain object of Node's request. */
+class NextHeaders extends Headers {
+  readonly headers: Record<string, string>;
+
+  constructor(headers: Record<string, string>) {
+    super(headers);
+    this.headers = headers;
+  }
+}
+
 describe("a sealed cookie", () => {
   test("is read from a request, from headers, and from the header's text", async () => {
     const { tab, email, sessionToken } = await running.signedIn();
     const cookie = `theme=dark; ${tab.cookie}; authlib.session_token=x`;
     const expected = { user: { id: expect.any(String), email, name: "Ann" }, sessionToken };
-    for (const from of [new Request("http://front.test", { headers: { cookie } }), new Headers({ cookie }), cookie]) {
+    const request = new Request("http://front.test", { headers: { cookie } });
+    for (const from of [request, request.headers, new NextHeaders({ cookie }), cookie]) {
       expect(await readBridgeSession(from, session)).toEqual(expected);
     }
   });

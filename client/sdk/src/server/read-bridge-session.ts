@@ -54,4 +54,5 @@ function cookieHeader(request: IncomingRequest): string | null {
   return headersOf(request).get("cookie");
 }
 
-export const headersOf = (request: Request | Headers): Headers => ("headers" in request ? request.headers : request);
+/** By `get`, because the headers that Next gives have a member `headers` of their own. */
+export const headersOf = (request: Request | Headers): Headers => ("get" in request ? request : request.headers);
