@@ -1,4 +1,6 @@
 /** The client that `SvcProvider` gives to the hooks. */
+"use client";
+
 import type { SvcClient } from "@svc/client";
 import { createContext, useContext } from "react";
 

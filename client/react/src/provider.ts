@@ -2,6 +2,8 @@
  * `SvcProvider`: gives the hooks their client, and a cache that belongs to the signed-in user.
  * Next hop: `use-query.ts`, `use-mutation.ts`, `use-auth.ts`.
  */
+"use client";
+
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createElement, type ReactNode, useEffect, useState } from "react";
 import { type AnyClient, ClientContext } from "./client-context.ts";

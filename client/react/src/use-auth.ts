@@ -1,4 +1,6 @@
 /** `useAuth`: the signed-in user, and actions to sign in and out. */
+"use client";
+
 import type { AuthClient, AuthState } from "@svc/client";
 import { useMemo, useSyncExternalStore } from "react";
 import { useSvcClient } from "./client-context.ts";

@@ -3,6 +3,8 @@
  * fetched again, one after the other, since each begins where the one before ends.
  * Next hop: `query-key.ts`.
  */
+"use client";
+
 import type {
   ArgumentsOf,
   IncludeOf,

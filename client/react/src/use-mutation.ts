@@ -2,6 +2,8 @@
  * `useMutation`: calls a mutation, optionally shows its effect at once, and undoes that if the mutation fails.
  * Next hop: `cache.ts`.
  */
+"use client";
+
 import { type InputOf, type Mutation, type OutputOf, type Query, SvcError } from "@svc/client";
 import { type UseMutationResult, useQueryClient, useMutation as useTanStackMutation } from "@tanstack/react-query";
 import { useState } from "react";

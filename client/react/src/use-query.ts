@@ -3,6 +3,8 @@
  * mounted.
  * Next hop: `query-key.ts`.
  */
+"use client";
+
 import type {
   AggregateInput,
   AggregateOutput,

@@ -1,4 +1,6 @@
 /** `useRealtimeStatus`: whether changes arrive automatically, for a status display. */
+"use client";
+
 import type { RealtimeStatus } from "@svc/client";
 import { useCallback, useSyncExternalStore } from "react";
 import { useSvcClient } from "./client-context.ts";

@@ -2,6 +2,8 @@
  * `useUpload`: the upload of one file, with its progress; it can be paused and continued.
  * Next hop: `client.upload`.
  */
+"use client";
+
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useSvcClient } from "./client-context.ts";
 

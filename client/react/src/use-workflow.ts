@@ -2,6 +2,8 @@
  * `useWorkflow`: one run with its timeline, which updates while it is mounted.
  * Next hop: `use-query.ts`.
  */
+"use client";
+
 import type { Query } from "@svc/client";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { skip, useQuery } from "./use-query.ts";
