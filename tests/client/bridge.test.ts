@@ -34,6 +34,14 @@ afterEach(() => {
 });
 
 describe("the SDK with a bridge", () => {
+  // useSuspenseQuery asked the bridge for a token first, by a path that has no origin on a server.
+  test("calls as a visitor while a server renders the page", async () => {
+    const baseUrl = running.service.url;
+    const client = createSvcClient({ api, baseUrl, auth: createAuthClient(baseUrl, { authBridge: {} }) });
+    expect(await client.query(api.posts.list)).toMatchObject({ data: [] });
+    await expect(client.query(api.notes.list)).rejects.toMatchObject({ code: "UNAUTHORIZED" });
+  });
+
   test("signs up, calls the backend directly, survives a reload, and signs out", async () => {
     stubStorage();
     const tab = running.tab();

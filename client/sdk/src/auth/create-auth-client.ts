@@ -13,7 +13,7 @@ import { Flow } from "./flow.ts";
 import { type AuthState, StateStore, type User } from "./state.ts";
 import { localStorageOrMemory, memoryStorage, type SessionStorage, sessionKey } from "./storage.ts";
 import type { AuthRequest, Credentials, Strategy } from "./strategy.ts";
-import { type TokenEndpoints, tokenStrategy } from "./token-strategy.ts";
+import { tokenStrategy } from "./token-strategy.ts";
 
 export interface AuthClientOptions {
   /** `token`: a JWT in memory, for a frontend on another origin. `cookie`: for the same origin. (Default: token) */
@@ -120,6 +120,7 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
       }),
     );
 
+  const here = () => globalThis.location as Location | undefined;
   const state = new StateStore();
   const social = `${transport.baseUrl}/sign-in/social/redirect`;
   const inStrategy = options.strategy?.kind === "token" ? options.strategy.sessionTokenStorage : undefined;
@@ -133,7 +134,17 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
     : tokenStrategy({
         state,
         request,
-        endpoints: { ...(bridge ? bridged : direct), social },
+        endpoints: {
+          signIn: "/sign-in",
+          signUp: "/sign-up",
+          signOut: "/sign-out",
+          token: "/token",
+          exchange: "/oauth/exchange",
+          me: bridge ? "/session" : "/me",
+          // While a server renders a page, a bridge cannot be reached and nobody is signed in.
+          holdsSession: !bridge || !(options.fetch ?? here()),
+          social,
+        },
         storage,
       });
   // A reloaded page has the cookie but not the user. A failure is harmless, because the server checks every call.
@@ -153,7 +164,6 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
       }),
   });
 
-  const here = () => globalThis.location as Location | undefined;
   let completing: { key: string; end: Promise<User> } | undefined;
   state.subscribe(() => {
     if (!state.get().isAuthenticated) completing = undefined;
@@ -212,15 +222,3 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
 export function fetchOf({ fetch }: { fetch?: typeof globalThis.fetch | undefined }): typeof globalThis.fetch {
   return fetch ?? ((input, init) => globalThis.fetch(input, init));
 }
-
-const direct: Omit<TokenEndpoints, "social"> = {
-  signIn: "/sign-in",
-  signUp: "/sign-up",
-  signOut: "/sign-out",
-  token: "/token",
-  exchange: "/oauth/exchange",
-  me: "/me",
-  holdsSession: true,
-};
-
-const bridged: Omit<TokenEndpoints, "social"> = { ...direct, me: "/session", holdsSession: false };

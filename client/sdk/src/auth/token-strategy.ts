@@ -13,7 +13,7 @@ import type { Credentials, Strategy, StrategyParts } from "./strategy.ts";
 const margin = 20_000;
 
 /** The endpoints, for direct and for bridged clients. */
-export interface TokenEndpoints {
+interface TokenEndpoints {
   signIn: string;
   signUp: string;
   signOut: string;
