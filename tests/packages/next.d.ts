@@ -5,7 +5,7 @@ declare module "next" {
   }
   export interface NextConfig {
     typescript?: { ignoreBuildErrors?: boolean };
-    rewrites?: () => Promise<{ source: string; destination: string }[]>;
+    rewrites?: () => Promise<{ fallback: { source: string; destination: string }[] }>;
   }
 }
 declare module "*.css";

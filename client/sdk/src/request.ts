@@ -31,7 +31,7 @@ export interface RequestOptions {
   headers?: Record<string, string>;
   body?: string | FormData;
   /** Whether cookies are sent. (Default: "omit") */
-  credentials?: RequestCredentials;
+  credentials?: RequestInit["credentials"];
   signal: AbortSignal;
   /** Gets the headers of a 2xx answer. */
   answered?: ((headers: Headers) => void) | undefined;

@@ -22,7 +22,7 @@ const convert = {
   numbers,
   xy: named("xy"),
   abc: named("abc"),
-  bytes: (value: string) => Uint8Array.from(atob(value), (character) => character.charCodeAt(0)),
+  bytes: (value: string): Uint8Array => Uint8Array.from(atob(value), (character) => character.charCodeAt(0)),
 };
 
 /** Converts a row, several of them in `{ data }` of a page or of createMany, or null. */

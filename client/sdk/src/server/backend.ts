@@ -14,7 +14,8 @@ export interface BackendAnswer {
 export interface BackendCall {
   path: "/sign-in" | "/sign-up" | "/token" | "/sign-out" | "/oauth/exchange";
   headers: Record<string, string>;
-  body?: Uint8Array<ArrayBuffer>;
+  /** TypeScript before 5.7 has no `Uint8Array<ArrayBuffer>`. */
+  body?: ReturnType<TextEncoder["encode"]>;
 }
 
 export type Backend = (call: BackendCall) => Promise<BackendAnswer>;

@@ -6,8 +6,11 @@ const { SVC_URL } = process.env;
 export default {
   // `npm run typecheck` looks at the whole application.
   typescript: { ignoreBuildErrors: true },
-  rewrites: async () => [
-    { source: "/api/:path*", destination: `${SVC_URL}/api/:path*` },
-    { source: "/ws", destination: `${SVC_URL}/ws` },
-  ],
+  // What no page and no route of Next answers.
+  rewrites: async () => ({
+    fallback: [
+      { source: "/api/:path*", destination: `${SVC_URL}/api/:path*` },
+      { source: "/ws", destination: `${SVC_URL}/ws` },
+    ],
+  }),
 } satisfies NextConfig;
