@@ -124,8 +124,11 @@ function build({
     const path = `./${join(into, relative(base, join(folder, file))).replace(/\.ts$/, "")}`;
     return { types: `${path}.d.ts`, default: `${path}.js` };
   };
+  const index = compiled(source.exports["."] as string);
   const manifest = {
     ...{ name, version, description, license, type: "module" },
+    // For tools that read no `exports`, such as Parcel.
+    ...{ main: index.default, types: index.types },
     ...Object.fromEntries(keep.filter((key) => key in source).map((key) => [key, source[key]])),
     ...("dependencies" in source && { dependencies: pinned(source.dependencies as Record<string, string>) }),
     ...(folder === root && { peerDependencies: atLeastTested(source.peerDependencies as Record<string, string>) }),

@@ -160,15 +160,15 @@ describe("the packages", () => {
   test.each(["core", "client", "react", "testing", "studio", "dev", "documents"])(
     "@svc/%s is as npm and its tools expect a package",
     async (name) => {
-      const output = await run(tool("publint"), [join(packages(), name), "--strict"], folder, {
-        ...env,
-        NO_COLOR: "1",
-      });
+      const args = [join(packages(), name), "--strict"];
+      const output = await run(tool("publint"), args, folder, { ...env, NO_COLOR: "1" });
       // It complains that the starter has a test.
       const strange = output.split("\n").filter((line) => /^\d+\. /.test(line) && !line.includes(startersTest));
       expect(strange).toEqual([]);
       expect(output).toMatch(/All good!|^Suggestions:$/m);
       expect(output).not.toMatch(/^(Warnings|Errors):$/m);
+      const { main, types, exports } = JSON.parse(await readFile(join(packages(), name, "package.json"), "utf8"));
+      expect({ types, default: main }).toEqual(exports["."]); // for Parcel, which reads no `exports`
     },
   );
 
