@@ -111,9 +111,17 @@ const procedurePaths =
   "Procedures are called with POST at /api/query/<name> and /api/mutation/<name>, such as /api/query/notes.list; " +
   "docs/reference/http-routes.md lists the other paths.";
 
-/** Names a full disk, which is not the sender's error. @returns any other error unchanged */
-export function outOfRoom(error: unknown): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code !== "ENOSPC" && code !== "EDQUOT") return error;
-  return new SvcError("UNAVAILABLE", "There is no room for this at the moment.", { retryAfter: 60, cause: error });
+const noRoom = "There is no room for this at the moment.";
+const noWrites = "Files cannot be stored at the moment.";
+
+/** Errors of a disk that an operator repairs: full, read-only, of another owner, broken, or a network folder that is gone. */
+const diskErrors: Partial<Record<string, string>> = {
+  ...{ ENOSPC: noRoom, EDQUOT: noRoom },
+  ...{ EROFS: noWrites, EACCES: noWrites, EIO: noWrites, ESTALE: noWrites },
+};
+
+/** Answers an error of the disk with 503: it is not the sender's. @returns any other error unchanged */
+export function diskFailure(error: unknown): unknown {
+  const message = diskErrors[String((error as NodeJS.ErrnoException).code)];
+  return message ? new SvcError("UNAVAILABLE", message, { retryAfter: 60, cause: error }) : error;
 }

@@ -8,6 +8,7 @@ import { openAsBlob } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { namePath } from "../kit/name-path.ts";
 
 /** In milliseconds. Folders of other hosts that share the disk are removed after this time without a new file. */
 const foreignAge = 24 * 60 * 60_000;
@@ -71,7 +72,9 @@ export class FormFile {
 
   /** Appends all bytes. */
   async write(bytes: Uint8Array): Promise<void> {
-    await this.#handle.writeFile(bytes);
+    await this.#handle.writeFile(bytes).catch((error) => {
+      throw namePath(error, this.#path);
+    });
   }
 
   /** The file for handlers; its bytes stay on disk. */

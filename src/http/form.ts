@@ -8,7 +8,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import { takeBody } from "./body.ts";
 import { accountOf, type BodyAccount, uncounted } from "./body-budget.ts";
 import { ChunkList } from "./chunk-list.ts";
-import { outOfRoom } from "./errors.ts";
+import { diskFailure } from "./errors.ts";
 import type { FormFile, FormFiles } from "./form-files.ts";
 import { type FormEvent, MultipartReader, malformed, type PartHead } from "./multipart.ts";
 
@@ -63,7 +63,7 @@ export async function readForm(request: IncomingMessage, limits: FormLimits): Pr
     reader.end();
     return form.finish();
   } catch (error) {
-    throw outOfRoom(error);
+    throw diskFailure(error);
   }
 }
 

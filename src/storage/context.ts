@@ -16,7 +16,7 @@ import type {
   UploadUrl,
   UploadUrlOptions,
 } from "../contract/storage.ts";
-import { outOfRoom } from "../http/errors.ts";
+import { diskFailure } from "../http/errors.ts";
 import { readFormFile } from "../http/form-files.ts";
 import { checkCallOptions, must, oneOf, type ShapeOf } from "../kit/options.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -188,7 +188,7 @@ export class CallStorage implements ContextStorage {
       await this.#transaction.asLogin({ name: "svc_store_object", text }, [id, bytesId, size, sha256]);
     } catch (error) {
       this.#unused.push(id);
-      throw outOfRoom(error);
+      throw diskFailure(error);
     }
     return id;
   }

@@ -9,7 +9,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { answerMethods } from "../http/allowed-methods.ts";
 import { mediaType, sendContinue } from "../http/body.ts";
 import type { Endpoint } from "../http/endpoint.ts";
-import { outOfRoom } from "../http/errors.ts";
+import { diskFailure } from "../http/errors.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
 import type { Authenticate } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -197,5 +197,5 @@ const invalidRequest = (message: string) => new SvcError("BAD_REQUEST", message)
 
 /** With a full disk, the bytes received so far are kept. */
 const keepReceived = (error: unknown): never => {
-  throw outOfRoom(error);
+  throw diskFailure(error);
 };

@@ -22,6 +22,7 @@ import {
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { namePath } from "../../kit/name-path.ts";
 import type { ByteRange, PutOptions, StorageDriver, StoredBytes, StoredPart } from "./driver.ts";
 import { readParts } from "./read-parts.ts";
 
@@ -52,8 +53,8 @@ export class DiskDriver implements StorageDriver {
       await this.#giveToOwner([passing]);
       await this.#inFolder(path, () => rename(passing, path));
     } catch (error) {
-      await rm(passing, { force: true });
-      throw error;
+      await rm(passing, { force: true }).catch(() => {}); // the sweep removes it; the first error tells the cause
+      throw namePath(error, passing);
     }
     if (durable) await syncFolder(dirname(path));
   }
@@ -65,7 +66,7 @@ export class DiskDriver implements StorageDriver {
       await writeAndClose(await open(path, constants.O_WRONLY | constants.O_APPEND), bytes, true);
     } catch (error) {
       await truncate(path, at).catch(() => {}); // frees the room; the next call would do it too
-      throw error;
+      throw namePath(error, path);
     }
   }
 
