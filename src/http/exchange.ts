@@ -12,6 +12,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import { databaseReason, WithoutStack } from "../telemetry/describe-error.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { type Span, type Tracing, traceFields } from "../telemetry/span.ts";
+import { answerWait } from "./answer-wait.ts";
 import { countAnswer } from "./body-budget.ts";
 import { leftSignal } from "./left-signal.ts";
 import type { OriginPolicy } from "./origin-policy.ts";
@@ -171,6 +172,7 @@ export function observer(
     const span = tracing && startRequestSpan(tracing, request, requestId);
     if (span) exchange.span = span;
 
+    const waited = answerWait(request, response, started);
     metrics.inFlight.add(response);
     response.on("close", () => {
       metrics.inFlight.delete(response);
@@ -179,7 +181,7 @@ export function observer(
       // If the client disconnected before the answer, log 499, as proxies do.
       const status = response.writableFinished ? response.statusCode : 499;
       const code = error instanceof SvcError ? error.code : undefined;
-      metrics.observe(operation, request.method ?? "", status, ms / 1000, code);
+      metrics.observe(operation, request.method ?? "", status, ms / 1000, waited() / 1000, code);
 
       if (span) endRequestSpan(span, request, exchange, status);
 

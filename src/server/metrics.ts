@@ -43,6 +43,12 @@ export function createMetrics(
     "Time from the request's first byte to the end of the answer.",
     ["operation", "method", "status"],
   );
+  const wait = new Durations(
+    registry,
+    "svc_http_wait_seconds",
+    "Time from the request's last byte to the answer's first, which clients and networks do not lengthen.",
+    ["operation"],
+  );
   const errors = new Counter({
     name: "svc_http_errors_total",
     help: "Answers with an error of ours, by its code.",
@@ -59,6 +65,11 @@ export function createMetrics(
       this.set(inFlight.size);
     },
   });
+  new Counter({
+    name: "svc_process_starts_total",
+    help: "Processes that have started: 1, or with --processes all so far, those that have ended among them.",
+    registers,
+  }).inc();
   addPools(registry, pools);
   if (pools.system) addDatabaseMetrics(registry, pools.system);
   if (realtime) addRealtimeMetrics(registry, realtime);
@@ -68,8 +79,9 @@ export function createMetrics(
   return {
     registry,
     inFlight,
-    observe(operation, method, status, seconds, code) {
+    observe(operation, method, status, seconds, waited, code) {
       duration.observe(seconds, operation, method, String(status));
+      wait.observe(waited, operation);
       if (code !== undefined) errors.labels(code).inc();
     },
   };

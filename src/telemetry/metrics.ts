@@ -6,6 +6,6 @@ export interface Metrics {
   registry: Registry;
   /** Answers of exchanges that have begun and not ended. */
   inFlight: Set<ServerResponse>;
-  /** Records the end of an exchange. @param seconds its whole duration @param code of the error in the answer */
-  observe(operation: string, method: string, status: number, seconds: number, code?: string): void;
+  /** Records the end of an exchange. @param seconds its whole duration @param waited in seconds, see `answerWait` @param code of the error in the answer */
+  observe(operation: string, method: string, status: number, seconds: number, waited: number, code?: string): void;
 }

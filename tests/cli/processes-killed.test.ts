@@ -16,6 +16,7 @@ test("a process that is killed is replaced by one that gets no connection before
   const admin = await db.connect("admin");
   await admin.query("begin; lock table svc_private.applied_sql in access exclusive mode");
   const [killed = 0, other = 0] = processes();
+  await get("/metrics"); // what was never read of a process is not in the sum
   process.kill(killed, "SIGKILL");
   await expect.poll(() => processes()).not.toContain(killed);
   for (let number = 0; number < 5; number++) expect((await get("/healthz")).status).toBe(200);
@@ -35,6 +36,10 @@ test("a process that is killed is replaced by one that gets no connection before
   expect(text).not.toMatch(/^process_start_time_seconds/m);
   expect(processes()).toContain(other);
   expect(command().output()).toContain(`Process ${killed} ended (SIGKILL). Another one is started.`);
+  // An alert tells of processes that end again and again.
+  await expect
+    .poll(async () => (await get("/metrics")).text().then((text) => /^svc_process_starts_total (\d+)/m.exec(text)?.[1]))
+    .toBe("3");
   await expect
     .poll(async () => {
       await get("/nowhere");

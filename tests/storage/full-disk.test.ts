@@ -80,20 +80,23 @@ test.skipIf(!isMounted)(
   },
 );
 
-test.skipIf(!isMounted)(`a disk that is read-only is answered by 503, and used again when it is not${why}`, async () => {
-  const ben = await svc.signUp("ben");
-  const write = () => Promise.all([upload(ben, 10_000), upload(ben, 200_000), svc.mutate(ben, "full.buffer")]);
-  const remount = (mode: string) => execFileSync("mount", ["-o", `remount,${mode}`, dir]);
-  expect((await write()).map(({ status }) => status)).toEqual([200, 200, 200]);
-  const failed = { status: 503, body: { code: "UNAVAILABLE", error: "Files cannot be stored at the moment." } };
-  remount("ro");
-  try {
-    expect(await write()).toMatchObject([failed, failed, failed]);
-    const causes = svc.logged.filter((line) => line.includes("EROFS"));
-    expect(causes.length).toBe(3);
-    expect(causes.filter((line) => !line.includes(dir))).toEqual([]);
-  } finally {
-    remount("rw");
-  }
-  expect((await write()).map(({ status }) => status)).toEqual([200, 200, 200]);
-});
+test.skipIf(!isMounted)(
+  `a disk that is read-only is answered by 503, and used again when it is not${why}`,
+  async () => {
+    const ben = await svc.signUp("ben");
+    const write = () => Promise.all([upload(ben, 10_000), upload(ben, 200_000), svc.mutate(ben, "full.buffer")]);
+    const remount = (mode: string) => execFileSync("mount", ["-o", `remount,${mode}`, dir]);
+    expect((await write()).map(({ status }) => status)).toEqual([200, 200, 200]);
+    const failed = { status: 503, body: { code: "UNAVAILABLE", error: "Files cannot be stored at the moment." } };
+    remount("ro");
+    try {
+      expect(await write()).toMatchObject([failed, failed, failed]);
+      const causes = svc.logged.filter((line) => line.includes("EROFS"));
+      expect(causes.length).toBe(3);
+      expect(causes.filter((line) => !line.includes(dir))).toEqual([]);
+    } finally {
+      remount("rw");
+    }
+    expect((await write()).map(({ status }) => status)).toEqual([200, 200, 200]);
+  },
+);

@@ -1,6 +1,7 @@
 // If this file fails, a dashboard or an alert uses a missing metric, a metric is undocumented or wrong, or a stranger
 // can read them.
 import { spawnSync } from "node:child_process";
+import { EventEmitter } from "node:events";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,6 +9,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { serveWorkerMetrics } from "../../src/cli/worker-metrics.ts";
 import { createHostCheck } from "../../src/http/allowed-hosts.ts";
+import { answerWait } from "../../src/http/answer-wait.ts";
 import { workflow } from "../../src/index.ts";
 import { JobMetrics } from "../../src/telemetry/job-metrics.ts";
 import { type MetricsAccess, refuseReader } from "../../src/telemetry/metrics-access.ts";
@@ -75,11 +77,22 @@ test("the page explains each alert, and each counts calls of users only, where i
   const named = (text: string) => [...text.matchAll(/(?:- alert: |(?<=^\|.*)`)(Svc\w+)/gm)].map(([, name]) => name);
   const explained = named(file("docs/how-to/observe.md"));
   expect(named(alerts).toSorted()).toEqual(explained.toSorted());
-  const counted = [...alerts.matchAll(/svc_http_request_duration_seconds_\w+(\{[^}]*\})?/g)].map(
+  const counted = [...alerts.matchAll(/svc_http_(?:request_duration|wait)_seconds_\w+(\{[^}]*\})?/g)].map(
     ([, labels]) => labels,
   );
   expect(counted).not.toEqual([]);
   for (const labels of counted) expect(labels).toContain('operation!~"/healthz|/readyz|/metrics"');
+});
+
+test("each alert says what to do, in the words of the page", () => {
+  const plain = (text: string) => text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll("`", "");
+  const page = [...file("docs/how-to/observe.md").matchAll(/^\| (`Svc.*?) \| (.*) \|$/gm)].flatMap(([, names, text]) =>
+    [...String(names).matchAll(/Svc\w+/g)].map(([name]) => [name, plain(String(text))] as const),
+  );
+  const alerts = file("deploy/prometheus/alerts.yml").matchAll(/- alert: (\w+)[\s\S]*?action: (".*")$/gm);
+  const told = [...alerts].map(([, name, action]) => [name, JSON.parse(String(action))] as const);
+  expect(told.length).toBeGreaterThan(15);
+  expect(Object.fromEntries(told)).toEqual(Object.fromEntries(page));
 });
 
 /** Names of labels by metric; those of a histogram's parts, too. */
@@ -130,8 +143,9 @@ test.skipIf(noPromtool)(`a run that fails is told for 15 minutes, whatever faile
   const folder = await mkdtemp(join(tmpdir(), "svc-alerts-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const failed = (minutes: number) => ({ alertname: "SvcWorkflowsFailed", eval_time: `${minutes}m` });
-  const [, summary] = /summary: "(Runs of workflows failed[^"]*)"/.exec(file("deploy/prometheus/alerts.yml")) ?? [];
-  const alert = { exp_labels: { job: "svc", severity: "warning" }, exp_annotations: { summary } };
+  const annotations = /summary: "(Runs of workflows failed[^"]*)"\n +action: "([^"]*)"/;
+  const [, summary, action] = annotations.exec(file("deploy/prometheus/alerts.yml")) ?? [];
+  const alert = { exp_labels: { job: "svc", severity: "warning" }, exp_annotations: { summary, action } };
   const told = {
     rule_files: [join(root, "deploy/prometheus/alerts.yml")],
     evaluation_interval: "1m",
@@ -209,6 +223,35 @@ test("while the database does not answer, metrics come with its last numbers, an
   expect(await ofService()).toMatch(/^svc_jobs\{state="scheduled"\} [1-9]/m);
   await admin.query("commit");
   await expect.poll(ofService).toMatch(/^svc_database_up 1$/m);
+});
+
+test("the wait for an answer is measured without what the client does", async () => {
+  await running.query(null, "notes.list");
+  await expect.poll(ofService).toMatch(/^svc_http_wait_seconds_count\{operation="notes.list"\} [1-9]/m);
+
+  const minute = 60_000;
+  const exchange = (headers: Record<string, string>) => {
+    const request = Object.assign(new EventEmitter(), { headers });
+    const response = { writeHead: () => {} };
+    const waited = answerWait(request as never, response as never, performance.now() - minute);
+    return { request, response, waited };
+  };
+  const plain = exchange({});
+  plain.response.writeHead();
+  expect(plain.waited()).toBeGreaterThanOrEqual(minute);
+  expect(plain.waited()).toBe(plain.waited()); // a stream goes on for as long as its client reads
+
+  const upload = exchange({ "content-length": "5" });
+  upload.request.emit("end");
+  upload.response.writeHead();
+  expect(upload.waited()).toBeLessThan(minute);
+
+  const refused = exchange({ "transfer-encoding": "chunked" });
+  refused.response.writeHead();
+  refused.request.emit("end");
+  expect(refused.waited()).toBe(0);
+  const unanswered = exchange({ "content-length": "0" });
+  expect(unanswered.waited()).toBeGreaterThanOrEqual(minute);
 });
 
 test("errors are counted by code, requests while they run", async () => {
