@@ -12,6 +12,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import pg from "pg";
+import { namePath } from "../kit/name-path.ts";
 import { watchClient } from "../postgres/silence.ts";
 import { liftSessionLimits } from "../postgres/without-limits.ts";
 import type { StorageDriver } from "../storage/drivers/driver.ts";
@@ -76,7 +77,7 @@ export async function takeBackup(options: TakeOptions): Promise<Manifest> {
     return manifest;
   } catch (error) {
     await rm(work, { recursive: true, force: true, maxRetries: 3 });
-    throw error;
+    throw namePath(error, work);
   } finally {
     await client.end().catch(() => {});
   }
