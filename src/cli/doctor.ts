@@ -9,6 +9,8 @@ import { pendingMigrations } from "../migrate/ledger.ts";
 import { refuseUsed } from "../migrate/scratch.ts";
 import { describeVanished, findVanished } from "../migrate/vanished.ts";
 import { createPools } from "../postgres/pools.ts";
+import { describeMissingFolder } from "../storage/missing-folder.ts";
+import { createDriver } from "../storage/storage.ts";
 import { createLog } from "../telemetry/log.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig } from "./command.ts";
 import { defineCommand } from "./define.ts";
@@ -89,6 +91,8 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
       await report.check(null, async () => report.add(examineReplication(await replicationState(pools.system))));
       await report.check(null, async () => {
         report.add(await examineWrites(pools.system));
+        const missing = await describeMissingFolder(config.storage, createDriver(config.storage), pools.system);
+        if (missing) report.note("wrong", missing);
         if (config.database) {
           report.add(await examineBackups(pools.system));
           report.add(await examineWays(cluster.urls));

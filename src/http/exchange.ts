@@ -12,7 +12,6 @@ import { SvcError } from "../kit/svc-error.ts";
 import { databaseReason, WithoutStack } from "../telemetry/describe-error.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { type Span, type Tracing, traceFields } from "../telemetry/span.ts";
-import { answerWait } from "./answer-wait.ts";
 import { countAnswer } from "./body-budget.ts";
 import { leftSignal } from "./left-signal.ts";
 import type { OriginPolicy } from "./origin-policy.ts";
@@ -197,6 +196,32 @@ export function observer(
     });
     return exchange;
   };
+}
+
+/**
+ * How long a client waits for the service alone: from the last byte of its request to the first of the answer. The time in which
+ * a client sends an upload, or reads a stream, depends on the client and its network.
+ *
+ * @param started by `performance.now()`
+ * @returns what to call when the response has closed; the wait in milliseconds. It is 0 if the answer began before the request had
+ *   ended, as for an upload that is refused, and lasts until the close if there was no answer.
+ */
+export function answerWait(request: IncomingMessage, response: ServerResponse, started: number): () => number {
+  const { headers } = request;
+  const hasBody = headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
+  let received = hasBody ? Number.POSITIVE_INFINITY : started;
+  let answered: number | undefined;
+  if (hasBody) {
+    request.once("end", () => {
+      received = performance.now();
+    });
+  }
+  const { writeHead } = response;
+  response.writeHead = ((...args: Parameters<typeof writeHead>) => {
+    answered ??= performance.now();
+    return writeHead.apply(response, args);
+  }) as typeof writeHead;
+  return () => Math.max(0, (answered ?? performance.now()) - received);
 }
 
 /** One line: done, refused, or failed with its cause. GraphQL answers partial errors with 200. */

@@ -14,6 +14,7 @@ import { requestDatabases, systemDatabase } from "../postgres/database.ts";
 import type { Pools } from "../postgres/pools.ts";
 import { searchTables } from "../search/searchable.ts";
 import { isGrantedList, isPublicQuery } from "../server/rerun.ts";
+import { describeMissingFolder } from "../storage/missing-folder.ts";
 import { createStorage } from "../storage/storage.ts";
 
 /**
@@ -34,12 +35,19 @@ export function createRuntime(
   const internal = named("internal");
   const known = new Set(internal);
   keepPlans(pools.request, pools.system);
+  const storage = createStorage({ config, secrets, pool: pools.system, log });
+  if (config.production) {
+    describeMissingFolder(config.storage, storage.driver, pools.system).then(
+      (text) => text && log.error(text),
+      () => {}, // the database is away: calls say so
+    );
+  }
   return {
     log,
     root: config.cwd,
     baseUrl: config.auth.url ?? url,
     ...(auth && { auth }),
-    storage: createStorage({ config, secrets, pool: pools.system, log }),
+    storage,
     ai: createAiServices(config.ai, pools.system),
     requestPool: pools.request,
     systemPool: pools.system,

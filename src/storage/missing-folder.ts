@@ -1,0 +1,37 @@
+/**
+ * Recognises the folder of stored files when it is not the one that the rows speak of: a disk that is not mounted, or another
+ * `storage.dir`. Files that are stored there meanwhile would be missing later.
+ */
+import { stat } from "node:fs/promises";
+import type pg from "pg";
+import type { EffectiveConfig } from "../config/config.ts";
+import type { StorageDriver } from "./drivers/driver.ts";
+import { objectKey } from "./storage.ts";
+
+/** Rows that are looked at: single files may be damaged. */
+const some = 20;
+
+/**
+ * @param pool of the system
+ * @returns a text for the operator if the bytes of the first files are all missing; null otherwise, and for a bucket
+ */
+export async function describeMissingFolder(
+  config: EffectiveConfig["storage"],
+  driver: Pick<StorageDriver, "pathOf">,
+  pool: Pick<pg.Pool, "query">,
+): Promise<string | null> {
+  if (config.driver !== "disk" || !driver.pathOf) return null;
+  const { rows } = await pool.query<{ bytes_id: string }>(
+    "select bytes_id from svc_private.next_storage_objects(null, $1)",
+    [some],
+  );
+  for (const { bytes_id: id } of rows) {
+    const isThere = await stat(driver.pathOf(objectKey(id))).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => error.code !== "ENOENT",
+    );
+    if (isThere) return null;
+  }
+  if (rows.length === 0) return null;
+  return `The files of the database are not in ${config.dir}: is its disk mounted, and is this the right storage.dir?`;
+}
