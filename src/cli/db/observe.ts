@@ -48,12 +48,16 @@ export const locks = defineCommand({
 /** The sessions that wait for one session, directly or indirectly. */
 function chain(rows: Row[]): string {
   const [first = {}] = rows;
-  const head = `${first.head} (${first.head_application || "no name"}) is ${first.head_state}, its transaction open for ${first.head_transaction_seconds} s:\n  ${first.head_statement}\n`;
+  // PostgreSQL names no session for a prepared transaction: it has none.
+  const isPrepared = first.head === 0;
+  const session = `${first.head} (${first.head_application || "no name"}) is ${first.head_state}, its transaction open for ${first.head_transaction_seconds} s:\n  ${first.head_statement}\n`;
   const waiting = rows.map(
     (row) =>
       `  ${"  ".repeat(Number(row.depth) - 1)}${row.pid} (${row.application || "no name"}) waits ${row.waiting_seconds} s for ${row.wanted}:\n  ${"  ".repeat(Number(row.depth))}${row.statement}\n`,
   );
-  return `${head}${waiting.join("")}  To end the first: select pg_terminate_backend(${first.head});\n`;
+  const head = isPrepared ? "A prepared transaction blocks, one of those below:\n" : session;
+  const end = isPrepared ? "rollback prepared, as below." : `select pg_terminate_backend(${first.head});`;
+  return `${head}${waiting.join("")}  To end the first: ${end}\n`;
 }
 
 export const stats = defineCommand({
