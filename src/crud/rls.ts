@@ -158,7 +158,7 @@ export function openRls(options: OpenAudience): PgPolicy[] {
  * @param options.user    the memberships' column with the user's id
  * @param options.write   `"nobody"`: members only read, for what the application decides, such as scores. Another policy
  *   may allow more. (Default: members write)
- * @throws DefinitionError when the memberships have no such column
+ * @throws DefinitionError when the memberships have no such column, or are a table of the authentication library
  * @example
  * export const boards = pgTable("boards", { … }, (t) =>
  *   memberRls({ through: memberships, team: t.teamId, user: memberships.userId }));
@@ -171,12 +171,17 @@ export function memberRls(options: {
 }): PgPolicy[] {
   const { through, team, user, write } = options;
   checkOne("memberRls", "write", write, [undefined, "nobody"]);
+  const { schema = "public" } = getTableConfig(through);
+  if (schema === "auth") {
+    throw new DefinitionError(`memberRls: requests cannot read auth.${getTableName(through)}.`, {
+      hint: "Keep memberships in a table of your own: docs/how-to/organizations.md.",
+    });
+  }
   const theirs = teamOfMembership(through, team);
   // An array, not `in (select …)`: PostgreSQL can then use an index on the team. A sub-select in a policy would be
   // compared with the rows of all teams.
   const isMember = sql`${team} = any (array(select ${theirs} from ${through} where ${isCaller(user)}))`;
   const select = pgPolicy("select_member", { for: "select", to: authenticated, using: isMember });
-  const { schema = "public" } = getTableConfig(through);
   // As text these are the same in the log and in a query; other types may be written in several ways.
   if (comparedAsText.has(team.columnType)) {
     const isUuid = user.columnType === "PgUUID";

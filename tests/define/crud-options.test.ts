@@ -1,5 +1,5 @@
 // If this file fails, a mistake in the options of createCrud appears in production instead of at definition.
-import { boolean, integer, jsonb, pgTable, point, serial, text, timestamp } from "drizzle-orm/pg-core";
+import { boolean, integer, jsonb, pgSchema, pgTable, point, serial, text, timestamp } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
 import { createCrudFactory, createSvcProcedureBuilders, DefinitionError, memberRls, openRls } from "../../src/index.ts";
 
@@ -203,6 +203,15 @@ const mistakes: [what: string, define: () => unknown, message: string, hint?: st
     () => memberRls({ through: things, team: pgTable("b", { team: integer("team_id") }).team, user: things.title }),
     'memberRls: things has no column "team_id".',
     "Give the column with the team the same name in both tables, or let things refer to b: .references(() => …).",
+  ],
+  [
+    "memberships that requests cannot read",
+    () => {
+      const member = pgSchema("auth").table("member", { team: integer("team_id"), user: text("user_id") });
+      return memberRls({ through: member, team: pgTable("b", { team: integer("team_id") }).team, user: member.user });
+    },
+    "memberRls: requests cannot read auth.member.",
+    "Keep memberships in a table of your own: docs/how-to/organizations.md.",
   ],
   [
     "a team whose name is that of the memberships' own key",

@@ -37,6 +37,7 @@ const applications = [
     "knowledge-base",
     "leave-svc",
     "partitions",
+    "organizations",
     "personal-data",
     "presence",
     "query-your-data",
