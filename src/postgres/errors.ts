@@ -48,7 +48,7 @@ export const sqlStates: Record<string, Mapping> = {
   },
   "25P03": {
     code: "TIMEOUT",
-    hint: "The transaction was open without a statement for too long. Do slow work outside it, for example in a step of a workflow that does not use wf.db.",
+    hint: "The transaction was open without a statement for too long. Do slow work outside it, for example in a step of a workflow that does not use wf.db. A statement of unsafeDb waits for rows that this call has changed or locked: run it before.",
   },
   "25P04": { code: "TIMEOUT", hint: "The transaction was longer than PostgreSQL's transaction_timeout." },
   "40001": { code: "CONFLICT" },

@@ -66,6 +66,11 @@ const procedures = {
     await gone(await pidOf(context.db as Db));
     if (input === "then reads") await pidOf(context.db as Db);
   }),
+  waits: procedure.mutation.name("db.waits").handler(async ({ context: { db, unsafeDb } }) => {
+    const again = { amount: sql`amount + 1` };
+    await db.update(things).set(again);
+    await unsafeDb.update(things).set(again);
+  }),
   killed: mutation("killed").handler(async ({ context }) => {
     await put({ code: "killed" })(context.db as Db);
     const pid = await pidOf(context.db as Db);
@@ -78,7 +83,7 @@ const procedures = {
 const db = database();
 // In production: hints for developers are in tests/crud/hidden-row.test.ts.
 const svc = service(db, apiWith({ procedures }), { production: true } as object);
-const hasty = service(db, apiWith({ procedures }), { limits: { statementTimeoutMs: 800, idleInTransactionMs: 800 } });
+const hasty = service(db, apiWith({ procedures }), { limits: { statementTimeoutMs: 1_500, idleInTransactionMs: 500 } });
 
 beforeAll(async () => {
   await db.sql(`
@@ -88,7 +93,7 @@ beforeAll(async () => {
     );
     alter table things enable row level security;
     create policy all_anyone on things for all to svc_anonymous, svc_authenticated using (true) with check (true);
-    grant all on things to svc_anonymous, svc_authenticated;
+    grant all on things to svc_anonymous, svc_authenticated, svc_system;
     grant usage on sequence things_id_seq to svc_anonymous, svc_authenticated;
     create function raise_state(state text, value text) returns integer language plpgsql as $$ begin
       raise exception using errcode = state, message = case when state like '22%' then value else 'from things' end, detail = value, hint = value, column = 'things';
@@ -240,6 +245,12 @@ describe("time and connections", () => {
       expect(await rows()).toEqual(unchanged);
     },
   );
+
+  test("a statement of unsafeDb that waits for a row of its own call: the hint says so, and unsafeDb writes", async () => {
+    const answer = await hasty.mutate(await hasty.signUp("ann"), "db.waits");
+    expect(answer.body.hint).toContain("unsafeDb waits for rows that this call has changed");
+    await expect.poll(() => db.sql("select distinct amount from things")).toEqual([{ amount: 2 }]);
+  });
 
   test("a connection that is killed under a mutation is a 503, and nothing is saved", async () => {
     await expectError(await svc.mutate(null, "db.killed"), "UNAVAILABLE");
