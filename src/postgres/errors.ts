@@ -121,7 +121,7 @@ export function databaseError(error: unknown, identity: Identity, access: Access
   const mapping: Mapping =
     state === "42501" && isAnonymous(identity)
       ? { code: "UNAUTHORIZED" }
-      : (sqlStates[state] ?? classes[state.slice(0, 2)] ?? { code: "INTERNAL" });
+      : (withoutPartition(error) ?? sqlStates[state] ?? classes[state.slice(0, 2)] ?? { code: "INTERNAL" });
   const { code, message, hint } = mapping.spoken ? { ...mapping, ...spoken(error, state) } : mapping;
   const invalid = state === "22023" ? pathIn(error, "invalid") : undefined;
   if (invalid) {
@@ -136,6 +136,12 @@ export function databaseError(error: unknown, identity: Identity, access: Access
     cause: error,
   });
 }
+
+/** PostgreSQL gives this refusal the SQLSTATE of check constraints. */
+const withoutPartition = (error: unknown): Mapping | undefined =>
+  fromDatabase(error)?.routine === "ExecFindPartition"
+    ? { code: "BAD_REQUEST", message: "Its table has no partition for this row." }
+    : undefined;
 
 const answerTooLarge = (cause: unknown) =>
   new SvcError("BAD_REQUEST", "The answer is too large.", {
