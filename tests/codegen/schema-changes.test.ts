@@ -225,6 +225,13 @@ const changes: Record<string, Change> = {
     seed: seedAdmin,
     rows: adminKept,
   },
+  "a table is removed while a plugin's are added, which it never becomes": {
+    from: { schema: { ...notes, guestbook: table("guestbook") } },
+    to: { schema: notes, auth: withPlugins(organization()) },
+    seed: seedNote,
+    rows: kept,
+    says: [/DROP TABLE "guestbook"/i],
+  },
   "one plugin of better-auth makes way for another": {
     from: { schema: notes, auth: withPlugins(twoFactor()) },
     to: {

@@ -91,7 +91,10 @@ function changes(before: Snapshot, after: Snapshot): Turnover[] {
   });
   const asKeys = (values: readonly string[]) => Object.fromEntries(values.map((value) => [value, true]));
   return [
-    turnover("table", "", before.tables, after.tables),
+    // A table of the application never becomes one of the library's plugins.
+    ...[true, false].map((isLibrarys) =>
+      turnover("table", "", tablesOf(before, isLibrarys), tablesOf(after, isLibrarys)),
+    ),
     turnover("enum", "", before.enums, after.enums),
     turnover("sequence", "", before.sequences, after.sequences),
     ...Object.entries(after.tables).flatMap(([key, { columns }]) =>
@@ -103,6 +106,9 @@ function changes(before: Snapshot, after: Snapshot): Turnover[] {
     turnover("user field", "auth.user", before.svc.userFields, after.svc.userFields),
   ];
 }
+
+const tablesOf = ({ tables }: Snapshot, isLibrarys: boolean) =>
+  Object.fromEntries(Object.entries(tables).filter(([key]) => key.startsWith("auth.") === isLibrarys));
 
 function unknownRename(text: string, turnovers: readonly Turnover[]): DefinitionError {
   const all = (side: "gone" | "fresh") =>
