@@ -1,10 +1,13 @@
 // If this file fails, an alert does not tell a person at night what to do, or slow clients set off the one of a slow service.
 import { EventEmitter } from "node:events";
 import { readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { answerWait } from "../../src/http/exchange.ts";
 import { root } from "../support/global-setup.ts";
+import { noPromtool, promtool } from "../support/promtool.ts";
 
 const file = (path: string) => readFileSync(join(root, path), "utf8");
 
@@ -43,4 +46,53 @@ test("the wait for an answer is measured without what the client does", () => {
   expect(refused.waited()).toBe(0);
   const unanswered = exchange({ "content-length": "0" });
   expect(unanswered.waited()).toBeGreaterThanOrEqual(minute);
+});
+
+const rules = join(root, "deploy/prometheus/alerts.yml");
+
+test.skipIf(noPromtool)(`Prometheus takes the rules${noPromtool}`, () => {
+  const { status, stdout, stderr } = promtool(["check", "rules", rules]);
+  const alerts = file("deploy/prometheus/alerts.yml").match(/- alert:/g);
+  expect([status, stdout + stderr]).toEqual([0, expect.stringContaining(`${alerts?.length} rules found`)]);
+});
+
+/** @param fires for each minute whether the alert fires @param series values by minute, in promtool's notation */
+async function rehearse(alertname: string, severity: string, fires: Record<number, boolean>, series: object) {
+  const folder = await mkdtemp(join(tmpdir(), "svc-alerts-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const text = file("deploy/prometheus/alerts.yml").split(`alert: ${alertname}\n`)[1] ?? "";
+  const [, summary, action] = /summary: (".*")\n +action: (".*")/.exec(text) ?? [];
+  const exp_annotations = { summary: JSON.parse(String(summary)), action: JSON.parse(String(action)) };
+  const alert = { exp_labels: { job: "svc", severity }, exp_annotations };
+  const told = {
+    rule_files: [rules],
+    evaluation_interval: "1m",
+    tests: [
+      {
+        interval: "1m",
+        input_series: Object.entries(series).map(([series, values]) => ({ series, values })),
+        alert_rule_test: Object.entries(fires).map(([minute, does]) => ({
+          ...{ alertname, eval_time: `${minute}m`, exp_alerts: does ? [alert] : [] },
+        })),
+      },
+    ],
+  };
+  await writeFile(join(folder, "test.yml"), JSON.stringify(told)); // JSON is YAML
+  const { status, stdout, stderr } = promtool(["test", "rules", join(folder, "test.yml")]);
+  expect([status, stdout + stderr]).toEqual([0, expect.stringContaining("SUCCESS")]);
+}
+
+test.skipIf(noPromtool)(`a run that fails is told for 15 minutes, whatever failed before${noPromtool}`, async () => {
+  // Never for half an hour, then at minute 31, then at minute 61.
+  const series = {
+    'svc_workflow_last_failure_timestamp_seconds{job="svc",instance="a"}': "0x30 1860x30 3660x30",
+  };
+  await rehearse("SvcWorkflowsFailed", "warning", { 20: false, 32: true, 55: false, 63: true }, series);
+});
+
+test.skipIf(noPromtool)(`two single failures of a quiet service are no alert, and many are${noPromtool}`, async () => {
+  const answers = (status: number) => `svc_http_request_duration_seconds_count{job="svc",status="${status}"}`;
+  // In minutes 10 and 14; from minute 31 on, each minute.
+  const series = { [answers(200)]: "0+12x60", [answers(500)]: "0x9 1x3 2x16 3+1x30" };
+  await rehearse("SvcErrors", "critical", { 14: false, 16: false, 18: false, 45: true }, series);
 });

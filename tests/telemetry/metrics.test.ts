@@ -1,11 +1,8 @@
 // If this file fails, a dashboard or an alert uses a missing metric, a metric is undocumented or wrong, or a stranger
 // can read them.
-import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serveWorkerMetrics } from "../../src/cli/worker-metrics.ts";
 import { createHostCheck } from "../../src/http/allowed-hosts.ts";
 import { workflow } from "../../src/index.ts";
@@ -14,6 +11,7 @@ import { type MetricsAccess, refuseReader } from "../../src/telemetry/metrics-ac
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
+import { noPromtool, promtool } from "../support/promtool.ts";
 import { rawRequest } from "../support/raw-http.ts";
 import { apiWith, service } from "../support/service.ts";
 import { workers } from "../support/worker.ts";
@@ -106,9 +104,6 @@ test("alerts and the dashboard select by labels that the metrics have", async ()
   expect(unknown).toEqual([]);
 });
 
-const promtool = (args: string[], input?: string) => spawnSync("promtool", args, { encoding: "utf8", input });
-const noPromtool = promtool(["--version"]).status === 0 ? "" : " [skipped: no promtool]";
-
 test.skipIf(noPromtool)(`Prometheus takes the metrics, and finds nothing to say of ours${noPromtool}`, async () => {
   for (const text of [await ofService(), await ofWorker()]) {
     // Exit code 1: the metrics are invalid; 3: it prefers other names, which prom-client has chosen.
@@ -118,47 +113,6 @@ test.skipIf(noPromtool)(`Prometheus takes the metrics, and finds nothing to say 
   }
   // Invalid metrics are refused.
   expect(promtool(["check", "metrics"], "svc_jobs{ 1\n").status).toBe(1);
-});
-
-test.skipIf(noPromtool)(`Prometheus takes the rules of the alerts${noPromtool}`, () => {
-  const { status, stdout, stderr } = promtool(["check", "rules", join(root, "deploy/prometheus/alerts.yml")]);
-  const alerts = file("deploy/prometheus/alerts.yml").match(/- alert:/g);
-  expect([status, stdout + stderr]).toEqual([0, expect.stringContaining(`${alerts?.length} rules found`)]);
-});
-
-test.skipIf(noPromtool)(`a run that fails is told for 15 minutes, whatever failed before${noPromtool}`, async () => {
-  const folder = await mkdtemp(join(tmpdir(), "svc-alerts-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const failed = (minutes: number) => ({ alertname: "SvcWorkflowsFailed", eval_time: `${minutes}m` });
-  const annotations = /summary: "(Runs of workflows failed[^"]*)"\n +action: "([^"]*)"/;
-  const [, summary, action] = annotations.exec(file("deploy/prometheus/alerts.yml")) ?? [];
-  const alert = { exp_labels: { job: "svc", severity: "warning" }, exp_annotations: { summary, action } };
-  const told = {
-    rule_files: [join(root, "deploy/prometheus/alerts.yml")],
-    evaluation_interval: "1m",
-    tests: [
-      {
-        interval: "1m",
-        // Never for half an hour, then at minute 31, then at minute 61.
-        input_series: [
-          {
-            series: 'svc_workflow_last_failure_timestamp_seconds{job="svc",instance="a"}',
-            values: "0x30 1860x30 3660x30",
-          },
-        ],
-        alert_rule_test: [
-          { ...failed(20), exp_alerts: [] },
-          { ...failed(32), exp_alerts: [alert] },
-          { ...failed(55), exp_alerts: [] },
-          { ...failed(63), exp_alerts: [alert] },
-        ],
-      },
-    ],
-  };
-  await writeFile(join(folder, "test.yml"), JSON.stringify(told)); // JSON is YAML
-  const { status, stdout, stderr } = promtool(["test", "rules", join(folder, "test.yml")]);
-  expect(stdout + stderr).toContain("SUCCESS");
-  expect(status).toBe(0);
 });
 
 test("the dashboard is one that Grafana takes: panels with places, ids and queries of their own", () => {
