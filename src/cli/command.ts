@@ -46,7 +46,7 @@ export const isDeveloping = isPart && process.env[developing] === "1";
  */
 export async function openDatabase(
   config: EffectiveConfig,
-  options: Pick<OpenOptions, "logins"> = {},
+  options: Pick<OpenOptions, "logins" | "shared"> = {},
 ): Promise<Cluster> {
   const cluster = await openCluster({ directory: join(config.cwd, ".svc"), report: say, ...options });
   // Says which server it is: not again of our own, unless something is missing.

@@ -91,7 +91,7 @@ const rls = defineCommand({
 export const svc: Definition = defineCommand({
   description: "A backend in which PostgreSQL does the work.",
   headings: {
-    Development: ["init", "dev", "prepare", "codegen", "openapi", "dry-run", "doctor", "completion"],
+    Development: ["init", "dev", "prepare", "codegen", "openapi", "dry-run", "doctor", "mcp", "completion"],
     Service: ["start", "worker", "logs", "jobs", "crons", "workflows", "secrets", "ai", "studio"],
     Database: ["migrate", "db", "policies", "rls"],
     Data: ["data", "storage", "search", "convert"],
@@ -107,6 +107,10 @@ export const svc: Definition = defineCommand({
       file: () => import("./dry-run.ts"),
     },
     doctor: { description: "Check the setup for problems.", file: () => import("./doctor.ts") },
+    mcp: {
+      description: "Serve tools that only read to a coding agent, by the Model Context Protocol.",
+      file: () => import("./mcp.ts"),
+    },
     completion: {
       description: "Complete svc's commands and options in your shell.",
       file: () => import("./completion.ts").then((file) => ({ command: file.makeCompletion(svc) })),

@@ -31,12 +31,7 @@ async function serve(cwd: string, given: string | undefined): Promise<void> {
   const config = await readConfig(cwd);
   const cluster = config.database ? undefined : await openDatabase(config, { logins: "serving" });
   try {
-    const urls = urlsOf(config, cluster);
-    if (!urls) {
-      throw new DefinitionError("DATABASE_STUDIO_URL is not set.", {
-        hint: "Studio reads with a login of its own, svc_studio_read: docs/how-to/studio.md shows how to set it up.",
-      });
-    }
+    const urls = requireStudioUrls(config, cluster);
     const studio = await open(config, urls, port, tellAddress).catch((error) => {
       if (error.code !== "EADDRINUSE") throw error;
       throw new DefinitionError(`Port ${port} is taken.`, { hint: "Take another: svc studio --port 0." });
@@ -79,6 +74,15 @@ export async function studioBesideDev(
 const urlsOf = (config: EffectiveConfig, cluster: Cluster | undefined): StudioUrls | null =>
   config.database ? config.database.studio : (cluster?.studio ?? null);
 
+/** @throws DefinitionError where they are not named: no other login takes their place */
+export function requireStudioUrls(config: EffectiveConfig, cluster: Cluster | undefined): StudioUrls {
+  const urls = urlsOf(config, cluster);
+  if (urls) return urls;
+  throw new DefinitionError("DATABASE_STUDIO_URL is not set.", {
+    hint: "Studio reads with a login of its own, svc_studio_read: docs/how-to/studio.md shows how to set it up.",
+  });
+}
+
 /** Tells an address for one browser tab. */
 type Tell = (address: string, label: string) => void;
 
@@ -95,8 +99,10 @@ async function open(
   const { pageFolder } = await import("../studio/page-files.ts");
   const page = pageFolder(cwd);
   if (page === null) return undefined;
+  const { writeEntry } = await import("../studio/studio-entry.ts");
   let isFirst = true;
-  return openStudio({
+  let removeEntry = () => {};
+  const studio = await openStudio({
     urls,
     port,
     page,
@@ -106,8 +112,24 @@ async function open(
       tell(address, isFirst ? "Studio" : "Studio, for another tab");
       isFirst = false;
     },
+    // Only svc dev knows what svc mcp asks for.
+    ...(observations && {
+      admit(entry) {
+        try {
+          removeEntry = writeEntry(cwd, entry);
+        } catch (error) {
+          say(`svc mcp cannot ask for requests: ${(error as Error).message}`);
+        }
+      },
+    }),
     failed: (error) => say(`Studio: ${error instanceof Error ? error.stack : error}`),
   });
+  return {
+    async stop() {
+      removeEntry();
+      await studio.stop();
+    },
+  };
 }
 
 const inputOption = "--input=";
@@ -116,7 +138,7 @@ const inputOption = "--input=";
  * In a process of its own, because imported modules of the application cannot be unloaded. The input of a dry run goes
  * through a pipe: every user of the machine may read the arguments of a process.
  */
-function runCommand(cwd: string, given: readonly string[]): Promise<unknown> {
+export function runCommand(cwd: string, given: readonly string[]): Promise<unknown> {
   const input = given.find((word) => word.startsWith(inputOption))?.slice(inputOption.length);
   const words = given.map((word) => (word.startsWith(inputOption) ? `${inputOption}-` : word));
   const args = [process.argv[1] ?? "", ...words, "--json", "--cwd", cwd];

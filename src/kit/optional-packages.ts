@@ -25,6 +25,11 @@ export const features = {
     what: "GraphQL (graphql.enabled)",
     packages: ["@dataplan/pg", "grafast", "graphile-build", "graphile-build-pg", "pg-sql2"],
   },
+  mcp: {
+    what: "The server for coding agents (svc mcp)",
+    packages: ["@modelcontextprotocol/sdk"],
+    isDevelopment: true,
+  },
   ruru: { what: "The GraphQL editor (graphql.ruru)", packages: ["ruru"], isDevelopment: true },
   s3: {
     what: 'Storing files in S3 (storage.driver "s3")',

@@ -11,12 +11,18 @@ import { columnsOf, operators, readCell, readRows } from "./rows.ts";
 import { viewAs } from "./view.ts";
 
 const name = z.string().min(1).max(200);
-export const viewer = z.string().max(200).nullable();
-const key = z.array(z.string().max(10_000)).min(1).max(32);
+/** The descriptions are for coding agents. */
+const tableName = name.describe("With its schema, such as public.tasks.");
+export const viewer = z
+  .string()
+  .max(200)
+  .nullable()
+  .describe("The id of a user; null is a visitor without an account.");
+const key = z.array(z.string().max(10_000)).min(1).max(32).describe("The values of the primary key, as text.");
 const filter = z.strictObject({ column: name, operator: z.enum(operators), value: z.string().max(10_000) });
 
 const page = z.strictObject({
-  table: name,
+  table: tableName,
   as: viewer,
   after: key.nullable().default(null),
   filter: filter.nullable().default(null),
@@ -33,13 +39,13 @@ export const dataPanels = {
   ),
   tables: panel(z.strictObject({}), (_, { ask }) => ask("select * from svc_private.studio_tables()")),
   rows: panel(page, (input, { read }) => readRows(read, input)),
-  cell: panel(z.strictObject({ table: name, as: viewer, key, column: name }), (input, { read }) =>
+  cell: panel(z.strictObject({ table: tableName, as: viewer, key, column: name }), (input, { read }) =>
     readCell(read, input),
   ),
-  policies: panel(z.strictObject({ table: name.nullable().default(null) }), async ({ table }, tools) =>
+  policies: panel(z.strictObject({ table: tableName.nullable().default(null) }), async ({ table }, tools) =>
     (await listAccess(tools, table)).map((rule) => ({ ...rule, words: wordsOf(rule) })),
   ),
-  explain: panel(z.strictObject({ table: name, as: viewer, key }), async ({ table, as, key }, tools) => {
+  explain: panel(z.strictObject({ table: tableName, as: viewer, key }), async ({ table, as, key }, tools) => {
     const role = as === null ? "svc_anonymous" : "svc_authenticated";
     const rules = (await listAccess(tools, table)).filter((rule) => rule.role === role);
     return viewAs(tools.read, as, async (transaction) => {

@@ -9,6 +9,8 @@ const most = 20;
 
 export class Keys {
   #token = "";
+  /** The secret of programs on this machine, which no tab replaces. */
+  #program = "";
   readonly #secrets = new Set<string>();
 
   /** Makes the next token; one that was not redeemed ends. */
@@ -29,9 +31,17 @@ export class Keys {
     return secret;
   }
 
+  /** Makes the secret of programs; an earlier one ends. */
+  forPrograms(): string {
+    const secret = random();
+    this.#program = hash(secret);
+    return secret;
+  }
+
   /** @param authorization the header's value */
   opens(authorization: string | undefined): boolean {
     const [scheme, secret = ""] = (authorization ?? "").split(" ");
-    return scheme === "Bearer" && this.#secrets.has(hash(secret));
+    const given = hash(secret);
+    return scheme === "Bearer" && (this.#secrets.has(given) || given === this.#program);
   }
 }

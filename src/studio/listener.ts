@@ -17,6 +17,12 @@ const host = "127.0.0.1";
 /** Answers one call of the page. @throws SvcError for the page */
 export type Answer = (name: string, input: unknown) => Promise<unknown>;
 
+/** What a program sends with its calls: the origin, also as the header `Origin`, and the secret as `Authorization`. */
+export interface Entry {
+  origin: string;
+  secret: string;
+}
+
 export interface ListenerOptions {
   /** (Default: 0, any free port) */
   port?: number;
@@ -25,6 +31,8 @@ export interface ListenerOptions {
   answer: Answer;
   /** Called with the address for one browser tab: at the start, and when the last one has been redeemed. */
   announce(address: string): void;
+  /** Called once with what a program on this machine needs for calls. (Default: programs have no access) */
+  admit?: ((entry: Entry) => void) | undefined;
   /** Called with errors that the page does not get. */
   failed(error: unknown): void;
 }
@@ -104,6 +112,7 @@ export async function openListener(options: ListenerOptions): Promise<Server> {
   });
   origin = `http://${host}:${(server.address() as AddressInfo).port}`;
   announce();
+  options.admit?.({ origin, secret: keys.forPrograms() });
   return server;
 }
 

@@ -12,7 +12,7 @@ import { limits } from "./view.ts";
 
 export interface StudioOptions
   extends Pick<PanelOptions, "command" | "observations">,
-    Pick<ListenerOptions, "page" | "announce" | "failed"> {
+    Pick<ListenerOptions, "page" | "announce" | "admit" | "failed"> {
   urls: StudioUrls;
   port?: number;
 }
@@ -26,9 +26,8 @@ const most = 4;
 
 /** @throws the system's error when the port is taken */
 export async function openStudio({ urls, command, observations, ...listening }: StudioOptions): Promise<Studio> {
-  const read = openPool(urls.read, most);
-  const act = urls.act === null ? null : openPool(urls.act, 1);
-  limitShares(read, most, limits.statementTimeoutMs);
+  const read = openReadPool(urls.read, "svc studio");
+  const act = urls.act === null ? null : openPool(urls.act, 1, "svc studio");
   const closePools = () => Promise.all([read.end(), act?.end()]);
   try {
     const server = await openListener({ ...listening, answer: createPanels({ read, act, command, observations }) });
@@ -45,11 +44,18 @@ export async function openStudio({ urls, command, observations, ...listening }: 
   }
 }
 
-function openPool(connectionString: string, max: number): pg.Pool {
+/** Of `svc_studio_read`. @param program for pg_stat_activity */
+export function openReadPool(url: string, program: string): pg.Pool {
+  const pool = openPool(url, most, program);
+  limitShares(pool, most, limits.statementTimeoutMs);
+  return pool;
+}
+
+function openPool(connectionString: string, max: number, program: string): pg.Pool {
   const pool = new pg.Pool({
     connectionString,
     max,
-    application_name: "svc studio",
+    application_name: program,
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 10_000,
     // As in src/postgres/pools.ts: a transaction's first statements are sent in one round trip.

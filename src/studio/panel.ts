@@ -1,6 +1,7 @@
 /** One thing that Studio's page may ask for: what it takes, and who answers. */
 import type pg from "pg";
-import type { z } from "zod";
+import { z } from "zod";
+import { SvcError } from "../kit/svc-error.ts";
 import type { Observations } from "../telemetry/observations.ts";
 import { explained } from "./view.ts";
 
@@ -32,6 +33,13 @@ export const panel = <Input extends z.ZodType>(
   input: Input,
   answer: (input: z.output<Input>, tools: Tools) => Promise<unknown>,
 ): Panel => ({ input, answer });
+
+/** @throws SvcError VALIDATION_FAILED, which names the members */
+export function inputOf(schema: z.ZodType, given: unknown): never {
+  const { success, data, error } = schema.safeParse(given);
+  if (!success) throw new SvcError("VALIDATION_FAILED", z.prettifyError(error));
+  return data as never;
+}
 
 export function toolsOf(options: PanelOptions): Tools {
   const { read, command } = options;

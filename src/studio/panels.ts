@@ -9,7 +9,7 @@ import { dataPanels } from "./data-panels.ts";
 import { databasePanels } from "./database-panels.ts";
 import { devPanels } from "./dev-panels.ts";
 import type { Answer } from "./listener.ts";
-import { type Panel, type PanelOptions, panel, toolsOf } from "./panel.ts";
+import { inputOf, type Panel, type PanelOptions, panel, toolsOf } from "./panel.ts";
 import { peoplePanels } from "./people-panels.ts";
 import { runPanels } from "./run-panel.ts";
 import { searchPanels } from "./search-panel.ts";
@@ -37,8 +37,6 @@ export function createPanels(options: PanelOptions): Answer {
   return (called, input) => {
     const found = Object.hasOwn(panels, called) ? panels[called] : undefined;
     if (!found) throw new SvcError("NOT_FOUND", `Studio has no ${called.slice(0, 100)}.`);
-    const { success, data, error } = found.input.safeParse(input);
-    if (!success) throw new SvcError("VALIDATION_FAILED", z.prettifyError(error));
-    return found.answer(data as never, tools);
+    return found.answer(inputOf(found.input, input), tools);
   };
 }

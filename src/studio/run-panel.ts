@@ -7,7 +7,8 @@ import { z } from "zod";
 import { viewer } from "./data-panels.ts";
 import { panel } from "./panel.ts";
 
-const name = z.string().regex(/^[A-Za-z_][\w.]{0,127}$/);
+/** The name of a query or mutation. */
+export const procedure = z.string().regex(/^[A-Za-z_][\w.]{0,127}$/);
 
 interface Schema {
   type?: unknown;
@@ -38,13 +39,15 @@ export const runPanels = {
       return kind && name && content ? [{ kind, name, says: post.summary ?? "", ...inputOf(content, document) }] : [];
     });
   }),
-  dryRun: panel(z.strictObject({ name, as: viewer, args: z.json().optional() }), ({ name, as, args }, { command }) =>
-    command(
-      "dry-run",
-      name,
-      ...(as === null ? [] : [`--as=${as}`]),
-      ...(args === undefined ? [] : [`--input=${JSON.stringify(args)}`]),
-    ),
+  dryRun: panel(
+    z.strictObject({ name: procedure, as: viewer, args: z.json().optional() }),
+    ({ name, as, args }, { command }) =>
+      command(
+        "dry-run",
+        name,
+        ...(as === null ? [] : [`--as=${as}`]),
+        ...(args === undefined ? [] : [`--input=${JSON.stringify(args)}`]),
+      ),
   ),
 };
 

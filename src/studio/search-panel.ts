@@ -34,7 +34,12 @@ export const searchPanels = {
   search: panel(input, async ({ table, as, query, corpus, visibility: asked, prefix }, { ask, read }) => {
     const all: Searchable[] = await ask("select * from svc_private.studio_searchable()");
     const found = all.find(({ relation }) => relation === table);
-    if (!found) throw new SvcError("NOT_FOUND", `${table} is not searchable.`);
+    if (!found) {
+      const names = all.map(({ relation }) => relation);
+      throw new SvcError("NOT_FOUND", `${table} is not searchable.`, {
+        hint: names.length > 0 ? `Searchable are ${names.join(", ")}.` : "No table is searchable.",
+      });
+    }
     const { name, fields, always } = found;
     const visibility = asked ?? always ?? "public";
     if (visibility === "private" && as === null) {

@@ -14,7 +14,11 @@ import { viewAs } from "./view.ts";
 const mostRows = 200;
 const mostCharacters = 400;
 
-const input = z.strictObject({ as: viewer, text: z.string().min(1).max(20_000), plan: z.boolean().default(false) });
+const input = z.strictObject({
+  as: viewer,
+  text: z.string().min(1).max(20_000).describe("One statement: SELECT, WITH, VALUES or TABLE."),
+  plan: z.boolean().default(false).describe("Whether to answer the plan of PostgreSQL instead of the rows."),
+});
 
 /**
  * What may stand in parentheses; the transaction refuses the writes among them. A comment must not contain its own end:

@@ -42,6 +42,13 @@ export function explained(error: unknown): unknown {
   if (error.code === "P0002") {
     return new SvcError("CONFLICT", `${error.message}.`, { cause: error, ...(error.hint && { hint: error.hint }) });
   }
+  // The schema, or a function of a newer svc.
+  if (["3F000", "42883"].includes(error.code ?? "") && error.message.includes("svc_private")) {
+    return new SvcError("UNAVAILABLE", "The database has not been migrated.", {
+      cause: error,
+      hint: "Run svc migrate.",
+    });
+  }
   const denied = error.code === "42501";
   return new SvcError(denied ? "FORBIDDEN" : "BAD_REQUEST", `PostgreSQL refuses it: ${error.message}.`, {
     cause: error,

@@ -1,8 +1,9 @@
 // If this file fails, `svc dev` does not tell what its compiler, its Studio and the command beside it have found, or leaves
 // them behind when it ends.
-import { readdir, readFile, readlink, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { askStudio, readEntry } from "../../src/studio/studio-entry.ts";
 import { copiedApplication, ready } from "../support/application-folder.ts";
 import { byNpm, type Command } from "../support/cli.ts";
 import { database } from "../support/database.ts";
@@ -55,6 +56,9 @@ async function seesItsService(command: Command, url: string): Promise<void> {
   const spans: { attributes: Record<string, unknown> }[] = await ask("trace", { id: signUp?.requestId });
   expect(spans.map(({ attributes }) => attributes["db.query.text"]).join()).toMatch(/insert into/i);
   expect(await ask("trace", { id: "none" })).toMatchObject({ code: "NOT_FOUND" });
+  // svc mcp asks it for the same, by a file that only its user may read.
+  expect(await askStudio(app.folder, "trace", { id: signUp?.requestId })).toEqual(spans);
+  expect((await stat(join(app.folder, ".svc/studio.json"))).mode & 0o777).toBe(0o600);
 }
 
 test.runIf(process.platform === "linux")(
@@ -80,6 +84,7 @@ test.runIf(process.platform === "linux")(
     expect(isRunning(beside)).toBe(true);
     command.child.kill("SIGINT");
     expect((await command.ended).code, command.output()).toBe(0);
+    expect(readEntry(app.folder)).toBeNull();
     await expect.poll(() => isRunning(beside)).toBe(false);
     await expect.poll(() => compilersIn(app.folder)).toEqual([]);
   },

@@ -91,8 +91,8 @@ const runs: [name: string, words: () => string[], result: unknown][] = [
   ["start", () => [], expect.arrayContaining([expect.objectContaining({ msg: "listening" })])],
 ];
 const printsLines = ["worker", "start"];
-/** Programs of their own: json-following.test.ts runs one of them, and tests/studio/command.test.ts the other. */
-const apart = ["dev", "studio"];
+/** Programs of their own: json-following.test.ts runs the first one, command.test.ts and mcp.test.ts in tests/studio the others. */
+const apart = ["dev", "studio", "mcp"];
 
 test("every command is run here", () => {
   const leaves = allCommands().filter(({ isGroup }) => !isGroup);

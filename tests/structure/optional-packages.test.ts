@@ -19,7 +19,12 @@ const dependOn = (version: string) =>
 beforeAll(async () => {
   app = await mkdtemp(join(tmpdir(), "svc-optional-"));
   await mkdir(core(), { recursive: true });
-  const peerDependencies = { "@aws-sdk/client-s3": "^3.2.1", "@aws-sdk/lib-storage": "^3.2.1", "@svc/dev": "0.1.0" };
+  const peerDependencies = {
+    "@aws-sdk/client-s3": "^3.2.1",
+    "@aws-sdk/lib-storage": "^3.2.1",
+    "@modelcontextprotocol/sdk": "^1.2.3",
+    "@svc/dev": "0.1.0",
+  };
   await writeFile(join(core(), "package.json"), JSON.stringify({ peerDependencies }));
   await dependOn("0.1.0");
 });
@@ -41,6 +46,7 @@ test("only the missing one of a feature's packages is named", async () => {
 });
 
 test("a package for development is saved as one", () => {
+  expect(missingPackages("mcp", core())?.hint).toMatch(/npm install --save-dev @modelcontextprotocol\/sdk@1\.2\.3$/);
   expect(missingPackages("dev", core())?.hint).toMatch(/npm install --save-dev @svc\/dev@0\.1\.0$/);
 });
 

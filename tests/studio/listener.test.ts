@@ -1,5 +1,6 @@
 // If this file fails, a page that an operator visits, or a program without the printed address, can use Studio.
 import { expect, test } from "vitest";
+import { Keys } from "../../src/studio/keys.ts";
 import { database } from "../support/database.ts";
 import { studio } from "./test-studio.ts";
 
@@ -22,6 +23,17 @@ test("a token is redeemed once, and the next address has another one", async () 
   await refused(opened.send("redeem", {}), 401, "UNAUTHORIZED");
   const again = await opened.send("tables", {}, { authorization: `Bearer ${first.body.secret}` });
   expect(again.status).toBe(200);
+});
+
+test("a program's secret outlives those of tabs, until there is another one", () => {
+  const keys = new Keys();
+  const opens = (secret: string | null) => keys.opens(`Bearer ${secret}`);
+  const [program, tab] = [keys.forPrograms(), keys.redeem(keys.next())];
+  for (let tabs = 0; tabs < 25; tabs++) keys.redeem(keys.next());
+  expect([opens(program), opens(tab), opens("")]).toEqual([true, false, false]);
+  keys.forPrograms();
+  expect(opens(program)).toBe(false);
+  expect(new Keys().opens("Bearer ")).toBe(false);
 });
 
 test("without the secret nothing is answered, and the token is no secret", async () => {

@@ -2,6 +2,7 @@
 import { request } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
+import type { Entry } from "../../src/studio/listener.ts";
 import { openStudio, type Studio } from "../../src/studio/open-studio.ts";
 import { Observations } from "../../src/telemetry/observations.ts";
 import type { Database } from "../support/database.ts";
@@ -29,6 +30,8 @@ export class TestStudio {
   readonly commands: Record<string, unknown> = {};
   /** What `svc dev` has seen of its service. */
   readonly observations = new Observations();
+  /** For programs, such as svc mcp. */
+  entry: Entry | undefined;
   #secret = "";
 
   constructor(db: Database, mayAct = true) {
@@ -43,6 +46,9 @@ export class TestStudio {
       command: async (...words) => this.commands[words.join(" ")],
       ...(this.#mayAct && { observations: this.observations }),
       announce: (address) => this.addresses.push(address),
+      admit: (entry) => {
+        this.entry = entry;
+      },
       failed: (error) => this.failures.push(error),
     });
     this.#secret = await this.redeem();

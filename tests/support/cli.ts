@@ -86,7 +86,7 @@ function within(cwd: string, args: readonly string[]): string[] {
   return [...args.slice(0, end), "--cwd", cwd, ...args.slice(end)];
 }
 
-const variables = (db: Database) => ({
+export const variables = (db: Database) => ({
   PORT: "0",
   ...db.environment,
   AUTHLIB_SECRET: "a secret of at least thirty-two characters",
@@ -134,7 +134,8 @@ export function byNpm(db: Database, cwd: string, args: readonly string[]): Comma
   return launch(db, "sh", ["-c", `${words} & echo svc=$!; wait`], { npm_lifecycle_event: "dev" });
 }
 
-const program = ["--import", join(root, "tests/support/warnings.ts"), join(root, "src/cli/svc.ts")];
+/** The arguments of Node for `svc`. */
+export const program = ["--import", join(root, "tests/support/warnings.ts"), join(root, "src/cli/svc.ts")];
 
 function launch(db: Database, file: string, args: readonly string[], env: NodeJS.ProcessEnv): Command {
   const child = spawn(file, args, {

@@ -1,0 +1,128 @@
+/**
+ * `svc mcp`: tools for coding agents, over standard input and output, by the Model Context Protocol.
+ * Next hop: `src/studio/mcp-server.ts`, imported on demand.
+ */
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { runningAddress } from "../cluster/open-cluster.ts";
+import type { Cluster } from "../cluster/types.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import { requirePackages } from "../kit/optional-packages.ts";
+import type { Tools } from "../studio/panel.ts";
+import { cwdArgument, openDatabase, platformRoot, readConfig, say } from "./command.ts";
+import { defineCommand } from "./define.ts";
+import { output } from "./output.ts";
+import { nextSignal } from "./signal.ts";
+import { requireStudioUrls, runCommand } from "./studio.ts";
+import { version } from "./version.ts";
+
+export const command = defineCommand({
+  args: {
+    ...cwdArgument,
+    json: { type: "boolean", description: "Changes nothing: the protocol is JSON." },
+  },
+  run: async ({ args: { cwd } }) => {
+    const { protocol, giveBack } = takeOutput();
+    try {
+      await serve(cwd, protocol);
+    } finally {
+      giveBack();
+    }
+  },
+});
+
+async function serve(cwd: string, protocol: Writable): Promise<void> {
+  requirePackages("mcp");
+  const config = await readConfig(cwd);
+  if (config.database) requireStudioUrls(config, undefined); // a private server is started by the first call
+  const { StdioServerTransport } = await import("@modelcontextprotocol/sdk/server/stdio.js");
+  const { createMcpServer } = await import("../studio/mcp-server.ts");
+  const database = databaseOf(config);
+  const server = createMcpServer({
+    version,
+    cwd: config.cwd,
+    platform: platformRoot,
+    tools: database.tools,
+    failed: (error) => say(`svc mcp: ${error instanceof Error ? error.stack : error}`),
+  });
+  const closed = new Promise((resolve) => {
+    process.stdin.once("end", resolve).once("close", resolve);
+    process.stdout.once("error", resolve);
+  });
+  await server.connect(new StdioServerTransport(process.stdin, protocol));
+  await Promise.race([nextSignal(), closed]);
+  await server.close();
+  await database.close();
+}
+
+/**
+ * Standard output carries the protocol only. What else is written there, such as by svc.config.ts, goes to standard error,
+ * and so do errors.
+ */
+function takeOutput() {
+  const { write } = process.stdout;
+  const send = write.bind(process.stdout);
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  output.json = false;
+  return {
+    protocol: new Writable({
+      decodeStrings: false,
+      write: (chunk, _encoding, done) => void send(chunk, () => done()),
+    }),
+    giveBack() {
+      process.stdout.write = write;
+    },
+  };
+}
+
+interface Opened {
+  tools: Tools;
+  /** The private server, if it is not an external one. */
+  cluster: Cluster | undefined;
+  close(): Promise<void>;
+}
+
+/**
+ * The database, opened by the first call: agents start `svc mcp` in every session. A private server stays when this
+ * process ends, if others use it, and is opened again when `svc dev`, which had started it, has stopped it.
+ */
+function databaseOf(config: EffectiveConfig) {
+  let opened: Opened | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = turn.then(work);
+    turn = result.catch(() => {});
+    return result;
+  };
+  const isGone = ({ cluster }: Opened) =>
+    cluster !== undefined && runningAddress(join(config.cwd, ".svc")) !== cluster.urls.admin;
+  const leave = async () => {
+    const last = opened;
+    opened = undefined;
+    await last?.close();
+  };
+  return {
+    tools: () =>
+      inTurn(async (): Promise<Tools> => {
+        if (opened && isGone(opened)) await leave();
+        opened ??= await open(config);
+        return opened.tools;
+      }),
+    close: () => inTurn(leave),
+  };
+}
+
+async function open(config: EffectiveConfig): Promise<Opened> {
+  const cluster = config.database ? undefined : await openDatabase(config, { logins: "serving", shared: true });
+  const { openReadPool } = await import("../studio/open-studio.ts");
+  const { toolsOf } = await import("../studio/panel.ts");
+  const read = openReadPool(requireStudioUrls(config, cluster).read, "svc mcp");
+  return {
+    tools: toolsOf({ read, act: null, command: (...words) => runCommand(config.cwd, words) }),
+    cluster,
+    async close() {
+      await read.end();
+      await cluster?.stop();
+    },
+  };
+}
