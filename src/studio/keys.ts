@@ -7,6 +7,9 @@ const random = () => randomBytes(32).toString("base64url");
 /** Secrets at most; the oldest one ends. */
 const most = 20;
 
+/** What programs on this machine may ask for: `svc mcp` alone, for what only the process of `svc dev` knows. */
+const ofPrograms = ["requests", "trace"];
+
 export class Keys {
   #token = "";
   /** The secret of programs on this machine, which no tab replaces. */
@@ -38,10 +41,11 @@ export class Keys {
     return secret;
   }
 
-  /** @param authorization the header's value */
-  opens(authorization: string | undefined): boolean {
+  /** @param authorization the header's value @param name what is asked for */
+  opens(authorization: string | undefined, name: string): boolean {
     const [scheme, secret = ""] = (authorization ?? "").split(" ");
+    if (scheme !== "Bearer") return false;
     const given = hash(secret);
-    return scheme === "Bearer" && (this.#secrets.has(given) || given === this.#program);
+    return this.#secrets.has(given) || (given === this.#program && ofPrograms.includes(name));
   }
 }

@@ -31,7 +31,7 @@ export interface ListenerOptions {
   answer: Answer;
   /** Called with the address for one browser tab: at the start, and when the last one has been redeemed. */
   announce(address: string): void;
-  /** Called once with what a program on this machine needs for calls. (Default: programs have no access) */
+  /** Called once with what a program on this machine needs for the calls that it may make. (Default: programs have no access) */
   admit?: ((entry: Entry) => void) | undefined;
   /** Called with errors that the page does not get. */
   failed(error: unknown): void;
@@ -95,7 +95,7 @@ export async function openListener(options: ListenerOptions): Promise<Server> {
       throw new SvcError("FORBIDDEN", "Studio answers its own page only.", { hint: `Send Origin: ${origin}.` });
     if (type?.split(";", 1)[0] !== "application/json") throw new SvcError("UNSUPPORTED_MEDIA_TYPE", "Send JSON.");
     const isRedeeming = name === "redeem";
-    if (!isRedeeming && !keys.opens(authorization))
+    if (!isRedeeming && !keys.opens(authorization, name))
       throw new SvcError("UNAUTHORIZED", "This tab is not signed in to Studio.", { hint: newTab });
     const input = await readJson(request);
     if (!isRedeeming) return (await options.answer(name, input)) ?? null;

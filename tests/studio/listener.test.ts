@@ -25,15 +25,16 @@ test("a token is redeemed once, and the next address has another one", async () 
   expect(again.status).toBe(200);
 });
 
-test("a program's secret outlives those of tabs, until there is another one", () => {
+test("a program's secret outlives those of tabs, until there is another one, and opens what programs may ask for", () => {
   const keys = new Keys();
-  const opens = (secret: string | null) => keys.opens(`Bearer ${secret}`);
+  const opens = (secret: string | null, name = "trace") => keys.opens(`Bearer ${secret}`, name);
   const [program, tab] = [keys.forPrograms(), keys.redeem(keys.next())];
   for (let tabs = 0; tabs < 25; tabs++) keys.redeem(keys.next());
   expect([opens(program), opens(tab), opens("")]).toEqual([true, false, false]);
+  expect([opens(program, "requests"), opens(program, "act"), opens(program, "rows")]).toEqual([true, false, false]);
   keys.forPrograms();
   expect(opens(program)).toBe(false);
-  expect(new Keys().opens("Bearer ")).toBe(false);
+  expect(new Keys().opens("Bearer ", "trace")).toBe(false);
 });
 
 test("without the secret nothing is answered, and the token is no secret", async () => {
