@@ -12,7 +12,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import { acquire } from "../postgres/acquire.ts";
 import {
   isConnectionLoss,
-  leavesDoubt,
+  mayHaveRun,
   outcomeUnknown,
   refusalIn,
   sqlState,
@@ -41,7 +41,7 @@ export const libraryPool = (pool: pg.Pool, newUser: (client: pg.ClientBase) => P
           if (sqlState(cause) === readOnlyState) throw takesNoWrites(cause);
           isLost = isConnectionLoss(cause);
           if (!isLost) throw cause;
-          if (sql === "commit" && leavesDoubt(cause)) throw outcomeUnknown(cause);
+          if (sql === "commit" && mayHaveRun(cause)) throw outcomeUnknown(cause);
           throw new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause });
         }
       },

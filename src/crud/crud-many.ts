@@ -3,7 +3,7 @@
  */
 import type { CrudDefinition } from "../contract/crud.ts";
 import { list, literal } from "../postgres/schema-names.ts";
-import { byId, findColumn, functionName, isVisible, item, qualified, toWire, type Writing } from "./crud-text.ts";
+import { byId, findColumn, functionName, item, notDeleted, qualified, toWire, type Writing } from "./crud-text.ts";
 import { insertion, insertionOfMany, populate, removal, updates } from "./crud-writes.ts";
 
 /**
@@ -12,7 +12,7 @@ import { insertion, insertionOfMany, populate, removal, updates } from "./crud-w
  * the policies: a WHERE would be asked before them, and so would tell whether a hidden row is deleted.
  */
 export function upsertion(crud: CrudDefinition): Writing {
-  const isShown = isVisible(crud, "");
+  const isShown = notDeleted(crud, "");
   const branch = (key: readonly string[]) => {
     const names = key.map((property) => findColumn(crud, property)?.name ?? "");
     const end = `on conflict (${list(names)}) do update set
@@ -128,7 +128,7 @@ function changeOfMany(
 ): Omit<Writing, "parameters" | "summary"> {
   const isUpdate = operation === "update";
   const idType = byId(crud).parameter.split(" ")[1];
-  const text = `with changed as (${change}\n  where true${isVisible(crud, " and ")}`;
+  const text = `with changed as (${change}\n  where true${notDeleted(crud, " and ")}`;
   return {
     volatility: "volatile",
     searchPath: "pg_catalog, public, extensions, pg_temp",

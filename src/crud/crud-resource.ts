@@ -1,10 +1,11 @@
 /**
  * The description of a table that a generated list function passes to `svc.find_rows()`, as JSON text with one member a
  * line: names, types, and the columns that callers may filter, search and sort by.
+ * Next hop: `sql/crud/find_rows.sql` describes the members.
  */
 import type { ColumnDescription, CrudDefinition, CrudRelation } from "../contract/crud.ts";
 import { quote } from "../postgres/schema-names.ts";
-import { isVisible, item, qualified, toWire } from "./crud-text.ts";
+import { item, notDeleted, qualified, toWire } from "./crud-text.ts";
 
 /** False for arrays, and for types that travel as text and have no equality. */
 export const comparable = ({ isArray, kind, type }: ColumnDescription) =>
@@ -40,7 +41,7 @@ export function resourceJson(crud: CrudDefinition): string {
   const row = crud.columns.filter(
     (column) => crud.visible.has(column.property) || [orderBy, "id"].includes(column.property),
   );
-  const visible = isVisible(crud, "");
+  const visible = notDeleted(crud, "");
   return oneMemberALine({
     name: crud.prefix,
     table: qualified(crud),
@@ -80,7 +81,7 @@ function relationJson({ target, many, local, foreign, through }: CrudRelation): 
         table: qualified(through),
         local: through.local,
         foreign: through.foreign,
-        ...(through.softDelete && { visible: isVisible(through, "") }),
+        ...(through.softDelete && { visible: notDeleted(through, "") }),
       },
     }),
   };

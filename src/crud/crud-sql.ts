@@ -12,8 +12,8 @@ import {
   byId,
   findColumn,
   functionName,
-  isVisible,
   item,
+  notDeleted,
   qualified,
   selectList,
   toWire,
@@ -65,7 +65,7 @@ function operationFunction(crud: CrudDefinition, operation: CrudOperation, writi
   return finished(operation, `${name}(${types})`, text, summary);
 }
 
-/** What reads of this resource, and of those that include it, are built from at run time. */
+/** The description from which reads of this resource, and of those that include it, are built at run time. */
 function description(crud: CrudDefinition): CrudFunction {
   const body = `  select ${literal(resourceJson(crud))}::jsonb`;
   const delimiter = dollars(body);
@@ -177,7 +177,7 @@ end`,
       select
 ${selectList(crud, "        ")}
       from ${qualified(crud)} as t
-      where ${byId(crud).condition}${isVisible(crud, "\n        and ")}
+      where ${byId(crud).condition}${notDeleted(crud, "\n        and ")}
     ) as item
   );
 end`,
@@ -211,7 +211,7 @@ ${populate(crud, "changes")}
   update ${qualified(crud)} as t
   set
 ${updates(crud).join(",\n")}
-  where ${byId(crud).condition}${isVisible(crud, "\n    and ")}${unmodified(crud)}
+  where ${byId(crud).condition}${notDeleted(crud, "\n    and ")}${unmodified(crud)}
   returning ${item(crud)} into result;
 ${refuseModified(crud)}  return result;
 end`,
@@ -225,7 +225,7 @@ end`,
   result json;
 begin
   ${removal(crud)}
-  where ${byId(crud).condition}${isVisible(crud, "\n    and ")}
+  where ${byId(crud).condition}${notDeleted(crud, "\n    and ")}
   returning json_build_object('id', ${toWire(crud.id)}) into result;
   return result;
 end`,
@@ -271,12 +271,12 @@ function order(crud: CrudDefinition): string {
   return createdAt ? `t.${quote(createdAt.name)} desc${createdAt.notNull ? "" : " nulls last"}, ${id}` : id;
 }
 
-const where = (crud: CrudDefinition) => isVisible(crud, "\n        where ");
+const where = (crud: CrudDefinition) => notDeleted(crud, "\n        where ");
 
 /** The total of the plain list. */
 function total(crud: CrudDefinition): string {
   if (crud.count === "none") return "null";
-  if (crud.count === "exact") return `(select count(*) from ${qualified(crud)} as t${isVisible(crud, " where ")})`;
-  const condition = isVisible(crud, "");
+  if (crud.count === "exact") return `(select count(*) from ${qualified(crud)} as t${notDeleted(crud, " where ")})`;
+  const condition = notDeleted(crud, "");
   return `svc.estimate_rows(${literal(qualified(crud))}, ${condition ? literal(condition) : "null"})`;
 }

@@ -1,4 +1,7 @@
-/** SQL fragments that the generated functions share: the table's name, and a row in its wire format. */
+/**
+ * SQL fragments that the generated functions share: the table's name, a row in its wire format, and the condition that
+ * excludes soft-deleted rows.
+ */
 import type { ColumnDescription, CrudDefinition, CrudOperation } from "../contract/crud.ts";
 import { quote } from "../postgres/schema-names.ts";
 
@@ -106,8 +109,8 @@ export function byId({ id }: CrudDefinition): { parameter: string; condition: st
   };
 }
 
-/** The condition that excludes soft-deleted rows, after `before`; empty where rows are really deleted. */
-export function isVisible({ softDelete }: Pick<CrudDefinition, "softDelete">, before: string): string {
+/** SQL of the condition that excludes soft-deleted rows, after the text `before`; empty where rows are really deleted. */
+export function notDeleted({ softDelete }: Pick<CrudDefinition, "softDelete">, before: string): string {
   if (!softDelete) return "";
   const column = `t.${quote(softDelete.name)}`;
   return `${before}${softDelete.kind === "boolean" ? `${column} is not true` : `${column} is null`}`;

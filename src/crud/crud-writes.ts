@@ -6,7 +6,7 @@ import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { list, literal, quote } from "../postgres/schema-names.ts";
 import { writableColumns } from "./crud-definition.ts";
-import { byId, findColumn, isVisible, qualified } from "./crud-text.ts";
+import { byId, findColumn, notDeleted, qualified } from "./crud-text.ts";
 
 /** Optimistic concurrency, for tables with `updatedAt`. Clients keep milliseconds; PostgreSQL is more precise. */
 export function unmodified(crud: CrudDefinition): string {
@@ -22,7 +22,7 @@ export function refuseModified(crud: CrudDefinition): string {
   return `
   if result is null and changes ->> 'ifUnmodifiedSince' is not null and exists (
     select from ${qualified(crud)} as t
-     where ${byId(crud).condition}${isVisible(crud, " and ")}
+     where ${byId(crud).condition}${notDeleted(crud, " and ")}
        and date_trunc('milliseconds', t.${quote(findColumn(crud, "updatedAt")?.name ?? "")}) > (changes ->> 'ifUnmodifiedSince')::timestamptz
        for update  -- asks the policies for updates: a row that the caller may only read is 404, whenever it changed
   ) then

@@ -7,7 +7,7 @@ import type pg from "pg";
 import type { CrudStatement } from "../contract/crud.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { acquire } from "../postgres/acquire.ts";
-import { databaseError, isConnectionLoss, isTransient, leavesDoubt, outcomeUnknown } from "../postgres/errors.ts";
+import { databaseError, isConnectionLoss, isTransient, mayHaveRun, outcomeUnknown } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { sendStatement } from "../postgres/packet.ts";
 import { isRowTooLarge } from "../postgres/row-size.ts";
@@ -117,7 +117,7 @@ export async function callStatement(
       // PostgreSQL has rolled back, role and identity included. Only a broken connection is closed.
       const again = isTransient(error) || (isConnectionLoss(error) && !isRowTooLarge(error) && reads);
       if (again && attempt < maxRetries) continue;
-      throw !reads && leavesDoubt(error)
+      throw !reads && mayHaveRun(error)
         ? outcomeUnknown(error)
         : explained(databaseError(error, identity, reads ? "read" : "write"), reads);
     }

@@ -16,7 +16,7 @@ interface Mapping {
   code: ErrorCode;
   message?: string;
   hint?: string;
-  /** Whether message and hint are those of the error. */
+  /** Whether the caller gets the message and the hint of the application's error. */
   spoken?: true;
 }
 
@@ -24,8 +24,8 @@ const badValue: Mapping = { code: "BAD_REQUEST", message: "A value does not fit 
 const busy: Mapping = { code: "UNAVAILABLE" };
 
 /**
- * By SQLSTATE. Our own functions in `sql/` raise SV…, those of applications AP…: a worker takes SV409 for a sign that
- * another one has its job.
+ * By SQLSTATE. Functions of the platform in `sql/` raise SV…; functions of applications raise AP…, because a worker that gets
+ * SV409 assumes that another worker has its job.
  */
 export const sqlStates: Record<string, Mapping> = {
   "22001": { code: "BAD_REQUEST", message: "A text is longer than its column allows." },
@@ -105,7 +105,7 @@ const classes: Record<string, Mapping> = { "08": busy, "22": badValue };
 /**
  * Converts a driver error to one that the caller may see.
  *
- * @param identity who ran the statement: a refusal means UNAUTHORIZED for an anonymous caller, and FORBIDDEN for a user
+ * @param identity of the statement: a refusal means UNAUTHORIZED for an anonymous caller, and FORBIDDEN for a user
  * @param access   of its transaction: in one that may write, only the server can have refused a write. (Default: read)
  */
 export function databaseError(error: unknown, identity: Identity, access: Access = "read"): SvcError {
@@ -149,7 +149,7 @@ const answerTooLarge = (cause: unknown) =>
     cause,
   });
 
-/** What the application says. A `raise` without a message has the code for one. */
+/** Message and hint of the application's error. In a `raise` without a message, PostgreSQL uses the code as the message. */
 function spoken(error: unknown, state: string): Pick<Mapping, "message" | "hint"> {
   const { message, hint } = fromDatabase(error) ?? {};
   return { ...(message !== state && message && { message }), ...(hint && { hint }) };
@@ -215,25 +215,25 @@ export const isTransient = (error: unknown) => ["40001", "40P01"].includes(sqlSt
  * Whether a failed statement may have been carried out: its connection is lost, and neither the server nor the driver
  * reports that it did not run.
  */
-export function leavesDoubt(error: unknown): boolean {
+export function mayHaveRun(error: unknown): boolean {
   if (!isConnectionLoss(error)) return false;
   const state = sqlState(error);
   if (state === undefined) return !/not queryable/.test(rootOf(error).message ?? ""); // the driver had not sent it
   // PgBouncer's: it had no connection to the server, and sent nothing.
   if (fromDatabase(error)?.message === "query_wait_timeout") return false;
-  return !saidBeforeCommit.has(state);
+  return !reportedBeforeCommit.has(state);
 }
 
 /**
- * Reasons for closing a connection that the server gives only during a statement or a pause, never between a commit and
- * its answer. A pooler uses class 08 for a lost server: that says nothing about the statement.
+ * Reasons for closing a connection that the server reports only during a statement or a pause, never between a commit and
+ * its answer. Class 08 is not among them: a pooler reports a lost server by it, whether or not the statement has run.
  */
-const saidBeforeCommit: ReadonlySet<string> = new Set(["57P01", "57P03", "57P05", "25P03", "25P04"]);
+const reportedBeforeCommit: ReadonlySet<string> = new Set(["57P01", "57P03", "57P05", "25P03", "25P04"]);
 
 /** The connection is lost, or about to be: shut down, crashed, terminated, reset. */
 export function isConnectionLoss(error: unknown): boolean {
   const state = sqlState(error);
-  if (state !== undefined) return state.startsWith("08") || state === "57P02" || saidBeforeCommit.has(state);
+  if (state !== undefined) return state.startsWith("08") || state === "57P02" || reportedBeforeCommit.has(state);
   const { code, message } = rootOf(error);
   return (
     isRowTooLarge(error) ||

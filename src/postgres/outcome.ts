@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { acquire, type Lease } from "./acquire.ts";
-import { leavesDoubt, outcomeUnknown } from "./errors.ts";
+import { mayHaveRun, outcomeUnknown } from "./errors.ts";
 import { connectionError } from "./pools.ts";
 import { batchWrites } from "./send-together.ts";
 import { place } from "./transaction-statements.ts";
@@ -90,7 +90,7 @@ export async function commitWrites(
     return await leave();
   } catch (error) {
     reason = connectionError(client) ?? reason ?? error;
-    if (!leavesDoubt(error) || !leavesDoubt(reason)) throw reason;
+    if (!mayHaveRun(error) || !mayHaveRun(reason)) throw reason;
   }
   const outcome = mark ? await askOutcome(pool, { ...mark, place: lastPlace }) : "unknown";
   if (outcome === "committed") return "COMMIT";

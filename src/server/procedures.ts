@@ -105,17 +105,17 @@ async function admitCall(
   return { procedure: admit(name), args, watch };
 }
 
-/** @param said the header `svc-position` */
+/** @param positionHeader the header `svc-position` */
 async function reply(
   transport: ProcedureTransport,
   call: Call,
   watch: boolean | undefined,
-  said: string | string[] | undefined,
+  positionHeader: string | string[] | undefined,
 ): Promise<Reply> {
   const { runtime, replicas } = transport;
   // By the primary: a watched result is compared with the primary's events.
   if (watch && call.procedure.kind === "query") return answerWatched(transport, call);
-  if (replicas) return answerSomewhere(runtime, replicas, call, String(said ?? ""));
+  if (replicas) return answerSomewhere(runtime, replicas, call, String(positionHeader ?? ""));
   return { body: await answer(runtime, call.procedure, call.args, call.caller) };
 }
 
@@ -124,12 +124,12 @@ async function answerSomewhere(
   runtime: Runtime,
   replicas: Replicas,
   { procedure, args, caller }: Call,
-  said: string,
+  positionHeader: string,
 ): Promise<Reply> {
   const run = (where: Runtime) => answer(where, procedure, args, caller);
   if (procedure.kind !== "query") return { body: await run(runtime), position: await positionOf(replicas) };
   const user = caller.session?.user.id ?? "";
-  return readSomewhere(replicas, runtime, { said, user, generated: isGenerated(procedure), run });
+  return readSomewhere(replicas, runtime, { positionHeader, user, generated: isGenerated(procedure), run });
 }
 
 /** Says with the result what its watcher has to follow. */

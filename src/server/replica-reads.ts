@@ -9,7 +9,7 @@ import { isTransient } from "../postgres/errors.ts";
 import { type Replicas, readPosition, type Standby } from "../postgres/replicas.ts";
 
 /** The value from a client that has no position yet. */
-const newcomer = "new";
+const withoutPosition = "new";
 
 export interface Answered {
   body: string;
@@ -20,7 +20,7 @@ export interface Answered {
 /** A query, and how to run it. */
 export interface Read {
   /** The request's header. */
-  said: string | undefined;
+  positionHeader: string | undefined;
   /** Calls of one user go to the same standby. */
   user: string;
   /** Whether the query is one statement without a handler. Then it may be run again. */
@@ -35,8 +35,8 @@ export interface Read {
  * @throws SvcError UNAVAILABLE if a standby failed a handler after its first answer; the client may try again
  */
 export async function readSomewhere(replicas: Replicas, runtime: Runtime, read: Read): Promise<Answered> {
-  const { said, user, generated, run } = read;
-  const position = readPosition(said);
+  const { positionHeader, user, generated, run } = read;
+  const position = readPosition(positionHeader);
   const standby = position === null ? null : replicas.choose(position, user);
   if (standby) {
     let failed = false;
@@ -56,7 +56,7 @@ export async function readSomewhere(replicas: Replicas, runtime: Runtime, read: 
     }
   }
   const body = await run(runtime);
-  if (position === null && said !== newcomer) return { body };
+  if (position === null && positionHeader !== withoutPosition) return { body };
   return { body, position: await positionOf(replicas) };
 }
 
