@@ -1,7 +1,8 @@
 /**
- * One client's connection: what its frames mean, and how much it may cost. Frames are JSON; docs/reference/realtime.md
+ * One client's connection: handles its frames, and limits its cost. Frames are JSON; docs/reference/realtime.md
  * lists them.
- * Next hop: `subscription-topics.ts` for what may be watched, `subscription-registry.ts` for what is heard, `outbox.ts` for how it is sent.
+ * Next hop: `subscription-topics.ts` for the queries that may be watched, `subscription-registry.ts` for the events of each,
+ * `outbox.ts` for sending.
  */
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
@@ -19,7 +20,7 @@ export interface ConnectionOptions {
   rules: SubscriptionTopics;
   grants: Grants;
   reads: FollowedReads;
-  /** It did not read what it was sent, and is closed. */
+  /** Called when the connection is closed because its client did not read. */
   dropped(): void;
 }
 
@@ -49,8 +50,8 @@ export class Connection implements Subscriber {
   readonly #ends = new Map<string, NodeJS.Timeout>();
 
   /**
-   * @param socket what the connection was made of: events are written to it directly
-   * @param options with the address that it counts for; null when nobody's are counted
+   * @param socket below the websocket: events are written to it directly
+   * @param options with the address for which it counts; null when connections are not counted
    */
   constructor(
     websocket: WebSocket,
@@ -81,7 +82,7 @@ export class Connection implements Subscriber {
     }
     this.#options.dropped();
     this.#leave();
-    // Behind what is waiting. Who begins to read within `closeTimeout` learns why; nobody else keeps the memory longer.
+    // Sent after the waiting frames. A client that reads again within `closeTimeout` gets the reason; after that the memory is free.
     this.close(1013, "too slow");
   }
 
@@ -108,7 +109,7 @@ export class Connection implements Subscriber {
     this.close(4401, "the session has ended");
   }
 
-  /** Nothing is told from now on. */
+  /** It gets no events from now on. */
   #leave(): void {
     this.#options.registry.leave(this);
     for (const timer of this.#ends.values()) clearTimeout(timer);
@@ -116,19 +117,19 @@ export class Connection implements Subscriber {
   }
 
   #receive(data: Buffer, isBinary: boolean): void {
-    if (this.#floods()) {
+    if (this.#exceedsFrameRate()) {
       this.close(1008, "too many frames");
       return;
     }
     try {
-      this.#obey(isBinary ? undefined : parse(data.toString("utf8")));
+      this.#handle(isBinary ? undefined : parse(data.toString("utf8")));
     } catch (error) {
       const { code, message, hint } = toSvcError(error);
       this.#tell({ type: "error", code, error: message, ...(hint && { hint }) });
     }
   }
 
-  #floods(): boolean {
+  #exceedsFrameRate(): boolean {
     if (Date.now() - this.#since > 10_000) {
       this.#since = Date.now();
       this.#frames = 0;
@@ -137,7 +138,7 @@ export class Connection implements Subscriber {
     return this.#frames > connectionLimits.frames;
   }
 
-  #obey(frame: Asked | undefined): void {
+  #handle(frame: ClientFrame | undefined): void {
     if (frame?.type === "subscribe") {
       const { query } = frame;
       this.#subscribe(query, { query }, (follow) => this.#watch(query, follow), frame.follows);
@@ -159,9 +160,9 @@ export class Connection implements Subscriber {
   }
 
   /**
-   * @param key   of the query. A key that this connection watches already takes no more of its room
-   * @param asked what an error says it is about
-   * @param token of the query's last answer. One that is over counts as none: the client asks again, and gets another.
+   * @param key   of the query. A key that this connection watches already does not count again
+   * @param asked members that an error frame repeats, so that the client knows its subscription
+   * @param token of the query's last answer. An expired one counts as none: the client refetches and gets another.
    */
   #subscribe(
     key: unknown,
@@ -207,7 +208,7 @@ export class Connection implements Subscriber {
     }
   }
 
-  /** A grant is for the user who got it: another session of the same user may use it, nobody else. */
+  /** A grant is valid for its user, in any session; other users may not use it. */
   #redeem(token: unknown): Watched {
     const grant = this.#options.grants.open(token);
     if (!grant || grant.user !== (this.session?.user.id ?? null)) {
@@ -221,8 +222,8 @@ export class Connection implements Subscriber {
   }
 
   /**
-   * Some time before the end the client is told that nothing is followed, as if it had just subscribed. It asks again, and
-   * continues with the token that it gets. Not all at once: many may have begun together.
+   * Some time before the token expires the client gets the frame of a subscription that follows nothing. It refetches, and
+   * continues with the new token. The time is random, because many clients may have subscribed together.
    */
   #endFollowing(key: string, { expiresAt }: Follow): void {
     const left = expiresAt - Date.now();
@@ -249,7 +250,7 @@ export class Connection implements Subscriber {
 }
 
 /** What a client may send. */
-interface Asked {
+interface ClientFrame {
   type?: unknown;
   query?: unknown;
   follows?: unknown;
@@ -257,7 +258,7 @@ interface Asked {
   subscriptionKey?: unknown;
 }
 
-function parse(text: string): Asked | undefined {
+function parse(text: string): ClientFrame | undefined {
   try {
     const frame: unknown = JSON.parse(text);
     return typeof frame === "object" && frame !== null ? frame : undefined;

@@ -1,7 +1,7 @@
 /**
  * Realtime, put together: the reader of the write-ahead log, the registry of subscriptions, and the endpoint for sockets.
  * Next hop: `replication.ts` → `transaction-events.ts` → `subscription-registry.ts` → `socket.ts`. `subscription-topics.ts`
- * decides who hears what; whether a client then asks again: `client/sdk/src/realtime/watched-query.ts`.
+ * decides which queries an event concerns; `client/sdk/src/realtime/watched-query.ts` whether the client refetches.
  */
 import type { Logger } from "pino";
 import type { Api } from "../contract/api.ts";
@@ -22,20 +22,20 @@ import { type EventSink, transactionEvents } from "./transaction-events.ts";
 export interface RealtimeOptions
   extends Pick<SocketOptions, "origins" | "authenticate" | "checkHost" | "count" | "addresses" | "redeem"> {
   api: Api;
-  /** That watched queries may follow. */
+  /** The tables that watched queries may follow. */
   tables: readonly FollowedTable[];
   /** For replication; see `ChangeReader`. */
   url: string;
-  /** Whether the process that started this one reads for it. */
+  /** Whether the process that started this one reads the log for it. */
   sharesChanges: boolean;
-  /** Gets each notice that sessions have ended, and has to call `revoke` before it returns. */
+  /** Called with each notice that sessions have ended; it has to call `revoke` before it returns. */
   hearEnd(notice: string): void;
   rerun: Rerun;
-  /** Sign grants: newest first. */
+  /** They sign grants; newest first. */
   secrets: readonly string[];
   log: Logger;
   production: boolean;
-  /** undefined while it is off. */
+  /** Undefined when tracing is off. */
   tracing: Tracing | undefined;
 }
 
@@ -45,9 +45,9 @@ export interface RealtimeState {
   connections: number;
   subscriptions: number;
   deliveries: number;
-  /** Connections that did not read what they were sent. */
+  /** Connections that were closed because they did not read. */
   dropped: number;
-  /** How long after its commit the last transaction was told, by the server's clock and ours, in milliseconds. */
+  /** In milliseconds, from the commit of the last transaction by the server's clock to its event by ours. */
   lag: number;
 }
 
@@ -61,7 +61,7 @@ export interface Realtime {
   rules: SubscriptionTopics;
   /** For `POST /api/query`. */
   reads: FollowedReads;
-  /** Whether events arrive, how many listen to how much, and what they were sent so far. */
+  /** Whether events arrive, and the numbers of connections, subscriptions and deliveries. */
   state(): RealtimeState;
   close(): Promise<void>;
 }
@@ -91,7 +91,7 @@ export function createRealtime(options: RealtimeOptions): Realtime {
   const grants = new Grants(secrets);
   const reads = new FollowedReads({ tables, secrets, log, production });
   let isReading = false;
-  // Reading the log costs the server something: it begins when the first socket is there to hear of it.
+  // Reading the log has a cost for the server, so it begins with the first socket.
   const opened = () => {
     isReading = true;
     reader.start();

@@ -1,8 +1,8 @@
 /**
- * From what a watched query read to what its watcher hears. The process that answers the query and the one that has the
- * socket may be two: the answer carries a token, and the client hands it to its socket. The token is encrypted, since
- * names of tables are nothing that callers know, and for one user.
- * Next hop: `connection.ts` takes the token, `transaction-events.ts` tells changes under the topics.
+ * Turns the tables that a watched query read into the topics that its client subscribes to. The process that answers the
+ * query may be another than the one that has the socket. So the answer has a token, which the client sends over its
+ * socket. The token is encrypted, because callers must not learn the names of tables. It is valid for one user.
+ * Next hop: `connection.ts` takes the token, `transaction-events.ts` publishes changes under the topics.
  */
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from "node:crypto";
 import type { Logger } from "pino";
@@ -11,7 +11,7 @@ import { type FollowedTable, nameOfTable, tableName } from "../crud/followed-tab
 import type { TeamScope } from "../crud/rls.ts";
 import { type CallerTeams, scopeKey } from "./caller-teams.ts";
 
-/** What a watched result was read from. */
+/** The transactions and the tables that a watched result was read from. */
 export interface Seen {
   /** The transactions that it saw; null if unknown. */
   snapshot: string | null;
@@ -29,7 +29,7 @@ export interface Reads {
   outside: boolean;
 }
 
-/** What an opened token says. */
+/** The contents of a valid token. */
 export interface Follow {
   /** The same for the same topics of the same user. */
   id: string;
@@ -38,8 +38,8 @@ export interface Follow {
 }
 
 /**
- * Topics of a table: every change, those of an owner's or a team's rows, and that there were too many to name the owners or
- * teams.
+ * Topics of a table: for every change, for rows of an owner, for rows of a team, and for transactions with too many owners or
+ * teams to name them.
  */
 export const tableTopics = {
   every: (table: string) => `rows:${table}`,
@@ -48,13 +48,13 @@ export const tableTopics = {
   many: (table: string) => `many:${table}`,
 };
 
-/** In milliseconds: how long somebody who may no longer call the query can go on hearing that its tables change. */
+/** In milliseconds: a user who loses the right to call the query is notified of its tables' changes for at most this time. */
 export const followLifetime = 30 * 60_000;
 
 /** In bytes, of the tables and teams in a token: it fits a frame of the socket (16 KiB) beside the longest key of a query. */
 const maxTokenText = 8_500;
 
-/** What one query may follow: the token fits a frame of the socket. */
+/** Tables that one query may follow, so that the token fits a frame of the socket. */
 const maxFollowed = 50;
 
 export interface FollowedReadsOptions {
@@ -62,7 +62,7 @@ export interface FollowedReadsOptions {
   /** Newest first: the first encrypts, all decrypt. */
   secrets: readonly string[];
   log: Logger;
-  /** Whether callers are strangers, who get no notices. */
+  /** In production, callers get no notices. */
   production: boolean;
 }
 
@@ -71,7 +71,7 @@ export class FollowedReads {
   readonly #keys: readonly Buffer[];
   readonly #log: Logger;
   readonly #production: boolean;
-  readonly #said = new Set<string>();
+  readonly #logged = new Set<string>();
 
   constructor({ tables, secrets, log, production }: FollowedReadsOptions) {
     this.#tables = new Map(tables.map((table) => [tableName(table), table]));
@@ -87,7 +87,7 @@ export class FollowedReads {
   }
 
   /**
-   * What the answer of a watched query says besides its snapshot.
+   * The token and the notice that the answer of a watched query has besides its snapshot.
    *
    * @param teams the caller's, for `scopes`
    */
@@ -98,9 +98,9 @@ export class FollowedReads {
     teams: CallerTeams,
   ): { follows?: string; notice?: string } {
     const named = procedure.follows?.map(nameOfTable) ?? [];
-    const told = this.#toldOtherwise(procedure);
-    if (told === "all") return {};
-    const read = reads.tables.filter((name) => this.#tables.has(name) && !named.includes(name) && name !== told);
+    const byResource = this.#notifiedByResource(procedure);
+    if (byResource === "all") return {};
+    const read = reads.tables.filter((name) => this.#tables.has(name) && !named.includes(name) && name !== byResource);
     const followed = [...named, ...read];
     const notice = this.#notice(procedure, reads, followed);
     return {
@@ -132,7 +132,7 @@ export class FollowedReads {
     return `${id}.${encrypt(key, JSON.stringify(contents)).toString("base64url")}`;
   }
 
-  /** Rows with owners or teams are told to these alone, unless the author follows the table as a whole. */
+  /** Changes of rows with owners or teams are published to these only, unless the author follows the table as a whole. */
   #topics({ names, whole, user, teams = {} }: Contents): string[] {
     return names.flatMap((name, index) => {
       const { owners = [], team } = this.#tables.get(name) ?? {};
@@ -144,11 +144,11 @@ export class FollowedReads {
   }
 
   /**
-   * Of a generated operation: its table, whose changes it hears of under topics of the resource (subscription-topics.ts); or
-   * all, where the author wants no events of it, or where a grant decides what is heard. A list of teams' rows follows its
-   * table like any query, for topics of the resource do not know teams; so do reads of a view.
+   * The table of a generated operation: its changes are published under topics of the resource (subscription-topics.ts), so
+   * the token does not name it. "all" where the author wants no events, or where a grant decides the topics. Null for a list of
+   * teams' rows, because topics of the resource have no teams, and for reads of a view: they follow tables like other queries.
    */
-  #toldOtherwise({ name, statement, crud }: ProcedureDefinition): string | "all" | null {
+  #notifiedByResource({ name, statement, crud }: ProcedureDefinition): string | "all" | null {
     if (!statement) return null;
     if (!crud?.realtime) return "all";
     if (crud.isView) return null;
@@ -160,7 +160,7 @@ export class FollowedReads {
     return isList || operation === "get" ? table : null;
   }
 
-  /** What is not followed, once in the log. */
+  /** Says which changes are not followed, and logs it once. */
   #notice({ name, follows }: ProcedureDefinition, reads: Reads, followed: string[]): string {
     const said: string[] = [];
     if (followed.length > maxFollowed) {
@@ -168,8 +168,8 @@ export class FollowedReads {
     }
     if (!follows) said.push(...this.#unfollowed(name, reads));
     const text = said.length > 0 ? `Those who watch "${name}" miss changes. ${said.join(" ")}` : "";
-    if (text && (!this.#production || followed.length > maxFollowed) && !this.#said.has(text)) {
-      this.#said.add(text);
+    if (text && (!this.#production || followed.length > maxFollowed) && !this.#logged.has(text)) {
+      this.#logged.add(text);
       this.#log.warn({ operation: name }, text);
     }
     return text;

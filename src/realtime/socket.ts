@@ -1,6 +1,6 @@
 /**
  * The WebSocket endpoint, `/ws` and `/api/realtime`: admits connections, and closes them when their session ends.
- * Next hop: `connection.ts`.
+ * Next hop: `connection.ts`; `src/service/service.ts` calls `revoke` when a session has ended.
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -83,7 +83,7 @@ export class SocketEndpoint {
           this.#server.handleUpgrade(request, socket, head, (websocket) => {
             const connection = new Connection(websocket, socket, session, { ...this.#options, address });
             this.#connections.add(connection);
-            for (const whose of missed) connection.revokeIf(matching(whose));
+            for (const ended of missed) connection.revokeIf(matching(ended));
             this.#options.opened();
             websocket.on("close", () => this.#connections.delete(connection));
           }),
@@ -92,9 +92,9 @@ export class SocketEndpoint {
   };
 
   /** Ends the connections of a session, of all sessions of a user, or of all signed-in users. */
-  revoke(whose: Ended): void {
-    for (const missed of this.#admitting) missed.push(whose);
-    for (const connection of this.#connections) connection.revokeIf(matching(whose));
+  revoke(ended: Ended): void {
+    for (const missed of this.#admitting) missed.push(ended);
+    for (const connection of this.#connections) connection.revokeIf(matching(ended));
   }
 
   /** The sessions of the connections. */

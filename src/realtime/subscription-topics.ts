@@ -1,20 +1,21 @@
 /**
- * Which changes concern which queries. A query that is watched hears topics, and a change is told under topics; who
- * hears what is decided here alone.
+ * Maps changes to the watched queries that they concern. A watched query subscribes to topics, and a change is published
+ * under topics. Only this file decides which topics a query subscribes to.
  *
- *   all:tasks              everything about a resource, when single changes are too many to name
- *   list:tasks             its lists, where everybody may hear of every row
+ *   all:tasks              every query of a resource, when there are too many changes to name each
+ *   list:tasks             its lists, where every caller may be notified of every row
  *   list:tasks:<user>      the lists of one user, where rows have owners
  *   get:tasks:<id>[:<user>]  one row, likewise
  *   bucket:<b>[:<user>]    the lists of a scope, likewise
  *   runs:<user>, run:<id>:<user>  runs of workflows, for workflows.list and workflows.get
  *   rows:<table>           a table that a watched query reads (followed-reads.ts)
- *   own:<table>:<user>, many:<table>  the same where rows have owners: this one's, and changes too many to name owners
+ *   own:<table>:<user>, many:<table>  the same where rows have owners: rows of this owner; changes of too many owners to name
  *   team:<table>:<team>  the same where rows have teams
  *   key:<name>[::<args>]   what ctx.realtime names
  *
- * The log knows nothing of policies, so an event is only a hint: who hears one asks again, under their own identity.
- * Next hop: `transaction-events.ts` makes topics of changes, `subscription-registry.ts` finds who listens.
+ * The log knows nothing of policies, so an event holds no data: a client that gets one calls the query again with
+ * its own identity, and the policies decide what it sees.
+ * Next hop: `transaction-events.ts` makes topics of changes, `subscription-registry.ts` finds the subscribers.
  */
 import type { CrudDefinition } from "../contract/crud.ts";
 import type { DefinedAt } from "../contract/defined-at.ts";
@@ -28,21 +29,21 @@ import { bucketOf, bucketTopic } from "./buckets.ts";
 import { keyOf } from "./context.ts";
 import { tableTopics } from "./followed-reads.ts";
 
-/** A subscription as a client asks for it. */
+/** A subscription that a client has requested. */
 export interface Watched {
   /** `tasks.list`, or with arguments `tasks.get::{"id":7}`. */
   key: string;
   topics: string[];
-  /** Set when it is watched with a grant: what events call it. */
+  /** Set when it is watched with a grant: the name of the query in events. */
   subscriptionKey?: string;
 }
 
-/** What a grant may be given for. */
+/** A query for which a grant may be given. */
 export interface Grantable extends Required<Watched> {
   policy: "authorized" | "public";
   anonymous: boolean;
   definedAt: DefinedAt | undefined;
-  /** Where lists have buckets: who is asked whether the caller may watch. */
+  /** Where lists have buckets: the resource's rules, which decide whether the caller may watch. */
   scoped: ScopedRealtime | null;
 }
 
@@ -56,7 +57,7 @@ export class SubscriptionTopics {
   }
 
   /**
-   * What a caller hears who watches a query.
+   * The topics of a caller's watched query.
    *
    * @param userId   null for an anonymous caller
    * @param followed topics of what the query's last answer was read from
@@ -70,7 +71,7 @@ export class SubscriptionTopics {
     }
     const { name, args } = split(key);
     this.#find(name, userId);
-    argumentsIn(args); // what is no JSON is the key of nothing that could be told
+    argumentsIn(args); // refuses arguments that are not JSON: no event could have such a key
     if (this.#scopedList(name)) {
       throw new SvcError("GRANT_REQUIRED", undefined, {
         hint: "Ask POST /api/realtime/query/authorize for a token, and send it with subscribeQuery.",
@@ -80,10 +81,10 @@ export class SubscriptionTopics {
   }
 
   /**
-   * What a caller would hear with a grant, if they may have one.
+   * The topics that a grant would open to the caller, if the caller may have the grant.
    *
-   * @param args    as sent, which is what the query's key is made of
-   * @param decoded as a handler would get them
+   * @param args    in the form in which they were sent: the query's key is made of them
+   * @param decoded in the form that a handler gets
    * @throws SvcError NOT_FOUND, UNAUTHORIZED, BAD_REQUEST, VALIDATION_FAILED
    */
   grantable(query: unknown, args: unknown, decoded: unknown, userId: string | null): Grantable {
@@ -105,7 +106,7 @@ export class SubscriptionTopics {
         scoped,
       };
     }
-    listArguments(crud, decoded); // what the list would refuse
+    listArguments(crud, decoded); // throws if the list would refuse them
     const bucket = this.#bucket(crud, scoped, decoded);
     const topics = [...ofKey(name, split(key).args), `all:${crud.prefix}`, bucketTopic(bucket, crud, userId)];
     return { key, subscriptionKey: `${name}#${bucket}`, topics, policy: scoped.policy, anonymous, definedAt, scoped };
@@ -116,7 +117,7 @@ export class SubscriptionTopics {
     try {
       return bucketOf(scoped, scope, `scope of "${crud.prefix}"`);
     } catch (cause) {
-      // As a rule the arguments lack what decides the scope.
+      // Usually the arguments lack the value that decides the scope.
       const { message } = cause as Error;
       throw new SvcError("BAD_REQUEST", "With these arguments the list has no scope.", { hint: message, cause });
     }
