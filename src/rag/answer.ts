@@ -1,6 +1,6 @@
 /**
- * Turns evidence into an answer: the claim, its support, and citations.
- * Next hop: `judge.ts`.
+ * Decides whether a claim is supported, by the evidence that was found for it, and chooses the citations.
+ * Next hop: `judge.ts` judges each section.
  */
 import type { Citation, ClaimInput, GroundedClaim } from "../contract/grounding.ts";
 import { comparable } from "../text/composed.ts";
@@ -16,8 +16,8 @@ export interface FoundEvidence extends Evidence {
   similarity: number | null;
 }
 
-/** Support by one sentence from which a claim is partially supported. */
-const leastPartly = 0.4;
+/** A claim is partially supported if one sentence supports it at least this much. */
+const minimumPartialSupport = 0.4;
 
 export interface GroundingChoices {
   /** Sections to cite for each claim. */
@@ -27,13 +27,13 @@ export interface GroundingChoices {
 }
 
 /**
- * Judges one claim by all that was found for it, section by section. Evidence counts when it holds the required terms and
- * nothing in it speaks against the claim; and not when another sentence, which says more of the claim, does.
+ * Judges one claim by all its evidence, section by section. A sentence counts when its passage has the required terms, when it
+ * does not contradict the claim, and when no sentence with a higher coverage contradicts the claim.
  *
  * More evidence never lowers the status, unless it contradicts the claim. Then `conflicts` says why.
  *
- * A passage that is like the claim by its vector alone makes it partially supported at most: vectors hardly tell a
- * statement from its denial.
+ * A passage that is similar to the claim only by its vector makes the claim at most partially supported: the vectors of a
+ * statement and of its denial are almost equal.
  */
 export function groundClaim(
   claim: ClaimInput,
@@ -52,7 +52,7 @@ export function groundClaim(
   const outweighs = ({ coverage }: FoundEvidence) => coverage >= (against?.coverage ?? 0);
   const supporting = judged.filter(({ states }) => states);
   const counted = judged
-    .filter((one) => one.conflicts.length === 0 && (one.support >= leastPartly || isLike(one)))
+    .filter((one) => one.conflicts.length === 0 && (one.support >= minimumPartialSupport || isLike(one)))
     .filter(outweighs);
   const isSupported = supporting.some(outweighs);
   // Evidence for all of the claim needs no evidence for parts of it.

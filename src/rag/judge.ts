@@ -1,7 +1,8 @@
 /**
- * Judges how far a section supports a claim, by rules: SQL counts shared words; this adds words like them, compares
- * directions, and looks for contradictions. It uses no language model.
- * Next hop: `coverage.ts`, `conflicts.ts`, `directions.ts`, `predicates.ts`; `answer.ts` makes a status of it.
+ * Judges how far a section supports a claim, by rules: SQL counts shared words; this file adds similar words,
+ * compares directions (increase or reduce), and looks for contradictions. It uses no language model.
+ * Next hop: `coverage.ts`, `conflicts.ts`, `directions.ts`, `predicates.ts`; `answer.ts` decides the
+ * status, such as `supported`.
  */
 import type { Conflict } from "../contract/grounding.ts";
 import { conflictsBetween } from "./conflicts.ts";
@@ -31,18 +32,18 @@ export interface Judged {
 }
 
 /**
- * What a section needs to support a claim, and how much a conflict lowers its confidence. Chosen on one half of SciFact's
+ * The coverage that a section needs to support a claim, and how much a conflict lowers its confidence. Chosen on one half of SciFact's
  * training claims; tests/rag/scifact.test.ts measures the other half (docs/adr/0032).
  */
-const least = { section: 0.7, sentence: 0.4 };
+const minimumCoverage = { section: 0.7, sentence: 0.4 };
 /** The share of sentences that may have another direction. */
-const mostTurned = 0.7;
-const doubt = { turned: 0.3, opposite: 0.3, negation: 0.1, number: 0.1, unit: 0.1 };
-/** Of several sentences with conflicts, so many of the best count. */
+const maxTurnedShare = 0.7;
+const penalties = { turned: 0.3, opposite: 0.3, negation: 0.1, number: 0.1, unit: 0.1 };
+/** Conflicts count in this many sentences with the best coverage. */
 const sentenceLimit = 4;
 
 /**
- * Judges the sentences of one section. A section is judged alone, so that further passages take no support away.
+ * Judges the sentences of one section. Each section is judged alone, so that further passages do not lower the support.
  *
  * @param rows best coverage first
  */
@@ -59,7 +60,7 @@ export function judgeSection<Row extends Evidence>(
   }));
   const turned = turnedShare(compared.map(({ direction }) => direction));
   const passage = [...new Set(rows.map(passageOf))].join("\n");
-  const isCovered = covered >= least.section && turned <= mostTurned && holdsSpecifics(claim, passage);
+  const isCovered = covered >= minimumCoverage.section && turned <= maxTurnedShare && holdsSpecifics(claim, passage);
   const judged = compared.map(({ row, conflicts, direction }) => ({
     ...row,
     conflicts,
@@ -68,11 +69,11 @@ export function judgeSection<Row extends Evidence>(
       isCovered &&
       conflicts.length === 0 &&
       direction.agrees &&
-      coverageOf(claim, weights, [row]) >= least.sentence &&
+      coverageOf(claim, weights, [row]) >= minimumCoverage.sentence &&
       holdsPredicate(claim, row.sentence) &&
       !replacesWord(claim, row.sentence),
   }));
-  return { judged, confidence: covered * (1 - doubt.turned * turned) * (1 - doubtOf(judged)) };
+  return { judged, confidence: covered * (1 - penalties.turned * turned) * (1 - penaltyOf(judged)) };
 }
 
 /** The chunk with its headings and the title of its source. */
@@ -84,16 +85,16 @@ function turnedShare(directions: Direction[]): number {
   return total === 0 ? 0 : directions.reduce((sum, { agrees, weight }) => sum + (agrees ? 0 : weight), 0) / total;
 }
 
-function doubtOf(judged: (Evidence & Judged)[]): number {
+function penaltyOf(judged: (Evidence & Judged)[]): number {
   const best = judged.slice(0, sentenceLimit);
   const total = best.reduce((sum, { coverage }) => sum + coverage ** 2, 0);
   if (total === 0) return 0;
   const share = (conflict: Conflict) =>
     best.reduce((sum, one) => sum + (one.conflicts.includes(conflict) ? one.coverage ** 2 : 0), 0) / total;
   return (
-    doubt.opposite * Math.max(share("opposite"), share("order")) +
-    (best[0]?.conflicts.includes("negation") ? doubt.negation : 0) +
-    doubt.number * share("number") +
-    doubt.unit * share("unit")
+    penalties.opposite * Math.max(share("opposite"), share("order")) +
+    (best[0]?.conflicts.includes("negation") ? penalties.negation : 0) +
+    penalties.number * share("number") +
+    penalties.unit * share("unit")
   );
 }

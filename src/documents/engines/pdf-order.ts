@@ -1,18 +1,18 @@
 /**
  * The order in which the rows of a page are read: columns one after the other, tables and forms row by row. Columns are
- * found by the gap between them that goes through all of their rows.
+ * separated by a vertical gap that all of their rows share.
  * Next hop: `pdf-tables.ts` finds the tables in the rows.
  */
 import { leaning, type Row, type Segment, wideGap } from "./pdf-rows.ts";
 
 type Gap = readonly [from: number, to: number];
 
-/** Deeper nesting of columns is no layout of a page. */
-const deepest = 4;
+/** Maximum nesting of columns. Pages are not laid out with deeper nesting. */
+const maxDepth = 4;
 
 /** Blocks of rows; the rows of a block lie below each other. */
 export function inReadingOrder(rows: Row[], depth = 0): Row[][] {
-  if (depth === deepest) return [rows];
+  if (depth === maxDepth) return [rows];
   const blocks: Row[][] = [];
   let plain: Row[] = [];
   const flush = () => {
@@ -79,7 +79,7 @@ function isAlone(rows: Row[], at: number, gaps: Gap[]): boolean {
   return here.size === 1 && !here.has(0) && below.some((row) => row.has(0));
 }
 
-/** What a row leaves of a gap. */
+/** The parts of a gap that the row leaves free. */
 function without([from, to]: Gap, row: Row): Gap[] {
   const left: Gap[] = [];
   let start = from;
@@ -118,8 +118,8 @@ function columnsOf(rows: Row[], gaps: Gap[]): Row[][] {
 }
 
 /**
- * Lines of prose, or two blocks, as in the head of a letter: their lines do not stand beside each other, or those of the
- * right one have their own labels.
+ * Whether these are columns of prose, or two blocks, as in the head of a letter. The lines of two blocks are at different
+ * heights, or those of the right block have their own labels.
  */
 function areColumns(columns: Row[][]): boolean {
   if (columns.every(isProse)) return true;
@@ -136,7 +136,7 @@ function areColumns(columns: Row[][]): boolean {
 const isBeside = ([one]: Row, [other]: Row) =>
   one !== undefined && other !== undefined && Math.abs(one.y - other.y) < 0.15 * one.height;
 
-/** Lines of words, one close below the other. */
+/** Whether these are lines of words, each close below the last. */
 function isBlock(rows: Row[]): boolean {
   if (rows.length < 3 || rows.some((row) => row.length > 1)) return false;
   const lines = rows.flat();
