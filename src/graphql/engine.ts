@@ -26,7 +26,7 @@ import { callPlain } from "./plain-call.ts";
 import { type PlainDocument, plainDocument } from "./plain-document.ts";
 import { preset } from "./preset.ts";
 import type { RequestContext } from "./request-context.ts";
-import { clientOf } from "./statements.ts";
+import { clientOf } from "./transaction-client.ts";
 
 /** A client's request with checked types. */
 export interface GraphqlRequest {

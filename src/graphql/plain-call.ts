@@ -40,7 +40,7 @@ export async function callPlain(
     : writePlain(runtime, api, plain, operation, args, caller);
 }
 
-/** The caller could ask for less, or later. Repeating it at once would not help. */
+/** Errors that the caller gets at once: PostGraphile would fail in the same way. */
 const isFinal = (error: unknown): error is SvcError =>
   error instanceof SvcError && (error.code === "TIMEOUT" || error.code === "UNAVAILABLE");
 
@@ -57,7 +57,7 @@ async function readPlain(
     const value = json === null ? null : answerOf(plain, JSON.parse(json));
     return value === undefined ? undefined : { value };
   } catch (error) {
-    // It has read only: PostGraphile reads again, and words the error.
+    // Nothing was written, so PostGraphile reads again and gives its own error.
     return isFinal(error) ? { error } : undefined;
   }
 }
@@ -85,7 +85,7 @@ async function writePlain(
     );
     if (json === null) throw missingRow();
     const written = JSON.parse(json);
-    // The row is written: a value without GraphQL's form is given as by name.
+    // The row is already written, so a value without a form in GraphQL has the form of a call by name.
     return { value: row ? rowOf(row, written, true) : written.id };
   } catch (error) {
     if (!(error instanceof SvcError) || error.code === "OUTCOME_UNKNOWN") throw error;

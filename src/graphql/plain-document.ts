@@ -3,7 +3,7 @@
  * of PostGraphile: the statement of the call by name answers it, and this file gives the answer GraphQL's form.
  * Next hop: `plain-values.ts` for the forms of values, `plain-call.ts` calls the statement.
  *
- * Whatever is not usual gives null: fragments on other types, directives, relations, edges, cursors. PostGraphile
+ * Null for a document with anything else: fragments on other types, directives, relations, edges, cursors. PostGraphile
  * answers those, and says what is wrong with arguments.
  */
 import {
@@ -27,7 +27,7 @@ import type { Verb } from "./inputs.ts";
 import { fragmentsOf } from "./limits.ts";
 import { type Form, formOf } from "./plain-values.ts";
 
-/** What a root field reads or writes. The plugins set it in the field's `extensions`. */
+/** The table and the operation of a root field. The plugins set it in the field's `extensions`. */
 export interface RootField {
   table: ExposedTable;
   operation: "list" | "get" | Verb;

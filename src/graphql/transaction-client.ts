@@ -1,6 +1,6 @@
 /**
- * PostGraphile's client for the request's transaction: it cannot begin or end one, and its statements are limited in
- * time and in number of prepared names.
+ * The database client that PostGraphile gets: it runs the statements that PostGraphile has planned in the request's
+ * transaction. It cannot begin or end one, and it limits the time of the statements and the number of prepared names.
  * Next hop: `src/postgres/transaction.ts`.
  */
 import type { PgClient } from "@dataplan/pg";
