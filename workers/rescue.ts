@@ -12,8 +12,9 @@ const defaultInterval = 2_000;
 /** In milliseconds before the second check: a living worker has connected again by then. */
 const secondCheckAfter = 400;
 /**
- * In milliseconds. After a restart of PostgreSQL all workers have to reconnect. The same holds after a failover, but
- * the new server does not know its time; the loss of our own lock tells it.
+ * In milliseconds. After a restart of PostgreSQL all workers have to reconnect, and `rescue_workers` compares the time of the
+ * restart. After a failover all have to reconnect, too, but the start of the new server is older; there the loss of this
+ * worker's own lock begins the grace period.
  */
 const defaultGrace = 10_000;
 
@@ -33,8 +34,8 @@ export interface RescueOptions {
   /** In milliseconds: no worker counts as dead during this time after a restart or a failover. (Default: 10000) */
   graceMs?: number;
   /**
-   * What this worker was before it lost the database: the id under which it held jobs, and those that still run. Others may
-   * have lost it, too. (Default: it has just started)
+   * Set after this worker has lost the database: the id under which it held jobs before, and the jobs that still run. Other
+   * workers may have lost the database, too. (Default: the worker has just started)
    */
   former?: { id: string; running: ReadonlySet<string> } | undefined;
 }
@@ -75,8 +76,8 @@ export function startRescue(options: RescueOptions): Rescue {
   }
 
   /**
-   * Nobody needs to wait for this worker's own return. Until its old jobs are given back, the runs among them keep others of
-   * a workflow with `concurrency` waiting.
+   * Returns the jobs that this worker held before it lost the database. The grace period is for other workers, so these jobs
+   * need not wait for its end: workflow runs among them count for `concurrency`, and other runs wait for them.
    */
   async function rescueFormer(): Promise<void> {
     if (!options.former || options.former.running.size > 0) return;
@@ -97,7 +98,7 @@ export function startRescue(options: RescueOptions): Rescue {
 
   // The second check follows soon: a worker that replaces a killed one takes its jobs at once.
   const delays = [0, Math.min(secondCheckAfter, lookEveryMs)];
-  /** Logged once: further attempts while the database is away tell nothing new. */
+  /** Whether the last check failed: consecutive failures are logged once. */
   let isAway = false;
   const look = () =>
     runOnce().then(

@@ -26,10 +26,10 @@ export interface Standby extends OnePool {
   /** The time, by `performance.now()`, when the primary was at this standby's position; -Infinity if unknown. */
   caughtUpAt: number;
   lost: boolean;
-  /** The start of its server, and that of the last one that was ahead of the primary. */
+  /** Start time of its server; the start time at which it was found ahead of the primary, if it was. */
   run: string | undefined;
   strayed: string | undefined;
-  /** The read of its position that is under way. */
+  /** The pending read of its position. */
   looking: Promise<void> | undefined;
   /** Queries sent to it: those that it answered, and those that the primary had to answer. */
   reads: { answered: number; failed: number };
@@ -40,7 +40,7 @@ export class Replicas {
   /** Queries with a position that no standby could answer, because all were behind or too old. */
   behind = 0;
   readonly #stalest: number;
-  /** Past positions of the primary, oldest first. A standby with one second of lag has the position of a second ago. */
+  /** Past positions of the primary, oldest first: they tell how many milliseconds a standby is behind. */
   #places: { position: bigint; at: number }[] = [];
   readonly #primary: pg.Pool;
   readonly #log: Logger;
@@ -74,7 +74,7 @@ export class Replicas {
    *
    * @param position as `position()` returned it
    * @param key      calls with the same key stay with the same standby while it keeps up
-   * @returns null if there is none: then the primary is asked
+   * @returns null if no standby has: then the primary answers
    */
   choose(position: bigint, key: string): Standby | null {
     const oldest = performance.now() - this.#stalest;
@@ -96,8 +96,8 @@ export class Replicas {
   }
 
   /**
-   * A standby that has more than the primary follows another server: one that failed before this standby was repointed, or
-   * that a restore has replaced. To follow this primary, its server has to start again.
+   * A standby that is ahead of the primary follows another server: one that failed before this standby was repointed, or
+   * one that a restore has replaced. It is used again after its server has restarted and follows this primary.
    */
   #refuse(standby: Standby): void {
     standby.strayed = standby.run;
