@@ -1,5 +1,8 @@
--- One condition as SQL: the only place that says what each operator of the filter language is in SQL. `given` is the
+-- One condition as SQL: what each operator of the filter language is in SQL for a column with one value. `given` is the
 -- right side, a quoted literal or a parameter such as $3; for `in` and `nin` it is an array without nulls.
+--
+-- There is no operator `contains`: callers send `ilike` with `%` on both sides, or use `search` (svc_hidden.search_sql). Null,
+-- and columns of JSON and of arrays, are compared in filter_condition.sql, filter_json.sql and filter_array.sql.
 --
 -- `ne` and `nin` keep rows without a value, which <> and NOT IN would drop.
 --

@@ -8,13 +8,13 @@
 --   $1, $2     the number of rows of a page, and of those before it
 --   $3 …       the text of the search, if there is one, then the values of the filters
 --
--- Where the size of the page is in the text, it takes neither $1 nor $2, and the others begin with $1. First pages whose plan
--- is kept have it there, and pages by cursor, which are not numbered.
+-- The size of the page is in the text for pages by cursor, and for first pages whose plan is kept. Then the number of rows and
+-- the offset are not parameters, and the search and the filters begin with $1.
 --
 -- The argument is the description of the resource (see svc.find_rows) with one member more, `shape`:
 --
 --   orderBy, orderDir, select, include   of the caller, as svc.find_rows() takes them; no filters within include
---   search                               whether there is one
+--   search                               present if the caller searches
 --   filters                              the conditions (svc_hidden.shape_sql)
 --   limit                                the size of a page, where it is in the text
 --   cursor                               of a page by cursor, with `limit`: the numbers of its parameters {filters, list, key,
@@ -22,7 +22,7 @@
 --                                        holds: without `id` the page is the first, without `key` the row has none
 --   count                                'none' where the caller asks for no total. (Default: that of the resource)
 --
--- Null for what a statement of this form cannot answer; then svc.find_rows() does.
+-- Null if a statement of this form cannot answer the list; then svc.find_rows() does.
 
 create or replace function svc.list_statement(list jsonb)
 returns text
