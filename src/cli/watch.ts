@@ -1,6 +1,7 @@
 /**
  * Watches an application's folders for `svc dev`. A watch on a file follows its inode, which an editor replaces when it
  * saves by rename; so directories are watched, each by itself.
+ * Next hop: `dev.ts` prepares and starts the new version.
  */
 import { type FSWatcher, readdirSync, watch } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";

@@ -1,4 +1,7 @@
-/** Reads the folders that the migrator applies: every `*.sql` below one, sorted by path. */
+/**
+ * Reads the folders that the migrator applies: every `*.sql` below one, sorted by path.
+ * Next hop: `migrate.ts` applies them, and refuses a migration that was edited after it had been applied.
+ */
 import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, join, relative, sep } from "node:path";

@@ -1,4 +1,7 @@
-/** The identity of a statement. Only this file maps a session to a database role. */
+/**
+ * The identity of a statement. Only this file maps a session to a database role.
+ * Next hop: `transaction-statements.ts` sets it in a transaction, `src/crud/statement.ts` in generated CRUD.
+ */
 import type { Session } from "../kit/session.ts";
 
 export interface Identity {

@@ -1,6 +1,7 @@
 /**
  * Decides which image is made next. Clients take turns, few images are made at once, and only one costly one, so that
  * quick ones have a place beside it. Clients that disconnected are skipped.
+ * Next hop: `image-children.ts` makes it, within limits of time and memory.
  */
 import type { StorageObject } from "../contract/storage.ts";
 import { ConcurrencyLimiter } from "../kit/concurrency-limiter.ts";

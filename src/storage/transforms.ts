@@ -1,7 +1,7 @@
 /**
  * Transforms of stored images: made once, stored beside the original's bytes, removed with it.
- * Next hop: `image-queue.ts` decides whose is made next, `image-children.ts` makes it and bounds its
- * memory; `image-engine.ts` calls sharp.
+ * Next hop: `image-queue.ts` decides which image is made next, `image-children.ts` makes it and limits its
+ * processor time and memory; `image-engine.ts` calls sharp.
  */
 import { crc32 } from "node:zlib";
 import { RecentMap } from "../kit/recent-map.ts";

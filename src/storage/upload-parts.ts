@@ -1,6 +1,6 @@
 /**
  * Writes what requests send to an upload, and has SQL record it. On a disk a process lengthens the part that it wrote
- * last, so most uploads have one part.
+ * last, so most uploads have one part. `uploads.ts` joins the parts when the last byte has come.
  * Next hop: `sql/storage/add_upload_part.sql`, `incoming.ts`, `src/storage/drivers/driver.ts`.
  */
 import { createHash, randomUUID } from "node:crypto";
