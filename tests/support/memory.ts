@@ -9,7 +9,7 @@ import { isRunning } from "./is-running.ts";
 /** Where Linux keeps files in memory. */
 const shared = "/dev/shm";
 
-/** In bytes: containers often have 64 MB there, too little for the databases of three workers. */
+/** In bytes: containers often have 64 MB there, too little for the databases of a run. */
 const enough = 2 ** 30;
 
 const prefix = "svc_memory_";
