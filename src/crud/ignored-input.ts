@@ -167,7 +167,7 @@ function wrongInArray({ kind, dimensions, values }: ColumnDescription, value: un
   if (dimensions > 1) return "an array of arrays can only be compared with null.";
   if (!Array.isArray(value)) return "its value must be an array.";
   const isItem = (one: unknown) =>
-    one === null || wireForms[kind].accept(toFilterJson({ one })?.one, values) !== undefined;
+    one === null || filterForm(kind).accept(toFilterJson({ one })?.one, values) !== undefined;
   return value.every(isItem) ? undefined : `each item of its value must be ${wireForms[kind].expects}.`;
 }
 
@@ -177,8 +177,11 @@ const ordered: ReadonlySet<string> = new Set(["integer", "bigint", "number", "nu
 /** Filters take more numbers than columns do: 2.5 has a place in the order of integers. */
 function hasForm(kind: WireKind, values: readonly string[] | undefined, value: unknown): boolean {
   if (kind === "integer" || (kind === "bigint" && typeof value === "number")) return Number.isFinite(value);
-  return wireForms[kind].accept(toFilterJson({ value })?.value, values) !== undefined;
+  return filterForm(kind).accept(toFilterJson({ value })?.value, values) !== undefined;
 }
+
+/** A filter of a date takes times too, and of each its day in UTC. */
+const filterForm = (kind: WireKind) => wireForms[kind === "date" ? "timestamp" : kind];
 
 const quoted = (name: string) => JSON.stringify(name.slice(0, 64));
 
