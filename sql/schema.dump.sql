@@ -8743,10 +8743,10 @@ begin
     select r.prrelid::regclass from pg_catalog.pg_publication_rel r
       join pg_catalog.pg_publication p on p.oid = r.prpubid where p.pubname = 'svc');
   for part in select p.id from unnest(present) as p (id) where p.id <> all (tables) loop
-    execute format('alter publication svc drop table %s', part.id);
+    execute format('alter publication svc drop table only %s', part.id);
   end loop;
   for part in select distinct t.id from unnest(tables) as t (id) where t.id <> all (present) loop
-    execute format('alter publication svc add table %s', part.id);
+    execute format('alter publication svc add table only %s', part.id);
   end loop;
 end
 $function$

@@ -14,6 +14,8 @@
 -- partitioned table is published under its own name. Its partitions, which hold the rows, get its identity. They use
 -- all columns instead of an index, because a unique index would have to contain the partition key.
 --
+-- Of a table that others inherit from, ONLY it is added: each of the others is followed if it is declared itself.
+--
 -- From 18 on PostgreSQL refuses updates and deletes of a published table if its identity has a generated column that the
 -- publication leaves out. So stored ones are published where an identity has one. Virtual ones cannot be published.
 
@@ -123,10 +125,10 @@ begin
     select r.prrelid::regclass from pg_catalog.pg_publication_rel r
       join pg_catalog.pg_publication p on p.oid = r.prpubid where p.pubname = 'svc');
   for part in select p.id from unnest(present) as p (id) where p.id <> all (tables) loop
-    execute format('alter publication svc drop table %s', part.id);
+    execute format('alter publication svc drop table only %s', part.id);
   end loop;
   for part in select distinct t.id from unnest(tables) as t (id) where t.id <> all (present) loop
-    execute format('alter publication svc add table %s', part.id);
+    execute format('alter publication svc add table only %s', part.id);
   end loop;
 end
 $$;
