@@ -60,3 +60,40 @@ test("a snapshot in its file is the same, so the next migration has nothing to c
   const next = await takeSnapshot({ schema: { table }, auth: {} }, kept);
   expect(await writeMigration(kept, next, { renames: [], drops: [] })).toBeNull();
 });
+
+test("types of customType that are not a bare name are written as declared", async () => {
+  const of = (type: string) => customType<{ data: string }>({ dataType: () => type });
+  const types = ["billing.price", '"char"', "varbit(5)", "interval(3)", "citext_like"];
+  const named = (count: number) =>
+    pgTable(
+      "typed",
+      {
+        id: serial("id").primaryKey(),
+        ...Object.fromEntries(types.slice(0, count).map((type, at) => [`one${at}`, of(type)(`one${at}`)])),
+        ...Object.fromEntries(types.slice(0, count).map((type, at) => [`all${at}`, of(type)(`all${at}`).array()])),
+      },
+      () => openRls({ read: "anyone", write: "anyone" }),
+    );
+  const db = await emptyDatabase();
+  await db.sql(
+    "create schema billing; create domain billing.price as numeric(9, 2); create domain citext_like as text",
+  );
+  await db.sql("grant usage on schema billing to public");
+  const first = await takeSnapshot({ schema: { table: named(2) }, auth: {} }, null);
+  const next = await takeSnapshot({ schema: { table: named(types.length) }, auth: {} }, first);
+  const answers = { renames: [], drops: [] };
+  await apply(db, [
+    (await writeMigration(await emptySnapshot(), first, answers)) ?? "", // writes the table
+    (await writeMigration(first, next, answers)) ?? "", // adds columns
+  ]);
+  const rows = await db.sql(
+    "select format_type(atttypid, atttypmod) as type from pg_attribute where attrelid = 'typed'::regclass and attname ~ '^one' order by attname",
+  );
+  expect(rows.map(({ type }) => type)).toEqual([
+    "billing.price",
+    '"char"',
+    "bit varying(5)",
+    "interval(3)",
+    "citext_like",
+  ]);
+});

@@ -117,5 +117,19 @@ function keepGone(snapshot: Snapshot, from: Snapshot): void {
 async function statements(from: Snapshot, to: Snapshot): Promise<string[]> {
   const { generateMigration } = await import("@svc/dev");
   const written = await generateMigration(from, to);
-  return written.map((statement) => shortenIdentity(statement.replaceAll("\t", "  ").trim()));
+  const types = writtenTypes(to);
+  return written.map((statement) => {
+    const typed = types.reduce((text, type) => text.replaceAll(`"${type}"`, () => type), statement);
+    return shortenIdentity(typed.replaceAll("\t", "  ").trim());
+  });
+}
+
+/**
+ * Types of `customType` that are SQL and not a bare name: `billing.price`, `"char"`, `geography(Point)`. drizzle-kit quotes
+ * each of them as one name.
+ */
+function writtenTypes({ tables }: Snapshot): string[] {
+  const columns = Object.values(tables).flatMap((table) => Object.values(table.columns));
+  const types = columns.filter((column) => !column.typeSchema).map(({ type }) => type.replace(/(\[\d*\])+$/, ""));
+  return [...new Set(types)].filter((type) => /[."(]/.test(type));
 }
