@@ -1,5 +1,5 @@
 // If this file fails, an author cannot get from a schema to a running application without writing SQL by hand.
-import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadApp } from "../../src/app/load-app.ts";
@@ -231,4 +231,20 @@ describe("generate refuses", () => {
     expect((await svc("migrate", "generate", "--cwd", path)).output).toBe("Nothing to generate.\n");
     expect((await svc("migrate", "generate", "--baseline", "--cwd", path)).code).toBe(1);
   });
+});
+
+test("a first migration by hand may create what the tables need: extensions, domains, functions", async () => {
+  const path = await folder({ "backend/schema.ts": schema, "backend/auth.ts": auth });
+  const types = "create domain price as numeric(9, 2);\ncreate function twice(int) returns int return $1 * 2;\n";
+  await cp(join(app, "backend"), join(path, "backend"), { recursive: true });
+  await mkdir(join(path, "migrations"), { recursive: true });
+  await writeFile(join(path, "migrations/0001_types.sql"), types);
+  const { code, output } = await svc("migrate", "generate", "--name", "all", "--cwd", path);
+  expect(code, output).toBe(0);
+  expect(output).toContain("wrote migrations/0002_all.sql");
+
+  await rm(join(path, "migrations"), { recursive: true });
+  await mkdir(join(path, "migrations"));
+  await writeFile(join(path, "migrations/0001_types.sql"), `${types}create unlogged table desks (id int);`);
+  expect((await svc("migrate", "generate", "--cwd", path)).output).toContain("written by hand");
 });

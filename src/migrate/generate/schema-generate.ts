@@ -41,7 +41,7 @@ export async function generateMigration(config: EffectiveConfig, options: Genera
   const after = await takeSnapshot(declared, history.snapshot?.value ?? null);
   if (options.baseline) return writeBaseline(history, after);
 
-  if (history.last !== null && !history.snapshot) {
+  if (history.hasTables && !history.snapshot) {
     if (options.careful) return [];
     throw new DefinitionError("The migrations were written by hand: there is no snapshot to compare the schema with.", {
       hint: `If ${history.migrations.at(-1)} and the migrations before it create everything that the schema declares, run once: svc migrate generate --baseline`,

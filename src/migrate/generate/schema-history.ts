@@ -16,11 +16,16 @@ export interface History {
   last: string | null;
   /** The latest snapshot; null without any. */
   snapshot: { number: string; value: Snapshot } | null;
+  /** Whether a migration may have created something that the schema declares, and not just extensions and domains. */
+  hasTables: boolean;
 }
+
+const creates = /\bcreate\b[^;]*?\b(table|view|sequence|enum)\b|\b(alter\s+table|import\s+foreign)\b/i;
 
 /** @throws DefinitionError for a migration without a number, and for two of one number that no later snapshot covers */
 export async function readHistory(folder: string): Promise<History> {
-  const migrations = (await readFolder(folder)).map(({ path }) => path);
+  const files = await readFolder(folder);
+  const migrations = files.map(({ path }) => path);
   const numbers = migrations.map(numberOf);
   const stray = migrations[numbers.indexOf(undefined)];
   if (stray) {
@@ -37,6 +42,7 @@ export async function readHistory(folder: string): Promise<History> {
     folder,
     migrations,
     last: numbers.at(-1) ?? null,
+    hasTables: files.some(({ text }) => creates.test(text)),
     snapshot: file ? { number: file.split("_")[0] ?? "", value: await readSnapshot(join(folder, "meta", file)) } : null,
   };
 }
