@@ -162,3 +162,13 @@ test("what breaks a rule of the table instead keeps its answer", async () => {
   const { body } = await svc.mutate(null, "shifts.create", { ...right, name: "nobody" });
   expect(body.hint).toMatch(/^It violates the constraint "shifts_\w+" of public\.shifts; /);
 });
+
+test("a domain that is NOT NULL makes no misfits of the values of other columns", async () => {
+  await db.sql(
+    "create domain rate as numeric not null check (value > 0); create table priced (title text, lasts interval, rate rate)",
+  );
+  const misfits = (data: object) =>
+    db.sql("select svc.find_misfits('public', 'priced', $1) as names", [JSON.stringify(data)]);
+  expect(await misfits({ title: "a", lasts: "soon" })).toEqual([{ names: ["lasts"] }]);
+  expect(await misfits({ title: "a", lasts: "1 day", rate: -1 })).toEqual([{ names: ["rate"] }]);
+});
