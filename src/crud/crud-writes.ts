@@ -143,8 +143,13 @@ function createValue(column: ColumnDescription, given = "input", source = "data"
   if (column.property === "userId") return callerId(column);
   const value = (given !== "input" && specialInput(column, source)) || `${given}.${quote(column.name)}`;
   if (column.defaultSql === null || column.numbered) return value;
-  return `case when ${source} ? ${literal(column.property)} then ${value} else ${column.defaultSql} end`;
+  return `case when ${source} ? ${literal(column.property)} then ${value} else ${typedDefault(column.defaultSql, column.castType)} end`;
 }
+
+/** Types that take values of another type in a column's DEFAULT, such as `text default gen_random_uuid()`, but not in CASE. */
+const takesOthers = /^(text|varchar|bpchar|time|time with(out)? time zone|json|money)$/;
+const typedDefault = (value: string, type: string): string =>
+  takesOthers.test(type) && !/^'([^']|'')*'$/.test(value) ? `(${value})::${type}` : value;
 
 /**
  * The INSERT of all elements of the array `rows`, up to its RETURNING; null where rows must be inserted one by one: a
