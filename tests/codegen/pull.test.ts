@@ -202,6 +202,16 @@ test("several schemas, circles and names that collide: the file compiles, and de
   expect(stored.tables["public.boss"]?.policies).toEqual({});
 });
 
+test("defaults name the schema of what they use, because createCrud copies them into functions without a search_path", async () => {
+  const db = await emptyDatabase();
+  await db.sql(`
+    create type mood as enum ('calm'); create sequence tickets;
+    create table kinds (id serial primary key, moods mood[] default '{calm}', ticket bigint default nextval('tickets'))`);
+  const { text } = await pull(db, "public");
+  expect(text).toContain("'{calm}'::public.mood[]");
+  expect(text).toContain("nextval('public.tickets'::regclass)");
+});
+
 async function compilerErrors(file: string): Promise<string> {
   const options = ["--ignoreConfig", "--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext", "--types", ""];
   const run = promisify(execFile)(join(root, "node_modules/.bin/tsc"), [...options, file], { cwd: root });

@@ -27,6 +27,8 @@ export interface PulledColumn {
   notNull: boolean;
   /** SQL. */
   default: string | null;
+  /** The same with the schema of each name, as functions with an empty search_path need it. */
+  qualifiedDefault: string | null;
   /** SQL of a stored generated column. */
   generated: string | null;
   identity: "always" | "by default" | null;
@@ -94,13 +96,29 @@ export interface Catalog {
 
 /** @throws pg.DatabaseError for a login that may not read the catalog */
 export async function readCatalog(client: pg.Client, schemas: readonly string[]): Promise<Catalog> {
+  await client.query("set search_path = ''");
+  const defaults = await client.query<{ at: string[]; default: string }>(defaultsText, [schemas]);
+  const qualified = new Map(defaults.rows.map((row) => [JSON.stringify(row.at), row.default]));
   // That of migrations, so that names mean the same in them.
   await client.query("set search_path = public, extensions");
   const { rows } = await client.query<{ catalog: Catalog }>(text, [schemas]);
   const [row] = rows;
   if (!row) throw new Error("The statement for the catalog returns one row.");
+  for (const { schema, name, columns } of row.catalog.tables) {
+    for (const column of columns) {
+      column.qualifiedDefault = qualified.get(JSON.stringify([schema, name, column.name])) ?? column.default;
+    }
+  }
   return row.catalog;
 }
+
+const defaultsText = `
+select array[n.nspname, c.relname, a.attname]::text[] as at, pg_catalog.pg_get_expr(d.adbin, d.adrelid) as default
+  from pg_catalog.pg_attrdef d
+  join pg_catalog.pg_class c on c.oid = d.adrelid
+  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  join pg_catalog.pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
+ where n.nspname = any ($1)`;
 
 /**
  * Left out, because Drizzle cannot declare them: exclusion constraints, unique constraints WITHOUT OVERLAPS and foreign keys

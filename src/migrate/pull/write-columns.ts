@@ -135,7 +135,8 @@ const textual = /^(text|character varying|character|bpchar)/;
 const whole = /^(smallint|integer)$/;
 
 /** As a value of JavaScript where that is the same; otherwise as SQL. */
-function writeDefault({ type, dimensions, enum: ofEnum }: PulledColumn, given: string, module: Module): string {
+function writeDefault(column: PulledColumn, given: string, module: Module): string {
+  const { type, dimensions, enum: ofEnum, qualifiedDefault } = column;
   const [, quoted] = /^'((?:[^'\\]|'')*)'::[\w\s."]+(?:\(\d+\))?$/.exec(given) ?? [];
   if (dimensions === 0) {
     if (given === "now()" && /^(timestamp|date|time)/.test(type)) return ".defaultNow()";
@@ -146,5 +147,6 @@ function writeDefault({ type, dimensions, enum: ofEnum }: PulledColumn, given: s
       return `.default(${JSON.stringify(quoted.replaceAll("''", "'"))})`;
     }
   }
-  return `.default(${module.sql(given)})`;
+  // createCrud copies it into functions with an empty search_path.
+  return `.default(${module.sql(qualifiedDefault ?? given)})`;
 }
