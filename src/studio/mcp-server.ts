@@ -54,7 +54,10 @@ const describe = ([name, { description, input, hasEffects = false }]: [string, A
   annotations: { readOnlyHint: !hasEffects, destructiveHint: false, openWorldHint: hasEffects },
 });
 
-const contentOf = (texts: readonly string[]) => ({ content: texts.map((text) => ({ type: "text" as const, text })) });
+/** A cut leaves half of an emoji, and clients whose strings are UTF-8 cannot read the message then. */
+const contentOf = (texts: readonly string[]) => ({
+  content: texts.map((text) => ({ type: "text" as const, text: text.toWellFormed() })),
+});
 
 function cut(text: string): string[] {
   if (text.length <= most) return [text];

@@ -155,6 +155,15 @@ describe("query", () => {
     expect(texts).toEqual([warning, expect.any(String), expect.stringMatching(/^This was cut: it has \d+ characters/)]);
     expect(texts[1]).toHaveLength(100_000);
   });
+
+  test("a cut leaves no half of an emoji, which other clients cannot read", async () => {
+    for (const start of ["", "x"]) {
+      const text = `select '${start}' || repeat('😀', 399) from generate_series(1, 200)`;
+      const { texts } = await call("query", { as: null, text });
+      expect(texts).toHaveLength(3);
+      expect(texts[1]?.isWellFormed()).toBe(true);
+    }
+  });
 });
 
 test("operations and dry_run: what a mutation takes, and what it would do; no row stays", async () => {
