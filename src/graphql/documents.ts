@@ -81,6 +81,8 @@ export class Documents {
     const { introspection, maxFields } = this.#settings;
     try {
       const document = parse(text, { maxTokens: maxFields * tokensPerField, noLocation: false });
+      const amount = document.definitions.length;
+      if (amount > maxFields) throw tooLarge("comes with", amount, "definitions", maxFields, "maxFields");
       for (const definition of document.definitions) {
         if (definition.kind === "OperationDefinition") this.#measure(document, definition);
       }
@@ -89,6 +91,7 @@ export class Documents {
       return errors.length > 0 ? invalidDocument(errors, introspection) : document;
     } catch (error) {
       if (error instanceof SvcError) return error;
+      if (error instanceof RangeError) return new SvcError("VALIDATION_FAILED", "The document is nested too deeply.");
       return invalidDocument([error as GraphQLError], introspection);
     }
   }
@@ -96,10 +99,12 @@ export class Documents {
   /** Runs before validation, whose cost is quadratic in the document's size. */
   #measure(document: DocumentNode, operation: OperationDefinitionNode): void {
     const { maxDepth, maxFields, maxAliases } = this.#settings;
-    const { depth, fields, aliases } = sizeOf(document, operation);
+    const { depth, fields, aliases, fragments } = sizeOf(document, operation);
     if (depth > maxDepth) throw tooLarge("is", depth, "levels deep", maxDepth, "maxDepth");
     if (fields > maxFields) throw tooLarge("asks for", fields, "fields", maxFields, "maxFields");
     if (aliases > maxAliases) throw tooLarge("has", aliases, "aliases", maxAliases, "maxAliases");
+    // The library validates and plans fragments inside of fragments by recursion.
+    if (fragments > maxFields) throw tooLarge("spreads", fragments, "fragments", maxFields, "maxFields");
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * Measures a document: its depth, its fields and other names, and the rows that it could read. Fragments count wherever
- * they are spread, but each is measured once, so a document that expands to millions of fields costs no more than its
- * text.
+ * Measures a document: its depth, its fields, aliases and fragments, and the rows that it could read. Fragments count
+ * wherever they are spread, but each is measured once, so a document that expands to millions of fields costs no more
+ * than its text.
  * Next hop: `documents.ts` holds documents against the limits before they are validated.
  */
 import {
@@ -24,6 +24,8 @@ export interface DocumentSize {
   depth: number;
   fields: number;
   aliases: number;
+  /** Spreads and inline fragments. */
+  fragments: number;
 }
 
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
@@ -48,14 +50,14 @@ export function sizeOf(document: DocumentNode, operation: OperationDefinitionNod
     if (known) return known;
     if (known === null) throw circle();
     const fragment = fragments.get(name);
-    if (!fragment) return { depth: 0, fields: 0, aliases: 0 };
+    if (!fragment) return { depth: 0, fields: 0, aliases: 0, fragments: 0 };
     sizes.set(name, null); // in progress
     const size = ofSet(fragment.selectionSet);
     sizes.set(name, size);
     return size;
   };
   const ofSet = (set: SelectionSetNode | undefined): DocumentSize => {
-    const total = { depth: 0, fields: 0, aliases: 0 };
+    const total = { depth: 0, fields: 0, aliases: 0, fragments: 0 };
     for (const selection of set?.selections ?? []) {
       const isField = selection.kind === Kind.FIELD;
       const inner =
@@ -65,6 +67,7 @@ export function sizeOf(document: DocumentNode, operation: OperationDefinitionNod
       total.depth = Math.max(total.depth, isSchema ? 1 : inner.depth + (isField ? 1 : 0));
       total.fields += inner.fields + (isField ? 1 : 0);
       total.aliases += inner.aliases + (isField && selection.alias ? 1 : 0);
+      total.fragments += inner.fragments + (isField ? 0 : 1);
     }
     return total;
   };

@@ -24,7 +24,6 @@ const many = (amount: number, field: (index: number) => string) =>
   Array.from({ length: amount }, (_, n) => field(n)).join(" ");
 /** Each fragment spreads the next one ten times: 10^12 fields in a page of text. */
 const bomb = `{ notes { nodes { ...f0 } } } ${many(12, (n) => `fragment f${n} on Note { ${n < 11 ? `...f${n + 1} `.repeat(10) : "id"} }`)}`;
-
 const refused: [title: string, query: string, message: RegExp][] = [
   ["fifty levels", deep(50), /levels deep; 12 are allowed/],
   ["a thousand aliases", `{ ${many(1000, (n) => `a${n}: note(id: 1) { id }`)} }`, /2000 fields; 400 are allowed/],
@@ -34,6 +33,21 @@ const refused: [title: string, query: string, message: RegExp][] = [
     "fragments in a circle",
     "{ notes { ...a } } fragment a on NoteConnection { ...b } fragment b on NoteConnection { ...a }",
     /cycle/,
+  ],
+  [
+    "more fragments than fields are allowed",
+    `{ notes { totalCount } } ${many(400, (n) => `fragment f${n} on Note { id }`)}`,
+    /comes with 401 definitions; 400 are allowed/,
+  ],
+  [
+    "fragments inside of fragments",
+    `{ ${"... on Query { ".repeat(401)} __typename ${"} ".repeat(401)} }`,
+    /spreads 401 fragments; 400 are allowed/,
+  ],
+  [
+    "a value that is nested too deeply",
+    `{ notes(orderBy: ${"[".repeat(9000)}${"]".repeat(9000)}) { totalCount } }`,
+    /^The document is nested too deeply\.$/,
   ],
   ["fragments that multiply", bomb, /fields; 400 are allowed/],
   [
