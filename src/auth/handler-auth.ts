@@ -19,7 +19,7 @@ import { type AuthParts, requirePasswords, tokenAnswer } from "./routes/endpoint
 import type { AdditionalFields } from "./user-fields.ts";
 
 export function handlerAuth(parts: AuthParts, fields: AdditionalFields): HandlerAuth {
-  const { credentials, library, links, passwords, sessions, verified } = parts;
+  const { attempts, credentials, library, links, passwords, sessions, verified } = parts;
   const { internalAdapter, adapter } = library.context;
   const changesRule = rowRule(fields);
   const { newPassword } = passwordRules(library);
@@ -55,9 +55,11 @@ export function handlerAuth(parts: AuthParts, fields: AdditionalFields): Handler
     async updateUser(session, changes) {
       await update(session, await checked(changesRule, changes));
     },
-    async changeEmail(session, input) {
+    async changeEmail(session, input, client) {
       const email = await checked(emailRule, input);
       if (email === session.user.email) return;
+      // A taken address counts, too: the answer tells that it has an account. Its mails are counted with the mail.
+      await as(client, (about) => attempts.mail([], about));
       if (await internalAdapter.findUserByEmail(email)) throw new SvcError("EMAIL_TAKEN");
       await links.mailQuietly(await update(session, { email, emailVerified: false }));
     },

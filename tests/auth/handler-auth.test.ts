@@ -73,7 +73,7 @@ beforeAll(() => db.sql(`alter table auth."user" add column motto text`));
 const svc = service(
   db,
   apiWith({ procedures, httpRoutes }),
-  { limits: { signInsPerAccount: 3 } } as object,
+  { limits: { signInsPerAccount: 3, mailsPerAddress: 5 } } as object,
   undefined,
   definition,
 );
@@ -166,6 +166,17 @@ describe("changes of one's own account", () => {
     expect((await call("people.changeEmail", next.toUpperCase(), ann.sessionToken)).status).toBe(200);
     await mailbox.next("verification", next);
     expect((await call("people.whoAmI", undefined, ann.sessionToken)).body.json).toMatchObject({ email: next });
+  });
+
+  test("an address, only as often as mails may be asked for: nobody tries a list of addresses", async () => {
+    const [ann, bob] = [await register(), await register()];
+    await db.sql("delete from auth.attempt");
+    const statuses = [];
+    for (let n = 0; n < 6; n++) statuses.push((await call("people.changeEmail", bob.email, ann.sessionToken)).status);
+    expect(statuses).toEqual([409, 409, 409, 409, 409, 429]);
+    expect((await call("people.changeEmail", fresh().email, ann.sessionToken)).status).toBe(429);
+    expect((await call("people.whoAmI", undefined, ann.sessionToken)).body.json).toMatchObject({ email: ann.email });
+    await db.sql("delete from auth.attempt");
   });
 
   test("a password: other sessions end, this one stays", async () => {
