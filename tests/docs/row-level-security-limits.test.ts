@@ -8,6 +8,7 @@ import { addPages, api } from "../search/application.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 import { service } from "../support/service.ts";
+import { Socket } from "../support/sockets.ts";
 
 const db = database();
 const running = service(db, api);
@@ -140,6 +141,24 @@ const claims: Record<string, () => Promise<void>> = {
     const after = await search();
     expect(after.map(({ row }) => row.title)).toEqual(["seen"]);
     expect(after[0]?.score).not.toBe(before[0]?.score);
+  },
+  "A notification tells that a row changes": async () => {
+    const [ann, bob] = [await running.signUp("ann"), await running.signUp("bob")];
+    await db.sql(`create policy app_hidden on posts as restrictive for select to svc_authenticated
+      using (title <> 'hidden' or user_id = (select svc.current_user_id()))`);
+    const made = await running.mutate(bob, "posts.create", { title: "hidden" });
+    const { id } = made.body.json;
+    const note = (await running.mutate(bob, "notes.create", { title: "private" })).body.json;
+    expect((await running.query(ann, "posts.get", { id })).body.json).toBeNull();
+    const socket = await Socket.open(running, ann);
+    const [hidden, owned, end] = [`posts.get::{"id":"${id}"}`, `notes.get::{"id":${note.id}}`, "guestbook.list"];
+    for (const query of [hidden, owned, end]) await socket.subscribe(query);
+    await running.mutate(bob, "notes.update", { id: note.id, title: "changed" });
+    await running.mutate(bob, "posts.update", { id, title: "hidden" });
+    await running.mutate(bob, "guestbook.create", { message: "the end" });
+    const told = (await socket.upTo({ queries: [end] })).flatMap(({ queries }) => queries);
+    expect([told.includes(hidden), told.includes(owned)]).toEqual([true, false]);
+    socket.close();
   },
   "The replicator's login reads everything": async () => {
     await db.sql("alter publication svc add table teams");
