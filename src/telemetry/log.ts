@@ -2,6 +2,7 @@
  * The process's logger: JSON lines on standard output, without secrets.
  * Next hop: `redact.ts` for what is logged beside the message, `describe-error.ts` for errors.
  */
+import fs from "node:fs";
 import pino, { type DestinationStream, type Logger } from "pino";
 import { describeError } from "./describe-error.ts";
 import { mask, shortest } from "./mask.ts";
@@ -50,6 +51,7 @@ const mostWaiting = 4 * 1024 * 1024;
 function standardOutput(): DestinationStream {
   const buffering = { sync: false, minLength: 8192, maxLength: mostWaiting, periodicFlush: 1000 };
   const stream = pino.destination({ dest: 1, ...buffering });
+  endWithoutReader(stream);
   let isFull = false;
   stream.on("write", () => {
     isFull = false;
@@ -61,6 +63,31 @@ function standardOutput(): DestinationStream {
   stream.once("error", () => process.on("beforeExit", () => isFull && stream.destroy()));
   return stream;
 }
+
+/** At exit the library repeats a failed write until it succeeds: without end, if the pipe's reader has ended. */
+function endWithoutReader(stream: ReturnType<typeof pino.destination>): void {
+  const { flushSync } = stream;
+  stream.flushSync = () => {
+    const { writeSync } = fs;
+    const writeOrDrop = (fd: number, text: string) => {
+      try {
+        return writeSync(fd, text);
+      } catch (error) {
+        if (waits.has((error as NodeJS.ErrnoException).code)) throw error;
+        return Buffer.byteLength(text);
+      }
+    };
+    fs.writeSync = writeOrDrop as typeof writeSync;
+    try {
+      flushSync.call(stream);
+    } finally {
+      fs.writeSync = writeSync;
+    }
+  };
+}
+
+/** The reader is slow. */
+const waits = new Set<string | undefined>(["EAGAIN", "EBUSY"]);
 
 /**
  * Masks messages and their arguments; request lines have none that is long enough to check. Without a message, pino
