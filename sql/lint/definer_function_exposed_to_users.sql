@@ -1,5 +1,4 @@
 -- As definer_function_exposed_to_anyone, for every signed-in user: only the conditions in the function restrict them.
--- The third rule for these functions is definer_function_without_search_path.
 
 create or replace view svc_private.lint_definer_function_exposed_to_users as
 select 'info' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as object, 0 as part, p.oid::regprocedure::text as name,
