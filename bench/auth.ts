@@ -2,10 +2,9 @@
  * What it costs to be somebody: the same call by JWT and by session token, over an anonymous one; sign-ins at the
  * configured cost of a hash; and how long another process goes on believing a JWT whose session has ended.
  */
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { openCluster } from "../src/cluster/open-cluster.ts";
+import { freePort } from "../tests/support/free-port.ts";
 import { interleave, median, report } from "./measure.ts";
 import { type Contestant, contestant } from "./process.ts";
 
@@ -43,15 +42,6 @@ async function start(): Promise<Contestant> {
   const env = { PORT: String(port), LOG_LEVEL: "info", AUTHLIB_URL: "http://localhost:4000", AUTHLIB_SECRET: secret };
   const process = await contestant([svcCommand, "start", "--cwd", join(here, "app")], env);
   return { ...process, url: `http://localhost:${port}` };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 async function compareCredentials(svc: Contestant, { token, sessionToken }: Person): Promise<void> {

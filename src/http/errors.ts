@@ -116,8 +116,12 @@ const noWrites = "Files cannot be stored at the moment.";
 
 /** Errors of a disk that an operator repairs: full, read-only, of another owner, broken, or a network folder that is gone. */
 const diskErrors: Partial<Record<string, string>> = {
-  ...{ ENOSPC: noRoom, EDQUOT: noRoom },
-  ...{ EROFS: noWrites, EACCES: noWrites, EIO: noWrites, ESTALE: noWrites },
+  ENOSPC: noRoom,
+  EDQUOT: noRoom,
+  EROFS: noWrites,
+  EACCES: noWrites,
+  EIO: noWrites,
+  ESTALE: noWrites,
 };
 
 /** Answers an error of the disk with 503: it is not the sender's. @returns any other error unchanged */
