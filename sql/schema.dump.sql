@@ -7070,9 +7070,7 @@ declare
 begin
   is_all := true;
   if postings <= few then
-    positions := array(
-      select d.ctid from svc_private.search_documents d where d.group_id = asked.group_id and d.keys && asked.keys);
-    select s.row_ids, s.scores into row_ids, scores from svc_private.score_documents(asked, positions, wanted) as s;
+    select s.row_ids, s.scores into row_ids, scores from svc_private.score_documents(asked, null, wanted) as s;
     return;
   end if;
 
@@ -9822,7 +9820,12 @@ begin
     into row_ids, scores
     from (
       select d.row_id, s.score
-        from svc_private.search_documents d
+        from (
+          select p.* from svc_private.search_documents p where p.ctid = any (positions)
+          union all
+          select k.* from svc_private.search_documents k
+           where positions is null and k.group_id = asked.group_id and k.keys && asked.keys
+        ) as d
        cross join lateral (
          -- Appending null unpacks an array once; otherwise each look at it would do so again.
          select d.keys || null::bigint[] as keys, fixed + slope * (select sum(d.lengths[p]) from unnest(asked.places) as p) as norm
@@ -9846,7 +9849,7 @@ begin
           ) as f
           where k.key >= q.low and f.tf > 0
        ) as s
-       where d.ctid = any (positions) and s.score > 0
+       where s.score > 0
        order by s.score desc, d.row_id limit wanted
     ) as s;
 end
@@ -10120,6 +10123,7 @@ AS $function$
 #variable_conflict use_column
 declare
   definition jsonb;
+  constants record;
   average double precision;
 begin
   select t.id, t.definition into searched.table_id, definition
@@ -10130,13 +10134,20 @@ begin
   end if;
   language := definition ->> 'language';
   searched.width := jsonb_array_length(definition -> 'fields');
-  select array_agg(p.place::integer), bit_or(1 << (p.place::integer - 1)) into searched.places, searched.bits
-    from jsonb_array_elements_text(definition -> 'fields') with ordinality as p (field, place)
-   where p.field = any (search_group.fields);
-  if searched.places is null or not definition -> 'fields' ?& search_group.fields then
+  searched.places := '{}';
+  searched.bits := 0;
+  for place in 1 .. searched.width loop  -- expressions, because a statement takes ten times as long
+    if definition -> 'fields' ->> place - 1 = any (search_group.fields) then
+      searched.places := searched.places || place;
+      searched.bits := searched.bits | (1 << place - 1);
+    end if;
+  end loop;
+  if searched.bits = 0 or not definition -> 'fields' ?& search_group.fields then
     raise exception 'unknown field for a search in %', search_group.target using errcode = '22023';
   end if;
-  select c.k1, c.b into searched.k1, searched.b from svc_private.search_constants(definition) as c;
+  constants := svc_private.search_constants(definition);
+  searched.k1 := constants.k1;
+  searched.b := constants.b;
 
   searched.group_id := svc_private.search_group_id(
     searched.table_id, search_group.corpus, search_group.visibility, search_group.owner_id);

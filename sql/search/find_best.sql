@@ -35,9 +35,7 @@ declare
 begin
   is_all := true;
   if postings <= few then
-    positions := array(
-      select d.ctid from svc_private.search_documents d where d.group_id = asked.group_id and d.keys && asked.keys);
-    select s.row_ids, s.scores into row_ids, scores from svc_private.score_documents(asked, positions, wanted) as s;
+    select s.row_ids, s.scores into row_ids, scores from svc_private.score_documents(asked, null, wanted) as s;
     return;
   end if;
 

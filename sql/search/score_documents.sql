@@ -1,12 +1,12 @@
 -- Scores documents of the index for a query, and returns the best. Called by svc_private.find_matches() and
 -- svc_private.find_best(), which find the documents. find_matches() has the formula of the score.
 --
--- Documents are read by their positions in the table (ctid), so that this statement is always the same and keeps its
--- plan. Numbers are floats, because numeric takes many times as long.
+-- Documents are read by their positions in the table (ctid), or are all that have a term of the query: this statement is
+-- always the same and keeps its plan. Numbers are floats, because numeric takes many times as long.
 
 create or replace function svc_private.score_documents(
   asked svc_private.search_query,
-  positions tid[],
+  positions tid[],  -- null: all documents of the group with a term of the query
   wanted integer,  -- null: all
   out row_ids text[],
   out scores double precision[]
@@ -25,7 +25,12 @@ begin
     into row_ids, scores
     from (
       select d.row_id, s.score
-        from svc_private.search_documents d
+        from (
+          select p.* from svc_private.search_documents p where p.ctid = any (positions)
+          union all
+          select k.* from svc_private.search_documents k
+           where positions is null and k.group_id = asked.group_id and k.keys && asked.keys
+        ) as d
        cross join lateral (
          -- Appending null unpacks an array once; otherwise each look at it would do so again.
          select d.keys || null::bigint[] as keys, fixed + slope * (select sum(d.lengths[p]) from unnest(asked.places) as p) as norm
@@ -49,7 +54,7 @@ begin
           ) as f
           where k.key >= q.low and f.tf > 0
        ) as s
-       where d.ctid = any (positions) and s.score > 0
+       where s.score > 0
        order by s.score desc, d.row_id limit wanted
     ) as s;
 end

@@ -17,6 +17,7 @@ as $$
 #variable_conflict use_column
 declare
   definition jsonb;
+  constants record;
   average double precision;
 begin
   select t.id, t.definition into searched.table_id, definition
@@ -27,13 +28,20 @@ begin
   end if;
   language := definition ->> 'language';
   searched.width := jsonb_array_length(definition -> 'fields');
-  select array_agg(p.place::integer), bit_or(1 << (p.place::integer - 1)) into searched.places, searched.bits
-    from jsonb_array_elements_text(definition -> 'fields') with ordinality as p (field, place)
-   where p.field = any (search_group.fields);
-  if searched.places is null or not definition -> 'fields' ?& search_group.fields then
+  searched.places := '{}';
+  searched.bits := 0;
+  for place in 1 .. searched.width loop  -- expressions, because a statement takes ten times as long
+    if definition -> 'fields' ->> place - 1 = any (search_group.fields) then
+      searched.places := searched.places || place;
+      searched.bits := searched.bits | (1 << place - 1);
+    end if;
+  end loop;
+  if searched.bits = 0 or not definition -> 'fields' ?& search_group.fields then
     raise exception 'unknown field for a search in %', search_group.target using errcode = '22023';
   end if;
-  select c.k1, c.b into searched.k1, searched.b from svc_private.search_constants(definition) as c;
+  constants := svc_private.search_constants(definition);
+  searched.k1 := constants.k1;
+  searched.b := constants.b;
 
   searched.group_id := svc_private.search_group_id(
     searched.table_id, search_group.corpus, search_group.visibility, search_group.owner_id);
