@@ -105,12 +105,12 @@ export class Revocations {
     const { url, pool, verified } = this.#options;
     const { signal } = this.#stopping;
     const client = new pg.Client({ connectionString: url, keepAlive: true, application_name: "svc revocations" });
-    const broken = new Promise<never>((_resolve, reject) => {
-      client.on("error", reject);
-      client.on("end", () => reject(new Error("the listening connection ended")));
-      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    });
-    broken.catch(() => {}); // it may reject before anybody awaits it
+    const breaking = new AbortController();
+    const broken = breaking.signal;
+    const stop = () => breaking.abort(signal.reason);
+    signal.addEventListener("abort", stop);
+    client.on("error", (error) => breaking.abort(error));
+    client.on("end", () => breaking.abort(new Error("the listening connection ended")));
     let hearMyself = () => {};
     client.on("notification", ({ channel, payload }) => (channel === "svc_auth" ? this.hear(payload) : hearMyself()));
 
@@ -135,9 +135,11 @@ export class Revocations {
         // No notice is missed from now on. Earlier ones may have been, also during a lookup.
         if (beat === 0) verified.end({});
         yield askedAt;
-        await Promise.race([sleep(beatEvery, undefined, { ref: false }), broken]);
+        // Ends early when the connection breaks; the next heartbeat then throws why.
+        await sleep(beatEvery, undefined, { signal: broken, ref: false }).catch(() => {});
       }
     } finally {
+      signal.removeEventListener("abort", stop);
       // A regular end() would wait for an answer that a broken connection does not send.
       (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
     }
@@ -166,16 +168,24 @@ export class Revocations {
   }
 }
 
-async function inTime<T>(broken: Promise<never>, work: Promise<T>): Promise<T> {
-  const done = new AbortController();
-  const tooLong = async (): Promise<never> => {
-    await sleep(patience, undefined, { signal: done.signal, ref: false });
-    throw new Error(`the listening connection did not respond within ${patience} ms`);
-  };
+/**
+ * Waits no longer than the connection lasts, and than `patience`.
+ *
+ * @param broken a signal, not a promise: a promise would keep what each wait adds to it, for as long as the connection
+ *   lasts
+ */
+async function inTime<T>(broken: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise: noLonger, reject } = Promise.withResolvers<never>();
+  const fail = () => reject(broken.reason);
+  if (broken.aborted) fail();
+  broken.addEventListener("abort", fail);
+  const late = new Error(`the listening connection did not respond within ${patience} ms`);
+  const timer = setTimeout(() => reject(late), patience).unref();
   try {
-    return await Promise.race([work, broken, tooLong()]);
+    return await Promise.race([work, noLonger]);
   } finally {
-    done.abort();
+    clearTimeout(timer);
+    broken.removeEventListener("abort", fail);
   }
 }
 
