@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type AuthServer, ann, origin, startAuthServer } from "../support/auth-server.ts";
 import { bad } from "../support/callback-urls.ts";
-import { database } from "../support/database.ts";
+import { database, waitsForLock } from "../support/database.ts";
 import { Mailbox, tokenOf } from "../support/mailbox.ts";
 
 const db = database();
@@ -104,6 +104,19 @@ describe("a link is nothing", () => {
     const before = await db.snapshot("auth.account");
     expect(await reset(token)).toMatchObject(spent);
     expect(await db.snapshot("auth.account")).toEqual(before);
+  });
+
+  test("while the address changes: neither address is proved, and the password stays", async () => {
+    await server.signUp();
+    const token = await askedFor();
+    const changing = await db.connect("admin");
+    await changing.query(`begin; update auth."user" set email = 'new@example.com'`);
+    const answer = reset(token);
+    await expect.poll(() => db.sql(waitsForLock)).toHaveLength(1);
+    await changing.query("commit");
+    expect(await answer).toMatchObject(spent);
+    expect(await db.sql('select email_verified from auth."user"')).toEqual([{ email_verified: false }]);
+    expect((await server.post("/sign-in", { ...ann, email: "new@example.com" })).status).toBe(200);
   });
 
   test("when it is one of verification, or no token at all", async () => {

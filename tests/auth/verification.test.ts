@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/index.ts";
 import { type AuthServer, type AuthServerOptions, ann, origin, startAuthServer } from "../support/auth-server.ts";
-import { database } from "../support/database.ts";
+import { database, waitsForLock } from "../support/database.ts";
 import { Mailbox, tokenOf, visit } from "../support/mailbox.ts";
 
 const db = database();
@@ -159,6 +159,19 @@ describe("a link", () => {
     await db.sql(statement ?? "");
     expect(await landed(url.href)).toBe(`${origin}/?error=invalid_token`);
     expect(await db.sql('select * from auth."user" where email_verified')).toEqual([]);
+  });
+
+  test("opened while the address changes proves neither address", async () => {
+    const url = await signedUp();
+    const changing = await db.connect("admin");
+    await changing.query(`begin; update auth."user" set email = 'new@example.com', email_verified = false`);
+    const end = landed(url.href);
+    await expect.poll(() => db.sql(waitsForLock)).toHaveLength(1);
+    await changing.query("commit");
+    expect(await end).toBe(`${origin}/?error=invalid_token`);
+    expect(await db.sql('select email, email_verified from auth."user"')).toEqual([
+      { email: "new@example.com", email_verified: false },
+    ]);
   });
 
   test("for a reset proves no address, and neither do other texts", async () => {

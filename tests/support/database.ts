@@ -100,6 +100,10 @@ export class Database {
   }
 }
 
+/** The connections of this database that wait for a lock. */
+export const waitsForLock = `select pid from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock'`;
+
 /** One clone of the template per test file. Call it at the top of the file. */
 export function database(template?: string): Database {
   const db = new Database();

@@ -105,7 +105,11 @@ export class MailLinks {
       // The address may have changed since. The mail proved only the address that it was sent to.
       if (!user || user.email !== proof.email) throw spent();
       if (user.emailVerified) return;
-      if (!(await internalAdapter.updateUser(user.id, { emailVerified: true }))) throw spent();
+      await library.transaction(async () => {
+        const verified = await internalAdapter.updateUser(user.id, { emailVerified: true });
+        // The update may have waited for one that changes the address.
+        if (verified?.email !== proof.email) throw spent();
+      });
     });
   }
 
@@ -142,7 +146,7 @@ export class MailLinks {
         const old = await passwords.hashOf(user.id);
         if (digest(old) !== kept.old) throw spent();
         const hash = await passwords.hash(body.newPassword);
-        if (!(await passwords.replace(user.id, { old, hash, provesAddress: true }))) throw spent();
+        if (!(await passwords.replace(user.id, { old, hash, proves: kept.email }))) throw spent();
         return user.email;
       }),
     );

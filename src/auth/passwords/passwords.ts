@@ -20,8 +20,8 @@ export interface Replacement {
   hash: string;
   /** Id of the one session to keep. (Default: none) */
   keep?: string;
-  /** Whether this also verifies the address. (Default: false) */
-  provesAddress?: boolean;
+  /** The address that this also verifies. (Default: none) */
+  proves?: string;
 }
 
 export class Passwords {
@@ -87,20 +87,22 @@ export class Passwords {
   /**
    * Replaces a password and ends the affected sessions in one transaction, or changes nothing.
    *
-   * @returns false when the old password is no longer the current one
+   * @returns false when the old password is no longer the current one, or the address that it proves
    * @throws SvcError FORBIDDEN when a hook of the application refuses
    */
-  async replace(userId: string, { old, hash, keep, provesAddress = false }: Replacement): Promise<boolean> {
+  async replace(userId: string, { old, hash, keep, proves }: Replacement): Promise<boolean> {
     const { internalAdapter } = this.#library.context;
     try {
       await this.#library.transaction(async () => {
-        // Locks the row: of two concurrent replacements, the second sees that the password has changed.
+        // Locks the row: of two concurrent replacements, the second sees that the password has changed. The same holds for
+        // a change of the address.
         const now = new Date();
         const user = await internalAdapter.updateUser(userId, {
           updatedAt: now,
-          ...(provesAddress && { emailVerified: true }),
+          ...(proves !== undefined && { emailVerified: true }),
         });
         if (!user) throw refused();
+        if (proves !== undefined && user.email !== proves) throw new Overtaken();
         if ((await this.hashOf(userId)) !== old) throw new Overtaken();
         if (old !== null) await this.#updatePassword(userId, hash);
         else
