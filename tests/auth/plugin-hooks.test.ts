@@ -148,12 +148,22 @@ describe("a password that a plugin refuses", () => {
     });
   });
 
-  test("is refused at a reset", async () => {
+  test("is refused at a reset, and leaves the link usable", async () => {
     await server.post("/request-password-reset", { email, redirectTo: page });
     await expect.poll(() => mails.length).toBe(1);
     const token = new URL(mails[0]?.url ?? "").searchParams.get("token");
     expect(await server.post("/reset-password", { token, newPassword })).toMatchObject(refused);
     expect((await server.post("/sign-in", { ...ann, email })).status).toBe(200);
+    const [kept] = await db.sql(
+      "select extract(epoch from expires_at - now()) as s from auth.verification where identifier like 'reset-password:%'",
+    );
+    expect(Number(kept?.s)).toBeLessThan(3600);
+    expect(await server.post("/reset-password", { token, newPassword: "a better horse" })).toMatchObject({
+      status: 200,
+    });
+    expect((await server.post("/reset-password", { token, newPassword })).body.error).toMatch(
+      /unknown, used or expired/,
+    );
   });
 
   test("is taken from trusted code, which names no path", async () => {

@@ -33,6 +33,8 @@ interface Proof {
 interface Reset extends Proof {
   /** Digest of its hash; null when there is none. */
   old: string | null;
+  /** When the token expires, in milliseconds of the epoch. */
+  until: number;
 }
 
 type Addressee = { id: string; email: string; emailVerified: boolean };
@@ -131,8 +133,8 @@ export class MailLinks {
    * Redeems the token of a reset mail: sets the password and ends all sessions. The token also proves the mailbox, so
    * the address becomes verified.
    *
-   * @throws SvcError VALIDATION_FAILED, which leaves the token usable; BAD_REQUEST when it is invalid, used or expired;
-   *   RATE_LIMITED
+   * @throws SvcError VALIDATION_FAILED, and what a plugin says that refuses the password: both leave the token usable;
+   *   BAD_REQUEST when it is invalid, used or expired; RATE_LIMITED
    */
   async reset(input: unknown, about: Headers): Promise<void> {
     const { attempts, library, once, passwords } = this.#options;
@@ -145,7 +147,11 @@ export class MailLinks {
         if (!user || user.email !== kept.email) throw spent();
         const old = await passwords.hashOf(user.id);
         if (digest(old) !== kept.old) throw spent();
-        const hash = await passwords.hash(body.newPassword);
+        const hash = await passwords.hash(body.newPassword).catch(async (error) => {
+          const seconds = Math.floor((kept.until - Date.now()) / 1000);
+          if (seconds > 0) await once.putBack("reset-password", body.token, kept, seconds);
+          throw error;
+        });
         if (!(await passwords.replace(user.id, { old, hash, proves: kept.email }))) throw spent();
         return user.email;
       }),
@@ -169,8 +175,10 @@ export class MailLinks {
     if (!found) return null;
     const { id: userId, email } = found.user;
     const old = digest(await passwords.hashOf(userId));
+    const until = Date.now() + lifetimes.reset * 1000;
+    const kept = { userId, email, old, until } satisfies Reset;
     const url = new URL(page);
-    url.searchParams.set("token", await once.add("reset-password", { userId, email, old }, lifetimes.reset));
+    url.searchParams.set("token", await once.add("reset-password", kept, lifetimes.reset));
     return { email, url: url.href };
   }
 }

@@ -29,9 +29,14 @@ export class OneTimeTokens {
    */
   async add(purpose: Purpose, content: object, seconds: number): Promise<string> {
     const token = randomBytes(32).toString("base64url");
+    await this.putBack(purpose, token, content, seconds);
+    return token;
+  }
+
+  /** Makes a redeemed token valid again. @throws SvcError as `add` */
+  async putBack(purpose: Purpose, token: string, content: object, seconds: number): Promise<void> {
     const values = [purpose, hash(token), JSON.stringify(content), seconds];
     await askAuth(this.#pool, "auth.add_one_time_value($1, $2, $3, $4)", values);
-    return token;
   }
 
   /**

@@ -94,8 +94,7 @@ export class Passwords {
     const { internalAdapter } = this.#library.context;
     try {
       await this.#library.transaction(async () => {
-        // Locks the row: of two concurrent replacements, the second sees that the password has changed. The same holds for
-        // a change of the address.
+        // Locks the row: the later of two concurrent changes sees that the password or the address has changed.
         const now = new Date();
         const user = await internalAdapter.updateUser(userId, {
           updatedAt: now,
