@@ -25,6 +25,7 @@ export class UnreadAnswers {
 
   /** Counts an answer until its response closes. */
   hold(response: ServerResponse, held: Held): void {
+    if (response.closed) return; // the client has left: no "close" would follow
     const { address, bytes } = held;
     this.#held.set(response, held);
     this.#add(address, bytes);

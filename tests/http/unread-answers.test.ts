@@ -18,9 +18,19 @@ const text = () => {
   return "x".repeat(answer);
 };
 const procedures = { large: procedure.mutation.name("unread.large").allowAnonymous().input(v.any()).handler(text) };
+const { post } = createSvcHttpRouteBuilders<typeof schema>();
+let waiting = 0;
 const httpRoutes = {
-  large: createSvcHttpRouteBuilders<typeof schema>()
-    .post.path("/api/unread")
+  left: post
+    .path("/api/left")
+    .allowAnonymous()
+    .handler(async ({ request }) => {
+      waiting++;
+      await once(request.signal, "abort");
+      return { body: text() };
+    }),
+  large: post
+    .path("/api/unread")
     .allowAnonymous()
     .handler(() => ({ body: text() })),
 };
@@ -34,8 +44,7 @@ afterEach(() => {
   for (const socket of open.splice(0)) socket.destroy();
 });
 
-/** A request whose answer is not read yet. */
-async function ask(address: string, path = "/api/unread"): Promise<Socket> {
+function send(address: string, path: string): Socket {
   const { hostname, port } = new URL(svc.url);
   const socket = connect(Number(port), hostname);
   open.push(socket);
@@ -43,8 +52,14 @@ async function ask(address: string, path = "/api/unread"): Promise<Socket> {
   socket.on("error", () => {}); // it may be reset
   const body = JSON.stringify({ name: "unread.large", args: {} });
   const head = `POST ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-forwarded-for: ${address}`;
-  const before = answered;
   socket.write(`${head}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  return socket;
+}
+
+/** A request whose answer is not read yet. */
+async function ask(address: string, path = "/api/unread"): Promise<Socket> {
+  const before = answered;
+  const socket = send(address, path);
   await until(async () => answered > before);
   return socket;
 }
@@ -81,4 +96,14 @@ test("answers that are read do not count", async () => {
   for (let n = 0; n < 4; n++) asked.push(await ask(`10.0.2.${n}`));
   expect(await areWhole(asked)).toEqual([true, true, true, true]);
   for (let n = 0; n < 2; n++) expect(await isWhole(await ask("10.0.2.0"))).toBe(true);
+});
+
+test("an answer whose client has left before does not count", async () => {
+  const unread = await ask("10.0.3.1");
+  const leaving = send("10.0.3.1", "/api/left");
+  await until(async () => waiting === 1);
+  const before = answered;
+  leaving.destroy();
+  await until(async () => answered > before);
+  expect(await isWhole(unread)).toBe(true);
 });
