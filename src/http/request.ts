@@ -8,7 +8,7 @@ import { parseForm, readForm, routeParts } from "./form.ts";
 import { leftSignal } from "./left-signal.ts";
 
 /** The text after the first "?"; values may contain further ones. */
-const queryText = (url: string) => (url.includes("?") ? url.slice(url.indexOf("?") + 1) : "");
+export const queryText = (url: string) => (url.includes("?") ? url.slice(url.indexOf("?") + 1) : "");
 
 /** Wraps an Express request. The body is read at most once, whichever readers are called, and how often. */
 export function toSvcRequest(request: Request, limits: BodyLimits, address: string | undefined): SvcRequest {

@@ -11,6 +11,7 @@ import type { CrudDefinition } from "../contract/crud.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { toSvcError } from "../http/errors.ts";
 import { callerOf, exchangeOf } from "../http/exchange.ts";
+import { queryText } from "../http/request.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { identityOf } from "../postgres/identity.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
@@ -39,7 +40,8 @@ export function exportEndpoint(transport: Transport): Endpoint {
   const { api, authenticate, runtime, requests, procedures, limits, streams } = transport;
   const slots = new Slots(Math.max(1, Math.min(limits.exports, Math.floor(poolSize(runtime) / 2))));
   return async (request, response) => {
-    const [path = "", search = ""] = (request.url ?? "").split("?", 2);
+    const { url = "" } = request;
+    const [path = ""] = url.split("?", 1);
     const { crud, format } = find(api, path, runtime.production);
     exchangeOf(response).operation = `${crud.prefix}.export`;
     const session = await authenticate(request.headers, "read");
@@ -47,7 +49,7 @@ export function exportEndpoint(transport: Transport): Endpoint {
     streams.begin(response, session);
     const caller = callerOf(request, response, session, requests);
     requireSession({ caller, anonymous: crud.anonymous });
-    const { args, spreadsheet } = readQuery(new URLSearchParams(search), format);
+    const { args, spreadsheet } = readQuery(new URLSearchParams(queryText(url)), format);
     const list = procedures.get(`${crud.prefix}.list`)?.statement;
     if (list) requireSessionOf(list, args, caller);
 

@@ -1,13 +1,11 @@
 /** Reads the query of a browser's request below /api/auth, and redirects the browser. */
 import type { Request, Response } from "express";
 import { exchangeOf } from "../../http/exchange.ts";
+import { queryText } from "../../http/request.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 
 /** The query as sent. Not Express's parser: the application can configure that one. */
-export function rawQuery({ originalUrl }: Request): string {
-  const start = originalUrl.indexOf("?");
-  return start < 0 ? "" : originalUrl.slice(start + 1);
-}
+export const rawQuery = ({ originalUrl }: Request): string => queryText(originalUrl);
 
 /** @throws SvcError BAD_REQUEST when it is given twice: other parsers may pick the other value */
 export function single(query: URLSearchParams, name: string): string | undefined {
