@@ -23,7 +23,7 @@ const secrets = () =>
   z
     .string()
     .default("")
-    .transform(entries)
+    .transform((text) => [...new Set(entries(text))])
     .pipe(z.array(z.string().min(32, secretRule)));
 
 /** OpenID Connect: a URL without query and fragment, over TLS; for tests also without TLS on this machine. */

@@ -71,6 +71,11 @@ describe("the environment", () => {
     });
   });
 
+  it("takes a secret that is given twice once: each value that it encrypts names its secret", async () => {
+    const env = { AUTHLIB_SECRET: `${secret}, ${older}, ${secret}` };
+    expect((await load("{}", env)).auth.secrets).toEqual([secret, older]);
+  });
+
   it.each(["https://id.example.com/realm", "http://localhost:9000", "http://127.0.0.1:9000"])(
     "takes %s for the issuer of Google's ID tokens",
     async (issuer) => {
