@@ -96,7 +96,12 @@ export function libraryOptions(
       storeIdentifier: { default: "plain", overrides: { "magic-link:": "hashed", "one-time-token:": "hashed" } },
       additionalFields: inSnakeCase(wanted.verification?.additionalFields),
     },
-    rateLimit: { ...wanted.rateLimit, modelName: "rate_limit", fields: { lastRequest: "last_request" } },
+    rateLimit: {
+      ...defaults.rateLimit,
+      ...wanted.rateLimit,
+      modelName: "rate_limit",
+      fields: { lastRequest: "last_request" },
+    },
     advanced: fixedAdvanced(wanted.advanced ?? {}, fixedOptions),
     // Its spans record error messages, which may contain secrets. Our own spans are in src/telemetry/.
     experimental: { ...wanted.experimental, instrumentation: { enabled: false } },

@@ -34,6 +34,13 @@ test("a hook that sets one rule for passwords keeps the other settings", async (
   expect(answer).toMatchObject({ status: 403, body: { code: "EMAIL_NOT_VERIFIED" } });
 });
 
+test("a hook that sets one rule for the rate of requests keeps the limit of the others, also outside production", () => {
+  const betterAuth: AuthDefinition["betterAuth"] = () => ({
+    rateLimit: { customRules: { "/sign-in/anonymous": false } },
+  });
+  expect(libraryOptions({ betterAuth }, {}, { basePath: "/api/auth" }).rateLimit).toMatchObject({ enabled: true });
+});
+
 test("an async hook is refused", () => {
   const betterAuth = (async (defaults: unknown) => defaults) as unknown as AuthDefinition["betterAuth"];
   expect(() => libraryOptions({ betterAuth }, {}, { basePath: "/api/auth" })).toThrow("betterAuth returned a promise");
