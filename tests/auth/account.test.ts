@@ -72,6 +72,8 @@ describe("a changed password", () => {
     };
     expect(await ask({ ...change, currentPassword: "wrong horse" })).toEqual([401, "INVALID_CREDENTIALS"]);
     expect(await ask({ ...change, newPassword: "short" })).toEqual([400, "VALIDATION_FAILED"]);
+    expect("\ufdfa".normalize("NFKC")).toHaveLength(18);
+    expect(await ask({ ...change, newPassword: "\ufdfa" })).toEqual([400, "VALIDATION_FAILED"]);
     expect(await ask({ newPassword: another })).toEqual([400, "VALIDATION_FAILED"]);
     expect((await server.post("/sign-in", ann)).status).toBe(200);
   });

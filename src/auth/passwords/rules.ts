@@ -36,7 +36,8 @@ export function passwordRules({ context }: Library) {
     .transform((value) => (value.length > max && value.length <= 3 * max ? hashed(value) : value))
     .refine((value) => value.length <= max, `The password is longer than ${max} characters.`);
   const newPassword = password.refine(
-    (value) => value.length > max || [...hashed(value)].length >= min,
+    // In both forms: some characters become many, and better-auth counts them before.
+    (value) => value.length > max || Math.min(value.length, [...hashed(value)].length) >= min,
     `The password is shorter than ${min} characters.`,
   );
   return { password, newPassword };
