@@ -90,7 +90,9 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   // A mistake in what an application has chosen must end the start. In production nobody should wait for modules.
   if (options.production || definition.betterAuth || definition.emailVerification?.required) {
     const { library } = await signIn();
-    sessions.lifetimes = library.context.sessionConfig;
+    const { expiresIn, updateAge } = library.context.sessionConfig;
+    const isFixed = library.context.options.session?.disableSessionRefresh === true;
+    sessions.lifetimes = { expiresIn, updateAge: isFixed ? expiresIn : updateAge };
   }
   revocations.start();
   sweeper.start();

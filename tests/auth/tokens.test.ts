@@ -135,6 +135,18 @@ describe("a session", () => {
     await hooked.close();
   });
 
+  test("does not slide where the hook says that none does", async () => {
+    const definition = defineAuth({
+      betterAuth: (defaults) => ({ ...defaults, session: { ...defaults.session, disableSessionRefresh: true } }),
+    });
+    const hooked = await startAuthServer(db, { definition });
+    const { sessionToken } = (await hooked.signUp({ ...ann, email: "fixed@example.com" })).body;
+    await age(sessionToken, "2 days");
+    await hooked.post("/token", undefined, { bearer: sessionToken });
+    expect(await remainingHours(sessionToken)).toBe(48);
+    await hooked.close();
+  });
+
   test.for([0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 401 * 86_400, "3600"])(
     "that would last %s seconds is refused when the application is loaded",
     async (expiresIn) => {
