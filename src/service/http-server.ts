@@ -85,6 +85,8 @@ export async function drain(
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   hasLeft?.();
   server.closeIdleConnections();
+  // The head of a stream was sent before, without `connection: close`: its connection becomes idle only now.
+  for (const response of inFlight) response.once("close", () => server.closeIdleConnections());
   const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
   await closed;
   clearTimeout(deadline);

@@ -1,11 +1,29 @@
-// If this file fails, a browser takes a part of an answer for the whole, such as half an export.
+// If this file fails, a browser takes a part of an answer for the whole, such as half an export. Or a stop waits for streams that have
+// ended.
+import { once } from "node:events";
+import { Agent, get } from "node:http";
 import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
+import { createSvcHttpRouteBuilders } from "../../src/index.ts";
 import { database } from "../support/database.ts";
-import { apiWith, service } from "../support/service.ts";
+import { apiWith, service, TestService } from "../support/service.ts";
 import { httpRoutes } from "./routes-application.ts";
 
-const svc = service(database(), apiWith({ httpRoutes }));
+const db = database();
+const end = Promise.withResolvers<void>();
+const held = createSvcHttpRouteBuilders()
+  .get.path("/api/held")
+  .allowAnonymous()
+  .handler(() => ({
+    body: (async function* () {
+      yield "begun, ";
+      await end.promise;
+      yield "done";
+    })(),
+  }));
+const api = apiWith({ httpRoutes: { ...httpRoutes, held } });
+const svc = service(db, api);
 
 /** All bytes of a connection, until the service closes it. */
 function received(request: string): Promise<string> {
@@ -24,3 +42,22 @@ function received(request: string): Promise<string> {
 test("a stream that breaks ends inside of a chunk", async () => {
   expect(await received("GET /api/stream/broken HTTP/1.1\r\nhost: localhost\r\n\r\n")).toMatch(/part 1;\r\n1\r\n$/);
 });
+
+// An idle connection is kept for 75 seconds.
+const patience = { timeout: 40_000 };
+test(
+  "a stream that ends while the service stops is whole, and the stop does not wait for its idle connection",
+  patience,
+  async () => {
+    const stopped = new TestService(db, api, { limits: { shutdownMs: 600_000 } });
+    await stopped.start();
+    const agent = new Agent({ keepAlive: true });
+    const [response] = await once(get(`${stopped.url}/api/held`, { agent }), "response");
+    const stopping = stopped.stop();
+    await expect.poll(() => fetch(`${stopped.url}/healthz`).catch(() => "closed")).toBe("closed");
+    end.resolve();
+    expect(await text(response)).toBe("begun, done");
+    await stopping;
+    agent.destroy();
+  },
+);
