@@ -2325,7 +2325,7 @@ begin
   end;
 
   select string_agg(format('%s as c%s', known -> a.name ->> 'sql', a.number), ', ' order by a.number),
-         string_agg(format(case when (known -> a.name -> 'text')::boolean then 'g.c%s::text as %I' else 'g.c%s as %I' end,
+         string_agg(format(case when (known -> a.name -> 'text')::boolean then 'svc_hidden.wire_text(g.c%s) as %I' else 'g.c%s as %I' end,
            a.number, a.name), ', ' order by a.number),
          string_agg(a.number::text, ', ' order by a.number) filter (where a.number <= jsonb_array_length(args -> 'groupBy')),
          string_agg(format('%s %s nulls last', a.number, case when a.name = args ->> 'orderBy' then args ->> 'orderDir' else 'asc' end),

@@ -57,7 +57,7 @@ export interface CrudDefinition {
 export interface AggregatePart {
   /** Over the alias t; $1 is the time zone. */
   sql: string;
-  /** Whether its numbers are wider than JSON's, so that they travel as text. */
+  /** Whether its values travel as text, such as numbers that are wider than JSON's. */
   text: boolean;
 }
 

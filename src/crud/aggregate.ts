@@ -11,6 +11,7 @@ import { quote } from "../postgres/schema-names.ts";
 import { toFilterJson } from "./crud-filters.ts";
 import { listArguments } from "./crud-list.ts";
 import { comparable } from "./crud-resource.ts";
+import { isJsonText } from "./crud-text.ts";
 import type { CrudOptions } from "./crud-types.ts";
 import { checkExact, checkKnown, checkSearch } from "./many-arguments.ts";
 
@@ -69,12 +70,23 @@ export function describeAggregate(
     }
     return [name, measure(by, column)];
   });
+  for (const [name] of groups) {
+    if (measures.some(([other]) => other === name)) {
+      fail(
+        "groupBy",
+        `and aggregate.measures both name "${name}".`,
+        "A group has one member of each name. Leave one of the two out.",
+      );
+    }
+  }
   if (measures.length === 0) fail("measures", "is empty.", 'Name at least one, such as "count".');
   return { groups: Object.fromEntries(groups), measures: Object.fromEntries(measures) };
 }
 
 const isTime = ({ kind }: ColumnDescription) => kind === "timestamp" || kind === "date";
-const isWide = ({ kind }: ColumnDescription) => kind === "bigint" || kind === "numeric";
+/** Whether JSON has another form for its values than the wire. */
+const isWide = (column: ColumnDescription) =>
+  column.kind === "bigint" || column.kind === "numeric" || (column.kind === "text" && !isJsonText(column));
 
 /** A timestamp without time zone is read as UTC. */
 const instant = (column: ColumnDescription, sql: string) =>

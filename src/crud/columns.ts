@@ -8,7 +8,7 @@ import { getTableColumns, is, SQL } from "drizzle-orm";
 import { type AnyPgColumn, PgArray, type PgColumn, PgDialect, PgEnumColumn, type PgTable } from "drizzle-orm/pg-core";
 import type { ColumnDescription, Conversion, WireKind } from "../contract/crud.ts";
 import { columnLimit, wholeOf } from "./column-limits.ts";
-import { wireKind } from "./wire-kinds.ts";
+import { dateOf, wireKind } from "./wire-kinds.ts";
 
 /** Kinds whose values are not plain JSON in the application's code. */
 const converted = new Set<WireKind>(["timestamp", "date", "bigint", "numeric"]);
@@ -45,13 +45,20 @@ export function describeColumns(table: PgTable): ColumnDescription[] {
         column.generatedIdentity?.type === "always",
       unique: column.primary || column.isUnique,
       generate: column.defaultFn,
-      toApplication: (value) =>
-        (isShape || converted.has(kind)) && !isArray && value !== null ? column.mapFromDriverValue(value) : value,
+      toApplication: (value) => (isShape || converted.has(kind) ? typed(value, base, conversion) : value),
       fromDriver: (value) => (value === null || value === undefined ? value : column.mapFromDriverValue(value)),
       conversion,
       ...(isShape && { toText: (value: unknown) => (Object(value) === value ? base.mapToDriverValue(value) : value) }),
     };
   });
+}
+
+/** @param value on the wire, or an array of such values @param column of the value */
+function typed(value: unknown, column: PgColumn, conversion: Conversion | null): unknown {
+  if (Array.isArray(value)) return value.map((item) => typed(item, column, conversion));
+  if (value === null) return null;
+  // Drizzle reads what the driver sends, and would take the offset of a text for a part of the time.
+  return conversion === "date" ? dateOf(value as string) : column.mapFromDriverValue(value);
 }
 
 /** The column of an array's elements, also of an array of arrays; the column itself if it is no array. */

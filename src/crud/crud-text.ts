@@ -67,7 +67,7 @@ export function toWire(column: ColumnDescription): string {
  * Whether PostgreSQL's JSON has a string for each value of the column. A domain over numbers, a composite type and other
  * types of an application have none: their values travel as text. (PostGIS writes its types as GeoJSON.)
  */
-function isJsonText({ castType }: ColumnDescription): boolean {
+export function isJsonText({ castType }: ColumnDescription): boolean {
   const type = castType.replace(/^extensions\.|\[\]$|"/g, "");
   return jsonTexts.test(type);
 }
@@ -95,6 +95,9 @@ export const selectList = (crud: CrudDefinition, indent: string) =>
 export const item = (crud: CrudDefinition) =>
   `(select row_to_json(item.*) from (select ${visible(crud).map(wireColumn).join(", ")}) as item)`;
 
+/** As in migrations: types, operators and functions of extensions and of the application are found. */
+export const searchPath = "pg_catalog, public, extensions, pg_temp";
+
 /**
  * Parameter, row condition and search path of `get`, `update` and `remove`. Types of an extension or the application
  * are found through the search path, like their operators: an index on citext does not serve a comparison of texts. The
@@ -105,7 +108,7 @@ export function byId({ id }: CrudDefinition): { parameter: string; condition: st
   return {
     parameter: `row_id ${own ? id.castType : "text"}`,
     condition: `t.${quote(id.name)} = row_id${own ? "" : `::${id.castType}`}`,
-    searchPath: own ? "''" : "pg_catalog, public, extensions, pg_temp",
+    searchPath: own ? "''" : searchPath,
   };
 }
 

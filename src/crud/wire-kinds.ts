@@ -22,9 +22,16 @@ const isDate = (value: unknown): value is Date => value instanceof Date && value
 function isTime(text: string): boolean {
   const [, year = 0, month = 0, day = 0] = /^(\d+)-(\d\d)-(\d\d)/.exec(text)?.map(Number) ?? [];
   const days = new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
-  // Of any year, because JavaScript reads years after 9999 in another form only.
-  const isClock = !Number.isNaN(Date.parse(text.replace(/^\d+/, "2000")));
+  // Of any year: JavaScript ends before PostgreSQL.
+  const isClock = !Number.isNaN(dateOf(text.replace(/^\d+/, "2000")).getTime());
   return year > 0 && year <= 294_276 && day <= days && !/:.*[+-](1[6-9]|2\d)/.test(text) && isClock;
+}
+/** @param text of a timestamp or date: without an offset it is in UTC, as PostgreSQL reads it */
+export function dateOf(text: string): Date {
+  const [, year = "", day, clock = "00:00", offset = "Z"] =
+    /^(\d+)(-\d\d-\d\d)(?:[T ]([\d:.]+)(.+)?)?$/.exec(text) ?? [];
+  const zone = offset.replace(/^([+-]\d\d):?(\d\d)?$/, (_, hours, minutes = "00") => `${hours}:${minutes}`);
+  return new Date(`${year.length > 4 ? `+${year.padStart(6, "0")}` : year}${day}T${clock}${zone}`);
 }
 /** Without JavaScript's sign before years after 9999. */
 const isoOf = (date: Date) => date.toISOString().replace(/^\+0*/, "");

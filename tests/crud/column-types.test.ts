@@ -16,7 +16,7 @@ import {
   timestamp,
   vector,
 } from "drizzle-orm/pg-core";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { type Conversions, convertRows } from "../../client/sdk/src/rows.ts";
 import { describeColumns } from "../../src/crud/columns.ts";
 import { crudFile } from "../../src/crud/crud-sql.ts";
@@ -58,10 +58,23 @@ const kinds = pgTable(
   },
   () => openRls({ read: "anyone", write: "anyone" }),
 );
-const crud = createCrudFactory(procedure)(kinds, {
+const createCrud = createCrudFactory(procedure);
+const crud = createCrud(kinds, {
   allowAnonymous: true,
   many: true,
   allowedFilters: ["small", "exact", "flag", "list", "pair", "pairs"],
+  aggregate: { groupBy: ["exact", "pair"], measures: ["count"] },
+});
+const seen: unknown[] = [];
+const hooked = createCrud(kinds, {
+  prefix: "hooked",
+  allowAnonymous: true,
+  hooks: {
+    beforeCreate(data) {
+      seen.push(data);
+      return data;
+    },
+  },
 });
 
 const db = database();
@@ -75,11 +88,11 @@ beforeAll(() =>
     alter table kinds enable row level security;
     create policy all_anyone on kinds to svc_anonymous, svc_authenticated using (true);
     grant all on kinds, kinds_id_seq to svc_anonymous, svc_authenticated;
-    ${defineApi({ procedures: { crud } })["~svc"].crud.map(crudFile).join("\n")}`),
+    ${defineApi({ procedures: { crud, hooked } })["~svc"].crud.map(crudFile).join("\n")}`),
 );
-const svc = service(db, apiWith({ procedures: { kinds: crud } }));
+const svc = service(db, apiWith({ procedures: { kinds: crud, hooked } }));
 const call = async (operation: string, args: object) => {
-  const kind = ["list", "get"].includes(operation) ? "query" : "mutate";
+  const kind = ["list", "get", "aggregate"].includes(operation) ? "query" : "mutate";
   const { status, body } = await svc[kind](null, `kinds.${operation}`, args);
   return { status, json: body.json, issues: body.issues };
 };
@@ -203,6 +216,30 @@ test("a filter compares with the text of the answers", async () => {
     const { json } = await call("list", { filters: { [property]: value } });
     expect({ property, data: json.data }).toMatchObject({ property, data: [{ id: 1, ...row }] });
   }
+});
+
+test("an aggregate groups by domains and composite values in the form of a list", async () => {
+  await db.sql("truncate kinds");
+  const row = { exact: "12345678901234567890.50", pair: '(1,"a b")' };
+  await call("create", row);
+  const { json } = await call("aggregate", { groupBy: ["exact", "pair"], measures: ["count"] });
+  expect(json.data).toEqual([{ ...row, count: 1 }]);
+});
+
+// A hook got an invalid date for each time without a zone, and texts in the place of dates in arrays.
+test.for([
+  ["2026-01-01T12:00:00Z", "2026-01-01T12:00:00Z"],
+  ["2026-01-01 12:00:00+0530", "2026-01-01T06:30:00Z"],
+  ["2026-01-01T12:00", "2026-01-01T12:00:00Z"],
+  ["2026-01-01", "2026-01-01T00:00:00Z"],
+  ["12026-01-01T12:00+02", "+012026-01-01T10:00:00Z"],
+] as const)("a hook gets the times %s as dates, and what it returns is stored", async ([text, time]) => {
+  vi.stubEnv("TZ", "America/New_York");
+  const { status, body } = await svc.mutate(null, "hooked.create", { at: text, stamps: [text, null], place: "(1,2)" });
+  vi.unstubAllEnvs();
+  const at = new Date(time);
+  expect(seen.at(-1)).toEqual({ at, stamps: [at, null], place: [1, 2] });
+  expect({ status, at: convertRows(body.json, { at: "date" }) }).toMatchObject({ status: 200, at: { at } });
 });
 
 test("a column without an order is no error", async () => {
