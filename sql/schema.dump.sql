@@ -2966,7 +2966,9 @@ AS $function$
 declare
   parameters constant text := case when operation like '%\_upsert'
     then 'c.value ->> 0, c.value -> 1, c.value -> 2' else 'c.value -> 0' end;
-  statement constant text := format('select count(svc_crud.%I(%s)) from jsonb_array_elements($1) as c', operation, parameters);
+  -- In lower case, as in crud_resource().
+  statement constant text := format('select count(svc_crud.%I(%s)) from jsonb_array_elements($1) as c',
+    lower(operation collate "C"), parameters);
   -- A deadlock, a timeout, a lack of resources, a wrong function. A refusal by a policy concerns a row, and so do a value
   -- that an index cannot hold, and a syntax error of a type that is a language, such as tsquery.
   of_no_row constant text := '^(?!42501|42601|54000)(40|42|5|XX)';

@@ -67,6 +67,7 @@ export const procedures = {
   }),
   papers: createCrud(papers, { allowAnonymous: true, transfer: { export: true } }),
   alerts: createCrud(alerts, { transfer: { import: true } }),
+  capital: createCrud(alerts, { prefix: "Capital", transfer: { import: true } }),
   closed: createCrud(entries, { prefix: "closed" }),
 };
 

@@ -164,6 +164,11 @@ describe("an export", () => {
     });
   });
 
+  test("reads a question mark in a parameter", async () => {
+    await add(ann, "who?", "who!");
+    expect(titlesOf((await get("entries.ndjson?search=who?&orderBy=title")).body)).toEqual(["who?"]);
+  });
+
   test("refuses filters that are nested so deeply that a stack would overflow", async () => {
     const { status, body } = await get(`entries.csv?filters={%22size%22:${"[".repeat(7_000)}${"]".repeat(7_000)}}`);
     expect({ status, issues: body.issues }).toMatchObject({ status: 400, issues: [{ path: ["filters"] }] });

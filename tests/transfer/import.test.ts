@@ -59,6 +59,10 @@ describe("an import", () => {
     ]);
   });
 
+  test("finds the function of a resource whose prefix has capital letters", async () => {
+    expect((await imported("words\na\n", {}, ann, "Capital")).result).toMatchObject({ written: 1, refused: 0 });
+  });
+
   test("lists refused rows with line and reason, and writes the others", async () => {
     await db.sql("insert into entries (user_id, slug) values ($1, 'taken')", [bob.id]);
     const run = await imported(
