@@ -77,10 +77,10 @@ export function idOf(id: ColumnDescription, object: Input, issues: Issue[]): str
   return "";
 }
 
-/** Adds what `$defaultFn` of the columns makes. */
+/** Adds what `$defaultFn` of the columns makes, where the row has nothing. A null is a value. */
 function withGenerated(crud: CrudDefinition, row: Input, issues: Issue[] = []): Input {
   for (const column of crud.columns.filter(({ generate }) => generate)) {
-    row[column.property] ??= accept(column, column.generate?.(), issues);
+    if (row[column.property] === undefined) row[column.property] = accept(column, column.generate?.(), issues);
   }
   return row;
 }

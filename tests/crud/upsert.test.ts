@@ -41,6 +41,12 @@ describe("upsert", () => {
     expect(await stored()).toHaveLength(1);
   });
 
+  test("keeps a null for a column of which the service makes values", async () => {
+    expect(await done(ann, { slug: "one", title: "x", token: null })).toMatchObject({ token: null });
+    expect(await done(ann, { slug: "two", title: "x" })).toMatchObject({ token: expect.any(String) });
+    expect(await done(ann, { slug: "two", title: "x", token: null })).toMatchObject({ token: null });
+  });
+
   test("ignores what callers cannot write, in both cases", async () => {
     const managed = { id: 9, userId: bob.id, createdAt: "2000-01-01T00:00:00Z", updatedAt: "2000-01-01T00:00:00Z" };
     for (let count = 0; count < 2; count++) {
