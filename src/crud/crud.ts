@@ -103,6 +103,7 @@ function describeCrud(
   }
   checkNames([schema, name, ...columns.flatMap((column) => [column.name, column.property])]);
   checkArrays(name, columns);
+  if ((options.methods ?? crudOperations).includes("update")) checkUpdatedAt(name, columns);
   checkCrudOptions(name, columns, options);
   const visible = visibleColumns(columns, options);
   const { prefix = name, defaultLimit = 20, maxLimit = 100, count = "exact" } = options;
@@ -151,6 +152,18 @@ function checkNames(names: readonly string[]): void {
       hint: "Use 1 to 63 bytes of UTF-8 without NUL, both for the column and for its property.",
     });
   }
+}
+
+/** Each update would fail. */
+function checkUpdatedAt(table: string, columns: readonly ColumnDescription[]): void {
+  const { type, kind, isArray } = columns.find(({ property }) => property === "updatedAt") ?? {};
+  if (type === undefined || (!isArray && (kind === "timestamp" || kind === "date"))) return;
+  throw new DefinitionError(
+    `createCrud: updatedAt of "${table}" has the type ${type}, but update sets it to the current time.`,
+    {
+      hint: 'Make it timestamp("updated_at", { withTimezone: true }), or give the column another name.',
+    },
+  );
 }
 
 /** PostgreSQL would store the letters of base64, and ignore the offsets of times. */

@@ -1,5 +1,5 @@
 // If this file fails, a mistake in a createCrud causes an unclear error at run time, or none.
-import { integer, pgTable, serial } from "drizzle-orm/pg-core";
+import { integer, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { test } from "vitest";
 import { notes } from "../fixture/backend/schema.ts";
 import { createCrud, expectTold, type Mistake, open } from "./builders.ts";
@@ -21,6 +21,21 @@ const mistakes: Mistake[] = [
     'createCrud: table "t" declares no policy, so it would deny everybody.',
     "Return one of these from the table's third argument: ownerRls(t.userId) for rows of a user, " +
       'openRls({ read: "anyone", write: "authenticated" }) for rows without an owner, or your own pgPolicy(…).',
+  ],
+  [
+    "updatedAt of a type that holds no time",
+    () => createCrud(pgTable("t", { id: serial("id").primaryKey(), updatedAt: text("updated_at") }, open)),
+    'createCrud: updatedAt of "t" has the type text, but update sets it to the current time.',
+    'Make it timestamp("updated_at", { withTimezone: true }), or give the column another name.',
+  ],
+  [
+    "a group and a measure of one name",
+    () =>
+      createCrud(pgTable("t", { id: serial("id").primaryKey(), count: integer("count") }, open), {
+        aggregate: { groupBy: ["count"], measures: ["count"] },
+      }),
+    'createCrud: aggregate.groupBy of "t" and aggregate.measures both name "count".',
+    "A group has one member of each name. Leave one of the two out.",
   ],
   ...["", "1a", "a-b", "a.b", "a b", "ä", "x".repeat(51), "a;drop"].map(
     (prefix): Mistake => [
