@@ -3,8 +3,18 @@
  */
 import type { CrudDefinition } from "../contract/crud.ts";
 import { list, literal } from "../postgres/schema-names.ts";
-import { byId, findColumn, functionName, item, notDeleted, qualified, toWire, type Writing } from "./crud-text.ts";
-import { insertion, insertionOfMany, populate, removal, updates } from "./crud-writes.ts";
+import {
+  byId,
+  findColumn,
+  functionName,
+  item,
+  notDeleted,
+  qualified,
+  searchPath,
+  toWire,
+  type Writing,
+} from "./crud-text.ts";
+import { insertion, insertionOfMany, insertPath, populate, removal, updates } from "./crud-writes.ts";
 
 /**
  * The policies for inserts decide about the new row, and those for select and update about a row with the same key.
@@ -23,6 +33,7 @@ ${updates(crud).join(",\n")}
   return {
     parameters: ["by text", "data jsonb", "changes jsonb"],
     volatility: "volatile",
+    searchPath: insertPath(crud),
     summary:
       `Inserts a row into ${crud.table}, or changes the one with the same key \`by\`, and returns it. ` +
       "`changes` lists the properties to change.",
@@ -63,6 +74,7 @@ export function creationOfMany(crud: CrudDefinition): Writing {
   return {
     parameters: ["rows jsonb"],
     volatility: "volatile",
+    searchPath: insertPath(crud),
     summary: `Inserts rows into ${crud.table}, all or none, and returns {count, data}. An error names the row by its index.`,
     body: `declare
   data jsonb;
@@ -131,7 +143,7 @@ function changeOfMany(
   const text = `with changed as (${change}\n  where true${notDeleted(crud, " and ")}`;
   return {
     volatility: "volatile",
-    searchPath: "pg_catalog, public, extensions, pg_temp",
+    searchPath,
     body: `declare${isUpdate ? `\n  input ${qualified(crud)};` : ""}
   changed bigint;
   ids json;

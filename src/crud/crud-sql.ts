@@ -19,7 +19,7 @@ import {
   toWire,
   type Writing,
 } from "./crud-text.ts";
-import { insertion, populate, refuseModified, removal, unmodified, updates } from "./crud-writes.ts";
+import { insertion, insertPath, populate, refuseModified, removal, unmodified, updates } from "./crud-writes.ts";
 
 /** A generated function: its signature, and a fingerprint of the text that made it. */
 export interface CrudFunction {
@@ -186,6 +186,7 @@ end`,
   create: (crud) => ({
     parameters: ["data jsonb"],
     volatility: "volatile",
+    searchPath: insertPath(crud),
     summary: `Inserts a row into ${crud.table} and returns it. Takes the columns by their property names.`,
     body: `declare
   input ${qualified(crud)};

@@ -6,15 +6,15 @@ import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { list, literal, quote } from "../postgres/schema-names.ts";
 import { writableColumns } from "./crud-definition.ts";
-import { byId, findColumn, notDeleted, qualified } from "./crud-text.ts";
+import { byId, findColumn, notDeleted, qualified, searchPath } from "./crud-text.ts";
 
 /** Optimistic concurrency, for tables with `updatedAt`. Clients keep milliseconds; PostgreSQL is more precise. */
 export function unmodified(crud: CrudDefinition): string {
   const updatedAt = findColumn(crud, "updatedAt");
   if (!updatedAt) return "";
+  // A row without a time has not been changed.
   return `
-    and (changes ->> 'ifUnmodifiedSince' is null
-      or date_trunc('milliseconds', t.${quote(updatedAt.name)}) <= (changes ->> 'ifUnmodifiedSince')::timestamptz)`;
+    and coalesce(date_trunc('milliseconds', t.${quote(updatedAt.name)}) <= (changes ->> 'ifUnmodifiedSince')::timestamptz, true)`;
 }
 
 export function refuseModified(crud: CrudDefinition): string {
@@ -147,9 +147,25 @@ function createValue(column: ColumnDescription, given = "input", source = "data"
 }
 
 /** Types that take values of another type in a column's DEFAULT, such as `text default gen_random_uuid()`, but not in CASE. */
-const takesOthers = /^(text|varchar|bpchar|time|time with(out)? time zone|json|money)$/;
-const typedDefault = (value: string, type: string): string =>
-  takesOthers.test(type) && !/^'([^']|'')*'$/.test(value) ? `(${value})::${type}` : value;
+const takesOthers = /^(text|varchar|bpchar|citext|time|time with(out)? time zone|json|money)$/;
+function typedDefault(value: string, type: string): string {
+  // In CASE, a float such as random() would make floats of the values that are given.
+  const isExact = type === "numeric" || type === "bigint";
+  const isLiteral = isText(value) || (isExact && isNumber(value));
+  return (isExact || takesOthers.test(type)) && !isLiteral ? `(${value})::${type}` : value;
+}
+
+const isText = (value: string) => /^'([^']|'')*'$/.test(value);
+const isNumber = (value: string) => /^-?\d+(\.\d+)?$/.test(value);
+
+/** The search path of an INSERT. A column's DEFAULT may name functions and types as migrations do. */
+export function insertPath(crud: CrudDefinition): string {
+  const isConstant = (value: string) => isText(value) || isNumber(value) || /^(true|false)$/.test(value);
+  const computes = written(crud).some(
+    ({ defaultSql, numbered }) => defaultSql !== null && !numbered && !isConstant(defaultSql),
+  );
+  return computes ? searchPath : byId(crud).searchPath;
+}
 
 /**
  * The INSERT of all elements of the array `rows`, up to its RETURNING; null where rows must be inserted one by one: a
@@ -178,7 +194,8 @@ export function updates(crud: CrudDefinition, given = "input", changes = "change
     const name = quote(column.name);
     return `    ${name} = case when ${changes} ? ${literal(column.property)} then ${given}.${name} else t.${name} end`;
   });
-  if (updatedAt) assignments.push(`    ${quote(updatedAt.name)} = now()`);
+  // Not now(), the time at which the transaction began: one that has waited for another would write an earlier time than that.
+  if (updatedAt) assignments.push(`    ${quote(updatedAt.name)} = clock_timestamp()`);
   // A table with only an id has nothing to change; the statement still tells whether the row exists.
   return assignments.length > 0 ? assignments : [`    ${quote(crud.id.name)} = t.${quote(crud.id.name)}`];
 }

@@ -1,6 +1,7 @@
-// If this file fails, create answers 500 for a table whose default PostgreSQL converts to the type of its column.
+// If this file fails, create answers 500 for a table whose default PostgreSQL converts to the type of its column, or whose
+// default calls a function of the application; or it changes a value that is given.
 import { sql } from "drizzle-orm";
-import { customType, json, pgTable, serial, text, time, varchar } from "drizzle-orm/pg-core";
+import { bigint, customType, json, numeric, pgTable, serial, text, time, varchar } from "drizzle-orm/pg-core";
 import { beforeAll, expect, test } from "vitest";
 import { crudFile } from "../../src/crud/crud-sql.ts";
 import { createCrudFactory, defineApi, openRls } from "../../src/index.ts";
@@ -18,6 +19,9 @@ const tickets = pgTable(
     data: json("data").default(sql`jsonb_build_object('a', 1)`),
     price: money("price").default(sql`12.5`),
     plain: text("plain").default("it's"),
+    chance: numeric("chance", { precision: 40, scale: 10 }).default(sql`random()`),
+    large: bigint("large", { mode: "bigint" }).default(sql`random() * 0`),
+    label: text("label").default(sql`make_label()`),
   },
   () => openRls({ read: "anyone", write: "anyone" }),
 );
@@ -27,7 +31,9 @@ const api = defineApi({
 const db = database();
 beforeAll(() =>
   db.sql(`
-    create table tickets (id serial primary key, token text default gen_random_uuid(), number varchar(4) default 41 + 1,
+    create function make_label() returns text language sql as $$ select 'a label' $$;
+    create table tickets (chance numeric(40, 10) default random(), large bigint default random() * 0, label text default make_label(),
+      id serial primary key, token text default gen_random_uuid(), number varchar(4) default 41 + 1,
       opens time default now(), data json default jsonb_build_object('a', 1), price money default 12.5, plain text default 'it''s');
     ${api["~svc"].crud.map(crudFile).join("\n")}`),
 );
@@ -37,9 +43,13 @@ test.each([
   ["createMany", (row: string) => `svc_crud.tickets_create_many('[${row}]')::jsonb #> '{data,0}'`],
 ])("%s gives a row the defaults of its table, or what it is given", async (_, call) => {
   const [none] = await db.sql(`select ${call("{}")} as row`);
-  expect(none?.row).toMatchObject({ number: "42", data: { a: 1 }, price: "$12.50", plain: "it's" });
+  expect(none?.row).toMatchObject({ number: "42", data: { a: 1 }, price: "$12.50", plain: "it's", large: "0" });
+  expect(none?.row).toMatchObject({ label: "a label", chance: expect.stringMatching(/^0\.\d{10}$/) });
   expect(none?.row.token).toMatch(/^[0-9a-f-]{36}$/);
   expect(none?.row.opens).toMatch(/^\d\d:\d\d/);
   const [given] = await db.sql(`select ${call('{"token": null, "number": "7", "price": "$1.00"}')} as row`);
   expect(given?.row).toMatchObject({ token: null, number: "7", price: "$1.00" });
+  const exact = { chance: "12345678901234567890.1234567891", large: "9007199254740993", label: "mine" };
+  const [kept] = await db.sql(`select ${call(JSON.stringify(exact))} as row`);
+  expect(kept?.row).toMatchObject(exact);
 });

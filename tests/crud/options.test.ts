@@ -186,6 +186,31 @@ describe("ifUnmodifiedSince", () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409]);
   });
 
+  test("lets an update through of a row that has no time", async () => {
+    const row = await created("plain_articles", { title: "first" });
+    await db.sql("begin");
+    await db.sql("alter table articles alter updated_at drop not null");
+    await db.sql("update articles set updated_at = null");
+    const [updated] = await db.sql("select svc_crud.plain_articles_update($1, $2) as row", [
+      row.id,
+      { title: "second", ifUnmodifiedSince: "2026-01-01T00:00:00Z" },
+    ]);
+    await db.sql("rollback");
+    expect(updated?.row).toMatchObject({ title: "second", updatedAt: expect.any(String) });
+  });
+
+  // The time was that at which the transaction began: an update between was lost without a conflict.
+  test("sees the update of a transaction that began before the time", async () => {
+    const row = await created("plain_articles", { title: "first" });
+    await db.sql("begin");
+    await db.sql("select now()");
+    const { body } = await update(ann, { id: row.id, title: "second" });
+    const [third] = await db.sql('select svc_crud.plain_articles_update($1, \'{"title": "third"}\') as row', [row.id]);
+    await db.sql("commit");
+    expect([third?.row.updatedAt, body.json.updatedAt].sort()).toEqual([body.json.updatedAt, third?.row.updatedAt]);
+    expect(third?.row.updatedAt).not.toBe(body.json.updatedAt);
+  });
+
   test("of a row that is missing or another's is 404, and what is no time 400", async () => {
     const row = await created("plain_articles", { title: "first" });
     const since = { ifUnmodifiedSince: row.updatedAt, title: "x" };

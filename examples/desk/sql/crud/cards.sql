@@ -149,10 +149,9 @@ begin
   set
     title = case when changes ? 'title' then input.title else t.title end,
     is_shared = case when changes ? 'isShared' then input.is_shared else t.is_shared end,
-    updated_at = now()
+    updated_at = clock_timestamp()
   where t.id = row_id
-    and (changes ->> 'ifUnmodifiedSince' is null
-      or date_trunc('milliseconds', t.updated_at) <= (changes ->> 'ifUnmodifiedSince')::timestamptz)
+    and coalesce(date_trunc('milliseconds', t.updated_at) <= (changes ->> 'ifUnmodifiedSince')::timestamptz, true)
   returning (select row_to_json(item.*) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.is_shared as "isShared", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
 
   if result is null and changes ->> 'ifUnmodifiedSince' is not null and exists (
@@ -168,7 +167,7 @@ end
 $$;
 
 comment on function svc_crud.cards_update(integer, jsonb) is
-  'Changes the given columns of a row of cards and returns it; null when the caller may not, or it is gone. svc:164cac56ee845b95';
+  'Changes the given columns of a row of cards and returns it; null when the caller may not, or it is gone. svc:1420f365bd69bf33';
 
 grant execute on function svc_crud.cards_update(integer, jsonb) to svc_request, svc_anonymous, svc_authenticated;
 

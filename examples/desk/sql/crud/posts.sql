@@ -203,10 +203,9 @@ begin
   set
     title = case when changes ? 'title' then input.title else t.title end,
     body = case when changes ? 'body' then input.body else t.body end,
-    updated_at = now()
+    updated_at = clock_timestamp()
   where t.id = row_id
-    and (changes ->> 'ifUnmodifiedSince' is null
-      or date_trunc('milliseconds', t.updated_at) <= (changes ->> 'ifUnmodifiedSince')::timestamptz)
+    and coalesce(date_trunc('milliseconds', t.updated_at) <= (changes ->> 'ifUnmodifiedSince')::timestamptz, true)
   returning (select row_to_json(item.*) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.body as "body", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
 
   if result is null and changes ->> 'ifUnmodifiedSince' is not null and exists (
@@ -222,7 +221,7 @@ end
 $$;
 
 comment on function svc_crud.posts_update(uuid, jsonb) is
-  'Changes the given columns of a row of posts and returns it; null when the caller may not, or it is gone. svc:12b73616cd5e5aec';
+  'Changes the given columns of a row of posts and returns it; null when the caller may not, or it is gone. svc:f487505d7b0d1a24';
 
 grant execute on function svc_crud.posts_update(uuid, jsonb) to svc_request, svc_anonymous, svc_authenticated;
 

@@ -205,10 +205,9 @@ begin
   set
     text = case when changes ? 'text' then input.text else t.text end,
     done = case when changes ? 'done' then input.done else t.done end,
-    updated_at = now()
+    updated_at = clock_timestamp()
   where t.id = row_id
-    and (changes ->> 'ifUnmodifiedSince' is null
-      or date_trunc('milliseconds', t.updated_at) <= (changes ->> 'ifUnmodifiedSince')::timestamptz)
+    and coalesce(date_trunc('milliseconds', t.updated_at) <= (changes ->> 'ifUnmodifiedSince')::timestamptz, true)
   returning (select row_to_json(item.*) from (select t.id as "id", t.user_id as "userId", t.text as "text", t.done as "done", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
 
   if result is null and changes ->> 'ifUnmodifiedSince' is not null and exists (
@@ -224,7 +223,7 @@ end
 $$;
 
 comment on function svc_crud.notes_update(integer, jsonb) is
-  'Changes the given columns of a row of notes and returns it; null when the caller may not, or it is gone. svc:429a71a15c98e83d';
+  'Changes the given columns of a row of notes and returns it; null when the caller may not, or it is gone. svc:4db8785a1d46c330';
 
 grant execute on function svc_crud.notes_update(integer, jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
