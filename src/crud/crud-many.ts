@@ -20,13 +20,15 @@ import { insertion, insertionOfMany, insertPath, populate, removal, updates } fr
  * The policies for inserts decide about the new row, and those for select and update about a row with the same key.
  * PostgreSQL refuses a row that they hide (42501). A softly deleted one is refused like create's (23505), but only after
  * the policies: a WHERE would be asked before them, and so would tell whether a hidden row is deleted.
+ *
+ * The columns of ON CONFLICT cannot be qualified. Beside them variables are: a table may have a column named "input".
  */
 export function upsertion(crud: CrudDefinition): Writing {
   const isShown = notDeleted(crud, "");
   const branch = (key: readonly string[]) => {
     const names = key.map((property) => findColumn(crud, property)?.name ?? "");
     const end = `on conflict (${list(names)}) do update set
-${updates(crud).join(",\n")}
+${updates(crud, "local.input", `${functionName(crud, "upsert")}.changes`).join(",\n")}
   returning ${item(crud)}${isShown && `, ${isShown}`} into result${isShown && ", is_shown"}`;
     return `  when ${literal(key.join())} then\n${insertion(crud, end)}`;
   };
@@ -34,10 +36,12 @@ ${updates(crud).join(",\n")}
     parameters: ["by text", "data jsonb", "changes jsonb"],
     volatility: "volatile",
     searchPath: insertPath(crud),
+    conflict: "use_column",
     summary:
       `Inserts a row into ${crud.table}, or changes the one with the same key \`by\`, and returns it. ` +
       "`changes` lists the properties to change.",
-    body: `declare
+    body: `<<local>>
+declare
   input ${qualified(crud)};
   result json;${isShown && "\n  is_shown boolean;"}
 begin

@@ -45,7 +45,14 @@ export function crudFunctions(crud: CrudDefinition): CrudFunction[] {
 }
 
 function operationFunction(crud: CrudDefinition, operation: CrudOperation, writing: Writing): CrudFunction {
-  const { parameters, body, summary, volatility, searchPath = byId(crud).searchPath } = writing;
+  const {
+    parameters,
+    body,
+    summary,
+    volatility,
+    searchPath = byId(crud).searchPath,
+    conflict = "use_variable",
+  } = writing;
   const name = `svc_crud.${functionName(crud, operation)}`;
   const types = parameters.map((parameter) => parameter.split(" ")[1]).join(", ");
   const delimiter = dollars(body);
@@ -58,7 +65,7 @@ function operationFunction(crud: CrudDefinition, operation: CrudOperation, writi
     "set timezone = 'UTC'",
     "set plan_cache_mode = force_generic_plan",
     `as ${delimiter}`,
-    "#variable_conflict use_variable", // every column below is qualified; a table may have one named "page"
+    `#variable_conflict ${conflict}`, // a table may have a column named "page"
     body,
     `${delimiter};`,
   ].join("\n");

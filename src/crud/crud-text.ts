@@ -14,6 +14,8 @@ export interface Writing {
   summary: string;
   /** (Default: what the type of the id needs) */
   searchPath?: string;
+  /** What a name means that a column and a variable have. (Default: the variable, for columns are qualified) */
+  conflict?: "use_column";
 }
 
 export const findColumn = (crud: CrudDefinition, property: string) =>

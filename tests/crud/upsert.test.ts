@@ -1,6 +1,9 @@
 // If this file fails, upsert makes two rows of one key, changes a row that its caller may not change, or tells what is in
 // one that they may not see.
+import { boolean, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { crudFile } from "../../src/crud/crud-sql.ts";
+import { createCrudFactory, createSvcProcedureBuilders, defineApi, openRls } from "../../src/index.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
 import { procedures, refused, shelfSql } from "./shelf.ts";
@@ -189,4 +192,25 @@ describe("upsert is refused", () => {
     const misfit = await upsert(ann, { name: "a", code: "c", place: "nowhere" }, "code", "shelves");
     expect(misfit.body.issues).toEqual([{ path: ["row", "place"], message: "must be a value of the type inet" }]);
   });
+});
+
+// PostgreSQL took the key's column for the variable of that name, and found no constraint.
+test.for(["by", "changes", "data", "input", "is_shown", "local", "result"])("a key may be named %s", async (name) => {
+  const named = pgTable(
+    `with_${name}`,
+    { id: serial("id").primaryKey(), [name]: text(name).unique(), note: text("note"), gone: boolean("gone") },
+    () => openRls({ read: "anyone", write: "anyone" }),
+  );
+  const crud = createCrudFactory(createSvcProcedureBuilders())(named, {
+    upsertBy: [name],
+    softDelete: { field: "gone" },
+  });
+  await db.sql(`create table with_${name} (id serial primary key, "${name}" text unique, note text, gone boolean);
+    ${defineApi({ procedures: { crud } })["~svc"].crud.map(crudFile).join("\n")}`);
+  const rows = [{ note: "first" }, { note: "second" }].map((row) => ({ [name]: "a", ...row }));
+  for (const row of rows) {
+    const values = [name, row, JSON.stringify(Object.keys(row))];
+    const [answer] = await db.sql(`select svc_crud.with_${name}_upsert($1, $2, $3) as row`, values);
+    expect(answer?.row).toEqual({ id: 1, gone: null, ...row });
+  }
 });
