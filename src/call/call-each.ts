@@ -3,6 +3,7 @@
  * costs a call more than its row. Next hop: `batch.ts` decides which calls.
  */
 import type { CrudStatement } from "../contract/crud.ts";
+import { preparedName } from "../postgres/prepared-name.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 
 export interface EachCall {
@@ -45,6 +46,6 @@ async function sendEach(transaction: RequestTransaction, calls: EachCall[]): Pro
     `select svc_crud.${statement.function}(${cast})::text as result ` +
     `from unnest(${given}) with ordinality as c (${names.join(", ")}, place) order by c.place`;
   const values = types.map((_, index) => calls.map((call) => call.values[index] ?? null));
-  const { rows } = await transaction.query({ name: `${statement.function}+each`, text }, values);
+  const { rows } = await transaction.query({ name: preparedName(`${statement.function}+each`), text }, values);
   return rows.map(({ result }) => result);
 }

@@ -10,6 +10,7 @@ import { acquire } from "../postgres/acquire.ts";
 import { databaseError, isConnectionLoss, isTransient, mayHaveRun, outcomeUnknown } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { sendStatement } from "../postgres/packet.ts";
+import { preparedName } from "../postgres/prepared-name.ts";
 import { isRowTooLarge } from "../postgres/row-size.ts";
 import { runPacket } from "../postgres/shared-reads.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
@@ -44,7 +45,7 @@ const entered = (before = "") =>
  * Calls a platform function that is plpgsql and STABLE, with the given identity.
  *
  * @param call trusted SQL; its parameters begin with $3
- * @param name of the prepared statement, at most 63 characters. (Default: the call)
+ * @param name of the prepared statement. (Default: the call)
  * @returns the result as text
  */
 export async function callAs(
@@ -57,7 +58,7 @@ export async function callAs(
   const { client, release } = await acquire(pool, identity.holder);
   try {
     const { rows } = await client.query<{ result: string | null }>({
-      name,
+      name: preparedName(name),
       text: `select (${call})::text as result ${entered()}`,
       values: [identity.userId, identity.role, ...parameters],
     });
@@ -95,7 +96,7 @@ export async function callStatement(
   const trace = span?.sampled ? [span.traceparent] : [];
   // Functions of one name differ in the number of their arguments.
   const overload = values.length === 1 ? statement.function : `${statement.function}/${values.length}`;
-  const name = `${overload}${watched ? "+snapshot" : ""}${trace.length > 0 ? "+trace" : ""}`;
+  const name = preparedName(`${overload}${watched ? "+snapshot" : ""}${trace.length > 0 ? "+trace" : ""}`);
   let text = texts.get(name);
   if (!text) {
     text = callText(statement.function, values.length, watched !== undefined, trace.length > 0);
@@ -142,6 +143,6 @@ export async function callWithin(
 ): Promise<string | null> {
   const parameters = values.map((_, index) => `$${index + 1}`).join(", ");
   const text = `select svc_crud.${statement.function}(${parameters})::text as result`;
-  const { rows } = await transaction.query({ name: `${statement.function}+tx`, text }, values);
+  const { rows } = await transaction.query({ name: preparedName(`${statement.function}+tx`), text }, values);
   return rows[0]?.result ?? null;
 }

@@ -9,6 +9,7 @@ import { toFilterJson } from "../crud/crud-filters.ts";
 import { listArguments } from "../crud/crud-list.ts";
 import { checkExact, checkSearch } from "../crud/many-arguments.ts";
 import { check, type Input } from "../kit/input-checks.ts";
+import { preparedName } from "../postgres/prepared-name.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { cellKinds, csvHeader } from "./csv.ts";
 
@@ -64,7 +65,7 @@ export function exportRows(crud: CrudDefinition, transaction: RequestTransaction
     const given = [args, ...(isCsv ? [JSON.stringify(cellKinds(columns, options.spreadsheet))] : [])];
     const cells = isCsv ? ", 'cells', $2::jsonb" : "";
     const text = `select svc.open_export(svc_crud.${crud.prefix}_resource() || jsonb_build_object('args', $1::jsonb${cells}))`;
-    await transaction.query({ name: `svc_export_${options.format}_${crud.prefix}`, text }, given);
+    await transaction.query({ name: preparedName(`svc_export_${options.format}_${crud.prefix}`), text }, given);
     // Without the mark Excel reads the file in the code page of its computer: é becomes Ã©.
     const mark = options.spreadsheet ? "\ufeff" : "";
     let head = isCsv ? mark + csvHeader(columns) : "";

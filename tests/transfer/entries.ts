@@ -56,6 +56,10 @@ const alerts = pgTable("alerts", { id: serial("id").primaryKey(), words: tsquery
 const schema = { entries, papers, alerts };
 const createCrud = createCrudFactory(createSvcProcedureBuilders<typeof schema>(), schema);
 
+const anyone = { allowAnonymous: true, transfer: { export: true } } as const;
+/** As long as a prefix may be. */
+export const longPrefixes = ["1", "2"].map((end) => `${"long_".repeat(10).slice(0, -1)}${end}`);
+
 export const procedures = {
   entries: createCrud(entries, {
     columns: { omit: ["secret", "gone"] },
@@ -65,10 +69,13 @@ export const procedures = {
     upsertBy: ["slug"],
     transfer: { export: true, import: true },
   }),
-  papers: createCrud(papers, { allowAnonymous: true, transfer: { export: true } }),
+  papers: createCrud(papers, anyone),
   alerts: createCrud(alerts, { transfer: { import: true } }),
   capital: createCrud(alerts, { prefix: "Capital", transfer: { import: true } }),
   closed: createCrud(entries, { prefix: "closed" }),
+  ...Object.fromEntries(
+    longPrefixes.map((prefix) => [prefix, createCrud(papers, { ...anyone, prefix, graphql: false })]),
+  ),
 };
 
 const { mutation } = createSvcProcedureBuilders();

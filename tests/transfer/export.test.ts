@@ -6,7 +6,7 @@ import { createCrudFactory, createSvcProcedureBuilders } from "../../src/index.t
 import { database } from "../support/database.ts";
 import { apiWith, bearer, service, type User } from "../support/service.ts";
 import { until } from "../support/worker.ts";
-import { entries, entriesSql, procedures } from "./entries.ts";
+import { entries, entriesSql, longPrefixes, procedures } from "./entries.ts";
 
 const db = database();
 beforeAll(() => db.sql(entriesSql));
@@ -167,6 +167,14 @@ describe("an export", () => {
   test("reads a question mark in a parameter", async () => {
     await add(ann, "who?", "who!");
     expect(titlesOf((await get("entries.ndjson?search=who?&orderBy=title")).body)).toEqual(["who?"]);
+  });
+
+  // PostgreSQL cut the names of their prepared statements off, and then had two of one name.
+  test("is that of its resource, however long the prefix is", async () => {
+    await db.sql("insert into papers (title) values ('a')");
+    for (const prefix of longPrefixes) {
+      for (const _ of [1, 2, 3]) expect(await get(`${prefix}.ndjson`, null)).toMatchObject({ status: 200 });
+    }
   });
 
   test("refuses filters that are nested so deeply that a stack would overflow", async () => {
