@@ -164,11 +164,6 @@ describe("an export", () => {
     });
   });
 
-  test("reads a question mark in a parameter", async () => {
-    await add(ann, "who?", "who!");
-    expect(titlesOf((await get("entries.ndjson?search=who?&orderBy=title")).body)).toEqual(["who?"]);
-  });
-
   // PostgreSQL cut the names of their prepared statements off, and then had two of one name.
   test("is that of its resource, however long the prefix is", async () => {
     await db.sql("insert into papers (title) values ('a')");
