@@ -4,9 +4,10 @@ import { encode } from "./wire.ts";
 
 /** `tasks.list`, or with arguments `tasks.get::{"id":7}`: the members sorted, so that equal arguments give equal keys. */
 export function operationKey(operation: Operation, args?: unknown): string {
+  const name = nameOf(operation);
   const { json, meta } = encode(args);
-  if (json === undefined || isEmpty(json)) return nameOf(operation);
-  return `${nameOf(operation)}::${stable(meta.length > 0 ? { json, meta: inOrder(meta) } : json)}`;
+  if (json === undefined || isEmpty(json)) return name;
+  return `${name}::${stable(meta.length > 0 ? { json, meta: inOrder(meta) } : json)}`;
 }
 
 /** Inner values first, because they are restored first; otherwise by text. As in src/realtime/context.ts. */

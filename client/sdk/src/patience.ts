@@ -80,7 +80,7 @@ export function orAbort<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> 
   return new Promise((resolve, reject) => {
     const end = () => reject(signal.reason);
     if (signal.aborted) return end();
-    signal.addEventListener("abort", end, { once: true });
+    signal.addEventListener("abort", end);
     shared.then(resolve, reject).finally(() => signal.removeEventListener("abort", end));
   });
 }

@@ -3,7 +3,7 @@
  * resource; these types follow it from the arguments of a call to its result.
  * Next hop: `client.ts` and the React hooks use them.
  */
-import type { Declared, Query, TypesOf } from "./operation.ts";
+import { type Declared, type Query, query, type TypesOf } from "./operation.ts";
 import type { Conversions } from "./rows.ts";
 
 /** What the compiler knows of a generated resource. */
@@ -172,7 +172,7 @@ export function resourceQuery<P extends Declared, R extends Resource>(
   name: string,
   columns?: Conversions,
 ): ResourceQuery<R, TypesOf<P>["input"], TypesOf<P>["output"]> {
-  return { name, kind: "query", columns } as ResourceQuery<R, TypesOf<P>["input"], TypesOf<P>["output"]>;
+  return query(name, columns) as ResourceQuery<R, TypesOf<P>["input"], TypesOf<P>["output"]>;
 }
 
 /** A row of a list or get. */

@@ -3,8 +3,15 @@
  * the value. With files, `maps` has the path of each. Source: https://orpc.dev/docs/advanced/rpc-protocol
  */
 
-/** The codes of the protocol, in its order. */
-const codes = { bigint: 0, date: 1, nan: 2, undefined: 3, url: 4, regexp: 5, set: 6, map: 7 } as const;
+/** The codes of the protocol. Bundlers write these as numbers; they would keep an object. */
+const aBigint = 0;
+const aDate = 1;
+const aNaN = 2;
+const anUndefined = 3;
+const aUrl = 4;
+const aRegExp = 5;
+const aSet = 6;
+const aMap = 7;
 
 type Path = (string | number)[];
 
@@ -30,9 +37,9 @@ function write(value: unknown, path: Path, out: Encoded): unknown {
     out.meta.push([code, ...path]);
     return json;
   };
-  if (typeof value === "bigint") return as(codes.bigint, value.toString());
+  if (typeof value === "bigint") return as(aBigint, value.toString());
   if (typeof value === "number") {
-    if (Number.isNaN(value)) return as(codes.nan, null);
+    if (Number.isNaN(value)) return as(aNaN, null);
     out.isInfinite ||= !Number.isFinite(value);
     return value;
   }
@@ -43,15 +50,15 @@ function write(value: unknown, path: Path, out: Encoded): unknown {
     return null;
   }
   if (value instanceof Uint8Array) return toBase64(value);
-  if (value instanceof Date) return as(codes.date, Number.isNaN(value.getTime()) ? null : value.toISOString());
-  if (value instanceof URL) return as(codes.url, value.href);
-  if (value instanceof RegExp) return as(codes.regexp, value.toString());
-  if (value instanceof Set) return as(codes.set, write([...value], path, out));
-  if (value instanceof Map) return as(codes.map, write([...value], path, out));
+  if (value instanceof Date) return as(aDate, Number.isNaN(value.getTime()) ? null : value.toISOString());
+  if (value instanceof URL) return as(aUrl, value.href);
+  if (value instanceof RegExp) return as(aRegExp, value.toString());
+  if (value instanceof Set) return as(aSet, write([...value], path, out));
+  if (value instanceof Map) return as(aMap, write([...value], path, out));
   if (Array.isArray(value)) {
     return value.map((item, index) => {
       if (item !== undefined) return write(item, [...path, index], out);
-      out.meta.push([codes.undefined, ...path, index]);
+      out.meta.push([anUndefined, ...path, index]);
       return null;
     });
   }
@@ -68,7 +75,6 @@ function toBase64(bytes: Uint8Array): string {
 /** @throws TypeError if meta does not fit the value */
 export function decode({ json, meta = [] }: { json?: unknown; meta?: unknown }): unknown {
   const holder = { json };
-  if (!Array.isArray(meta)) throw new TypeError("meta is not a list");
   for (const entry of meta as [number, ...Path][]) {
     const [code, ...path] = entry;
     const keys: Path = ["json", ...path];
@@ -81,29 +87,29 @@ export function decode({ json, meta = [] }: { json?: unknown; meta?: unknown }):
 
 /** Only own members count, so a path through `__proto__` is refused. */
 function own(value: unknown, key: string | number): unknown {
-  if (typeof value === "object" && value !== null && Object.hasOwn(value, key)) return Reflect.get(value, key);
+  if (typeof value === "object" && value !== null && Object.hasOwn(value, key)) return value[key as never];
   throw new TypeError(`meta names "${key}", which is not there`);
 }
 
 function read(code: number, value: unknown): unknown {
   switch (code) {
-    case codes.bigint:
+    case aBigint:
       return BigInt(value as string);
-    case codes.date:
+    case aDate:
       return new Date((value as string | null) ?? Number.NaN);
-    case codes.nan:
+    case aNaN:
       return Number.NaN;
-    case codes.undefined:
+    case anUndefined:
       return undefined;
-    case codes.url:
+    case aUrl:
       return new URL(value as string);
-    case codes.regexp: {
+    case aRegExp: {
       const [, source, flags] = /^\/(.*)\/([a-z]*)$/s.exec(value as string) ?? [];
       return new RegExp(source ?? "", flags);
     }
-    case codes.set:
+    case aSet:
       return new Set(value as unknown[]);
-    case codes.map:
+    case aMap:
       return new Map(value as [unknown, unknown][]);
     default:
       throw new TypeError(`meta has the unknown code ${code}`);
