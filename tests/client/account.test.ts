@@ -81,3 +81,31 @@ test("the end of all sessions, and of the user, is known here at once", async ()
   expect(auth.getState().isAuthenticated).toBe(false);
   expect(await code(auth.signIn(email, password))).toBe("INVALID_CREDENTIALS");
 });
+
+// In cookie mode a 401 clears the state: the cookie has ended. A slow one may be of the time before there was a cookie.
+test("a 401 to a call of before the sign-in signs nobody out", async () => {
+  const [email, password, name] = person();
+  let cookie = "";
+  let isRefused = false;
+  const gate = Promise.withResolvers<void>();
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const headers = { ...(init?.headers as Record<string, string>), origin: front, ...(cookie && { cookie }) };
+    const response = await globalThis.fetch(input, { ...init, headers });
+    cookie ||= response.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+    if (response.status !== 401) return response;
+    isRefused = true;
+    await gate.promise;
+    return response;
+  };
+  const auth = createAuthClient(running.url, { strategy: { kind: "cookie" }, fetch });
+  const client = createSvcClient({ api, baseUrl: running.url, auth, fetch });
+  const early = code(client.query(api.notes.list));
+  await vi.waitUntil(() => isRefused);
+  await auth.signUp(email, password, name);
+  gate.resolve();
+  expect(await early).toBe("UNAUTHORIZED");
+  expect(auth.getState().user?.email).toBe(email);
+  await db.sql("delete from auth.session where user_id = $1", [auth.getState().user?.id]);
+  expect(await code(client.query(api.notes.list))).toBe("UNAUTHORIZED");
+  expect(auth.getState().user).toBeNull();
+});

@@ -5,7 +5,7 @@
 import { SvcError } from "../error.ts";
 import { toUser, type User } from "./state.ts";
 import { cookieKey, followOtherTabs, type SessionStorage } from "./storage.ts";
-import type { Strategy, StrategyParts } from "./strategy.ts";
+import type { Credentials, Strategy, StrategyParts } from "./strategy.ts";
 
 export interface CookieParts extends StrategyParts {
   storage: SessionStorage;
@@ -14,11 +14,11 @@ export interface CookieParts extends StrategyParts {
 }
 
 export function cookieStrategy({ state, request, storage, social }: CookieParts): Strategy {
-  /** Counts sign-ins and sign-outs: an answer to an earlier request must not change the later state. */
-  let era = 0;
+  /** Another object after each sign-in and sign-out: an answer to an earlier request must not change the later state. */
+  let era: Credentials = { credentials: "include" };
 
   const show = (user: User | null) => {
-    era++;
+    era = { ...era };
     state.set(user, null);
   };
 
@@ -38,7 +38,7 @@ export function cookieStrategy({ state, request, storage, social }: CookieParts)
   };
 
   const stopListening = followOtherTabs(cookieKey, () => {
-    era++;
+    era = { ...era };
     strategy.restore().catch(() => {});
   });
 
@@ -78,10 +78,10 @@ export function cookieStrategy({ state, request, storage, social }: CookieParts)
     },
     socialUrl: (provider, callbackURL) =>
       `${social}?${new URLSearchParams({ provider, callbackURL, oauthReturnMode: "cookie" })}`,
-    credentials: async () => ({ credentials: "include" }),
-    refused() {
+    credentials: async () => era,
+    refused(used) {
       // The cookie is missing or expired. The state is cleared; the call itself still fails.
-      show(null);
+      if (used === era) show(null);
       return false;
     },
     close: stopListening,
