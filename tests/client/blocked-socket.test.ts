@@ -34,6 +34,24 @@ test("while the socket does not open, changes are shown nevertheless", async () 
   await expect.poll(() => shown.length).toBe(2);
 });
 
+test("where a socket may not even be made, as one to http on a page over https, changes are shown nevertheless", async () => {
+  let tries = 0;
+  function Refused() {
+    tries++;
+    throw new DOMException("insecure", "SecurityError");
+  }
+  const client = createSvcClient({ api, baseUrl: running.url, WebSocket: Refused as never });
+  onTestFinished(() => client.close());
+  let shown: string[] = [];
+  client.watch(api.guestbook.list, { limit: 1 }, ({ data }) => {
+    shown = data.map(({ message }) => message);
+  });
+  await expect.poll(() => client.realtime.getStatus()).toBe("degraded");
+  await expect.poll(() => tries).toBe(2); // it may be possible later
+  await db.sql("insert into guestbook (message) values ('without a socket')");
+  await expect.poll(() => shown).toEqual(["without a socket"]);
+});
+
 test("a service that does not answer is asked less and less often", async () => {
   vi.useFakeTimers();
   vi.spyOn(Math, "random").mockReturnValue(1);

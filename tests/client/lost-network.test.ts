@@ -57,3 +57,24 @@ test("a socket that says nothing is asked; one that does not answer is replaced,
   await sign();
   await expect.poll(() => seen.changed).toBe(2);
 });
+
+test("a page that replaces its only query while there is no socket gets one", async () => {
+  const sockets: WebSocket[] = [];
+  class Socket extends WebSocket {
+    constructor(url: string | URL) {
+      super(url);
+      sockets.push(this);
+    }
+  }
+  const transport = { baseUrl: running.url, fetch: globalThis.fetch };
+  const connection = new Connection({ transport, auth: undefined, WebSocket: Socket });
+  onTestFinished(() => connection.close());
+  const nobody = { subscribed() {}, changed() {}, updated() {}, refused() {} };
+  connection.listen("guestbook.list", nobody);
+  await expect.poll(connection.getStatus).toBe("live");
+  sockets[0]?.close();
+  await expect.poll(connection.getStatus).toBe("degraded");
+  connection.forget("guestbook.list");
+  connection.listen("guestbook.get", nobody);
+  await expect.poll(connection.getStatus).toBe("live");
+});

@@ -118,8 +118,9 @@ export class Connection {
     for (const map of [this.#listeners, this.#granted, this.#tokens, this.#followed]) map.delete(key);
     if (this.#socket?.readyState === 1) this.#send({ type: "unsubscribe", query: key });
     if (this.#listeners.size > 0) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#listeners.size === 0 && this.#shut(), idleFor);
+    clearTimeout(this.#timer); // without a socket that of the next try, so `listen` has to begin
+    if (this.#socket) this.#timer = setTimeout(() => this.#listeners.size === 0 && this.#shut(), idleFor);
+    else this.#shut();
   }
 
   close(): void {
@@ -142,12 +143,11 @@ export class Connection {
     this.#shut(WebSocket ? "connecting" : "degraded");
     if (!WebSocket) return;
     const era = this.#era;
-    this.#address().then(
-      (url) => {
-        if (era === this.#era) this.#connect(new WebSocket(url), era);
-      },
-      () => this.#retry(era),
-    );
+    this.#address()
+      .then((url) => {
+        if (era === this.#era) this.#connect(new WebSocket(url), era); // throws where a page over https may not
+      })
+      .catch(() => this.#retry(era));
   }
 
   /**
@@ -265,7 +265,7 @@ export class Connection {
     } else if (type === "resync") {
       this.#resync(frame.before);
     } else if (type === "error" && frame.query !== undefined) {
-      const { code = "INTERNAL", error = "The query cannot be watched." } = frame;
+      const { code = "INTERNAL", error = code } = frame;
       this.#listeners.get(query)?.refused(new SvcError(code, error, frame));
     }
   }
