@@ -1,5 +1,5 @@
 /** The SDK with a real service: signing in, calls, and their results. */
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { createAuthClient, createSvcClient, mutation, query, SvcError } from "../../client/sdk/src/index.ts";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
@@ -201,6 +201,29 @@ describe("arguments and results", () => {
     ).rejects.toThrow(noPath);
     await expect(auth.call("two-factor/enable")).rejects.toThrow(noPath);
     await expect(client.batch([api.add, {}] as never)).rejects.toThrow("This is not an operation, but undefined.");
+  });
+
+  test("a watcher that throws ends neither itself nor the others, and its error is reported", async () => {
+    const { client } = connect();
+    const thrown: unknown[] = [];
+    const reporters = process.listeners("unhandledRejection");
+    process.removeAllListeners("unhandledRejection").on("unhandledRejection", (error) => thrown.push(error));
+    onTestFinished(() => {
+      process.removeAllListeners("unhandledRejection");
+      for (const one of reporters) process.on("unhandledRejection", one);
+      client.close();
+    });
+    const mine = new Error("mine");
+    const results: string[] = [];
+    client.watch(api.echo, 1, () => {
+      results.push("first");
+      throw mine;
+    });
+    client.watch(api.echo, 1, () => results.push("second"));
+    await expect.poll(() => results).toContain("second");
+    await client["~svc"].refetch(api.echo, 1);
+    expect(results.slice(-2)).toEqual(["first", "second"]);
+    await expect.poll(() => thrown).toEqual(results.filter((one) => one === "first").map(() => mine));
   });
 
   test("files are uploaded beside the arguments", async () => {

@@ -4,7 +4,7 @@ import type { AuthClient } from "./auth/create-auth-client.ts";
 import type { ArgumentsOf, Plain } from "./call-arguments.ts";
 import type { InputOf, Mutation, Operation, Operations, OutputOf, Query } from "./operation.ts";
 import type { RealtimeStatus } from "./realtime/connection.ts";
-import type { Asking } from "./realtime/watched-query.ts";
+import type { Asking } from "./realtime/watching.ts";
 import type {
   IncludeOf,
   OnlyKnown,
@@ -106,7 +106,8 @@ export interface SvcClient<Api extends Operations = Operations> {
   /**
    * Calls a query now and after every change of what it reads.
    *
-   * @param onResult gets each result; the first one at once if the same query is already watched
+   * @param onResult gets each result; the first one at once if the same query is already watched. What it throws becomes an
+   *   unhandled rejection, and watching continues
    * @param onError  gets the error; watching continues. (Default: errors are not reported)
    * @returns a function that ends it
    * @example

@@ -8,7 +8,8 @@ import { operationKey } from "../key.ts";
 import type { Operation, Query } from "../operation.ts";
 import { withDeadline, withRetries } from "../patience.ts";
 import type { Connection } from "./connection.ts";
-import { type Seen, WatchedQuery } from "./watched-query.ts";
+import { WatchedQuery } from "./watched-query.ts";
+import type { Seen } from "./watching.ts";
 
 interface WatchedQueriesOptions {
   connection: Connection;

@@ -6,34 +6,8 @@
  */
 import { userChanged } from "../authorized.ts";
 import { abort, abortError, passes, throwIfAborted } from "../patience.ts";
-import type { Connection } from "./connection.ts";
 import { Snapshot } from "./snapshot.ts";
-
-/** An answer, and what it saw; null when that cannot be said. */
-export interface Seen {
-  result: unknown;
-  snapshot: string | null;
-  /** For the socket: what it was read from. Null where the service knows that without. */
-  follows: string | null;
-}
-
-export interface WatchedQueryOptions {
-  key: string;
-  connection: Connection;
-  /** @param retries at once, besides those of the watched query */
-  fetch(signal: AbortSignal, retries: number): Promise<Seen>;
-  /** Makes a result of what the service sent by itself. */
-  decode(frame: { result?: unknown; data?: unknown }): unknown;
-  /** Nobody watches any more. */
-  unused(): void;
-}
-
-export interface Asking {
-  /** An answer under way may be too old: it is dropped. */
-  afresh?: boolean;
-  /** Ends the interest in the answer. When nobody is interested any more, the request is aborted. */
-  signal?: AbortSignal;
-}
+import type { Asking, Seen, WatchedQueryOptions, Watcher } from "./watching.ts";
 
 /** A request under way, with its tries. */
 interface Attempt {
@@ -41,15 +15,12 @@ interface Attempt {
   answer: Promise<unknown>;
   /** Its answer has come, and is being shown: nothing newer can be asked for. */
   isAnswered: boolean;
+  /** What had come before it began. */
+  asked: Included[];
 }
 
-export interface Watcher {
-  result(result: unknown): void;
-  error(error: unknown): void;
-}
-
-/** Whether a snapshot has what came. */
-type Included = (seen: Snapshot) => boolean;
+/** Whether a snapshot has what came. @param asked whether the answer was asked for after that */
+type Included = (seen: Snapshot, asked: boolean) => boolean;
 
 /** In milliseconds: changes that come together are asked for together. */
 const debounce = 25;
@@ -74,7 +45,7 @@ export class WatchedQuery {
   #attempt: Attempt | undefined;
   /** How many wait for an answer without watching. */
   #waiting = 0;
-  /** Asked of the answer that was under way when something came: whether it has that. */
+  /** What came since the last request began. */
   #meanwhile: Included[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #follows = false;
@@ -94,12 +65,14 @@ export class WatchedQuery {
     connection.listen(key, {
       subscribed: (before) => {
         this.#pollUnlessLive(false);
-        this.#changed((seen) => before !== undefined && seen.seesAllBelow(before));
+        if (before === undefined) this.#meanwhile = []; // also of a history that a failover has ended
+        // Of transactions below it that still run, events will come.
+        this.#changed((seen, asked) => asked || (before !== undefined && seen.seesAllBelow(before)));
       },
       changed: (xid) => this.#changed((seen) => seen.sees(xid)),
       updated: (frame, xid) => this.#updated(frame, xid),
       refused: (error) => {
-        for (const watcher of [...this.#watchers]) watcher.error(error);
+        this.#tell((watcher) => watcher.error(error));
         this.#pollUnlessLive(true);
       },
     });
@@ -137,7 +110,7 @@ export class WatchedQuery {
       isWaiting = false;
       this.#abandonUnlessWanted();
     };
-    signal?.addEventListener("abort", leave, { once: true });
+    signal?.addEventListener("abort", leave);
     try {
       for (;;) {
         try {
@@ -162,11 +135,12 @@ export class WatchedQuery {
     const attempt: Attempt = {
       request,
       isAnswered: false,
+      asked: this.#meanwhile.splice(0),
       answer: this.#options.fetch(request.signal, this.#failures > 0 ? 0 : 2).then(
         (seen) => {
           throwIfAborted(request.signal);
           attempt.isAnswered = true;
-          return this.#answer(seen);
+          return this.#answer(seen, attempt.asked);
         },
         (error) => {
           throwIfAborted(request.signal);
@@ -179,19 +153,19 @@ export class WatchedQuery {
     return attempt;
   }
 
-  #answer({ result, snapshot, follows }: Seen): unknown {
+  #answer({ result, snapshot, follows }: Seen, asked: Included[]): unknown {
     this.#snapshot = snapshot === null ? null : new Snapshot(snapshot);
     this.#failures = 0;
     this.#answered = Date.now();
     this.#follows = follows !== null;
     if (follows !== null && !this.#ended) this.#options.connection.follow(this.#options.key, follows);
     this.#show(result);
-    this.#settled();
+    this.#settled(asked);
     return result;
   }
 
   #failed(error: unknown): void {
-    for (const watcher of [...this.#watchers]) watcher.error(error);
+    this.#tell((watcher) => watcher.error(error));
     // What it was asked for is still not known, and no event may come to ask again.
     if (passes(error)) this.#tryAgain();
     else {
@@ -201,10 +175,12 @@ export class WatchedQuery {
     this.#settled();
   }
 
-  #settled(): void {
+  /** @param asked what the answer was asked for. With a synchronous standby a change is told before it is visible */
+  #settled(asked: Included[] = []): void {
     this.#attempt = undefined;
-    const missed = this.#meanwhile.splice(0).filter((included) => !this.#has(included));
-    if (missed.length > 0) this.#schedule();
+    const late = asked.filter((included) => !this.#has(included, true));
+    this.#meanwhile = [...late, ...this.#meanwhile.filter((included) => !this.#has(included))];
+    if (this.#meanwhile.length > 0) this.#schedule(late.length > 0);
     this.#endUnlessWatched();
   }
 
@@ -222,17 +198,23 @@ export class WatchedQuery {
 
   #show(result: unknown): void {
     this.#last = { result };
-    for (const watcher of [...this.#watchers]) watcher.result(result);
+    this.#tell((watcher) => watcher.result(result));
+  }
+
+  /** What a watcher throws is an unhandled rejection: this and the other watchers continue. */
+  #tell(tell: (watcher: Watcher) => void): void {
+    for (const watcher of [...this.#watchers]) void (async () => tell(watcher))();
   }
 
   /** Whether the last answer has what came. */
-  #has(included: Included): boolean {
-    return this.#snapshot !== null && included(this.#snapshot);
+  #has(included: Included, asked = false): boolean {
+    return this.#snapshot ? included(this.#snapshot, asked) : asked;
   }
 
   #changed(included: Included): void {
-    if (this.#attempt) this.#meanwhile.push(included);
-    else if (!this.#has(included)) this.#schedule();
+    if (!this.#attempt && this.#has(included)) return;
+    this.#meanwhile.push(included);
+    if (!this.#attempt) this.#schedule();
   }
 
   #updated(frame: { result?: unknown; data?: unknown }, xid: string): void {
@@ -241,9 +223,10 @@ export class WatchedQuery {
     this.#show(this.#options.decode(frame));
   }
 
-  #schedule(): void {
+  /** @param isLate whether the last answer lacked what it was asked for */
+  #schedule(isLate = false): void {
     if (this.#ended || this.#timer !== undefined) return;
-    const isBusy = this.#follows && Date.now() - this.#answered <= 2 * this.#wait;
+    const isBusy = (isLate || this.#follows) && Date.now() - this.#answered <= 2 * this.#wait;
     this.#wait = isBusy ? Math.min(2 * this.#wait, longestDebounce) : debounce;
     this.#timer = setTimeout(() => this.#ask(), this.#wait);
   }
