@@ -52,6 +52,37 @@ test("where a socket may not even be made, as one to http on a page over https, 
   await expect.poll(() => shown).toEqual(["without a socket"]);
 });
 
+test("a query whose arguments fill more than a frame is called now and then, and takes the socket from no other", async () => {
+  const sockets: globalThis.WebSocket[] = [];
+  class Socket extends globalThis.WebSocket {
+    constructor(url: string | URL) {
+      super(url);
+      sockets.push(this);
+    }
+  }
+  const client = createSvcClient({ api, baseUrl: running.url, WebSocket: Socket });
+  onTestFinished(() => client.close());
+  const errors: unknown[] = [];
+  let shown = -1;
+  const search = "x".repeat(20_000);
+  client.watch(
+    api.guestbook.list,
+    { search } as never,
+    () => {},
+    (error) => errors.push(error),
+  );
+  client.watch(api.guestbook.list, { limit: 5 }, ({ data }) => {
+    shown = data.length;
+  });
+  await expect.poll(() => client.realtime.getStatus()).toBe("live");
+  await expect.poll(() => errors).toContainEqual(expect.objectContaining({ code: "BAD_REQUEST" }));
+  await expect.poll(() => shown).toBeGreaterThanOrEqual(0);
+  const before = shown;
+  await db.sql("insert into guestbook (message) values ('beside it')");
+  await expect.poll(() => shown).toBe(Math.min(before + 1, 5));
+  expect(sockets.length).toBe(1);
+});
+
 test("a service that does not answer is asked less and less often", async () => {
   vi.useFakeTimers();
   vi.spyOn(Math, "random").mockReturnValue(1);

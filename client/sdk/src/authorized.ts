@@ -3,11 +3,16 @@ import type { AuthState } from "./auth/state.ts";
 import type { Credentials, Strategy } from "./auth/strategy.ts";
 import { SvcError } from "./error.ts";
 
-/** An `AuthClient`, or its parts. */
-interface Auth {
+interface Caller {
   getState(): AuthState;
+}
+
+/** An `AuthClient`, or its parts. */
+interface Auth extends Caller {
   readonly "~svc": Pick<Strategy, "credentials" | "refused">;
 }
+
+const userOf = (auth: Caller | undefined) => auth?.getState().user?.id;
 
 /**
  * Runs with credentials, and once more with fresh ones if they were refused.
@@ -37,13 +42,25 @@ export async function authorized<T>(
 }
 
 /** @returns a check that throws once another user has signed in */
-export function sameCaller(auth: Pick<Auth, "getState"> | undefined): () => void {
-  const user = () => auth?.getState().user?.id;
-  const caller = user();
+export function sameCaller(auth: Caller | undefined): () => void {
+  const caller = userOf(auth);
   return () => {
-    const now = user();
+    const now = userOf(auth);
     if (caller && now && now !== caller) throw userChanged();
   };
+}
+
+/** Calls back when another user has signed in, or the user has signed out. @returns a function that ends it */
+export function onOtherUser(
+  auth: (Caller & { subscribe(listener: () => void): () => void }) | undefined,
+  changed: () => void,
+): (() => void) | undefined {
+  let user = userOf(auth);
+  return auth?.subscribe(() => {
+    const before = user;
+    user = userOf(auth);
+    if (user !== before) changed();
+  });
 }
 
 export const userChanged = () => new SvcError("UNAUTHORIZED", "Somebody else has signed in meanwhile.");

@@ -59,7 +59,7 @@ function needsMeta(args: unknown, meta: unknown[]): boolean {
 /** @throws SvcError INVALID_ANSWER */
 export function fromBody(answer: unknown, operation: Operation): unknown {
   try {
-    if (typeof answer !== "object" || answer === null || !("json" in answer)) throw new TypeError("no json member");
+    if (typeof answer !== "object" || answer === null || !("json" in answer)) throw new TypeError("no json");
     if ("notice" in answer) warn(answer.notice);
     const result = decode(answer);
     return operation.columns ? convertRows(result, operation.columns) : result;

@@ -75,8 +75,7 @@ function toBase64(bytes: Uint8Array): string {
 /** @throws TypeError if meta does not fit the value */
 export function decode({ json, meta = [] }: { json?: unknown; meta?: unknown }): unknown {
   const holder = { json };
-  for (const entry of meta as [number, ...Path][]) {
-    const [code, ...path] = entry;
+  for (const [code, ...path] of meta as [number, ...Path][]) {
     const keys: Path = ["json", ...path];
     const last = keys.pop() as string;
     const parent = keys.reduce((at: unknown, key) => own(at, key), holder) as Record<string, unknown>;

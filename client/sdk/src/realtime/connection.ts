@@ -4,7 +4,7 @@
  * Next hop: `watched-query.ts` hears what comes.
  */
 import type { AuthClient } from "../auth/create-auth-client.ts";
-import { authorized } from "../authorized.ts";
+import { authorized, onOtherUser } from "../authorized.ts";
 import { SvcError } from "../error.ts";
 import { passes, withDeadline } from "../patience.ts";
 import { request, type Transport } from "../request.ts";
@@ -59,6 +59,8 @@ interface Frame {
 const firstRetry = 500;
 const longestRetry = 30_000;
 const ticketTimeout = 15_000;
+/** In characters, as the service has it. A frame of more than 16 KiB would end the socket of all queries. */
+const longestKey = 4096;
 /** How long a connection without subscriptions is kept: pages replace their queries all the time. */
 const idleFor = 2_000;
 
@@ -77,18 +79,12 @@ export class Connection {
   #attempt = 0;
   /** Counts connections: what an earlier one still does is no longer of interest. */
   #era = 0;
-  #user: string | null = null;
   /** In which ids of transactions count. */
   #history: string | undefined;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    const userNow = () => options.auth?.getState().user?.id ?? null;
-    this.#user = userNow();
-    options.auth?.subscribe(() => {
-      const user = userNow();
-      if (user === this.#user) return;
-      this.#user = user;
+    onOtherUser(options.auth, () => {
       this.#tokens.clear();
       // Somebody else: what the socket may hear was decided for the one before.
       if (this.#listeners.size > 0) this.#open();
@@ -124,7 +120,6 @@ export class Connection {
   }
 
   close(): void {
-    this.#listeners.clear();
     this.#shut();
   }
 
@@ -276,7 +271,8 @@ export class Connection {
   }
 
   #subscribe(query: string): void {
-    this.#send({ type: "subscribe", query, follows: this.#tokens.get(query) });
+    if (query.length > longestKey) this.#receive({ type: "error", code: "BAD_REQUEST", query, error: "Too long to watch." });
+    else this.#send({ type: "subscribe", query, follows: this.#tokens.get(query) });
   }
 
   #send(frame: object): void {

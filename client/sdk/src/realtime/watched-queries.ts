@@ -3,6 +3,7 @@
  * Next hop: `watched-query.ts`.
  */
 import type { AuthClient } from "../auth/create-auth-client.ts";
+import { onOtherUser } from "../authorized.ts";
 import { fromBody, toBody } from "../body.ts";
 import { operationKey } from "../key.ts";
 import type { Operation, Query } from "../operation.ts";
@@ -29,24 +30,15 @@ export class WatchedQueries {
     this.#options = options;
   }
 
-  /** Until `close`, and again from the next query on: another user must not get what the one before saw. */
-  #followUser(): (() => void) | undefined {
-    const { auth } = this.#options;
-    let user = auth?.getState().user?.id;
-    return auth?.subscribe(() => {
-      const now = auth.getState().user?.id;
-      if (now === user) return;
-      user = now;
-      for (const query of [...this.#queries.values()]) query.reset();
-    });
-  }
-
   /** The existing watched query, or a new one. */
   of(operation: Query, args: unknown): WatchedQuery {
     const key = operationKey(operation, args);
     const known = this.#queries.get(key);
     if (known) return known;
-    this.#stopFollowing ??= this.#followUser();
+    // Until `close`, and again from the next query on: another user must not get what the one before saw.
+    this.#stopFollowing ??= onOtherUser(this.#options.auth, () => {
+      for (const query of [...this.#queries.values()]) query.reset();
+    });
     const query = new WatchedQuery({
       key,
       connection: this.#options.connection,
@@ -70,12 +62,8 @@ export class WatchedQueries {
     return withDeadline(timeoutMs, aborted, (signal) =>
       withRetries(retries, signal, async () => {
         const answer = await send(toBody(operation.name, args, true), operation, signal);
-        const { snapshot, follows } = Object(answer) as Record<string, unknown>;
-        return {
-          result: fromBody(answer, operation),
-          snapshot: typeof snapshot === "string" ? snapshot : null,
-          follows: typeof follows === "string" ? follows : null,
-        };
+        const { snapshot = null, follows = null } = Object(answer) as Partial<Seen>;
+        return { result: fromBody(answer, operation), snapshot, follows };
       }),
     );
   }
