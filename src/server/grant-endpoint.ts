@@ -7,7 +7,7 @@ import type { RequestHandler } from "express";
 import { invoke, type Runtime } from "../call/invoke.ts";
 import type { Caller } from "../contract/caller.ts";
 import { parseJson, readBody } from "../http/body.ts";
-import { exchangeOf, sendJson } from "../http/exchange.ts";
+import { callerOf, exchangeOf, sendJson } from "../http/exchange.ts";
 import type { RequestLimits } from "../http/request-limits.ts";
 import { decodeCall, decodeWhole, isWhole, noFile } from "../http/wire.ts";
 import type { Authenticate } from "../kit/session.ts";
@@ -20,7 +20,7 @@ export interface GrantEndpointOptions {
   grants: Grants;
   rules: SubscriptionTopics;
   runtime: Runtime;
-  requests: Pick<RequestLimits, "holderOf">;
+  requests: Pick<RequestLimits, "holderOf" | "addressOf">;
 }
 
 export const grantPath = "/api/realtime/query/authorize";
@@ -39,11 +39,11 @@ export function grantEndpoint({
     const exchange = exchangeOf(response);
     exchange.operation = grantPath;
     const session = await authenticate(request.headers);
+    if (session) exchange.userId = session.user.id;
     const { query, args, decoded, whole } = readRequest(parseJson(await readBody(request, maxBody)));
     const user = session?.user.id ?? null;
     const grantable = rules.grantable(query, args, decoded, user);
-    const holder = requests.holderOf(request, session);
-    await requireAuthorized(runtime, grantable, decoded, { session, requestId: exchange.requestId, holder });
+    await requireAuthorized(runtime, grantable, decoded, callerOf(request, response, session, requests));
 
     const { policy, topics, key, subscriptionKey } = grantable;
     const expiresAt = Date.now() + grantLifetime;
