@@ -34,9 +34,10 @@ export interface OriginSettings {
 }
 
 export function createOriginPolicy(settings: OriginSettings): OriginPolicy {
-  const own = settings.configured ?? settings.listening;
+  // Browsers leave the port 80 out.
+  const own = settings.configured ?? new URL(settings.listening).origin;
   // Without AUTHLIB_URL this is a development machine, where both names are in use.
-  const twin = settings.configured ? [] : [own.replace("//localhost:", "//127.0.0.1:")];
+  const twin = settings.configured ? [] : [own.replace("//localhost", "//127.0.0.1")];
   const all = new Set([own, ...twin, ...settings.customDomains, ...settings.frontendOrigins]);
   return {
     own,

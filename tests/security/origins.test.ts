@@ -175,6 +175,15 @@ describe("without AUTHLIB_URL", () => {
     expect(["http://localhost:4000", "http://127.0.0.1:4000"].every((origin) => local.allows(origin))).toBe(true);
     expect(local.allows("http://localhost:4001")).toBe(false);
   });
+  test("as browsers spell it: without the port 80", () => {
+    const { own, allows, destination } = createOriginPolicy({
+      ...settings,
+      configured: null,
+      listening: "http://localhost:80",
+    });
+    expect([own, allows(own), allows("http://127.0.0.1")]).toEqual(["http://localhost", true, true]);
+    expect(destination("/reset")?.href).toBe("http://localhost/reset");
+  });
   test("with it, it is not", () => {
     expect(policy.allows("http://localhost:4000")).toBe(false);
     expect(policy.allows(undefined)).toBe(false);
