@@ -2,7 +2,7 @@
  * The endpoints below /api/auth in the document, those of better-auth's plugins included.
  * Next hop: `src/auth/routes/` answers them; docs/reference/authentication.md says what they do.
  */
-import type { BetterAuthPlugin } from "better-auth";
+import type { BetterAuthOptions, BetterAuthPlugin } from "better-auth";
 import type { AuthDefinition } from "../contract/auth.ts";
 import type { JsonSchema } from "../kit/json-schema.ts";
 import {
@@ -28,13 +28,9 @@ const object = (properties: Record<string, JsonSchema>, optional: readonly strin
 });
 
 const email = text({ format: "email", maxLength: 254 });
-const password = text({ maxLength: 128 });
-const newPassword = text({ minLength: 8, maxLength: 128 });
 const link = text({ maxLength: 2048, description: "A path, or an absolute URL on a listed origin." });
 const user = { $ref: "#/components/schemas/User" };
-const signUp = object({ email, password: newPassword, name: text({ minLength: 1, maxLength: 200 }) });
 const factor = { code: text({ maxLength: 100 }), backupCode: text({ maxLength: 100 }) };
-const signIn = object({ email, password, ...factor }, ["code", "backupCode"]);
 const tokens = object({ user, sessionToken: text(), token: text({ description: "A JWT, good for five minutes." }) });
 const success = object({ success: { const: true } });
 const challenge = object({ twoFactorRedirect: { const: true }, twoFactorMethods: { type: "array", items: text() } });
@@ -60,116 +56,124 @@ interface Endpoint {
 /** Errors of endpoints that read a body and count attempts. */
 const bodyErrors: Parameters<typeof errors> = [400, 413, 415];
 
-const endpoints: Record<string, Endpoint> = {
-  "post /sign-up": {
-    summary: "Create an account, in token style",
-    body: signUp,
-    answer: tokens,
-    errors: [...bodyErrors, 403, 409],
-  },
-  "post /sign-in": {
-    summary: "Sign in, in token style",
-    body: signIn,
-    answer: tokens,
-    errors: [...bodyErrors, 401, 403],
-  },
-  "post /token": {
-    summary: "A fresh JWT for a session token",
-    security: [{ bearer: [] }],
-    answer: object({ token: text(), sessionToken: text() }, ["sessionToken"]),
-    errors: [401],
-  },
-  "post /sign-up/email": {
-    summary: "Create an account, in cookie style",
-    body: signUp,
-    answer: object({ user }),
-    errors: [...bodyErrors, 403, 409],
-  },
-  "post /sign-in/email": {
-    summary: "Sign in, in cookie style",
-    body: signIn,
-    answer: { anyOf: [object({ user }), challenge] },
-    errors: [...bodyErrors, 401, 403],
-  },
-  "post /sign-out": { summary: "End the session", security: anyone, answer: success, errors: [401, 403] },
-  "get /me": { summary: "Who is signed in", security: signedIn, answer: object({ user }), errors: [401, 403] },
-  "get /jwks": {
-    summary: "The keys that verify JWTs (RFC 7517)",
-    answer: object({ keys: { type: "array", items: { type: "object" } } }),
-    errors: [],
-  },
-  "post /change-password": {
-    summary: "Change the password; all other sessions end",
-    security: signedIn,
-    body: object({ currentPassword: password, newPassword }),
-    answer: success,
-    errors: [...bodyErrors, 401, 403],
-  },
-  "post /delete-user": {
-    summary: "Delete the account",
-    security: signedIn,
-    body: object({ password }, ["password"]),
-    optional: true,
-    answer: success,
-    errors: [...bodyErrors, 401, 403, 409],
-  },
-  "post /sign-out-everywhere": {
-    summary: "End all sessions of the user",
-    security: signedIn,
-    answer: success,
-    errors: [401, 403],
-  },
-  "post /send-verification-email": {
-    summary: "Send the verification mail again",
-    security: signedIn,
-    body: object({ callbackURL: link }, ["callbackURL"]),
-    optional: true,
-    answer: success,
-    errors: [...bodyErrors, 401, 403],
-  },
-  "get /verify-email": {
-    summary: "The target of the link in that mail",
-    query: { token: text(), callbackURL: link },
-    answer: null,
-    errors: [400],
-  },
-  "post /request-password-reset": {
-    summary: "Send a mail with a link to set a new password, if the account exists",
-    body: object({ email, redirectTo: link }),
-    answer: success,
-    errors: [...bodyErrors, 403],
-  },
-  "post /reset-password": {
-    summary: "Set a new password with the token of that mail",
-    body: object({ token: text(), newPassword }),
-    answer: success,
-    errors: [...bodyErrors, 401, 403],
-  },
-  "get /sign-in/social/redirect": {
-    summary: "Redirect to the provider's sign-in",
-    query: {
-      provider: text({ enum: ["google"] }),
-      callbackURL: link,
-      oauthReturnMode: text({ enum: ["token", "cookie"] }),
+/** The lengths of a password depend on the `betterAuth` hook. */
+function ownEndpoints({ emailAndPassword }: BetterAuthOptions): Record<string, Endpoint> {
+  const { minPasswordLength: minLength, maxPasswordLength: maxLength } = emailAndPassword ?? {};
+  const password = text({ maxLength });
+  const newPassword = text({ minLength, maxLength });
+  const signUp = object({ email, password: newPassword, name: text({ minLength: 1, maxLength: 200 }) });
+  const signIn = object({ email, password, ...factor }, ["code", "backupCode"]);
+  return {
+    "post /sign-up": {
+      summary: "Create an account, in token style",
+      body: signUp,
+      answer: tokens,
+      errors: [...bodyErrors, 403, 409],
     },
-    required: ["provider"],
-    answer: null,
-    errors: [400, 403, 404, 502],
-  },
-  "get /callback/google": {
-    summary: "The callback that Google redirects to",
-    query: { state: text(), code: text(), error: text() },
-    required: ["state"],
-    answer: null,
-    errors: [400, 403, 404],
-  },
-  "post /oauth/exchange": {
-    summary: "Exchange the one-time code of a social sign-in for a session",
-    body: object({ code: text() }),
-    answer: tokens,
-    errors: [...bodyErrors, 401, 403],
-  },
-};
+    "post /sign-in": {
+      summary: "Sign in, in token style",
+      body: signIn,
+      answer: tokens,
+      errors: [...bodyErrors, 401, 403],
+    },
+    "post /token": {
+      summary: "A fresh JWT for a session token",
+      security: [{ bearer: [] }],
+      answer: object({ token: text(), sessionToken: text() }, ["sessionToken"]),
+      errors: [401],
+    },
+    "post /sign-up/email": {
+      summary: "Create an account, in cookie style",
+      body: signUp,
+      answer: object({ user }),
+      errors: [...bodyErrors, 403, 409],
+    },
+    "post /sign-in/email": {
+      summary: "Sign in, in cookie style",
+      body: signIn,
+      answer: { anyOf: [object({ user }), challenge] },
+      errors: [...bodyErrors, 401, 403],
+    },
+    "post /sign-out": { summary: "End the session", security: anyone, answer: success, errors: [401, 403] },
+    "get /me": { summary: "Who is signed in", security: signedIn, answer: object({ user }), errors: [401, 403] },
+    "get /jwks": {
+      summary: "The keys that verify JWTs (RFC 7517)",
+      answer: object({ keys: { type: "array", items: { type: "object" } } }),
+      errors: [],
+    },
+    "post /change-password": {
+      summary: "Change the password; all other sessions end",
+      security: signedIn,
+      body: object({ currentPassword: password, newPassword }),
+      answer: success,
+      errors: [...bodyErrors, 401, 403],
+    },
+    "post /delete-user": {
+      summary: "Delete the account",
+      security: signedIn,
+      body: object({ password }, ["password"]),
+      optional: true,
+      answer: success,
+      errors: [...bodyErrors, 401, 403, 409],
+    },
+    "post /sign-out-everywhere": {
+      summary: "End all sessions of the user",
+      security: signedIn,
+      answer: success,
+      errors: [401, 403],
+    },
+    "post /send-verification-email": {
+      summary: "Send the verification mail again",
+      security: signedIn,
+      body: object({ callbackURL: link }, ["callbackURL"]),
+      optional: true,
+      answer: success,
+      errors: [...bodyErrors, 401, 403],
+    },
+    "get /verify-email": {
+      summary: "The target of the link in that mail",
+      query: { token: text(), callbackURL: link },
+      answer: null,
+      errors: [400],
+    },
+    "post /request-password-reset": {
+      summary: "Send a mail with a link to set a new password, if the account exists",
+      body: object({ email, redirectTo: link }),
+      answer: success,
+      errors: [...bodyErrors, 403],
+    },
+    "post /reset-password": {
+      summary: "Set a new password with the token of that mail",
+      body: object({ token: text(), newPassword }),
+      answer: success,
+      errors: [...bodyErrors, 401, 403],
+    },
+    "get /sign-in/social/redirect": {
+      summary: "Redirect to the provider's sign-in",
+      query: {
+        provider: text({ enum: ["google"] }),
+        callbackURL: link,
+        oauthReturnMode: text({ enum: ["token", "cookie"] }),
+      },
+      required: ["provider"],
+      answer: null,
+      errors: [400, 403, 404, 502],
+    },
+    "get /callback/google": {
+      summary: "The callback that Google redirects to",
+      query: { state: text(), code: text(), error: text() },
+      required: ["state"],
+      answer: null,
+      errors: [400, 403, 404],
+    },
+    "post /oauth/exchange": {
+      summary: "Exchange the one-time code of a social sign-in for a session",
+      body: object({ code: text() }),
+      answer: tokens,
+      errors: [...bodyErrors, 401, 403],
+    },
+  };
+}
 
 export function authPaths(definition: AuthDefinition, schemas: Schemas): Record<string, Part> {
   const paths: Record<string, Part> = {};
@@ -177,11 +181,11 @@ export function authPaths(definition: AuthDefinition, schemas: Schemas): Record<
     const full = `/api/auth${path.replace(/:(\w+)/g, "{$1}")}`;
     paths[full] = { ...paths[full], [method]: part };
   };
-  for (const [key, endpoint] of Object.entries(endpoints)) {
+  const options = libraryOptions(definition, {}, { secrets: [], baseURL: "http://localhost", basePath: "/api/auth" });
+  for (const [key, endpoint] of Object.entries(ownEndpoints(options))) {
     const [method = "", path = ""] = key.split(" ");
     mount(method, path, operation(key, endpoint));
   }
-  const options = libraryOptions(definition, {}, { secrets: [], baseURL: "http://localhost", basePath: "/api/auth" });
   for (const { id, path, methods, body } of endpointsOf(options.plugins ?? [])) {
     for (const method of methods) mount(method.toLowerCase(), path, pluginOperation(id, method, path, body, schemas));
   }

@@ -9,6 +9,7 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { command as openapi } from "../../src/cli/openapi.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
+import type { AuthDefinition } from "../../src/contract/auth.ts";
 import { defineApi, defineAuth, v } from "../../src/index.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { procedure } from "../fixture/backend/index.ts";
@@ -158,6 +159,17 @@ test("endpoints of better-auth's plugins are there, with the bodies that they de
     "schema",
   );
   expect(body.properties).toHaveProperty("password");
+});
+
+test("the lengths of a password are those of the application", () => {
+  const passwordIn = (auth: AuthDefinition) => {
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    const { paths } = openApiDocument({ api, auth }, config, "https://api.example.com") as Record<string, any>;
+    return paths["/api/auth/sign-up"].post.requestBody.content["application/json"].schema.properties.password;
+  };
+  expect(passwordIn({})).toEqual({ type: "string", minLength: 8, maxLength: 128 });
+  const betterAuth = () => ({ emailAndPassword: { enabled: true, minPasswordLength: 12 } });
+  expect(passwordIn({ betterAuth })).toEqual({ type: "string", minLength: 12, maxLength: 128 });
 });
 
 test("every error code is described, at its status, with what says when to come back", () => {
