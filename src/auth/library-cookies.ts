@@ -5,7 +5,7 @@
  */
 import { decodeCookie, pairsOf } from "./sessions/session-cookie.ts";
 
-/** Cookies of the library other than the session: a trusted device, a half-finished sign-in, values of plugins. */
+/** Cookies of the library: the session, a trusted device, a half-finished sign-in, values of plugins. */
 const ours = /^(?:__Secure-)?authlib\./;
 
 /** Cookies that clients cannot pass to the library: the session, its cache, and the flag for a shorter session. */
@@ -13,7 +13,7 @@ const session = /^(?:__Secure-)?authlib\.(?:session_token|session_data(?:\.\d+)?
 
 /** Whether a browser sent a cookie that identifies its user. */
 export const hasCookies = (header: string | undefined): boolean =>
-  pairsOf(header).some(([name]) => ours.test(name) || session.test(name));
+  pairsOf(header).some(([name]) => ours.test(name));
 
 /** A cookie name that every parser reads the same way (RFC 6265, section 4.1.1). */
 const plainName = /^[!#$%&'*+.^`|~\w-]+$/;
