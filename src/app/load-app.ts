@@ -64,7 +64,8 @@ export async function loadAuth(config: Pick<EffectiveConfig, "rootDir">): Promis
   const file = join(config.rootDir, "auth.ts");
   if (!existsSync(file)) return defineAuth({});
   const auth = await importDefault(file);
-  if (typeof auth === "object" && auth !== null) return auth as AuthDefinition;
+  // Checked here, too: an object that was not made by defineAuth() would lose its misspelled keys.
+  if (typeof auth === "object" && auth !== null) return defineAuth(auth as AuthDefinition);
   throw new DefinitionError(`${file} has no default export.`, { hint: "Write: export default defineAuth({ … });" });
 }
 

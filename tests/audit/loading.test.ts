@@ -130,3 +130,9 @@ test.for(["examples/desk", "tests/fixture"])("%s is in order, and all that it re
     expect(made).toMatch(/\.handler\(|^createCrud\(/);
   }
 });
+
+test("an auth.ts that was not made by defineAuth is checked as if it was", async () => {
+  const auth = "export default { emailAndPasword: { enabled: false } };";
+  const cwd = await application("plain", `${runtime}\nexport default defineApi({});`, { "backend/auth.ts": auth });
+  await expect(load(cwd)).rejects.toThrow(/defineAuth: "emailAndPasword" is not a known key/);
+});
