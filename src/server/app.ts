@@ -89,16 +89,11 @@ export async function createApp(options: AppOptions): Promise<RequestListener> {
       requireOneHost(request);
       options.checkHost?.(request);
       if (request.headers.origin !== undefined && cors(request, response)) return;
-      if (!probes.has(pathOf(request.url ?? ""))) options.requests.countAddress(request);
+      request.url = originForm(request.url ?? "");
+      if (!probes.has(pathOf(request.url))) options.requests.countAddress(request);
       refuseEncodedBody(request);
     } catch (error) {
       sendError(response, error);
-      return;
-    }
-    // Reject targets that are not valid URLs; Express would answer with HTML.
-    const { url = "" } = request;
-    if (!url.startsWith("/") && url !== "*" && !URL.canParse(url)) {
-      sendError(response, new SvcError("BAD_REQUEST"));
       return;
     }
     options.bodies.begin(request, response);
@@ -139,6 +134,18 @@ export async function createApp(options: AppOptions): Promise<RequestListener> {
 
 /** Probes are never rate limited. */
 const probes = new Set(["/healthz", "/readyz", "/metrics"]);
+
+/**
+ * The path and query of a request's target. A client may send a whole URL, as to a proxy (RFC 9112, section 3.2.2).
+ *
+ * @throws SvcError BAD_REQUEST for an invalid URL; Express would answer with HTML
+ */
+function originForm(target: string): string {
+  if (target.startsWith("/") || target === "*") return target;
+  if (!URL.canParse(target)) throw new SvcError("BAD_REQUEST");
+  const rest = target.replace(/^[^:]*:\/\/[^/?#]*/, "");
+  return rest.startsWith("/") ? rest : `/${rest}`;
+}
 
 function pathOf(url: string): string {
   const query = url.indexOf("?");

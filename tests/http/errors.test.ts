@@ -162,6 +162,16 @@ test.for(["http://[:::1/api/query", "http://a:99999/ws"])(
   },
 );
 
+test("a target that is a whole URL is answered as its path (RFC 9112, section 3.2.2)", async () => {
+  const headers = [["content-type", "application/json"]] as const;
+  const ask = async (method: string, path: string, body?: string) =>
+    (await rawRequest(svc.url, { method, path: `http://localhost${path}`, headers, ...(body && { body }) })).status;
+  expect(await ask("POST", "/api/query/guestbook.list?x=1", "{}")).toBe(200);
+  expect(await ask("GET", "/api/query/guestbook.list")).toBe(405);
+  expect(await ask("GET", "/healthz")).toBe(200);
+  expect(await ask("GET", "?/healthz")).toBe(404);
+});
+
 describe("the request id", () => {
   const idFor = async (given?: string) => {
     const { body, headers } = await svc.fetch(
