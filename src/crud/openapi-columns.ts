@@ -30,17 +30,22 @@ const accepted: Partial<Record<WireKind, JsonSchema>> = {
   numeric: { type: ["string", "number"], pattern: "^-?[0-9]+(\\.[0-9]+)?$", description: "A decimal number." },
 };
 
+const acceptedForm = ({ kind, conversion }: ColumnDescription): JsonSchema =>
+  kind === "numeric" && conversion === "bigint"
+    ? { type: ["string", "integer"], pattern: wholeNumber, description: "A whole number." }
+    : (accepted[kind] ?? forms[kind]);
+
 /** A column of a row. */
 export const rowSchema = (column: ColumnDescription): JsonSchema => whole(column, single(column, forms[column.kind]));
 
 /** The schema in `create` and `update`. */
 export function inputSchema(column: ColumnDescription): JsonSchema {
   if (column.kind === "json" && column.notNull && !column.isArray) return { not: { type: "null" } };
-  return whole(column, single(column, accepted[column.kind] ?? forms[column.kind]));
+  return whole(column, single(column, acceptedForm(column)));
 }
 
 /** The id of `get`, `update` and `remove`. */
-export const idSchema = (id: ColumnDescription): JsonSchema => single(id, accepted[id.kind] ?? forms[id.kind]);
+export const idSchema = (id: ColumnDescription): JsonSchema => single(id, acceptedForm(id));
 
 function single({ kind, type, values }: ColumnDescription, form: JsonSchema): JsonSchema {
   const [name = "", ...numbers] = type
@@ -50,17 +55,27 @@ function single({ kind, type, values }: ColumnDescription, form: JsonSchema): Js
   const [size = Number.NaN, scale = 0] = numbers.filter(Boolean).map(Number);
   if (kind === "enum") return { ...form, enum: [...(values ?? [])] };
   if (kind === "integer" && name.startsWith("small")) return { ...form, minimum: -(2 ** 15), maximum: 2 ** 15 - 1 };
+  if (name === "real") return { ...form, ...within(largestReal) };
+  if (kind === "vector") {
+    const items = { type: "number", ...within(name === "halfvec" ? 65_519 : largestReal) };
+    return { ...form, items, ...(!Number.isNaN(size) && { minItems: size, maxItems: size }) };
+  }
   if (Number.isNaN(size)) return { ...form };
   if (kind === "text") return /char|^bit/.test(name) ? { ...form, maxLength: size } : { ...form };
-  return kind === "numeric" ? { ...form, ...digits(size - scale, scale) } : { ...form };
+  const behind = [form.type].flat().includes("integer") ? 0 : scale;
+  return kind === "numeric" ? { ...form, ...digits(size - scale, behind) } : { ...form };
 }
+
+/** Of 32 bits. */
+const largestReal = 3.4028234663852886e38;
+const within = (most: number) => ({ minimum: -most, maximum: most });
 
 /** A pattern for numbers of limited precision. Extra fraction digits are rounded; one more integer digit is allowed. */
 function digits(before: number, behind: number): JsonSchema {
-  if (before < 1) return {};
+  if (before < 0) return {};
   const fraction = behind > 0 ? `(\\.[0-9]{1,${behind}})?` : "";
-  const most = 10 ** before - 1;
-  return { pattern: `^-?[0-9]{1,${before}}${fraction}$`, minimum: -most, maximum: most };
+  const [start, most] = before === 0 ? ["0", 1 - 10 ** -behind] : [`[0-9]{1,${before}}`, 10 ** before - 1];
+  return { pattern: `^-?${start}${fraction}$`, ...within(most) };
 }
 
 function whole({ isArray, dimensions, notNull }: ColumnDescription, value: JsonSchema): JsonSchema {

@@ -1,9 +1,10 @@
 // If this file fails, a value that fits its column is refused, or the refusal of another value does not name its
 // column.
-import { numeric, pgTable } from "drizzle-orm/pg-core";
+import { halfvec, numeric, pgTable, real, vector } from "drizzle-orm/pg-core";
 import { describe, expect, test } from "vitest";
 import { columnLimit } from "../../src/crud/column-limits.ts";
 import { describeColumns } from "../../src/crud/columns.ts";
+import { inputSchema } from "../../src/crud/openapi-columns.ts";
 import { wireForms, wireKind } from "../../src/crud/wire-kinds.ts";
 import { database } from "../support/database.ts";
 
@@ -75,4 +76,27 @@ test("a numeric that is read as a bigint takes whole numbers, within its precisi
   for (const value of ["5", "-12", "1e+21"]) expect(wide?.limit?.holds(value), value).toBe(true);
   for (const value of ["1.5", "5.0", "1e-7"]) expect(wide?.limit?.holds(value), value).toBe(false);
   expect(["99", "100", "1.5"].map((value) => narrow?.limit?.holds(value))).toEqual([true, false, false]);
+});
+
+test("the OpenAPI document does not allow what these limits refuse", () => {
+  const table = pgTable("t", {
+    vector: vector({ dimensions: 3 }).notNull(),
+    half: halfvec({ dimensions: 2 }).notNull(),
+    real: real().notNull(),
+    wide: numeric({ mode: "bigint" }).notNull(),
+    whole: numeric({ mode: "bigint", precision: 10, scale: 2 }).notNull(),
+    part: numeric({ precision: 3, scale: 3 }).notNull(),
+  });
+  const schemas = Object.fromEntries(describeColumns(table).map((column) => [column.property, inputSchema(column)]));
+  const most = 3.4028234663852886e38;
+  expect(schemas).toEqual({
+    vector: { type: "array", items: { type: "number", minimum: -most, maximum: most }, minItems: 3, maxItems: 3 },
+    half: { type: "array", items: { type: "number", minimum: -65_519, maximum: 65_519 }, minItems: 2, maxItems: 2 },
+    real: { type: "number", minimum: -most, maximum: most },
+    wide: { type: ["string", "integer"], pattern: "^-?[0-9]+$", description: "A whole number." },
+    whole: expect.objectContaining({ type: ["string", "integer"], pattern: "^-?[0-9]{1,8}$", maximum: 99_999_999 }),
+    part: expect.objectContaining({ pattern: "^-?0(\\.[0-9]{1,3})?$", minimum: -0.999, maximum: 0.999 }),
+  });
+  const [half, single] = describeColumns(table).slice(1, 3);
+  expect([half?.limit?.holds([65_519, -65_519]), single?.limit?.holds(most)]).toEqual([true, true]);
 });
