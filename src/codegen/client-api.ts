@@ -13,6 +13,9 @@ interface Folder {
   [segment: string]: Folder | string;
 }
 
+/** Without inherited members: a procedure may be named toString. */
+const emptyFolder = (): Folder => Object.create(null);
+
 /**
  * @param folder of the generated file, absolute
  * @param index  the backend's index.ts, absolute
@@ -20,7 +23,7 @@ interface Folder {
  */
 export function clientApi(api: Api, folder: string, index: string): string {
   const { procedures, crud, paths } = api["~svc"];
-  const root: Folder = {};
+  const root = emptyFolder();
   const imported = new Set<string>();
   const typeOf = (name: string) => {
     const path = paths.get(name)?.map((key) => `[${JSON.stringify(key)}]`);
@@ -95,7 +98,7 @@ function place(root: Folder, name: string, expression: string): void {
   const leaf = segments.pop() as string;
   let folder = root;
   for (const segment of segments) {
-    folder[segment] ??= {};
+    folder[segment] ??= emptyFolder();
     const next = folder[segment];
     if (typeof next === "string") throw collision(name);
     folder = next;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts";
 import { clientApi } from "../../src/codegen/client-api.ts";
+import { createSvcProcedureBuilders, defineApi } from "../../src/index.ts";
 import { blogSql } from "../crud/blog.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
@@ -15,9 +16,20 @@ const db = database();
 beforeAll(() => db.sql(blogSql));
 const running = service(db, backend);
 
+const folder = join(root, "tests/types/blog");
+
 test("the file that the types are tested with is what codegen writes", async () => {
-  const folder = join(root, "tests/types/blog");
   expect(clientApi(backend, folder, join(folder, "index.ts"))).toBe(await readFile(join(folder, "api.ts"), "utf8"));
+});
+
+// The first was taken for a name that is used twice, the second was left out.
+test.for(["prices.valueOf", "constructor.list"])("a procedure may be named %s", (name) => {
+  const named = createSvcProcedureBuilders()
+    .query.name(name)
+    .handler(() => 1);
+  const [group, operation] = name.split(".");
+  const text = clientApi(defineApi({ procedures: { named } }), folder, join(folder, "index.ts"));
+  expect(text).toContain(`${group}: {\n    ${operation}: query<Procedures["named"]>("${name}")`);
 });
 
 test("dates of related rows are Dates, at every depth", async () => {
