@@ -6539,6 +6539,18 @@ end
 $function$
 comment: Ends a locked run as completed, failed or cancelled.
 
+-- function svc_private.code_text(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.code_text(source text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select regexp_replace(source, '(''(?:[^'']|'''')*'')|--[^\n]*|/\*(?:[^*]|\*+[^*/])*\*+/', '\1', 'g')
+$function$
+execute: svc_system
+comment: The body of a function without comments.
+
 -- function svc_private.count_stored_bytes(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.count_stored_bytes()
  RETURNS trigger
@@ -10937,7 +10949,7 @@ AS $function$
     from regexp_matches(
            regexp_replace(query, '\$([[:alpha:]_]\w*)?\$.*', '?'),
            '("(?:[^"]|"")*"?|[[:alpha:]_][\w$]*|\$\d+)'
-           || '|([eE]''(?:[^''\\]|''''|\\.)*''?|(?:[bBxXnN]|[uU]&)?''(?:[^'']|'''')*''?|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)'
+           || '|([eE]''(?:[^''\\]|''''|\\.)*''?|(?:[bBxXnN]|[uU]&)?''(?:[^'']|'''')*''?|\d\w*(?:\.\w*)?(?:[eE][+-]?\d+)?)'
            || '|(--[^\n]*|/\*(?:[^*]|\*+[^*/])*(?:\*+/)?)'
            || '|(.)', 'g') with ordinality as found (token, place)
 $function$

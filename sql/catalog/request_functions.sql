@@ -10,7 +10,7 @@
 create or replace view svc_private.request_functions as
 with recursive own as (
   select p.oid, p.proname, p.prosecdef,
-         regexp_replace(coalesce(pg_catalog.pg_get_function_sqlbody(p.oid), p.prosrc), '--[^\n]*|/\*.*?\*/', '', 'g') as source,
+         svc_private.code_text(coalesce(pg_catalog.pg_get_function_sqlbody(p.oid), p.prosrc)) as source,
          p.prorettype = 'pg_catalog.trigger'::regtype as is_trigger
     from pg_catalog.pg_proc p
     join pg_catalog.pg_namespace n on n.oid = p.pronamespace

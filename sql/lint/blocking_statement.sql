@@ -14,9 +14,9 @@ select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid a
   join lateral (
     select distinct statement[1] as statement
       from regexp_matches(
-        -- Comments and texts are removed. The rule executed_text covers EXECUTE, except with a constant text.
+        -- Comments are removed. The rule executed_text covers EXECUTE, except with a constant text.
         regexp_replace(
-          regexp_replace(p.prosrc, '--[^\n]*|/\*.*?\*/', '', 'g'),
+          svc_private.code_text(p.prosrc),
           '\mexecute\s+''\s*(lock|listen|unlisten|notify)\M', '; \1 ', 'gi'),
         '(?:^|;|\m(?:begin|then|else|loop)\M)\s*(lock|listen|unlisten|notify)\s+[[:alpha:]"]', 'gi') as statement
   ) as found on true

@@ -15,7 +15,7 @@ select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid a
   join pg_catalog.pg_language l on l.oid = p.prolang and l.lanname = 'plpgsql'
  where p.provolatile = 'v'
    -- Comments, constant texts and EXECUTE that opens a cursor are removed. EXECUTE also occurs in GRANT and CREATE TRIGGER.
-   and regexp_replace(p.prosrc, '--[^\n]*|\m(in|query)\s+execute\M|\mexecute\s+''[^'']*''\s*(;|into|using)', '', 'gi')
+   and regexp_replace(svc_private.code_text(p.prosrc), '\m(in|query)\s+execute\M|\mexecute\s+''[^'']*''\s*(;|into|using)', '', 'gi')
        ~* '\mexecute\s+(?!on\M|function\M|procedure\M|privilege)';
 
 comment on view svc_private.lint_executed_text is 'Volatile functions that a request can make PostgreSQL run, and that run text.';

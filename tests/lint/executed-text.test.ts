@@ -41,6 +41,22 @@ const shapes: [name: string, plant: string, statement: string, found: string][] 
     "select lab.f($1)",
     'lab."inner"(text)',
   ],
+  ...["/* a */ perform lab.inner(title); /* b */", "perform '--', lab.inner(title);"].map(
+    (call): (typeof shapes)[number] => [
+      `a function that is called as ${call}`,
+      `create function lab.inner(title text) returns void ${head} $$ begin ${hole("title")}; end $$; ${closed("inner(text)")}
+     create function lab.f(title text) returns void security definer ${head} $$ begin ${call} end $$;
+     grant execute on function lab.f(text) to svc_authenticated;`,
+      "select lab.f($1)",
+      'lab."inner"(text)',
+    ],
+  ),
+  [
+    "a function with two dashes in a text before",
+    `create function lab.f(title text) returns void ${head} $$ begin perform '--'; ${hole("title")}; end $$;`,
+    "select lab.f($1)",
+    "lab.f(text)",
+  ],
   [
     "a function behind a body that PostgreSQL has parsed already",
     `create function lab.inner(title text) returns text ${head} $$ begin ${hole("title")}; return title; end $$; ${closed("inner(text)")}

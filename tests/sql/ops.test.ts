@@ -16,6 +16,7 @@ describe("a statement is shown without its values", () => {
   test.for([
     ["select * from notes where title = 'it''s' and id = 7", "select * from notes where title = ? and id = ?"],
     [`select E'a\\'${canary}' from "it's" where n in (1.5, -2e10)`, 'select ? from "it\'s" where n in (?, -?)'],
+    ["select 0xCAFE, 0b101, 1_000_000, 1.5e-3, .5 from t2", "select ?, ?, ?, ?, .? from t2"],
     [`select $1, $12, t2.a1 -- ${canary}\n from t2 /* ${canary} * */ where a`, "select $1, $12, t2.a1 from t2 where a"],
     [`do $x$ begin perform '${canary}'; end $x$; select 1`, "do ?"],
     [`select U&'${canary}', x'${canary}', b'1', N'${canary}'`, "select ?, ?, ?, ?"],
