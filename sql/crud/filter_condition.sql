@@ -42,6 +42,10 @@ begin
     return subject || case op when 'eq' then ' is not distinct from null' when 'ne' then ' is distinct from null' end;
   end if;
 
+  if col ->> 'type' like '%[][]' then
+    return null;  -- an array of arrays is only compared with null
+  end if;
+
   if kind = 'json' then
     return svc_hidden.filter_json(is_array, op, value, subject);
   end if;

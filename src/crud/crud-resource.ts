@@ -51,9 +51,9 @@ export function resourceJson(crud: CrudDefinition): string {
     orderBy,
     count: crud.count,
     columns: toObject(columns, ({ name, castType, notNull }) => ({ name, type: castType, notNull })),
-    filters: toObject(named(crud.allowedFilters), ({ name, castType, kind, isArray, values = null }) => ({
+    filters: toObject(named(crud.allowedFilters), ({ name, castType, kind, isArray, dimensions, values = null }) => ({
       name,
-      type: castType,
+      type: castType + "[]".repeat(Math.max(dimensions - 1, 0)),
       kind,
       array: isArray,
       values,

@@ -174,9 +174,10 @@ function wrongInArray({ kind, dimensions, values }: ColumnDescription, value: un
 const operators: readonly unknown[] = filterOperators;
 const ordered: ReadonlySet<string> = new Set(["integer", "bigint", "number", "numeric", "timestamp", "date"]);
 
-/** Filters take more numbers than columns do: 2.5 has a place in the order of integers. */
+/** Filters take more numbers than columns do: 2.5 has a place in the order of integers. Larger ones have lost digits. */
 function hasForm(kind: WireKind, values: readonly string[] | undefined, value: unknown): boolean {
-  if (kind === "integer" || (kind === "bigint" && typeof value === "number")) return Number.isFinite(value);
+  if (kind === "integer") return Number.isFinite(value);
+  if (kind === "bigint" && typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
   return filterForm(kind).accept(toFilterJson({ value })?.value, values) !== undefined;
 }
 

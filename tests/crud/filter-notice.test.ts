@@ -1,10 +1,16 @@
 // If this file fails, a list with a filter that its column does not take answers with all rows, and nobody says why; or
 // it is said of a filter that counts.
-import { date, doublePrecision, integer, pgTable, serial, timestamp } from "drizzle-orm/pg-core";
+import { bigint, date, doublePrecision, integer, jsonb, pgTable, serial, timestamp } from "drizzle-orm/pg-core";
 import pino from "pino";
 import { expect, test } from "vitest";
+import type { CrudDefinition } from "../../src/contract/crud.ts";
+import { toFilterJson } from "../../src/crud/crud-filters.ts";
+import { resourceJson } from "../../src/crud/crud-resource.ts";
 import { noteIgnored } from "../../src/crud/ignored-input.ts";
 import { createCrudFactory, createSvcProcedureBuilders, defineApi, openRls } from "../../src/index.ts";
+import { database } from "../support/database.ts";
+
+const db = database();
 
 const grids = pgTable(
   "grids",
@@ -15,12 +21,17 @@ const grids = pgTable(
     times: timestamp("times", { withTimezone: true }).array(),
     day: date("day"),
     days: date("days").array(),
+    notes: jsonb("notes").array().array(),
+    big: bigint("big", { mode: "bigint" }),
   },
   () => openRls({ read: "anyone", write: "nobody" }),
 );
 const createCrud = createCrudFactory(createSvcProcedureBuilders());
 const procedures = {
-  grids: createCrud(grids, { allowedFilters: ["cells", "sizes", "times", "day", "days"], methods: ["list"] }),
+  grids: createCrud(grids, {
+    allowedFilters: ["cells", "sizes", "times", "day", "days", "notes", "big"],
+    methods: ["list"],
+  }),
 };
 const [crud] = defineApi({ procedures })["~svc"].crud;
 const notice = (filters: object) =>
@@ -28,13 +39,25 @@ const notice = (filters: object) =>
 
 test.each<[filters: object, notice: string | undefined]>([
   [{ cells: [[1, 2]] }, '"cells": an array of arrays can only be compared with null.'],
+  [{ cells: [1, 2] }, '"cells": an array of arrays can only be compared with null.'],
+  [{ cells: [] }, '"cells": an array of arrays can only be compared with null.'],
+  [{ notes: { op: "ne", value: [["a"]] } }, '"notes": an array of arrays can only be compared with null.'],
   [{ sizes: [1, "NaN"] }, '"sizes": each item of its value must be a finite number.'],
   [{ times: { op: "ne", value: ["infinity"] } }, '"times": each item of its value must be an ISO 8601 timestamp.'],
+  [
+    { big: 2 ** 53 },
+    '"big": its value must be a whole number of 64 bits, as a decimal string, a bigint or a safe integer.',
+  ],
+  [{ big: 2.5 }, undefined],
+  [{ big: { op: "lt", value: "9223372036854775807" } }, undefined],
   [{ sizes: 1 }, '"sizes": its value must be an array.'],
   [{ day: "29.3.2026" }, '"day": its value must be a date as YYYY-MM-DD.'],
   [{ day: new Date(0) }, undefined], // the day in UTC
   [{ day: { op: "in", value: ["2026-03-29", "2026-03-29T22:30:00Z"] }, days: [new Date(0), "2026-03-29"] }, undefined],
   [{ cells: null, sizes: [], times: ["2026-01-01", null] }, undefined],
-])("%o", (filters, expected) => {
+])("%o", async (filters, expected) => {
   expect(notice(filters)).toBe(expected);
+  const columns = JSON.parse(resourceJson(crud as CrudDefinition)).filters;
+  const [row] = await db.sql("select svc_hidden.filter_sql($1, $2) as condition", [columns, toFilterJson(filters)]);
+  expect(row?.condition === null).toBe(expected !== undefined);
 });
