@@ -114,7 +114,7 @@ const procedurePaths =
 const noRoom = "There is no room for this at the moment.";
 const noWrites = "Files cannot be stored at the moment.";
 
-/** Errors of a disk that an operator repairs: full, read-only, of another owner, broken, or a network folder that is gone. */
+/** Errors of a disk that an operator repairs: full, read-only, of another owner, broken, unmounted, or a network folder that is gone. */
 const diskErrors: Partial<Record<string, string>> = {
   ENOSPC: noRoom,
   EDQUOT: noRoom,
@@ -122,6 +122,7 @@ const diskErrors: Partial<Record<string, string>> = {
   EACCES: noWrites,
   EIO: noWrites,
   ESTALE: noWrites,
+  FOLDER_GONE: noWrites,
 };
 
 /** Answers an error of the disk with 503: it is not the sender's. @returns any other error unchanged */

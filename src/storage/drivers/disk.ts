@@ -32,12 +32,20 @@ const chunk = 256 * 1024;
 /** Errors of file systems without hard links (FAT, some network drives), or with too many for one file. */
 const unlinkable = new Set<string | undefined>(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EXDEV", "EMLINK"]);
 
-/** @param folder absolute; created by the first write */
+interface Seen {
+  /** Whether a disk is mounted at the folder itself: without the disk an empty folder stays there. */
+  isMount: boolean;
+}
+
+/** @param folder absolute; created by the first write, and not again if it is missing later */
 export class DiskDriver implements StorageDriver {
   readonly #folder: string;
+  /** How the folder was when this process first saw it. */
+  #seen: Promise<Seen | null>;
 
   constructor(folder: string) {
     this.#folder = folder;
+    this.#seen = this.#look();
   }
 
   async put(key: string, bytes: AsyncIterable<Uint8Array> | Uint8Array, options: PutOptions = {}): Promise<void> {
@@ -159,13 +167,32 @@ export class DiskDriver implements StorageDriver {
    */
   async #inFolder<T>(path: string, work: () => Promise<T>, attempts = 10): Promise<T> {
     try {
-      return await work();
+      const result = await work();
+      if (!(await this.#seen)) {
+        this.#seen = this.#look();
+        await this.#seen;
+      }
+      return result;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT" || attempts === 1) throw error;
+      await this.#requireFolder();
       const made = await mkdir(dirname(path), { recursive: true });
       if (made) await this.#giveToOwner(upTo(made, dirname(path)));
       return this.#inFolder(path, work, attempts - 1);
     }
+  }
+
+  /** Files in a new folder would be hidden once the disk is mounted again. */
+  async #requireFolder(): Promise<void> {
+    const [seen, now] = [await this.#seen, await lookAt(this.#folder)];
+    if (!seen || (now && (now.isMount || !seen.isMount))) return;
+    const text = `The folder ${this.#folder} was there and is gone: mount its disk, or move it back. After a restart svc makes it.`;
+    throw Object.assign(new Error(text), { code: "FOLDER_GONE" });
+  }
+
+  /** Without access to the folder, a write fails with the reason. */
+  #look(): Promise<Seen | null> {
+    return lookAt(this.#folder).catch(() => null);
   }
 
   /**
@@ -177,6 +204,11 @@ export class DiskDriver implements StorageDriver {
     const { uid, gid } = await stat(this.#folder);
     if (uid !== 0) for (const path of paths) await lchown(path, uid, gid).catch(orNull);
   }
+}
+
+async function lookAt(folder: string): Promise<Seen | null> {
+  const [here, above] = await Promise.all([folder, dirname(folder)].map((path) => stat(path).catch(orNull)));
+  return here ? { isMount: here.dev !== above?.dev } : null;
 }
 
 /** @returns the folder and those above it, up to `top`, which comes first */
