@@ -11,7 +11,7 @@ import { tooLarge } from "../http/body.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import { runStatement } from "../postgres/run-statement.ts";
-import { readParts } from "./drivers/read-parts.ts";
+import { LostPart, readParts } from "./drivers/read-parts.ts";
 import type { Incoming } from "./incoming.ts";
 import { quotasOf, type Reserved, requireRoom } from "./reserve.ts";
 import { Measure, mayRemoveBytes, objectKey, putBytes, type Storage } from "./storage.ts";
@@ -72,11 +72,13 @@ export class Uploads {
     return { id, expiresAt };
   }
 
-  /** @throws SvcError NOT_FOUND also for another user's upload or an expired one */
+  /** @throws SvcError NOT_FOUND also for another user's upload, an expired one, and one whose bytes are gone */
   async find(id: string, owner: string): Promise<Upload> {
     const found = await this.#find(id, owner);
+    if (found.expiresAt === null) return found;
     // All bytes are there, but the process that received the last part died or had no room.
-    if (found.expiresAt && found.received === found.size) await this.#finish(id, owner);
+    if (found.received === found.size) await this.#finish(id, owner);
+    else await this.#requireNewestPart(id, owner);
     return found;
   }
 
@@ -85,7 +87,7 @@ export class Uploads {
    *
    * @param start the offset at which the sender continues
    * @returns the upload's progress; a body that broke off counts as far as it came
-   * @throws SvcError CONFLICT at another offset, PAYLOAD_TOO_LARGE, CHECKSUM_MISMATCH
+   * @throws SvcError CONFLICT at another offset, PAYLOAD_TOO_LARGE, CHECKSUM_MISMATCH, NOT_FOUND as `find`
    */
   async append(id: string, owner: string, start: number, body: Incoming, checksum?: Checksum): Promise<Upload> {
     const { received, size } = await this.#find(id, owner);
@@ -98,8 +100,11 @@ export class Uploads {
         ? await this.#receiveWhole(upload, body, checksum)
         : await this.#parts.receive(upload, body, checksum);
     } catch (error) {
-      // If the upload was removed meanwhile, its parts are missing: says so.
-      if (!(error instanceof SvcError)) await this.#find(id, owner);
+      // If the upload was removed meanwhile, or the disk has lost it, its parts are missing: says so.
+      if (!(error instanceof SvcError)) {
+        await this.#find(id, owner);
+        await this.#requireNewestPart(id, owner);
+      }
       throw error;
     }
     if (end < size) return this.#find(id, owner);
@@ -181,20 +186,45 @@ export class Uploads {
   async #assemble(id: string, owner: string): Promise<void> {
     const isDone = async () => (await this.#find(id, owner)).expiresAt === null;
     try {
-      const parts = await this.#ask<Part>(
-        "$2 || name as key, size::float8 as size, sha256 from svc_private.list_upload_parts($1)",
-        [id, uploadPrefix(id)],
-      );
+      const parts = await this.#listParts(id);
       await this.#store(id, async (key) => {
         const whole = await this.#verify(parts);
         await this.#storage.driver.compose(key, parts);
         return whole;
       });
     } catch (error) {
-      if (!(await isDone())) throw error;
+      if (!(await isDone())) {
+        if (error instanceof LostPart) await this.#dropLost(id, owner, error);
+        throw error;
+      }
     }
     this.#parts.forget(id);
     await this.#removeParts(id);
+  }
+
+  #listParts(id: string): Promise<Part[]> {
+    const parts = "$2 || name as key, size::float8 as size, sha256 from svc_private.list_upload_parts($1)";
+    return this.#ask<Part>(parts, [id, uploadPrefix(id)]);
+  }
+
+  /** A database that was restored may know parts of an upload that was finished later, and the folder may be another one. */
+  async #requireNewestPart(id: string, owner: string): Promise<void> {
+    const { key, size } = (await this.#listParts(id)).at(-1) ?? {};
+    if (key === undefined || size === undefined) return;
+    const bytes = await this.#storage.driver.read(key, { start: size - 1, end: size - 1 });
+    bytes?.destroy();
+    if (!bytes) await this.#dropLost(id, owner, new LostPart(`The part ${key} is missing.`));
+  }
+
+  /** Frees its room, so that the sender can begin again. An upload that was finished meanwhile stays. */
+  async #dropLost(id: string, owner: string, cause: LostPart): Promise<void> {
+    await this.#storage.driver.requireFolder?.();
+    const [row] = await this.#ask("svc_private.remove_upload($1, $2) as removed", [id, owner]);
+    if (!row?.removed) return;
+    this.#storage.log.warn({ err: cause, uploadId: id }, "an unfinished upload was removed: its bytes are gone");
+    this.#parts.forget(id);
+    await this.#removeParts(id);
+    throw new SvcError("NOT_FOUND", "The received bytes of this upload are gone.", { hint: "Begin it again.", cause });
   }
 
   /** The sweep later removes parts that must stay now. */
@@ -208,7 +238,7 @@ export class Uploads {
     for (const part of parts) {
       const own = new Measure();
       for await (const _ of whole.pass(own.pass(readParts(this.#storage.driver, [part]))));
-      if (own.sha256 !== part.sha256) throw new Error(`The part ${part.key} is damaged.`);
+      if (own.sha256 !== part.sha256) throw new LostPart(`The part ${part.key} is damaged.`);
     }
     return whole;
   }

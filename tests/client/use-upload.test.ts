@@ -109,6 +109,24 @@ test("says why it failed, and tries again when it is told to", async () => {
   await waitFor(() => expect(status()).toBe("done 100 known "));
 });
 
+test("begins again when it is told to go on with an upload that the service no longer has", async () => {
+  const before = (await stored()).length;
+  const { control } = await page();
+  control.gate = async () => {
+    if (control.pieces > 1) await forever();
+  };
+  press("start");
+  await waitFor(() => expect(control.pieces).toBe(2));
+  press("pause");
+  await db.sql("delete from svc.storage_uploads");
+  control.gate = async () => {};
+  press("resume");
+  await waitFor(() => expect(status()).toMatch(/^failed \d+ known This upload cannot be continued/));
+  press("resume");
+  await waitFor(() => expect(status()).toBe("done 100 known "));
+  expect((await stored()).length).toBe(before + 1);
+});
+
 test("sends no more once its page is left", async () => {
   const { control, unmount } = await page();
   control.gate = async () => {

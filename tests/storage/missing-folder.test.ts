@@ -9,7 +9,7 @@ import { createDriver, objectKey } from "../../src/storage/storage.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service } from "../support/service.ts";
-import { begun, patch } from "../support/uploads.ts";
+import { begun, head, patch } from "../support/uploads.ts";
 
 const db = database();
 const someId = "11111111-1111-4111-8111-111111111111";
@@ -50,14 +50,18 @@ describe("a folder that is moved away", () => {
       return sent.map(({ status }) => status);
     };
     expect(await send()).toEqual([200, 204]); // the first of a new application, which make it
+    const underWay = await begun(svc, ann, 2);
+    await patch(svc, ann, underWay, 0, "a");
 
     renameSync(dir, join(parent, "elsewhere"));
     expect(await send()).toEqual([503, 503]);
+    expect((await head(svc, ann, underWay)).status).toBe(503);
     expect(existsSync(dir)).toBe(false);
-    expect(svc.logged.filter((line) => line.includes(`The folder ${dir} was there and is gone`)).length).toBe(2);
+    expect(svc.logged.filter((line) => line.includes(`The folder ${dir} was there and is gone`)).length).toBe(3);
 
     renameSync(join(parent, "elsewhere"), dir);
     expect(await send()).toEqual([200, 204]);
+    expect((await patch(svc, ann, underWay, 1, "b")).status).toBe(204);
   });
 });
 

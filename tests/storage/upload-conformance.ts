@@ -29,6 +29,10 @@ export function uploadConformance(storage: EffectiveConfig["storage"]): void {
     bob = await svc.signUp("bob");
   });
 
+  const gone = {
+    status: 404,
+    body: { code: "NOT_FOUND", error: "The received bytes of this upload are gone.", hint: "Begin it again." },
+  };
   const remove = (user: User | null, id: string) =>
     svc.fetch(`${collection}/${id}`, { method: "DELETE", headers: { ...tus, ...bearer(user) } });
   const text = async (id: string) => (await svc.query(ann, "files.read", { id })).body.json;
@@ -193,17 +197,25 @@ export function uploadConformance(storage: EffectiveConfig["storage"]): void {
     test("puts nothing together of a part that was damaged where it lies", async () => {
       const id = await begun(svc, ann, 10);
       await patch(svc, ann, id, 0, "hello");
-      for await (const { key } of driver.list(`uploads/${id}/`)) {
-        await driver.put(
-          key,
-          (async function* () {
-            yield Buffer.from("jello");
-          })(),
-        );
-      }
-      expect((await patch(svc, ann, id, 5, "world")).status).toBe(500);
+      for await (const { key } of driver.list(`uploads/${id}/`)) await driver.put(key, Buffer.from("jello"));
+      expect(await patch(svc, ann, id, 5, "world")).toMatchObject(gone);
       expect((await meta(ann, id)).status).toBe(404);
-      expect((await remove(ann, id)).status).toBe(204);
+      expect((await remove(ann, id)).status).toBe(404);
+      expect(await broken(driver, pool)).toEqual([]);
+    });
+
+    test("tells the sender to begin again, and frees the room, when the bytes of an upload are gone", async () => {
+      // As after a restore of the database to a time at which a finished upload was under way.
+      const lost = async () => {
+        const id = await begun(svc, ann, 10);
+        await patch(svc, ann, id, 0, "hello");
+        await driver.deleteAll(`uploads/${id}/`);
+        return id;
+      };
+      const [asked, continued] = [await lost(), await lost()];
+      expect((await head(svc, ann, asked)).status).toBe(404);
+      expect(await patch(svc, ann, continued, 5, "world")).toMatchObject(gone);
+      expect(await db.sql("select from svc.storage_uploads where id in ($1, $2)", [asked, continued])).toEqual([]);
       expect(await broken(driver, pool)).toEqual([]);
     });
   });

@@ -4,6 +4,7 @@
  */
 "use client";
 
+import { SvcError } from "@svc/client";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useSvcClient } from "./client-context.ts";
 
@@ -29,7 +30,7 @@ export interface UseUploadResult extends UploadState {
   start(file: File): void;
   /** Stops sending. The service keeps the received bytes for a day. */
   pause(): void;
-  /** Continues after `pause`, or after a failure. */
+  /** Continues after `pause`, or after a failure; begins again where the service no longer has the upload. */
   resume(): void;
   /** Cancels the upload, also at the service. A finished one stays. */
   cancel(): void;
@@ -63,7 +64,7 @@ export function useUpload(options: UseUploadOptions = {}): UseUploadResult {
       show({ ...(known === null && idle), status: "uploading", error: null });
       try {
         const { visibility, onDone } = latest.current;
-        const { id } = await client.upload(file, {
+        const sent = client.upload(file, {
           ...(visibility && { visibility }),
           ...(known !== null && { id: known }),
           signal: sending.signal,
@@ -72,6 +73,11 @@ export function useUpload(options: UseUploadOptions = {}): UseUploadResult {
             show({ id });
           },
           onProgress: ({ sent, size }) => show({ progress: size === 0 ? 1 : sent / size }),
+        });
+        const { id } = await sent.catch((error) => {
+          // It has expired, or the service has lost its bytes: `resume` begins again.
+          if (error instanceof SvcError && error.code === "NOT_FOUND") mine.id = null;
+          throw error;
         });
         await onDone?.(id, file);
         show({ status: "done", progress: 1 });

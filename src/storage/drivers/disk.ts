@@ -175,7 +175,7 @@ export class DiskDriver implements StorageDriver {
       return result;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT" || attempts === 1) throw error;
-      await this.#requireFolder();
+      await this.requireFolder();
       const made = await mkdir(dirname(path), { recursive: true });
       if (made) await this.#giveToOwner(upTo(made, dirname(path)));
       return this.#inFolder(path, work, attempts - 1);
@@ -183,7 +183,7 @@ export class DiskDriver implements StorageDriver {
   }
 
   /** Files in a new folder would be hidden once the disk is mounted again. */
-  async #requireFolder(): Promise<void> {
+  async requireFolder(): Promise<void> {
     const [seen, now] = [await this.#seen, await lookAt(this.#folder)];
     if (!seen || (now && (now.isMount || !seen.isMount))) return;
     const text = `The folder ${this.#folder} was there and is gone: mount its disk, or move it back. After a restart svc makes it.`;

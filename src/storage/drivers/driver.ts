@@ -38,6 +38,8 @@ export interface StorageDriver {
   read(key: string, range?: ByteRange): Promise<Readable | null>;
   /** Reads all of it into memory. @returns null when there is nothing under the key */
   readWhole(key: string): Promise<Buffer | null>;
+  /** @throws Error where all of the store is gone for a time, as with a disk that was unmounted: it tells nothing of single keys */
+  requireFolder?(): Promise<void>;
   /** The path of the bytes, also before they exist, if the store is a file system of this machine. */
   pathOf?(key: string): string;
   /** Deletes a key. A missing key is not an error. */
