@@ -1,10 +1,11 @@
 /**
  * Finds the columns that made PostgreSQL reject a generated write, for types that only PostgreSQL can check: intervals,
  * addresses, ranges, types of extensions. Its error does not name the column, so each column is tested in a second
- * query.
+ * query. Likewise the columns of a search or filter whose collation allows no patterns.
  * Next hop: `sql/crud/find_misfits.sql`.
  */
 import type pg from "pg";
+import type { CrudDefinition } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import type { Input } from "../kit/input-checks.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -31,6 +32,7 @@ export async function locateInvalidColumns(
   values: () => (string | number | null)[],
   error: unknown,
 ): Promise<unknown> {
+  if (crud && sqlState(error) === "0A000") return (await nameWithoutPatterns(pool, identity, crud, error)) ?? error;
   if (!crud || name.endsWith(".list") || name.endsWith(".aggregate") || !isOfValues(sqlState(error))) return error;
   const failed = failedPlace(error);
   const row = rowOf(name, values(), Number(failed?.[1] ?? 0));
@@ -45,6 +47,34 @@ export async function locateInvalidColumns(
     .map(({ property, type }) => ({ path: [...place, property], message: `must be a value of the type ${type}` }));
   return issues.length > 0 ? new SvcError("VALIDATION_FAILED", undefined, { issues, cause: error }) : error;
 }
+
+/** PostgreSQL refuses ILIKE, before 18 also LIKE, where a collation takes different texts for equal ones, and names no column. */
+async function nameWithoutPatterns(
+  pool: pg.Pool,
+  identity: Identity,
+  { schema, table, columns, allowedFilters, searchFields }: CrudDefinition,
+  cause: unknown,
+): Promise<SvcError | undefined> {
+  const asking = callAs(pool, identity, nondeterministic, [schema, table], "svc_nondeterministic").catch(() => null); // the first error says more
+  const found = new Set<string>(JSON.parse((await asking) ?? "[]"));
+  const matched = new Set([...allowedFilters, ...searchFields]);
+  const names = columns.filter(({ name, property }) => matched.has(property) && found.has(name));
+  if (names.length === 0) return undefined;
+  const named = names.map(({ property }) => property).join(", ");
+  return new SvcError(
+    "BAD_REQUEST",
+    `PostgreSQL cannot match patterns in ${named}: the collation is nondeterministic.`,
+    {
+      hint: "Filter it by eq or in, and take it out of searchFields. Or give its column a deterministic collation.",
+      cause,
+    },
+  );
+}
+
+const nondeterministic = `select json_agg(a.attname) from pg_catalog.pg_attribute as a
+  join pg_catalog.pg_collation as l on l.oid = a.attcollation and not l.collisdeterministic
+  join pg_catalog.pg_class as c on c.oid = a.attrelid and c.relname = $4
+  join pg_catalog.pg_namespace as n on n.oid = c.relnamespace and n.nspname = $3`;
 
 /** The row in a generated function's arguments: `create` takes a row, `update` an id and a row, the others a key. */
 function rowOf(name: string, values: (string | number | null)[], failed: number): Input {
