@@ -1,12 +1,17 @@
 // If this file fails, an option of createCrud does not do what its documentation says.
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { z } from "zod";
 import { createSvcProcedureBuilders, defineApi } from "../../src/index.ts";
-import { crud } from "../fixture/backend/index.ts";
+import { crud, procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
-import { service, type User } from "../support/service.ts";
+import { apiWith, service, type User } from "../support/service.ts";
 
 const db = database();
-const svc = service(db);
+const parsing = procedure.mutation
+  .name("parsing")
+  .input(z.object({ title: z.string() }))
+  .handler(({ input }) => z.object({ title: z.number() }).parse(input));
+const svc = service(db, apiWith({ procedures: { parsing } }));
 let ann: User;
 let bob: User;
 
@@ -101,6 +106,20 @@ describe("hooks", () => {
     expect({ status, error: body.error }).toEqual({ status: 403, error: "Not this title." });
     expect(await db.snapshot("articles")).toEqual([]);
     expect(await db.snapshot("notes")).toEqual([]);
+  });
+
+  test("that throw the error of a schema library are our fault, as handlers are; their issues are told by SvcError", async () => {
+    for (const call of ["hooked.create", "parsing"]) {
+      const { status, body } = await svc.mutate(ann, call, { title: "unparsed" });
+      expect({ status, code: body.code }).toEqual({ status: 500, code: "INTERNAL" });
+      expect(body).not.toHaveProperty("issues");
+      expect(svc.logged.find((line) => line.includes(body.requestId))).toContain("expected number");
+    }
+    const issues = [{ path: ["title"], message: "is taken" }];
+    expect(await svc.mutate(ann, "hooked.create", { title: "refused" })).toMatchObject({
+      status: 400,
+      body: { code: "VALIDATION_FAILED", issues },
+    });
   });
 
   test("never see input of the wrong type", async () => {
