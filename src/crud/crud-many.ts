@@ -14,7 +14,7 @@ import {
   toWire,
   type Writing,
 } from "./crud-text.ts";
-import { insertion, insertionOfMany, insertPath, populate, removal, updates } from "./crud-writes.ts";
+import { blank, insertion, insertionOfMany, insertPath, populate, removal, updates } from "./crud-writes.ts";
 
 /**
  * The policies for inserts decide about the new row, and those for select and update about a row with the same key.
@@ -61,7 +61,9 @@ end`,
  */
 export function creationOfMany(crud: CrudDefinition): Writing {
   const together = insertionOfMany(crud);
-  const first = `  begin
+  const first = `${blank(crud, "one.data")
+    .map((line) => `${line}\n`)
+    .join("")}  begin
     with added as (
       ${together}
       returning ${item(crud)} as it

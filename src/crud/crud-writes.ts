@@ -43,19 +43,47 @@ export function populate(crud: CrudDefinition, source: string): string {
     const expression = specialInput(column, source);
     return expression ? [`  input.${quote(column.name)} := ${expression};`] : [];
   });
-  return [`  input := ${populated(crud, source)};`, ...special].join("\n");
+  return [...blank(crud, source), `  input := ${populated(crud, source)};`, ...special].join("\n");
 }
 
 /** The record of the columns whose JSON text is their input format. */
 function populated(crud: CrudDefinition, source: string): string {
-  const pairs = given(crud, source)
-    .filter((column) => specialInput(column, source) === null)
+  const columns = given(crud, source).filter((column) => specialInput(column, source) === null);
+  const optional = optionals(crud, source);
+  const pairs = columns
+    .filter((column) => !optional.includes(column))
     .map((column) => `    ${literal(column.name)}, ${source} -> ${literal(column.property)}`);
+  const others = optional.map(
+    ({ name, property }) =>
+      `\n  || case when ${source} ? ${literal(property)} then jsonb_build_object(${literal(name)}, ${source} -> ${literal(property)}) else '{}' end`,
+  );
   return [
-    `jsonb_populate_record(null::${qualified(crud)}, jsonb_build_object(`,
+    `jsonb_populate_record(${optional.length > 0 ? "input" : `null::${qualified(crud)}`}, jsonb_build_object(`,
     chunks(pairs, 50).join("\n  ) || jsonb_build_object(\n"),
-    "  ))",
+    `  )${others.join("")})`,
   ].join("\n");
+}
+
+/**
+ * A type of the application may be a domain that is NOT NULL. Where the row says nothing of such a column, its value comes from
+ * the schema's default or from the row that is there. jsonb_populate_record leaves it alone if its record is not null.
+ */
+function optionals(crud: CrudDefinition, source: string): ColumnDescription[] {
+  if (!crud.columns.some((column) => !mayBeDomain(column))) return [];
+  return given(crud, source).filter(
+    (column) => mayBeDomain(column) && (source === "changes" || (column.defaultSql !== null && !column.numbered)),
+  );
+}
+
+const builtIn =
+  /^("?bit"?|bit varying|bpchar|cidr|geometry|inet|interval|line|macaddr8?|point|text|time|time with(out)? time zone|varbit|varchar)\b/;
+const mayBeDomain = ({ kind, castType, isArray }: ColumnDescription) =>
+  kind === "text" && !isArray && !builtIn.test(castType);
+
+/** Makes the record of nulls: only an assignment to a column does, without asking the domains of the others. */
+export function blank(crud: CrudDefinition, source: string): string[] {
+  const column = optionals(crud, source).length > 0 && crud.columns.find((column) => !mayBeDomain(column));
+  return column ? ["  input := null;", `  input.${quote(column.name)} := null;`] : [];
 }
 
 /** Splits pairs into groups: a function takes at most 100 arguments, and a table may have more than 50 columns. */

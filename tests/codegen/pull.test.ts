@@ -152,9 +152,10 @@ const awkward = `
   create schema sales;
   create schema "Old HR";
   create domain sales.percent as numeric(5,2) check (value between 0 and 100);
+  create domain sales.level as smallint not null default 1;
   create type sales.status as enum ('draft', 'sent');
   create table "text" ("userId" bigint primary key, "Id" text, "sql" text default e'a\\nb');
-  create table sales."text" ("order" sales.status[] not null default '{draft}', discount sales.percent default 5);
+  create table sales."text" ("order" sales.status[] not null default '{draft}', discount sales.percent default 5, level sales.level);
   create table boss (id serial primary key, assistant integer, above integer references boss on delete set null);
   create table assistant (id serial primary key, boss_id integer not null references boss on update cascade);
   alter table boss add foreign key (assistant) references assistant deferrable;
@@ -205,10 +206,11 @@ test("several schemas, circles and names that collide: the file compiles, and de
 test("defaults name the schema of what they use, because createCrud copies them into functions without a search_path", async () => {
   const db = await emptyDatabase();
   await db.sql(`
-    create type mood as enum ('calm'); create sequence tickets;
-    create table kinds (id serial primary key, moods mood[] default '{calm}', ticket bigint default nextval('tickets'))`);
+    create type mood as enum ('calm'); create sequence tickets; create domain level as mood not null default 'calm';
+    create table kinds (id serial primary key, level level, moods mood[] default '{calm}', ticket bigint default nextval('tickets'))`);
   const { text } = await pull(db, "public");
   expect(text).toContain("'{calm}'::public.mood[]");
+  expect(text).toContain("'calm'::public.mood`");
   expect(text).toContain("nextval('public.tickets'::regclass)");
 });
 

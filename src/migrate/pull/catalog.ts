@@ -113,12 +113,14 @@ export async function readCatalog(client: pg.Client, schemas: readonly string[])
 }
 
 const defaultsText = `
-select array[n.nspname, c.relname, a.attname]::text[] as at, pg_catalog.pg_get_expr(d.adbin, d.adrelid) as default
-  from pg_catalog.pg_attrdef d
-  join pg_catalog.pg_class c on c.oid = d.adrelid
+select array[n.nspname, c.relname, a.attname]::text[] as at,
+       coalesce(pg_catalog.pg_get_expr(d.adbin, d.adrelid), pg_catalog.pg_get_expr(t.typdefaultbin, 0)) as default
+  from pg_catalog.pg_attribute a
+  join pg_catalog.pg_class c on c.oid = a.attrelid
   join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-  join pg_catalog.pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
- where n.nspname = any ($1)`;
+  join pg_catalog.pg_type t on t.oid = a.atttypid
+  left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+ where n.nspname = any ($1) and a.attnum > 0 and (d.adbin is not null or t.typdefaultbin is not null)`;
 
 /**
  * Left out, because Drizzle cannot declare them: exclusion constraints, unique constraints WITHOUT OVERLAPS and foreign keys
@@ -141,7 +143,8 @@ with wanted as (
            'enum', case when e.typtype = 'e' then jsonb_build_object('schema', en.nspname, 'name', e.typname) end,
            'dimensions', case when t.typcategory = 'A' and t.typelem <> 0 then greatest(a.attndims, 1) else 0 end,
            'notNull', a.attnotnull,
-           'default', case when a.attgenerated = '' then pg_catalog.pg_get_expr(d.adbin, d.adrelid) end,
+           -- A domain's own counts, too: generated operations know only the schema's.
+           'default', case when a.attgenerated = '' then coalesce(pg_catalog.pg_get_expr(d.adbin, d.adrelid), pg_catalog.pg_get_expr(t.typdefaultbin, 0)) end,
            'generated', case when a.attgenerated <> '' then pg_catalog.pg_get_expr(d.adbin, d.adrelid) end,
            'identity', case a.attidentity when 'a' then 'always' when 'd' then 'by default' end,
            'sequence', s.options
