@@ -12,8 +12,7 @@ const ours = /^(?:__Secure-)?authlib\./;
 const session = /^(?:__Secure-)?authlib\.(?:session_token|session_data(?:\.\d+)?|dont_remember)$/;
 
 /** Whether a browser sent a cookie that identifies its user. */
-export const hasCookies = (header: string | undefined): boolean =>
-  pairsOf(header).some(([name]) => ours.test(name));
+export const hasCookies = (header: string | undefined): boolean => pairsOf(header).some(([name]) => ours.test(name));
 
 /** A cookie name that every parser reads the same way (RFC 6265, section 4.1.1). */
 const plainName = /^[!#$%&'*+.^`|~\w-]+$/;

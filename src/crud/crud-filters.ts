@@ -50,15 +50,23 @@ type Text<V> = Exact<V> | { op: "like" | "ilike"; value: string };
 /** To Drizzle, a `numeric` and a date in string mode are strings, too. */
 type OrderedText<V> = Ordered<V> | { op: "like" | "ilike"; value: string };
 
-type Condition<Column, V> = Column extends { _: { dataType: "json" | "array" } }
-  ? Equal<V>
-  : Column extends { _: { dataType: "string" } }
-    ? IsOrdered<Column> extends true
-      ? OrderedText<V>
-      : Text<V>
-    : IsOrdered<Column> extends true
-      ? Ordered<V>
-      : Exact<V>;
+/** Drizzle takes apart what travels as text. */
+type IsShape<Column> = Column extends { _: { columnType: "PgPointTuple" | "PgPointObject" | "PgLine" | "PgLineABC" } }
+  ? true
+  : false;
+
+type Condition<Column, V> =
+  IsShape<Column> extends true
+    ? Text<string>
+    : Column extends { _: { dataType: "json" | "array" } }
+      ? Equal<V>
+      : Column extends { _: { dataType: "string" } }
+        ? IsOrdered<Column> extends true
+          ? OrderedText<V>
+          : Text<V>
+        : IsOrdered<Column> extends true
+          ? Ordered<V>
+          : Exact<V>;
 
 /** The values that each of these properties may be compared with. */
 export type ConditionsOf<T extends PgTable, Allowed extends keyof Row<T>> = {

@@ -19,6 +19,7 @@ import {
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { type Conversions, convertRows } from "../../client/sdk/src/rows.ts";
 import { describeColumns } from "../../src/crud/columns.ts";
+import type { CrudFilters } from "../../src/crud/crud-filters.ts";
 import { crudFile } from "../../src/crud/crud-sql.ts";
 import { rowSchema } from "../../src/crud/openapi-columns.ts";
 import { createCrudFactory, defineApi, openRls } from "../../src/index.ts";
@@ -62,7 +63,7 @@ const createCrud = createCrudFactory(procedure);
 const crud = createCrud(kinds, {
   allowAnonymous: true,
   many: true,
-  allowedFilters: ["small", "exact", "flag", "list", "pair", "pairs"],
+  allowedFilters: ["small", "exact", "flag", "list", "pair", "pairs", "place", "spot", "border", "edge"],
   aggregate: { groupBy: ["exact", "pair"], measures: ["count"] },
 });
 const seen: unknown[] = [];
@@ -145,6 +146,24 @@ describe.for(values)("%s: %j", ([property, input, wire, stored]) => {
     const found = await call("list", { orderBy: "id", limit: 2 });
     expect(found.json.data.toReversed()).toEqual(many.json.data);
   });
+});
+
+test("a point or a line is found by its text, as answers show it", async () => {
+  await db.sql("truncate kinds");
+  const row = { place: [1.5, -2], spot: { x: 1, y: 2 }, border: [1, 2, 3], edge: { a: 1, b: 2, c: 3 } };
+  await call("createMany", { rows: [row, {}] });
+  type Filters = CrudFilters<typeof kinds>;
+  const filters: Filters[] = [
+    { place: "(1.5,-2)" },
+    { spot: { op: "in", value: ["(1,2)"] } },
+    { border: "{1,2,3}" },
+    { edge: { op: "ne", value: null } },
+  ];
+  for (const one of filters)
+    expect((await call("list", { filters: one })).json.data, JSON.stringify(one)).toHaveLength(1);
+  // @ts-expect-error the service would ignore it
+  const ignored: Filters = { place: [1.5, -2] };
+  expect((await call("list", { filters: ignored })).json.data).toHaveLength(2);
 });
 
 test("updateMany stores arrays like create", async () => {

@@ -271,7 +271,8 @@ export class Connection {
   }
 
   #subscribe(query: string): void {
-    if (query.length > longestKey) this.#receive({ type: "error", code: "BAD_REQUEST", query, error: "Too long to watch." });
+    if (query.length > longestKey)
+      this.#receive({ type: "error", code: "BAD_REQUEST", query, error: "Too long to watch." });
     else this.#send({ type: "subscribe", query, follows: this.#tokens.get(query) });
   }
 
