@@ -83,6 +83,9 @@ test.for([
   expect(() => checkStatement(statement)).toThrow(/takes SELECT, INSERT, UPDATE, DELETE/),
 );
 
+test("tells where to find the statements of other procedures", () =>
+  expect(() => checkStatement("notes.create")).toThrow("notes.create is neither"));
+
 describe("a generated list", () => {
   test("shows the statements inside, as the user who asks", async () => {
     const { code, out } = await explain(["notes.list", "--args", '{"limit": 5}', "--as", "ann", "--analyze", "--json"]);
@@ -96,6 +99,20 @@ describe("a generated list", () => {
     const found = await explain(["notes.list", "--args", '{"orderBy": "title"}', "--as", "ann"]);
     expect(found.out).toMatch(/^select coalesce\(json_agg\(item\)[\s\S]*^ +Sort Key: t\.title DESC, t\.id DESC$/m);
     expect(found.out).not.toContain("jsonb_each");
+  });
+
+  test("or get shows its statement, and those of what it includes", async () => {
+    const { code, out, error } = await explain(["notes.get", "--args", '{"id": 7}', "--as", "ann"]);
+    expect([code, error]).toEqual([0, "As user ann.\n"]);
+    expect(out).toMatch(/Index Cond: .*t\.id = /);
+    expect(out).toMatch(/user_id = /);
+    const some = await explain(["notes.get", "--args", '{"id": 7, "select": ["title"]}', "--as", "ann", "--json"]);
+    const [plan] = JSON.parse(some.out).plans;
+    expect(plan["Query Text"]).toContain("title");
+    expect(plan["Query Text"]).not.toContain("priority");
+    expect(JSON.stringify(plan.Plan)).toContain("notes");
+    const none = await explain(["notes.get", "--as", "ann"]);
+    expect([none.code, none.error]).toEqual([1, expect.stringContaining(`--args '{"id": 7}'`)]);
   });
 
   test("says who may see them, and which lists there are not", async () => {

@@ -9,7 +9,7 @@ import type { Plan, PlanNode } from "./plan.ts";
 
 /** The statement to explain, and the user. */
 export interface Question {
-  /** SQL, or the name of a list. */
+  /** SQL, or the name of a generated list or get. */
   statement: string;
   /** Of --args, parsed; undefined when there are none. */
   args: unknown;
@@ -22,9 +22,14 @@ export interface Question {
 /** @throws DefinitionError for statements that EXPLAIN also accepts: CREATE TABLE AS, DECLARE, EXECUTE */
 export function checkStatement(statement: string): void {
   const start = statement.replace(/^(\s|\(|--.*(\n|$)|\/\*[\s\S]*?\*\/)*/, "");
+  if (/^\w+(\.\w+)+$/.test(start)) {
+    throw new DefinitionError(`svc db explain knows generated lists and gets, and ${start} is neither.`, {
+      hint: "Explain its statements one by one: traces and svc db slow show those of handlers, sql/crud those of generated operations.",
+    });
+  }
   if (/^(select|insert|update|delete|merge|with|values|table)\b/i.test(start)) return;
   throw new DefinitionError("svc db explain takes SELECT, INSERT, UPDATE, DELETE, MERGE, WITH, VALUES and TABLE.", {
-    hint: 'Give it one statement, without EXPLAIN before it, or a generated list such as "tasks.list".',
+    hint: 'Give it one statement, without EXPLAIN before it, or a generated list or get such as "tasks.list".',
   });
 }
 

@@ -1,7 +1,7 @@
 /**
  * `svc db explain "SQL" --as USER`: the plan of a statement under a user's role and identity, policies included, with
  * advice.
- * Next hop: `explain-statement.ts`, and `explain-list.ts` for generated lists; `plan.ts`; `plan-findings.ts`.
+ * Next hop: `explain-statement.ts`, and `explain-generated.ts` for generated lists and gets; `plan.ts`; `plan-findings.ts`.
  */
 import pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
@@ -11,7 +11,7 @@ import { defineCommand } from "../define.ts";
 import { json, wholeNumber } from "../options.ts";
 import { print } from "../output.ts";
 import { paint } from "../table.ts";
-import { explainList, isList } from "./explain-list.ts";
+import { explainGenerated, isGenerated } from "./explain-generated.ts";
 import { checkStatement, explainStatement } from "./explain-statement.ts";
 import { asArgument, identify } from "./identify.ts";
 import { describePlan, type Plan } from "./plan.ts";
@@ -22,13 +22,13 @@ export const command = defineCommand({
     ...cwdArgument,
     statement: {
       type: "positional",
-      description: "One statement, or a generated list such as tasks.list.",
+      description: "One statement, or a generated list or get, such as tasks.list.",
       required: true,
     },
     ...asArgument,
     args: {
       type: "string",
-      description: "JSON: an array of values for $1, $2 and so on; for a list, its input. (Default: none)",
+      description: "JSON: an array of values for $1, $2 and so on; for a list or get, its input. (Default: none)",
     },
     analyze: { type: "boolean", description: "Run it to measure times, rows and buffers, then roll back." },
     timeout: { type: "string", description: "Timeout in seconds. (Default: 60)", default: "60" },
@@ -41,12 +41,12 @@ export const command = defineCommand({
       analyze: args.analyze,
       timeoutSeconds: wholeNumber("timeout", args.timeout),
     };
-    if (!isList(question.statement)) checkStatement(question.statement);
+    if (!isGenerated(question.statement)) checkStatement(question.statement);
     await withDatabase(await readConfig(args.cwd), { logins: "serving" }, async (cluster) => {
       const { url, settings, who } = await identify(cluster.urls, args.as, application);
       const asked = { ...question, settings };
-      const plans = isList(question.statement)
-        ? await connected(cluster.urls.admin, (client) => explainList(client, asked))
+      const plans = isGenerated(question.statement)
+        ? await connected(cluster.urls.admin, (client) => explainGenerated(client, asked))
         : [await connected(url, (client) => explainStatement(client, asked))];
       const findings = await connected(cluster.urls.system, (client) => findInPlans(plans, client));
       say(`As ${who}.`);

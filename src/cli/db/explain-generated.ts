@@ -1,5 +1,5 @@
 /**
- * The plans inside a generated list. EXPLAIN does not look into its function, so the function is called in a read-only
+ * The plans inside a generated list or get. EXPLAIN does not look into its function, so the function is called in a read-only
  * transaction, and auto_explain logs the plans. Only a superuser may load auto_explain.
  * Next hop: `sql/crud/<prefix>.sql` of the application, for the statements.
  */
@@ -8,22 +8,24 @@ import { DefinitionError } from "../../kit/definition-error.ts";
 import { type Question, undone } from "./explain-statement.ts";
 import { type Plan, type PlanNode, relationName } from "./plan.ts";
 
-export const isList = (text: string): boolean => /^\w+\.list$/.test(text);
+export const isGenerated = (text: string): boolean => /^\w+\.(list|get)$/.test(text);
 
 /**
  * @param client the administrator's @returns the plan of each statement that reads a table, without duplicates, in the
  *   order in which they ended
  */
-export async function explainList(client: pg.Client, question: Question): Promise<Plan[]> {
+export async function explainGenerated(client: pg.Client, question: Question): Promise<Plan[]> {
   const { statement, args = {} } = question;
+  const values = statement.endsWith(".get") ? getArguments(args) : [JSON.stringify(args)];
   const found = await client.query(
-    "select format('svc_crud.%I', $1::text) as name, to_regprocedure(format('svc_crud.%I(jsonb)', $1::text)) as routine",
-    [statement.replace(".list", "_list")],
+    `select format('svc_crud.%I', $1::text) as name, exists (
+       select from pg_proc where pronamespace = to_regnamespace('svc_crud') and proname = $1 and pronargs = $2) as known`,
+    [statement.replace(".", "_"), values.length],
   );
-  const { name, routine } = found.rows[0];
-  if (routine === null) {
-    throw new DefinitionError(`There is no generated list ${statement}.`, {
-      hint: "Its name is createCrud's prefix and .list, such as tasks.list. svc migrate applies new ones.",
+  const { name, known } = found.rows[0];
+  if (!known) {
+    throw new DefinitionError(`There is no generated ${statement.replace(/.*\./, "")} ${statement}.`, {
+      hint: "Its name is createCrud's prefix and .list or .get, such as tasks.list. svc migrate applies new ones.",
     });
   }
   await loadAutoExplain(client, question, name);
@@ -32,14 +34,23 @@ export async function explainList(client: pg.Client, question: Question): Promis
     const start = message.indexOf("{");
     if (message.startsWith("duration") && start > 0) plans.push(JSON.parse(message.slice(start)));
   });
-  const text = `select ${name}($1)`;
-  await undone(client, question, "read only", () => client.query(text, [JSON.stringify(args)]));
+  const text = `select ${name}(${values.map((_, index) => `$${index + 1}`).join(", ")})`;
+  await undone(client, question, "read only", () => client.query(text, values));
   const byText = new Map<unknown, Plan>();
   for (const plan of plans) {
     const own = plan["Query Text"];
     if (own !== text && !byText.has(own) && reads(plan.Plan)) byText.set(own, plan);
   }
   return [...byText.values()];
+}
+
+/** The id alone for a plain get, which has a function of its own. */
+function getArguments(args: unknown): unknown[] {
+  const { id, ...related } = Object(args);
+  if (id === undefined || id === null) {
+    throw new DefinitionError("A get is explained for the id of a row.", { hint: `Write --args '{"id": 7}'.` });
+  }
+  return Object.keys(related).length > 0 ? [id, JSON.stringify(related)] : [id];
 }
 
 /** Excludes statements that only build SQL from the input. */
