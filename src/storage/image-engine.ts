@@ -55,7 +55,7 @@ export async function transformImage(source: Source, options: TransformOptions, 
     if (cause instanceof TooLarge) throw new UnreadableImage(cause.message, { cause });
     // The libvips that comes with sharp has no decoder for HEVC; one that the machine has may have it.
     if (known?.compression === "hevc" && /not been built in|plugin/i.test(String(cause))) {
-      throw new UnreadableImage("This server cannot decode HEIC. Store the picture as JPEG, PNG, WebP or AVIF.", {
+      throw new UnreadableImage("This server cannot decode HEIC. Store the image as JPEG, PNG, WebP or AVIF.", {
         cause,
       });
     }

@@ -1,5 +1,5 @@
 /**
- * Keeps for a second that an object is public, so that a picture in demand costs one question a second.
+ * Keeps for a second that an object is public, so that an image in demand costs one question a second.
  *
  * The second begins before the question is sent. So a deletion, a change of the visibility, and whatever else a policy
  * depends on (other tables, the time) counts within a second, in every process and without any notice. An answer is not

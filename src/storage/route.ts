@@ -79,7 +79,7 @@ export function fileEndpoint(
   };
 }
 
-/** Queries that were read last: a page asks for the same few sizes of its pictures. */
+/** Queries that were read last: a page asks for the same few sizes of its images. */
 class Queries {
   readonly #read = new RecentMap<string, Query>(1_000);
 

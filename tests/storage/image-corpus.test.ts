@@ -97,7 +97,7 @@ describe.skipIf(!corpus)("each picture of the corpus", () => {
     const { status, bytes } = await get(`${await publish("pillow__hopper.heif")}?w=64&f=jpeg`);
     if (readsHeic) return expect((await sharp(bytes).metadata()).width).toBe(64);
     expect(status).toBe(400);
-    expect(bytes.toString()).toContain("This server cannot decode HEIC. Store the picture as JPEG, PNG, WebP or AVIF.");
+    expect(bytes.toString()).toContain("This server cannot decode HEIC. Store the image as JPEG, PNG, WebP or AVIF.");
   });
 
   test("is turned upright", async () => {
