@@ -67,11 +67,9 @@ export function transactionEvents(
 
   /** To those who watch a query that reads the table. Most tables have none: then nothing is made. */
   const tellWatchers = ({ every, many, columns, narrow }: TableTopics, { rows, lacks }: Images) => {
-    if (lacks(columns) && sink.hears(many)) topics.add(many);
-    if (topics.has(many)) return;
     if (sink.hears(every)) topics.add(every);
-    if (!narrow || !sink.hears(many)) return;
-    if (topics.size > maxTopics) topics.add(many);
+    if (!narrow || topics.has(many) || !sink.hears(many)) return;
+    if (topics.size > maxTopics || lacks(columns)) topics.add(many);
     else for (const row of rows) for (const topic of narrow(row)) topics.add(topic);
   };
 

@@ -80,6 +80,7 @@ test.for([
     expect(topics).toEqual(expect.arrayContaining([...some]));
     expect(topics.includes("all:readings"), change).toBe(isForAll);
     expect(topics.includes("many:public.readings"), change).toBe(isForAll);
+    expect(topics, change).toContain("rows:public.readings"); // of those who follow the whole table
   }
 });
 
