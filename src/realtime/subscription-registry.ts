@@ -5,6 +5,7 @@
 import { getHeapStatistics } from "node:v8";
 import type { Session } from "../kit/session.ts";
 import { textFrame } from "./outbox.ts";
+import { Refreshes, type Rerun } from "./refreshes.ts";
 import type { Watched } from "./subscription-topics.ts";
 import type { EventSink, TransactionEvents } from "./transaction-events.ts";
 
@@ -19,16 +20,6 @@ export interface Subscriber {
 /** What clients are told about the flow of events. */
 export type Flow = "live" | "degraded";
 
-/**
- * Runs a query that anyone may call, as the user of a session.
- *
- * @returns its result encoded as a body, or null when it fails
- */
-export type Rerun = (key: string, session: Session | null) => Promise<string | null>;
-
-/** Of one query and one transaction: other calls keep their connections. */
-const rerunsAtOnce = 4;
-
 /** In bytes, measured: what a subscription takes beside its key, which stands in topics too. */
 const perSubscription = 1_500;
 /** Of the room, for one address. */
@@ -39,7 +30,7 @@ const weightOf = ({ key, topics }: Watched) =>
   perSubscription + 2 * key.length + perTopic * Math.max(0, topics.length - 4);
 
 export class SubscriptionRegistry implements Omit<EventSink, "end"> {
-  readonly #rerun: Rerun;
+  readonly #refreshes: Refreshes;
   readonly #room: number;
   #weight = 0;
   /** Who listens to a topic, and for which of their queries. */
@@ -56,7 +47,10 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
 
   /** @param room what all subscriptions may take, in bytes. (Default: a quarter of the heap) */
   constructor(rerun: Rerun, room = getHeapStatistics().heap_size_limit / 4) {
-    this.#rerun = rerun;
+    this.#refreshes = new Refreshes(rerun, {
+      sessions: (query) => this.#sessionsOf(query),
+      tell: (query, session, frame) => this.#tell(query, frame, (one) => one.session?.id === session?.id),
+    });
     this.#room = room;
   }
 
@@ -153,15 +147,20 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
     return before !== undefined && watched.topics.every((topic) => before.topics.includes(topic));
   }
 
-  /** @param key of the query, or the subscription key of a grant, which may be that of several */
-  unsubscribe(subscriber: Subscriber, key: string): void {
+  /**
+   * @param key of the query, or the subscription key of a grant, which may be that of several
+   * @returns the keys of the queries that are watched no more
+   */
+  unsubscribe(subscriber: Subscriber, key: string): string[] {
     const own = this.#subscribers.get(subscriber);
     const watched = own?.get(key);
-    const granted = watched ? [] : [...(own?.values() ?? [])].filter(({ subscriptionKey }) => subscriptionKey === key);
-    for (const one of watched ? [watched] : granted) {
+    const granted = [...(own?.values() ?? [])].filter(({ subscriptionKey }) => subscriptionKey === key);
+    const ended = watched ? [watched] : granted;
+    for (const one of ended) {
       own?.delete(one.key);
       this.#forget(subscriber, one);
     }
+    return ended.map((one) => one.key);
   }
 
   #weigh(subscriber: Subscriber, more: number): void {
@@ -207,24 +206,15 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
     for (const [query, value] of data) {
       this.#tell(query, JSON.stringify({ type: "query:updated", query, ...value, xid }));
     }
-    for (const query of refresh) void this.#refresh(query, xid);
+    for (const query of refresh) void this.#refreshes.begin(query, xid);
   }
 
-  /** Once for each session that listens here, as its user, and once for all who are not signed in. */
-  async #refresh(query: string, xid: string): Promise<void> {
-    const listeners = [...(this.#topics.get(`key:${query}`)?.keys() ?? [])];
-    const sessions = new Map(listeners.map(({ session }) => [session?.id, session])).values();
-    const refreshNext = async () => {
-      for (const session of sessions) {
-        const body = await this.#rerun(query, session).catch(() => null);
-        const frame =
-          body === null
-            ? JSON.stringify({ type: "invalidate", queries: [query], xid })
-            : `{"type":"query:updated","query":${JSON.stringify(query)},"result":${body},"xid":"${xid}"}`;
-        this.#tell(query, frame, (one) => one.session?.id === session?.id);
-      }
-    };
-    await Promise.all(Array.from({ length: rerunsAtOnce }, refreshNext));
+  /** Of those who watch a query with just these arguments; once each, and null for all who are not signed in. */
+  #sessionsOf(key: string): (Session | null)[] {
+    const watching = [...(this.#topics.get(`key:${key}`) ?? [])].filter(([, theirs]) =>
+      [...theirs].some((one) => one.key === key),
+    );
+    return [...new Map(watching.map(([{ session }]) => [session?.id, session])).values()];
   }
 
   #tell(query: string, frame: string, isMeant: (subscriber: Subscriber) => boolean = () => true): void {

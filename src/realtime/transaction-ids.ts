@@ -19,4 +19,10 @@ export class TransactionIds {
   }
 }
 
+/** Whether a snapshot, `xmin:xmax:xip,xip,…`, has the changes of a transaction. As in client/sdk/src/realtime/snapshot.ts. */
+export function sees(snapshot: string, xid: string): boolean {
+  const [, until = "0", running = ""] = snapshot.split(":");
+  return BigInt(xid) < BigInt(until) && !running.split(",").includes(xid);
+}
+
 const distance = (a: bigint, b: bigint) => (a > b ? a - b : b - a);

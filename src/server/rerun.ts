@@ -8,20 +8,24 @@ import type { Runtime } from "../call/invoke.ts";
 import type { CrudDefinition } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { decodeCall } from "../http/wire.ts";
-import type { Rerun } from "../realtime/subscription-registry.ts";
+import type { Rerun } from "../realtime/refreshes.ts";
 import { split } from "../realtime/subscription-topics.ts";
+import { sees } from "../realtime/transaction-ids.ts";
 import { answer } from "./procedures.ts";
 
 export const isPublicQuery = (procedure: ProcedureDefinition | undefined): procedure is ProcedureDefinition =>
   procedure?.kind === "query" && procedure.anonymous;
 
-/** Null if it is not an anonymous query, if its user is gone, or if it fails. A user is read anew: fields may have changed. */
+/**
+ * Null if it is not an anonymous query, if its user is gone, or if it fails or lacks the transaction. A user is read anew: fields
+ * may have changed.
+ */
 export function publicRerun(
   runtime: Runtime,
   procedures: ReadonlyMap<string, ProcedureDefinition>,
   sessionOf: SessionOfUser,
 ): Rerun {
-  return async (key, watching) => {
+  return async (key, watching, xid) => {
     const { name, args } = split(key);
     const procedure = procedures.get(name);
     if (!isPublicQuery(procedure)) return null;
@@ -30,7 +34,12 @@ export function publicRerun(
       const session = watching && (await sessionOf(watching.user.id, watching.id));
       if (watching && !session) return null;
       const call = decodeCall({ name, args: args === null ? undefined : JSON.parse(args) });
-      return await answer(runtime, procedure, call.args, { session, requestId });
+      let snapshot: string | null = null;
+      const body = await answer(runtime, procedure, call.args, { session, requestId }, (seen) => {
+        snapshot = seen.snapshot;
+      });
+      // With a synchronous standby a change is told before it is visible. Its watchers ask until it is.
+      return snapshot === null || sees(snapshot, xid) ? body : null;
     } catch (err) {
       runtime.log.warn({ err, operation: name, requestId }, "a query could not be run again for its subscribers");
       return null;

@@ -11,6 +11,16 @@ const board = query
   .name("test.board")
   .allowAnonymous()
   .handler(() => ({ count }));
+/** What each run of the query below waits for. */
+export const gates: Promise<void>[] = [];
+const slow = query
+  .name("test.slow")
+  .allowAnonymous()
+  .handler(async () => {
+    const seen = count;
+    await gates.shift();
+    return seen;
+  });
 const secret = query.name("test.secret").handler(() => 1);
 const since = query
   .name("test.since")
@@ -28,6 +38,7 @@ const tell = mutation
     count++;
     if (input.how === "invalidate") context.realtime.invalidate("test.board");
     if (input.how === "refresh") context.realtime.refresh("test.board");
+    if (input.how === "refresh slow") context.realtime.refresh("test.slow");
     if (input.how === "refresh secret") context.realtime.refresh("test.secret");
     if (input.how === "emit") context.realtime.emit("test.board", { count: 99 });
     if (input.how === "invalidate since") context.realtime.invalidate("test.since", { id, from });
@@ -39,4 +50,4 @@ const tell = mutation
   });
 const speakingQuery = query.name("test.speaking").handler(({ context }) => context.realtime.invalidate("test.board"));
 
-export const procedures = { board, secret, since, tell, speakingQuery };
+export const procedures = { board, slow, secret, since, tell, speakingQuery };

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { apiWith, service, TestService } from "../support/service.ts";
 import { cutReader, heard, Socket, sockets, ticketFor } from "../support/sockets.ts";
-import { count, from, procedures, sinceKey } from "./socket-application.ts";
+import { count, from, gates, procedures, sinceKey } from "./socket-application.ts";
 
 const db = database();
 const running = service(db, apiWith({ procedures }));
@@ -100,6 +100,23 @@ describe("ctx.realtime", () => {
     await visitor.subscribe(sinceKey);
     await running.mutate(await running.signUp("ann"), "test.tell", { how: "refresh since" });
     await visitor.wait({ type: "invalidate", queries: [sinceKey] });
+  });
+
+  test("the result of an earlier refresh never comes after that of a later one", async () => {
+    const ann = await running.signUp("ann");
+    const visitor = await connect(null);
+    await visitor.subscribe("test.slow");
+    const { promise, resolve: open } = Promise.withResolvers<void>();
+    gates.push(promise);
+    await running.mutate(ann, "test.tell", { how: "refresh slow" });
+    await expect.poll(() => gates.length).toBe(0);
+    const first = count;
+    for (let times = 0; times < 3; times++) await running.mutate(ann, "test.tell", { how: "refresh slow" });
+    await heard(visitor, db); // all have been told here
+    open();
+    for (const json of [first, count])
+      await visitor.wait({ type: "query:updated", query: "test.slow", result: { json } });
+    expect((await heard(visitor, db)).filter(({ type }) => type === "query:updated")).toEqual([]);
   });
 
   test("a name that is no query's is a mistake, and the log says which may have been meant", async () => {
