@@ -179,6 +179,7 @@ export class Connection implements Subscriber {
       const { key: query, subscriptionKey } = watched;
       const renewed = registry.subscribe(this, watched) && follow !== null;
       if (follow) this.#endFollowing(query, follow);
+      else if (subscriptionKey === undefined) this.#cancelEnd(query); // that of a grant or token of before
       const done =
         subscriptionKey === undefined ? { type: "subscribed" } : { type: "query:subscribed", subscriptionKey };
       this.#tell({
@@ -243,9 +244,12 @@ export class Connection implements Subscriber {
   }
 
   #unsubscribe(key: string): void {
-    this.#options.registry.unsubscribe(this, key);
-    clearTimeout(this.#ends.get(key));
-    this.#ends.delete(key);
+    for (const query of this.#options.registry.unsubscribe(this, key)) this.#cancelEnd(query);
+  }
+
+  #cancelEnd(query: string): void {
+    clearTimeout(this.#ends.get(query));
+    this.#ends.delete(query);
   }
 }
 

@@ -215,6 +215,24 @@ describe("a grant", () => {
   });
 });
 
+test("a grant that is not used any more ends no subscription, and tells nothing", async () => {
+  const socket = await connect(null);
+  const watch = async (query: string, subscriptionKey: string, ms: number) => {
+    const grant = { query, subscriptionKey, topics: [`key:${query}`], user: null, expiresAt: Date.now() + ms };
+    socket.send({ type: "subscribeQuery", token: new Grants([secret]).sign(grant) });
+    await socket.wait({ type: "query:subscribed", query });
+  };
+  await watch("posts.list", "posts.list", 5_000);
+  await socket.subscribe("posts.list"); // without it from now on
+  await watch("guestbook.list", "several", 5_000);
+  socket.send({ type: "unsubscribe", subscriptionKey: "several" });
+  await watch('guestbook.list::{"limit":1}', "last", 5_001);
+  const before = await socket.upTo({ type: "revoked", subscriptionKey: "last" });
+  expect(before.filter(({ type }) => type === "revoked").length).toBe(1);
+  await db.sql(`select svc.emit_message('{"invalidate":"posts.list"}')`);
+  await socket.wait({ type: "invalidate", queries: ["posts.list"] });
+});
+
 describe("ctx.realtime.emit", () => {
   test("sends data to those who have a grant for the same arguments, and to nobody else", async () => {
     const [ann, bob] = [await member("ann", "red"), await member("bob", "blue")];
