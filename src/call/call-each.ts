@@ -3,7 +3,7 @@
  * costs a call more than its row. Next hop: `batch.ts` decides which calls.
  */
 import type { CrudStatement } from "../contract/crud.ts";
-import { preparedName } from "../postgres/prepared-name.ts";
+import { preparedName } from "../postgres/packet.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 
 export interface EachCall {

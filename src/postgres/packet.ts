@@ -7,6 +7,7 @@
  * failure of one skips those after it.
  * https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
  */
+import { createHash } from "node:crypto";
 import pg from "pg";
 
 /** A prepared statement. Its values travel as text. */
@@ -14,6 +15,15 @@ export interface Step {
   name: string;
   text: string;
   values: readonly (string | number | null)[];
+}
+
+const longestName = 63;
+
+/** A name of a prepared statement: PostgreSQL cuts off what is longer, and two could become one. @param name of ASCII letters */
+export function preparedName(name: string): string {
+  if (name.length <= longestName) return name;
+  const hash = createHash("sha256").update(name).digest("base64url").slice(0, 22);
+  return `${name.slice(0, longestName - hash.length - 1)} ${hash}`;
 }
 
 /** What `pg` keeps of a connection; its types do not have it. */

@@ -9,7 +9,7 @@ import { toFilterJson } from "../crud/crud-filters.ts";
 import { listArguments } from "../crud/crud-list.ts";
 import { checkExact, checkSearch } from "../crud/many-arguments.ts";
 import { check, type Input } from "../kit/input-checks.ts";
-import { preparedName } from "../postgres/prepared-name.ts";
+import { preparedName } from "../postgres/packet.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { cellKinds, csvHeader } from "./csv.ts";
 

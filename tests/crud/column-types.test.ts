@@ -14,7 +14,6 @@ import {
   text,
   time,
   timestamp,
-  vector,
 } from "drizzle-orm/pg-core";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { type Conversions, convertRows } from "../../client/sdk/src/rows.ts";
@@ -298,19 +297,4 @@ test("the OpenAPI document limits only the length of texts and bits", () => {
     matrix: { type: ["array", "null"], items: { type: "array", items: { type: ["integer", "null"] } } },
   });
   for (const property of ["alarm", "pause"]) expect(schemas[property]).not.toHaveProperty("maxLength");
-});
-
-// Each list of such a table was answered with 400.
-test("an array of vectors is a definition error", () => {
-  const table = pgTable("nested", { id: serial("id").primaryKey(), v: vector("v", { dimensions: 2 }).array() }, () =>
-    openRls({ read: "anyone", write: "anyone" }),
-  );
-  expect(() => createCrudFactory(procedure)(table)).toThrow(/"v" of "nested" has the type vector\(2\)\[\]/);
-});
-
-test.for([bytea("v"), timestamp("v")])("an array of arrays that would be stored wrong is a definition error", (v) => {
-  const table = pgTable("nested", { id: serial("id").primaryKey(), v: v.array().array() }, () =>
-    openRls({ read: "anyone", write: "anyone" }),
-  );
-  expect(() => createCrudFactory(procedure)(table)).toThrow(/"v" of "nested" has the type \w+\[\]\[\]/);
 });

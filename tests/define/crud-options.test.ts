@@ -1,5 +1,17 @@
 // If this file fails, a mistake in the options of createCrud appears in production instead of at definition.
-import { boolean, integer, jsonb, pgSchema, pgTable, point, serial, text, timestamp } from "drizzle-orm/pg-core";
+import {
+  boolean,
+  customType,
+  integer,
+  jsonb,
+  pgSchema,
+  pgTable,
+  point,
+  serial,
+  text,
+  timestamp,
+  vector,
+} from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
 import { createCrudFactory, createSvcProcedureBuilders, DefinitionError, memberRls, openRls } from "../../src/index.ts";
 
@@ -232,4 +244,16 @@ test.for(mistakes)("%s", ([, define, message, hint]) => {
   expect(thrown).toBeInstanceOf(DefinitionError);
   expect((thrown as DefinitionError).message.split("\n")[0]).toBe(message);
   expect((thrown as DefinitionError).hint).toBe(hint);
+});
+
+// Each list of such a table was answered with 400.
+test("an array of vectors is a definition error", () => {
+  const table = pgTable("nested", { id: serial("id").primaryKey(), v: vector("v", { dimensions: 2 }).array() }, open);
+  expect(() => createCrud(table)).toThrow(/"v" of "nested" has the type vector\(2\)\[\]/);
+});
+
+const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
+test.for([bytea("v"), timestamp("v")])("an array of arrays that would be stored wrong is a definition error", (v) => {
+  const table = pgTable("nested", { id: serial("id").primaryKey(), v: v.array().array() }, open);
+  expect(() => createCrud(table)).toThrow(/"v" of "nested" has the type \w+\[\]\[\]/);
 });
