@@ -74,7 +74,7 @@ const optionsSchema = z
   } satisfies ShapeOf<CrudOptions>)
   .partial();
 
-/** Kinds that a filter can compare. */
+/** Kinds that a filter can compare: all but bytes and vectors. */
 const filterable = new Set([
   "integer",
   "bigint",

@@ -153,7 +153,6 @@ function wrongIn(column: ColumnDescription, condition: unknown): string | undefi
   if (value === undefined) return "its value is missing.";
   const isExact = op === "eq" || op === "ne";
   if (value === null && isExact) return undefined;
-  if (kind === "bytes" || kind === "vector") return "its column can only be compared with null.";
   const isList = op === "in" || op === "nin";
   const isTaken = isExact || (!isWhole && (isList || (op.endsWith("like") ? kind === "text" : ordered.has(kind))));
   if (!isTaken) return `its column has no operator ${op}.`;

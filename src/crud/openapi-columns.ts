@@ -96,7 +96,6 @@ const ordered = new Set<WireKind>(["integer", "bigint", "number", "numeric", "ti
 /** A condition in `filters`: a value, or `{ op, value }` (docs/reference/filters.md). */
 export function filterSchema(column: ColumnDescription): JsonSchema {
   const { kind, isArray } = column;
-  if (kind === "bytes" || kind === "vector") return { type: "null" };
   const value = inputSchema({ ...column, notNull: false });
   const plain = inputSchema({ ...column, notNull: true });
   const operator = (op: string[], of: JsonSchema) => ({

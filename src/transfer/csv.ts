@@ -69,7 +69,8 @@ export function cellValue(column: ColumnDescription, text: string): unknown {
   }
   if (column.kind === "boolean") return booleans.get(text) ?? booleans.get(text.toLowerCase()) ?? text;
   if (column.kind !== "integer" && column.kind !== "number") return text;
-  return text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text);
+  // Number() also reads 0x10.
+  return /^\s*[-+.\d]+(e[-+]?\d+)?\s*$/i.test(text) && !Number.isNaN(Number(text)) ? Number(text) : text;
 }
 
 const booleans = new Map([

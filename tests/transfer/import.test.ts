@@ -78,9 +78,10 @@ describe("an import", () => {
         "late,1,2026-02-30",
         ",1,",
         "good too,2,",
+        "hexadecimal,0x10,",
       ].join("\n"),
     );
-    expect(run.result).toMatchObject({ written: 2, refused: 8, complete: true });
+    expect(run.result).toMatchObject({ written: 2, refused: 9, complete: true });
     expect(await refusedRows(run)).toBe(
       [
         "line,code,reason",
@@ -92,6 +93,7 @@ describe("an import", () => {
         '8,BAD_REQUEST,"It is not CSV: a quote stands inside a cell."',
         '9,VALIDATION_FAILED,"day must be a date as YYYY-MM-DD"',
         '10,VALIDATION_FAILED,"slug is required"',
+        '12,VALIDATION_FAILED,"size must be an integer between -2147483648 and 2147483647"',
         "",
       ].join("\r\n"),
     );
