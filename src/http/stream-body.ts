@@ -27,6 +27,7 @@ export async function sendStream(
 ): Promise<void> {
   const iterator = pieces[Symbol.asyncIterator]();
   const leave = () => void iterator.return?.().catch(() => {});
+  if (response.closed) return leave(); // the client has disconnected: nothing is computed for it
   response.once("close", leave);
   let first: IteratorResult<string | Uint8Array>;
   try {

@@ -22,7 +22,22 @@ const held = createSvcHttpRouteBuilders()
       yield "done";
     })(),
   }));
-const api = apiWith({ httpRoutes: { ...httpRoutes, held } });
+const noticed = { asked: 0, answered: 0, begun: 0 };
+const late = createSvcHttpRouteBuilders()
+  .get.path("/api/late")
+  .allowAnonymous()
+  .handler(async ({ request }) => {
+    noticed.asked++;
+    await once(request.signal, "abort");
+    noticed.answered++;
+    return {
+      body: (async function* () {
+        noticed.begun++;
+        yield "costly";
+      })(),
+    };
+  });
+const api = apiWith({ httpRoutes: { ...httpRoutes, held, late } });
 const svc = service(db, api);
 
 /** All bytes of a connection, until the service closes it. */
@@ -61,3 +76,13 @@ test(
     agent.destroy();
   },
 );
+
+test("a stream whose client has left before it begins is not begun", async () => {
+  const asking = get(`${svc.url}/api/late`).on("error", () => {});
+  await expect.poll(() => noticed.asked).toBe(1);
+  asking.destroy();
+  await expect.poll(() => noticed.answered).toBe(1);
+  await expect.poll(() => svc.logged.some((line) => line.includes("/api/late"))).toBe(true);
+  await svc.fetch("/healthz"); // by then the answer would have been sent
+  expect(noticed.begun).toBe(0);
+});
