@@ -101,7 +101,9 @@ function checkOrigins(written: FileSettings, production: boolean, file: string, 
 function checkNames(env: Readonly<Record<string, string | undefined>>, problems: string[]): void {
   const unset = Object.keys(environmentSchema.shape).filter((name) => !(name in env));
   const wordOf = (name: string) => name.split("_", 1)[0] ?? "";
-  for (const name of Object.keys(env).filter((name) => !(name in environmentSchema.shape))) {
+  for (const [name, value = ""] of Object.entries(env)) {
+    // Kubernetes tells each container of the Services beside it: SVC_PORT=tcp://… of one that is named svc.
+    if (name in environmentSchema.shape || /^(tcp|udp|sctp):/.test(value)) continue;
     // Short words are also those of other programs: XAI_API_KEY is not a misspelled AI_API_KEY.
     const isOurs = (known: string) => wordOf(known) === wordOf(name) || wordOf(known).length >= 6;
     const [meant] = byNearness(

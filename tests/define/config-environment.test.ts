@@ -158,6 +158,7 @@ describe("production", () => {
       NODE_ENVS: "b",
       DATABASE_URLS: "c",
       SVC_POSTGRES: "auto",
+      SVC_PORT: "tcp://10.0.0.1:80",
     };
     await load("{}", { ...env, PORT: "4000", NODE_ENV: "production", DATABASE_URL: "postgres://a@b/c", ...others });
   });
