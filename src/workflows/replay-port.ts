@@ -44,6 +44,7 @@ export interface ReplayPort {
 export type ReplayOutcome =
   | { kind: "completed"; result: unknown }
   | { kind: "failed"; error: unknown }
+  /** `stuck` are the waits that block; none if the worker stops, and the run can continue at once. */
   | { kind: "suspended"; stuck: string[] }
   | { kind: "retry"; error: unknown; step: string };
 

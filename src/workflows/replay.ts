@@ -46,6 +46,8 @@ class Replay implements WorkflowContext {
   readonly #parallels = new Set<string>();
   readonly #met = new Set<string>();
   readonly #stuck: string[] = [];
+  /** Whether a strand was stopped without a wait. */
+  #isInterrupted = false;
   readonly #steps = new PendingWork();
   readonly #outcome = Promise.withResolvers<ReplayOutcome>();
   /** Strands that can continue. */
@@ -239,9 +241,10 @@ class Replay implements WorkflowContext {
     }
   }
 
-  /** Never resolves; a later replay continues here. @param position of the wait that blocks */
+  /** Never resolves; a later replay continues here. @param position of the wait that blocks. (Default: the worker's stop) */
   #block(position?: string): Promise<never> {
-    if (position !== undefined) this.#stuck.push(position);
+    if (position === undefined) this.#isInterrupted = true;
+    else this.#stuck.push(position);
     this.#live--;
     this.#settleIfIdle();
     return new Promise(() => {});
@@ -253,9 +256,9 @@ class Replay implements WorkflowContext {
       if (this.#active > 0) return;
       if (this.#returned) return this.#end(this.#returned.value);
       if (this.#live > 0) return;
-      this.#outcome.resolve(
-        this.#retry ? { kind: "retry", ...this.#retry } : { kind: "suspended", stuck: this.#stuck },
-      );
+      // One strand can continue at once, whatever the others wait for.
+      const stuck = this.#isInterrupted ? [] : this.#stuck;
+      this.#outcome.resolve(this.#retry ? { kind: "retry", ...this.#retry } : { kind: "suspended", stuck });
     });
   }
 

@@ -1,6 +1,10 @@
 // If this file fails, a process that dies makes a run repeat a step, lose the writes of a step, or stop for ever.
+import { pino } from "pino";
 import { beforeAll, describe, expect, test } from "vitest";
 import { defineApi } from "../../src/app/api.ts";
+import { workflow } from "../../src/index.ts";
+import { replay } from "../../src/workflows/replay.ts";
+import type { ReplayPort } from "../../src/workflows/replay-port.ts";
 import { database } from "../support/database.ts";
 import { names, twentySteps } from "../support/twenty-steps.ts";
 import { dies, until, workers } from "../support/worker.ts";
@@ -102,3 +106,29 @@ async function lifetime(where: string, at: number, ids: string[]): Promise<boole
   await dies(db, "workflow-child.ts", [where, String(at)], completed);
   return completed();
 }
+
+// suspend_run() queues a run at once only if it is told no wait. The next step would have waited for the other branch's event.
+test("a worker that stops leaves a run that can continue in one branch while another one waits", async () => {
+  const stopping = new AbortController();
+  const port: ReplayPort = {
+    step: async (position, _name, _last, run) => run({ position } as Parameters<typeof run>[0]),
+    wait: async () => ({ done: false, result: null }),
+    convert: () => Promise.reject(new Error("no documents here")),
+    conversion: () => Promise.reject(new Error("no documents here")),
+  };
+  const both = workflow("crashes.both", {
+    handler: (wf) =>
+      wf.parallel([
+        () => wf.waitForEvent("go"),
+        async () => {
+          await wf.step("last of this worker", () => stopping.abort());
+          await wf.step("first of the next", () => {});
+        },
+      ]),
+  });
+  const { workflow: definition } = both["~svc"];
+  const options = { runId: "", definition, args: {}, recorded: [], attempts: 0, port, log: pino({ level: "silent" }) };
+  expect(await replay({ ...options, signal: stopping.signal })).toEqual({ kind: "suspended", stuck: [] });
+  const { signal } = new AbortController();
+  expect(await replay({ ...options, signal })).toEqual({ kind: "suspended", stuck: ["0.0.0"] });
+});
