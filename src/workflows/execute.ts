@@ -15,7 +15,7 @@ import { checked, detailOf, runError } from "./failure.ts";
 import { replay } from "./replay.ts";
 import type { ReplayOutcome } from "./replay-port.ts";
 import { lostOr, RunLostError, RunPort, type RunRuntime } from "./run-port.ts";
-import { type NumberedStep, sizeOf, stepCache } from "./step-cache.ts";
+import { claimArguments, type NumberedStep, sizeOf, stepCache } from "./step-cache.ts";
 
 /** The result of sql/workflows/claim_run.sql. */
 interface Claim {
@@ -58,14 +58,15 @@ const longestTimer = 2_000_000_000;
 export async function executeRun(runId: string, options: ExecuteOptions): Promise<void> {
   const { runtime } = options;
   const cache = stepCache(runtime);
+  const known = cache.of(runId);
   const { rows } = await runtime.systemPool.query({
     name: "svc_claim_run",
     text: "select svc_private.claim_run($1, $2, $3, $4, $5) as claim",
-    values: [runId, ...cache.known(runId), limitsOf(options.workflows)],
+    values: [runId, ...claimArguments(known), limitsOf(options.workflows)],
   });
   const claimed: Claim | null = rows[0].claim;
   if (!claimed) return cache.forget(runId);
-  const claim = { ...claimed, steps: cache.merge(runId, claimed.steps, claimed.isAddition) };
+  const claim = { ...claimed, steps: cache.merge(runId, claimed.isAddition ? known : [], claimed.steps) };
   const log = options.log.child({ run: runId, workflow: claim.name });
   nameSpan(activeSpan(), claim, runId);
   const versions = options.workflows.get(claim.name) ?? [];

@@ -34,24 +34,22 @@ export class StepCache {
     this.#maxSize = size;
   }
 
-  /** Arguments of claim_run: number and time of the last known checkpoint, and the numbers of unfinished ones. */
-  known(runId: string): [number | null, string | null, number[]] {
-    const steps = this.#runs.get(runId)?.steps ?? [];
-    const last = steps.at(-1);
-    return [last?.seq ?? null, last?.at ?? null, steps.filter(({ done }) => !done).map(({ seq }) => seq)];
+  /** The checkpoints of a run; none if it is not cached. */
+  of(runId: string): readonly NumberedStep[] {
+    return this.#runs.get(runId)?.steps ?? [];
   }
 
   /**
-   * Merges the claimed checkpoints with the cached ones.
+   * Merges the claimed checkpoints with those that the worker knew when it claimed the run: those of other runs may have
+   * taken their place in the cache since.
    *
-   * @param isAddition whether the cached checkpoints are still valid
+   * @param known none if they are not valid any more
    * @returns all checkpoints of the run, in the order of their creation
    */
-  merge(runId: string, claimed: NumberedStep[], isAddition: boolean): NumberedStep[] {
-    const before = isAddition ? this.#runs.get(runId) : undefined;
+  merge(runId: string, known: readonly NumberedStep[], claimed: NumberedStep[]): NumberedStep[] {
     this.forget(runId);
     // Unfinished checkpoints are sent again, unless they were deleted.
-    const kept = before?.steps.filter(({ done }) => done) ?? [];
+    const kept = known.filter(({ done }) => done);
     const measured = claimed.map((step) => ({ ...step, size: JSON.stringify(step).length }));
     const steps = [...kept, ...measured].sort((a, b) => a.seq - b.seq);
     const size = sizeOf(steps);
@@ -69,6 +67,12 @@ export class StepCache {
     this.#size -= this.#runs.get(runId)?.size ?? 0;
     this.#runs.delete(runId);
   }
+}
+
+/** Arguments of claim_run: number and time of the last known checkpoint, and the numbers of unfinished ones. */
+export function claimArguments(known: readonly NumberedStep[]): [number | null, string | null, number[]] {
+  const last = known.at(-1);
+  return [last?.seq ?? null, last?.at ?? null, known.filter(({ done }) => !done).map(({ seq }) => seq)];
 }
 
 const caches = new WeakMap<RunRuntime, StepCache>();

@@ -2,7 +2,7 @@
 // million rows. Or a worker relies on checkpoints that no longer exist.
 import { beforeAll, describe, expect, test } from "vitest";
 import { workflow } from "../../src/index.ts";
-import { type NumberedStep, StepCache } from "../../src/workflows/step-cache.ts";
+import { claimArguments, type NumberedStep, StepCache } from "../../src/workflows/step-cache.ts";
 import { database } from "../support/database.ts";
 import { apiWith } from "../support/service.ts";
 import { until, workers } from "../support/worker.ts";
@@ -69,12 +69,16 @@ test(`a workflow whose handler runs ${steps} times reads each checkpoint a few t
 });
 
 describe("what a worker knows", () => {
-  const claim = async (id: string, cache: StepCache) => {
+  const made = (_: unknown, seq: number) =>
+    ({ seq, at: "now", position: String(seq), kind: "step", name: "s", done: true, result: null }) as NumberedStep;
+  const claim = async (id: string, cache: StepCache, meanwhile = () => {}) => {
+    const known = cache.of(id);
     const text = "select counted.claim_run($1, $2, $3, $4, null) as it";
-    const { it } = (await db.sql(text, [id, ...cache.known(id)]))[0] as {
+    const { it } = (await db.sql(text, [id, ...claimArguments(known)]))[0] as {
       it: { steps: NumberedStep[]; isAddition: boolean; fence: number };
     };
-    return { given: it.steps.length, fence: it.fence, all: cache.merge(id, it.steps, it.isAddition) };
+    meanwhile();
+    return { given: it.steps.length, fence: it.fence, all: cache.merge(id, it.isAddition ? known : [], it.steps) };
   };
   const stored = (id: string) =>
     db.sql("select position, is_done as done, result from svc.workflow_steps where run_id = $1 order by seq", [id]);
@@ -144,19 +148,26 @@ describe("what a worker knows", () => {
     expect([given, seen(all)]).toEqual([1, await stored(id)]);
   });
 
+  test("holds for a claim under way when other runs take its place in the cache", async () => {
+    const id = await add();
+    const cache = new StepCache(1_000);
+    const { fence } = await claim(id, cache);
+    await step(id, fence, 0);
+    await claim(id, cache);
+    expect(cache.of(id).length).toBe(1);
+    const { given, all } = await claim(id, cache, () => {
+      cache.merge("large", [], Array.from({ length: 100 }, made));
+    });
+    expect([given, seen(all)]).toEqual([0, await stored(id)]);
+  });
+
   test("is bounded: the runs that were claimed longest ago are forgotten, and read again", () => {
     const cache = new StepCache(1_000);
-    const made = (seq: number) =>
-      ({ seq, at: "now", position: String(seq), kind: "step", name: "s", done: true, result: null }) as NumberedStep;
-    for (let run = 0; run < 50; run++) cache.merge(`run ${run}`, [made(run)], false);
-    expect(cache.known("run 0")).toEqual([null, null, []]);
-    expect(cache.known("run 49")).toEqual([49, "now", []]);
-    cache.merge(
-      "large",
-      Array.from({ length: 100 }, (_, seq) => made(seq)),
-      false,
-    );
-    expect(cache.known("large")).toEqual([null, null, []]);
-    expect(cache.known("run 49")).toEqual([null, null, []]);
+    for (let run = 0; run < 50; run++) cache.merge(`run ${run}`, [], [made(null, run)]);
+    expect(cache.of("run 0")).toEqual([]);
+    expect(cache.of("run 49")).toMatchObject([{ seq: 49 }]);
+    cache.merge("large", [], Array.from({ length: 100 }, made));
+    expect(cache.of("large")).toEqual([]);
+    expect(cache.of("run 49")).toEqual([]);
   });
 });
