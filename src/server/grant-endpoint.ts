@@ -12,6 +12,7 @@ import type { RequestLimits } from "../http/request-limits.ts";
 import { decodeCall, decodeWhole, isWhole, noFile } from "../http/wire.ts";
 import type { Authenticate } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
+import { connectionLimits } from "../realtime/connection.ts";
 import { type Grants, grantLifetime } from "../realtime/grants.ts";
 import type { Grantable, SubscriptionTopics } from "../realtime/subscription-topics.ts";
 
@@ -25,8 +26,10 @@ export interface GrantEndpointOptions {
 
 export const grantPath = "/api/realtime/query/authorize";
 
-/** In bytes: a grant contains the arguments and must fit a frame of the socket. */
+/** In bytes. */
 const maxBody = 8 * 1024;
+/** A larger frame would end the socket, with all of its subscriptions. */
+const longestToken = connectionLimits.frame - 256;
 
 export function grantEndpoint({
   authenticate,
@@ -48,6 +51,11 @@ export function grantEndpoint({
     const { policy, topics, key, subscriptionKey } = grantable;
     const expiresAt = Date.now() + grantLifetime;
     const token = grants.sign({ query: key, subscriptionKey, topics, user, expiresAt });
+    if (token.length > longestToken) {
+      throw new SvcError("BAD_REQUEST", "These arguments are too long for a grant.", {
+        hint: "A grant holds them twice, as UTF-8, and fits a frame of the socket: 16 KiB.",
+      });
+    }
     const answer = { token, subscriptionKey, policy, expiresAt: new Date(expiresAt).toISOString() };
     sendJson(response, 200, JSON.stringify(whole ? { json: answer } : answer));
   };

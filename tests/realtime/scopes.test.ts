@@ -171,6 +171,21 @@ describe("a grant", () => {
     expect((await authorize(await running.signUp("ann"), query, args)).status).toBe(status);
   });
 
+  // A frame that is too large ends the socket: the SDK would connect and ask for the same grant for ever.
+  test.each([
+    [500, "query:subscribed"],
+    [1_800, "query:subscribed"],
+    [2_500, "BAD_REQUEST"],
+  ])("for arguments of %i Korean characters fits a frame, or is refused", async (length, expected) => {
+    const ann = await member("ann", "red");
+    const { status, body } = await authorize(ann, "team_boards.list", ofTeam("red", { orderBy: "한".repeat(length) }));
+    expect([status, body.code]).toEqual(expected === "BAD_REQUEST" ? [400, expected] : [200, undefined]);
+    if (status !== 200) return;
+    const socket = await connect(ann);
+    socket.send({ type: "subscribeQuery", token: body.token });
+    await socket.wait({ type: expected });
+  });
+
   test("is what such a list is watched with, and nothing less", async () => {
     const ann = await member("ann", "red");
     const socket = await connect(ann);
