@@ -27,7 +27,9 @@ const byMimeType: Record<string, DocumentKind> = {
  * the search endless.
  */
 const looksLikeHtml = /^(<\?xml[^>]*>\s*)?(<!--((?!-->)[\s\S])*-->\s*)*<(!doctype html|html|head|body)[\s>]/i;
-const images = ["89504e47", "ffd8ff", "47494638", "424d", "49492a00", "4d4d002a"];
+// In hexadecimal. Texts begin with "PK" and "BM", too, such as a table with the heading "PK;Name".
+const zip = /^504b(0304|0506|0708)/;
+const images = /^(89504e47|ffd8ff|47494638|424d.{8}00000000|49492a00|4d4d002a)/;
 const legacy = {
   WordDocument: ["A legacy Word document (.doc)", "Save it as .docx."],
   Workbook: ["A legacy Excel workbook (.xls)", "Save it as .xlsx."],
@@ -38,12 +40,13 @@ const legacy = {
 export function sniff(bytes: Buffer, { filename = "", mimeType = "" }: ConvertOptions): DocumentKind {
   if (bytes.length === 0) throw unreadable("The file is empty.");
   const head = bytes.subarray(0, 1024).toString("latin1");
-  if (head.includes("%PDF-")) return "pdf";
-  if (head.startsWith("HWP Document File")) return "hwp";
-  if (head.startsWith("PK")) return packageKind(bytes);
-  if (head.startsWith("\u00d0\u00cf\u0011\u00e0")) return compoundKind(bytes);
   const hex = bytes.subarray(0, 12).toString("hex");
-  if (images.some((magic) => hex.startsWith(magic)) || /^(RIFF....WEBP|....ftyp(hei|hev|mif1|msf1|avi))/s.test(head)) {
+  // Other bytes may precede a PDF's sign, and a text may quote it.
+  if (head.startsWith("%PDF-") || (head.includes("%PDF-") && bytes.includes("endobj"))) return "pdf";
+  if (head.startsWith("HWP Document File")) return "hwp";
+  if (zip.test(hex)) return packageKind(bytes);
+  if (head.startsWith("\u00d0\u00cf\u0011\u00e0")) return compoundKind(bytes);
+  if (images.test(hex) || /^(RIFF....WEBP|....ftyp(hei|hev|mif1|msf1|avi))/s.test(head)) {
     throw unsupported("An image", "Use ai.vision.extractText, or an image part in ai.chat.");
   }
   return textKind(head, filename, mimeType);

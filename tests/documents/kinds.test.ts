@@ -93,6 +93,16 @@ function johab(text: string): Buffer {
   return Buffer.from(bytes);
 }
 
+test.each([
+  ["csv", "PK;Name\n1;Ann\n"],
+  ["txt", "BMW builds cars."],
+  ["md", "# How to tell a PDF\n\nIt begins with %PDF-1.7 and ends with %%EOF.\n"],
+])("a text that begins like another kind of file is a text: %s", async (kind, text) => {
+  const { markdown, providerTrace } = await convertDocument(Buffer.from(text), { filename: `a.${kind}` });
+  expect(markdown).toContain(text.split(/[;\n]/)[0]);
+  expect(providerTrace).toMatchObject([{ provider: "local_text", outcome: "used" }]);
+});
+
 describe("what is not converted says what to use instead", () => {
   const compound = (stream: string) =>
     Buffer.concat([Buffer.from("d0cf11e0a1b11ae1", "hex"), Buffer.alloc(512), Buffer.from(stream, "utf16le")]);
@@ -100,6 +110,7 @@ describe("what is not converted says what to use instead", () => {
     ["PNG", Buffer.from("89504e470d0a1a0a", "hex"), "ai.vision.extractText"],
     ["JPEG", Buffer.from("ffd8ffe000104a46", "hex"), "ai.vision.extractText"],
     ["GIF", Buffer.from("GIF89a\u0001\u0000"), "ai.vision.extractText"],
+    ["BMP", Buffer.from("424d9e0000000000000036000000", "hex"), "ai.vision.extractText"],
     ["HEIC", Buffer.from("\u0000\u0000\u0000\u0018ftypheic\u0000\u0000\u0000\u0000mif1heic"), "ai.vision.extractText"],
     ["WebP", Buffer.from("RIFF\u0000\u0000\u0000\u0000WEBPVP8 "), "ai.vision.extractText"],
     ["DOC", compound("WordDocument"), ".docx"],
