@@ -16,7 +16,7 @@ export interface KeptConversion {
 }
 
 /** Increased when converters change their results: stored results are then no longer found. */
-const generation = 3;
+const generation = 4;
 
 /** Everything that decides the result beside the bytes. Of the file name, only what determines the format. */
 export function conversionKey(options: ConvertOptions): string {

@@ -55,6 +55,14 @@ describe("lists of a DOCX", () => {
   });
 });
 
+test.each(parsers)("a list that begins below 1 is read, by %s", async (engine) => {
+  const level = `<w:lvl w:ilvl="0"><w:start w:val="-60"/><w:numFmt w:val="lowerLetter"/><w:lvlText w:val="%1."/></w:lvl>`;
+  const numbering = `<w:numbering ${space}><w:abstractNum w:abstractNumId="0">${level}</w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num></w:numbering>`;
+  const body = `<w:p><w:pPr><w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr></w:pPr>${run("Wells")}</w:p>`;
+  const { markdown } = await runEngine({ engine, kind: "docx" }, await word(body, { "word/numbering.xml": numbering }));
+  expect(markdown).toContain("Wells");
+});
+
 test.each(parsers)("a DOCX keeps hyphens that are shown, and loses those that are not, by %s", async (engine) => {
   const body = `<w:p><w:r><w:t>Donau</w:t><w:softHyphen/><w:t>dampf\u00adschiff, E</w:t><w:noBreakHyphen/><w:t>Mail</w:t></w:r></w:p>`;
   const { markdown } = await runEngine({ engine, kind: "docx" }, await word(body));
@@ -167,6 +175,43 @@ describe("an XLSX", () => {
     const { markdown, warnings } = await read(Promise.resolve(bytes));
     expect(markdown).not.toMatch(/margin/i);
     expect(warnings[0]).toBe('The hidden sheet "Margins" was left out.');
+  });
+
+  test("shows a duration as hours, minutes and seconds, and not as a date", async () => {
+    const formats = `<numFmts count="2"><numFmt numFmtId="164" formatCode="[h]:mm"/><numFmt numFmtId="165" formatCode="[Red]yyyy-mm-dd"/></numFmts>`;
+    const styles = `<styleSheet xmlns="${sheets}">${formats}<cellXfs><xf numFmtId="164"/><xf numFmtId="46"/><xf numFmtId="165"/></cellXfs></styleSheet>`;
+    const days = [1.6875, 0.25, 46_000].map((one, style) => `<c r="${"BCD"[style]}1" s="${style}"><v>${one}</v></c>`);
+    const bytes = await workbook(`<row r="1">${cell("A1", "Hours")}${days.join("")}</row>`, [], {
+      "xl/styles.xml": styles,
+    });
+    expect((await runEngine({ engine: "parser_a", kind: "xlsx" }, bytes)).poor).toBe("It shows durations as dates.");
+    expect((await read(Promise.resolve(bytes))).markdown).toContain("| Hours | 40:30:00 | 6:00:00 | 2025-12-09 |");
+  });
+
+  test("is read without positions of cells and rows, which some programs leave out", async () => {
+    const line = (...cells: string[]) => `<row>${cells.join("")}</row>`;
+    const text = (one: string) => `<c t="inlineStr"><is><t>${one}</t></is></c>`;
+    const all = [
+      line(text("Name"), text("Age")),
+      "<row/>",
+      line(),
+      line(text("Ann"), "<c><v>5</v></c>", cell("D4", "x")),
+    ];
+    const { markdown, warnings } = await read(workbook(all.join("")));
+    expect(markdown.split("\n\n").slice(1)).toEqual([
+      "| Name | Age |\n| --- | --- |",
+      "| Ann | 5 |\n| --- | --- |",
+      "| x |\n| --- |",
+    ]);
+    expect(warnings).toEqual([]);
+  });
+
+  test("is read beside a link whose address is none", async () => {
+    const links = `<Relationships xmlns="${package_}/relationships"><Relationship Id="r1" Type="${office}/hyperlink" TargetMode="External" Target="http://host:port/"/></Relationships>`;
+    const { markdown } = await read(
+      workbook(`<row r="1">${cell("A1", "Wells")}</row>`, [], { "xl/worksheets/_rels/sheet1.xml.rels": links }),
+    );
+    expect(markdown).toContain("Wells");
   });
 
   test("has a merged row once, above its table and inside of it", async () => {

@@ -73,9 +73,11 @@ function written(number: number, format: string): string {
   return format === "decimalZero" && number < 10 ? `0${number}` : String(number);
 }
 
-/** a to z, then aa to zz. */
+/** a to z, then aa to zz. Damaged lists begin below 1. */
 const letters = (number: number) =>
-  String.fromCharCode(97 + ((number - 1) % 26)).repeat(Math.min(Math.ceil(number / 26), 9));
+  number < 1
+    ? String(number)
+    : String.fromCharCode(97 + ((number - 1) % 26)).repeat(Math.min(Math.ceil(number / 26), 9));
 
 const numerals: [number, string][] = [
   [1000, "M"],

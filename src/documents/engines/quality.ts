@@ -69,9 +69,13 @@ export function judgeHeadings(markdown: string, source: string[]): string | null
 /** Cells that the first parser does not reach, in the 10,001st row or the 201st column. */
 const beyond = /<c\s[^>]*?r="(?:[A-Z]+(?!10000")[1-9]\d{4,}|(?:[A-Z]{3}|G[S-Z]|[H-Z][A-Z])\d+)"/;
 
+/** Formats of durations, such as [h]:mm. */
+const durations = /<xf\s[^>]*numFmtId="46"|formatCode="[^"]*\[(h+|m+|s+)\]/i;
+
 function judgeSheets(bytes: Buffer, markdown: string): string | null {
   if (sheetsOf(bytes).some((sheet) => beyond.test(readZip(bytes, sheet).toString("latin1"))))
     return "It cuts large sheets off.";
+  if (durations.test(readPart(bytes, "xl/styles.xml"))) return "It shows durations as dates.";
   if (bytes.includes("xl/comments")) return "It drops comments.";
   if (bytes.includes("xl/drawings/")) return "It drops charts and shapes.";
   if (/<sheet\s[^>]*state="[^"]*hidden"/i.test(readPart(bytes, "xl/workbook.xml"))) return "It shows hidden sheets.";

@@ -30,13 +30,13 @@ export function openWorkbook(bytes: Buffer): Sheet[] {
   if (!workbook) throw new Error("There is no workbook.");
   const links = relations(bytes, "xl/_rels/workbook.xml.rels");
   const strings = all(parsePart(bytes, "xl/sharedStrings.xml"), "si").map(textOf);
-  const isDate = dateStyles(parsePart(bytes, "xl/styles.xml"));
+  const times = timeStyles(parsePart(bytes, "xl/styles.xml"));
   const starts1904 = /^(1|true)$/.test(all(workbook, "workbookPr")[0]?.getAttribute("date1904") ?? "");
   return all(workbook, "sheet").map((sheet) => {
     const path = links.find((link) => link.id === sheet.getAttribute("r:id"))?.path ?? "";
     const isHidden = /hidden/i.test(sheet.getAttribute("state") ?? "");
     const root = isHidden ? null : parsePart(bytes, path);
-    const read = readCells(root, (cell) => cellValue(cell, strings, isDate, starts1904));
+    const read = readCells(root, (cell) => cellValue(cell, strings, times, starts1904));
     return { name: literal(sheet.getAttribute("name") ?? ""), isHidden, path, ...read };
   });
 }
@@ -47,11 +47,17 @@ function readCells(root: Element | null, value: (cell: Element) => string): Pick
     if (found.push(cell) > mostCells) throw unreadable(`A sheet has more than ${mostCells} cells. Split it.`);
   };
   const banners: Sheet["banners"] = new Map();
-  for (const cell of all(root, "c")) {
-    const place = placeOf(cell.getAttribute("r") ?? "");
-    const text = value(cell).trim();
-    if (!place || text === "") continue;
-    add({ ...place, text });
+  // Some programs leave positions out: a row or a cell then follows the last one.
+  let row = -1;
+  for (const line of all(root, "row")) {
+    row = Number(line.getAttribute("r") ?? row + 2) - 1;
+    let column = -1;
+    for (const cell of all(line, "c")) {
+      const place = placeOf(cell.getAttribute("r") ?? "") ?? { row, column: column + 1 };
+      column = place.column;
+      const text = value(cell).trim();
+      if (text !== "") add({ ...place, text });
+    }
   }
   const texts = new Map(found.map((cell) => [keyOf(cell), cell.text]));
   for (const merge of all(root, "mergeCell")) {
@@ -71,14 +77,15 @@ function readCells(root: Element | null, value: (cell: Element) => string): Pick
 
 const keyOf = ({ row, column }: { row: number; column: number }) => `${row},${column}`;
 
-function cellValue(cell: Element, strings: string[], isDate: boolean[], starts1904: boolean): string {
+function cellValue(cell: Element, strings: string[], times: TimeStyle[], starts1904: boolean): string {
   const type = cell.getAttribute("t");
   const stored = all(cell, "v")[0]?.textContent ?? "";
   if (type === "s") return literal(strings[Number(stored)] ?? "");
   if (type === "inlineStr") return literal(textOf(cell));
   if (type === "b") return stored === "1" ? "TRUE" : "FALSE";
   if (type === "str" || type === "e" || type === "d" || stored === "") return literal(stored);
-  if (isDate[Number(cell.getAttribute("s") ?? 0)]) return dateOf(Number(stored), starts1904);
+  const time = times[Number(cell.getAttribute("s") ?? 0)] ?? null;
+  if (time !== null) return time === "date" ? dateOf(Number(stored), starts1904) : durationOf(Number(stored));
   // As a person sees it, without binary rounding noise.
   return Number.isFinite(Number(stored)) ? String(Number(Number(stored).toPrecision(15))) : literal(stored);
 }
@@ -93,14 +100,30 @@ function dateOf(days: number, starts1904: boolean): string {
   return Number.isInteger(days) ? text.slice(0, 10) : text.slice(0, 19).replace("T", " ");
 }
 
-function dateStyles(styles: Element | null): boolean[] {
+/** Hours, minutes and seconds of a number of days, such as 40:30:00. */
+function durationOf(days: number): string {
+  const seconds = Math.round(Math.abs(days) * 86_400);
+  if (!Number.isFinite(seconds)) return String(days);
+  const [minute, second] = [Math.floor(seconds / 60) % 60, seconds % 60].map((part) => String(part).padStart(2, "0"));
+  return `${days < 0 ? "-" : ""}${Math.floor(seconds / 3600)}:${minute}:${second}`;
+}
+
+/** How a style shows a number of days. Null: as a number. */
+type TimeStyle = "date" | "duration" | null;
+
+/** Hours, minutes or seconds in brackets are not cut at a day, an hour or a minute. */
+const durationFormat = /\[(h+|m+|s+)\]/i;
+
+function timeStyles(styles: Element | null): TimeStyle[] {
   const own = new Map(
     all(styles, "numFmt").map((one) => [one.getAttribute("numFmtId"), one.getAttribute("formatCode")]),
   );
   return all(all(styles, "cellXfs")[0] ?? null, "xf").map((style) => {
     const id = Number(style.getAttribute("numFmtId"));
-    const code = (own.get(String(id)) ?? "").replace(/"[^"]*"|\[[^\]]*\]|\\./g, "");
-    return (id >= 14 && id <= 22) || (id >= 45 && id <= 47) || /[ymdhs]/i.test(code);
+    const format = own.get(String(id)) ?? "";
+    if (id === 46 || durationFormat.test(format)) return "duration";
+    const code = format.replace(/"[^"]*"|\[[^\]]*\]|\\./g, "");
+    return (id >= 14 && id <= 22) || (id >= 45 && id <= 47) || /[ymdhs]/i.test(code) ? "date" : null;
   });
 }
 

@@ -27,7 +27,8 @@ export function relations(bytes: Buffer, path: string): Relation[] {
   const folder = path.replace(/_rels\/[^/]+$/, "");
   return all(parsePart(bytes, path), "Relationship").map((link) => {
     const target = link.getAttribute("Target") ?? "";
-    const resolved = new URL(target, `file:///${folder}`).pathname.slice(1);
+    // Hyperlinks are here, too: addresses as people typed them.
+    const resolved = URL.parse(target, `file:///${folder}`)?.pathname.slice(1) ?? "";
     const type = link.getAttribute("Type") ?? "";
     return { id: link.getAttribute("Id") ?? "", type: type.slice(type.lastIndexOf("/") + 1), path: resolved };
   });
