@@ -3633,6 +3633,7 @@ begin
 
   return query
     select n.id, 1 - n.distance from unnest(ids, distances) with ordinality as n (id, distance, place)
+     where n.distance <> 'NaN'
      order by n.place offset skipped limit page_size;
 end
 $function$
@@ -5246,7 +5247,7 @@ begin
     return query execute format($sql$
       select t.%1$I::text, 1 - (t.%2$I <=> %3$L)
         from %4$s as t
-       where t.%1$I = any (%5$L::%6$s[]) and t.%2$I is not null
+       where t.%1$I = any (%5$L::%6$s[]) and (t.%2$I <=> %3$L) <> 'NaN'
     $sql$, declared ->> 'id', vector_field, vector, declared ->> 'table', ids, declared ->> 'idType');
   end if;
 end

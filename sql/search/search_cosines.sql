@@ -1,6 +1,6 @@
 -- Cosine similarities of given rows to a vector, -1 to 1. svc.search_hybrid() calls it for texts that only the words
 -- found. Invoker's rights. The keys come from svc.search_keyword(), which has applied scope and filters. A row without
--- a vector is left out.
+-- a vector, or with one of zeros, is left out.
 
 create or replace function svc_hidden.search_cosines(
   target jsonb,       -- {table}: the name of a searchable table
@@ -20,7 +20,7 @@ begin
     return query execute format($sql$
       select t.%1$I::text, 1 - (t.%2$I <=> %3$L)
         from %4$s as t
-       where t.%1$I = any (%5$L::%6$s[]) and t.%2$I is not null
+       where t.%1$I = any (%5$L::%6$s[]) and (t.%2$I <=> %3$L) <> 'NaN'
     $sql$, declared ->> 'id', vector_field, vector, declared ->> 'table', ids, declared ->> 'idType');
   end if;
 end

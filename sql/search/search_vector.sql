@@ -5,6 +5,8 @@
 -- scan) until enough rows pass them. It stops after some 20,000 rows (hnsw.max_scan_tuples), and before version 0.8
 -- without any iteration. Where the page is not full, the rows that pass are compared one by one, without the index.
 --
+-- A vector of zeros has no direction: its distance is NaN, which comes last, and it is left out as the index leaves it out.
+--
 -- Volatile only because it sets those two parameters, until the transaction ends. They cannot be in the function's own
 -- SET clauses: a session that has not loaded pgvector yet refuses to store them there. A loop is used instead of
 -- EXECUTE … INTO, for the reason in svc.estimate_rows(): the composed SQL must not be able to SET anything.
@@ -58,6 +60,7 @@ begin
 
   return query
     select n.id, 1 - n.distance from unnest(ids, distances) with ordinality as n (id, distance, place)
+     where n.distance <> 'NaN'
      order by n.place offset skipped limit page_size;
 end
 $$;

@@ -153,7 +153,7 @@ export function checkFilters(table: SearchTable, filters: unknown): object[] {
     if (!column) throw refusal(path, "a filter on a column of the table");
     const { name: columnName, castType: type, kind, isArray: array, values = null } = column;
     const described = { name: columnName, type, kind, array, values };
-    return operations(path, filter).map(([op, value]) => ({ column: described, op, value }));
+    return operations(path, filter).map(([op, value]) => ({ column: described, op, value: jsonOf(path, value) }));
   });
 }
 
@@ -170,10 +170,18 @@ function operations(path: string, filter: unknown): [string, unknown][] {
       if (bounds.length > 0 && bounds.every(([op]) => ["gt", "gte", "lt", "lte"].includes(op))) return bounds;
     }
   }
-  throw refusal(
-    path,
-    "a value, { eq }, { in: […] }, { range: { gt, gte, lt, lte } } or, for an array column, { contains: […] } or { overlaps: […] }",
-  );
+  throw refusal(path, filterForms);
+}
+
+const filterForms =
+  "a value, { eq }, { in: […] }, { range: { gt, gte, lt, lte } } or, for an array column, { contains: […] } or { overlaps: […] }";
+
+/** JSON has no bigint, and makes null of undefined, NaN and an invalid date: null would find the rows without a value. */
+function jsonOf(path: string, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((one) => jsonOf(path, one));
+  if (typeof value === "bigint") return String(value);
+  if (value !== null && (JSON.stringify(value) ?? "null") === "null") throw refusal(path, filterForms);
+  return value;
 }
 
 const isListed = (kind: string | undefined) => kind === "in" || kind === "contains" || kind === "overlaps";

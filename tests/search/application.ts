@@ -22,6 +22,13 @@ export const searches = {
       vector: [1, { nan: Number.NaN, infinity: -Infinity }[odd as "nan"], 0],
     }),
   ),
+  /** Nor has it these. */
+  filterWith: call("filterWith").handler(({ context, input: { odd, ...options } }) => {
+    const rank = { undefined: undefined, nan: Number.NaN, date: new Date(Number.NaN), bigint: { eq: 2n } }[
+      odd as "nan"
+    ];
+    return context.search(pages, "boat", { ...options, filters: { rank: rank as never } });
+  }),
   hybridSearch: call("hybridSearch").handler(({ context, input: { table = pages, query, ...options } }) =>
     context.hybridSearch(table, query, options),
   ),

@@ -31,6 +31,11 @@ export const mistakes = [
   ],
   ["search", "filters.rank", { filters: { rank: { like: 1 } } }],
   ["search", "does not fit", { filters: { rank: "many" } }],
+  // JSON would make null of these, and null finds the rows without a value.
+  ["filterWith", "filters.rank", { odd: "undefined" }],
+  ["filterWith", "filters.rank", { odd: "nan" }],
+  ["filterWith", "filters.rank", { odd: "date" }],
+  ["filterWith", "does not fit", { odd: "bigint" }],
   ["vectorSearch", "vector", { vector: [1, 0] }],
   ["vectorSearch", "vector", { vector: [] }],
   ["vectorSearch", "vector", { vector: [0, 0, 0] }],

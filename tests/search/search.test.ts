@@ -202,6 +202,20 @@ describe.skipIf(!hasVectors)("with vectors", () => {
     expect(items.map(({ row }: { row: { rank: number } }) => row.rank).toSorted()).toEqual([3, 4]);
   });
 
+  test("a vector of zeros has no direction, is near to nothing, and disturbs no scores", async () => {
+    const [id] = await addPages(db, [{ userId: ann.id, title: "Boat of nowhere", embedding: "[0,0,0]" }]);
+    const nearest = await call("vectorSearch", { vector: [1, 0, 0] });
+    expect(nearest.map((item: { score: number }) => item.score)).toEqual(Array(4).fill(expect.any(Number)));
+    const vector = [0.9, 0.5, 0.3];
+    for (const tuning of [{}, { vectorCandidateLimit: 2 }]) {
+      const fused = await call("hybridSearch", { query: "boat", vector, tuning });
+      for (const { score } of fused) expect(score).toEqual(expect.any(Number));
+      const item = fused.find((one: { id: string }) => one.id === id);
+      expect(item.matchedBy).toEqual(["keyword"]);
+    }
+    await db.sql("delete from pages where id = $1", [id]);
+  });
+
   test("rrf adds up the reciprocal ranks of both legs", async () => {
     const keyword = await call("search", { query: "boat house" });
     const nearest = await call("vectorSearch", { vector: [0.2, 1, 0.1] });
