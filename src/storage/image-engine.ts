@@ -48,7 +48,7 @@ export async function transformImage(source: Source, options: TransformOptions, 
       failOn: "truncated",
       pages: frames,
     });
-    const image = resize(input.autoOrient(), options);
+    const image = resize(input.autoOrient(), options, format);
     const { data } = await encode(image, encodingOf(format, options.q, pixels)).toBuffer({ resolveWithObject: true });
     return { bytes: data, type: `image/${format}` };
   } catch (cause) {
@@ -106,16 +106,19 @@ function outputOf(format: string): Format {
   return format === "heif" ? "avif" : "png";
 }
 
-function resize(image: Sharp, { w, h, fit = "cover" }: TransformOptions): Sharp {
+function resize(image: Sharp, { w, h, fit = "cover" }: TransformOptions, format: Format): Sharp {
   if (w === undefined && h === undefined) return image;
-  const background = { r: 0, g: 0, b: 0, alpha: 0 };
+  const background = format === "jpeg" ? white : { r: 0, g: 0, b: 0, alpha: 0 };
   return image.resize({ ...(w && { width: w }), ...(h && { height: h }), fit, background });
 }
+
+/** JPEG has no transparency. */
+const white = "#ffffff";
 
 function encode(image: Sharp, { format, options }: Encoding): Sharp {
   switch (format) {
     case "jpeg":
-      return image.flatten({ background: "#ffffff" }).jpeg({ ...options, mozjpeg: false });
+      return image.flatten({ background: white }).jpeg({ ...options, mozjpeg: false });
     case "png":
       return image.png(options);
     case "avif":

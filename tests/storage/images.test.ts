@@ -69,6 +69,12 @@ describe("parameters", () => {
     expect([status, ...(await size(bytes))]).toEqual([200, width, height, format]);
   });
 
+  test("fit=contain pads a JPEG, which has no transparency, with white", async () => {
+    const { bytes } = await get(`/api/storage/${photo}?w=60&h=60&fit=contain&f=jpeg`);
+    const corner = (await sharp(bytes).raw().toBuffer()).subarray(0, 3);
+    expect(Math.min(...corner)).toBeGreaterThan(245); // JPEG is not exact
+  });
+
   const refused = [
     "w=0",
     "w=4097",
