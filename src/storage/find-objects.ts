@@ -48,6 +48,8 @@ export class ObjectFinder {
   /** When the last statement began. */
   #began = 0;
   #scheduled = false;
+  /** Ends the wait behind a slow statement. */
+  #later: NodeJS.Timeout | undefined;
 
   constructor(pool: pg.Pool) {
     this.#pool = pool;
@@ -74,9 +76,15 @@ export class ObjectFinder {
 
   /** Decides when the next statement runs. */
   #schedule(): void {
-    if (this.#scheduled || this.#running >= maxStatements) return;
-    const isSlow = performance.now() - this.#began > patience;
-    if (this.#running > 0 && this.#requests < worthAnother && !isSlow) return;
+    if (this.#scheduled || this.#running >= maxStatements || this.#waiting.size === 0) return;
+    const left = this.#began + patience - performance.now();
+    if (this.#running > 0 && this.#requests < worthAnother && left > 0) {
+      this.#later ??= setTimeout(() => {
+        this.#later = undefined;
+        this.#schedule();
+      }, left).unref();
+      return;
+    }
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
