@@ -1,10 +1,11 @@
 // If this file fails, a cut answer looks complete, a call costs too little, or one transcription is charged twice.
+import { readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { aiProvider } from "../support/ai-provider.ts";
 import { database } from "../support/database.ts";
-import { bytesFolder, stored } from "../support/files.ts";
+import { bytesFolder, bytesIdOf, stored } from "../support/files.ts";
 import { apiWith, TestService, type User } from "../support/service.ts";
 import { workers } from "../support/worker.ts";
 import { procedures } from "./application.ts";
@@ -74,3 +75,27 @@ test("a transcription whose text could not be stored is charged at the next atte
   expect((await ledger(ann)).map(({ state }) => state)).toEqual(["released", "settled"]);
   await worker.stop();
 });
+
+/** Paths of the files that this process has open. */
+const openFiles = () =>
+  readdirSync("/proc/self/fd").map((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`);
+    } catch {
+      return ""; // closed meanwhile
+    }
+  });
+
+test.skipIf(process.platform !== "linux")(
+  "a transcription above a cap fails, and its file is not left open",
+  async () => {
+    const storageId = await stored(svc, ann, new File(["sound"], "a.wav", { type: "audio/wav" }));
+    const worker = await startWorker({ config: { ...config, ai: { ...config.ai, creditsPerRequest: 0.0001 } } });
+    const { id } = (await svc.mutate(ann, "ai.transcribe", { storageId })).body.json;
+    const status = async () => (await svc.query(ann, "ai.transcription", { id })).body.json.status;
+    await expect.poll(status, { timeout: 60_000 }).toBe("failed");
+    const bytesId = await bytesIdOf(db, storageId);
+    expect(openFiles().filter((path) => path.includes(bytesId))).toEqual([]);
+    await worker.stop();
+  },
+);

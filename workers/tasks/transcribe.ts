@@ -7,7 +7,6 @@
  * dies after the provider answered, the next one calls the provider again: the operator pays it twice, the user once.
  * Next hop: `src/ai/provider.ts`.
  */
-import { buffer } from "node:stream/consumers";
 import { z } from "zod";
 import { signalFor } from "../../src/ai/paid.ts";
 import { storableText } from "../../src/kit/storable-text.ts";
@@ -44,15 +43,15 @@ export const transcribe = defineTask({
     const request = { userId: found.user_id, operation: "speech.transcribe", model: found.model, estimate: usage };
     try {
       if (found.size > maxRecording) throw new SvcError("PAYLOAD_TOO_LARGE", "The recording is larger than 25 MiB.");
-      const bytes = await storage.driver.read(objectKey(found.bytes_id));
-      if (!bytes) throw new SvcError("NOT_FOUND", "The recording is gone.");
       const reservation = await ai.credits.reserve(request);
       try {
         const listen = ai.providerOf(found.model).transcribe;
         if (!listen) throw new SvcError("AI_NOT_CONFIGURED");
+        const bytes = await storage.driver.readWhole(objectKey(found.bytes_id));
+        if (!bytes) throw new SvcError("NOT_FOUND", "The recording is gone.");
         const text = await listen(
           found.model,
-          await buffer(bytes),
+          bytes,
           found.type,
           signalFor({ services: ai }, job.signal),
           found.user_id ?? "",
