@@ -79,6 +79,8 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
   };
 
   const receive = async (request: IncomingMessage, response: ServerResponse, id: string, token: string) => {
+    // RFC 9110, section 14.5: a part of a file would be stored as the file.
+    if (request.headers["content-range"] !== undefined) throw invalidRequest("A signed URL takes the whole file.");
     await taking(request, (body) => uploads.receive(id, token, body));
     sendJson(response, 200, JSON.stringify({ id }));
   };

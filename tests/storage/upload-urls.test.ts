@@ -66,6 +66,14 @@ test("is nothing without its own token, after its time, or for anything but PUT"
   expect(await rows(id)).toEqual([]);
 });
 
+test("takes no part of a file, and may be used again for the whole", async () => {
+  const { id, url } = await make();
+  const { status, body } = await put(url, "first", { "content-range": "bytes 0-4/10" });
+  expect([status, body.code]).toEqual([400, "BAD_REQUEST"]);
+  expect(await rows(id)).toEqual([]);
+  expect((await put(url, "firstrest!")).status).toBe(200);
+});
+
 test("takes at most what it was made for, and may be used again after a refusal", async () => {
   const { id, url } = await make({ maxBytes: 5 });
   expect((await put(url, "123456")).status).toBe(413);
