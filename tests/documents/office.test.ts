@@ -63,6 +63,16 @@ test.each(parsers)("a list that begins below 1 is read, by %s", async (engine) =
   expect(markdown).toContain("Wells");
 });
 
+// PostgreSQL refuses it, as NUL: the document could not be cited.
+test.each(parsers)("half of a surrogate pair is replaced, by %s", async (engine) => {
+  const { markdown, pages } = await runEngine(
+    { engine, kind: "xlsx" },
+    await workbook(`<row r="1">${cell("A1", "half &#xD83D; of it")}</row>`),
+  );
+  expect(markdown).toContain("half \ufffd of it");
+  expect(pages.every((page) => page.isWellFormed())).toBe(true);
+});
+
 test.each(parsers)("a DOCX keeps hyphens that are shown, and loses those that are not, by %s", async (engine) => {
   const body = `<w:p><w:r><w:t>Donau</w:t><w:softHyphen/><w:t>dampf\u00adschiff, E</w:t><w:noBreakHyphen/><w:t>Mail</w:t></w:r></w:p>`;
   const { markdown } = await runEngine({ engine, kind: "docx" }, await word(body));

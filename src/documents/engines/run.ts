@@ -55,10 +55,13 @@ export async function runEngine(task: Task, bytes: Buffer): Promise<EngineResult
 }
 
 /**
- * Without NUL too, which PDF files and texts of other systems hold, and PostgreSQL cannot store; and without soft hyphens,
- * which are not shown within a line and would cut words for a search.
+ * Without NUL and halves of surrogate pairs too, which some files hold, and PostgreSQL cannot store; and without soft
+ * hyphens, which are not shown within a line and would cut words for a search.
  */
-const harmless = (markdown: string) => neutralise(markdown).replaceAll(/[\0\u00ad]/g, "");
+const harmless = (markdown: string) =>
+  neutralise(markdown)
+    .replaceAll(/[\0\u00ad]/g, "")
+    .toWellFormed();
 
 const prepared = async (bytes: Buffer) => (await import("./docx-source.ts")).prepareDocx(bytes);
 
