@@ -2,8 +2,11 @@
  * Converts recordings for speech recognition: 16,000 samples a second, one channel, 16 bit, no header. WAV is read
  * here, so that it needs no other program.
  */
+import { SvcError } from "../kit/svc-error.ts";
 
 const wanted = 16_000;
+/** In seconds: the longest recording. Its samples are the largest output of a program (`program.ts`). */
+const longest = 34 * 60;
 const pcm = 1;
 const float = 3;
 const extensible = 0xfffe;
@@ -15,7 +18,7 @@ interface Format {
   bits: number;
 }
 
-/** @returns null for data that is not WAV, or an unsupported kind */
+/** @returns null for data that is not WAV, or an unsupported kind @throws SvcError BAD_REQUEST for a long recording */
 export function speechSamples(file: Uint8Array): Buffer | null {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.length);
   if (bytes.toString("latin1", 0, 4) !== "RIFF" || bytes.toString("latin1", 8, 12) !== "WAVE") return null;
@@ -46,6 +49,7 @@ function decode(data: Buffer, { code, channels, rate, bits }: Format): Buffer | 
   const read = reader(data, code, bits);
   if (!read || channels < 1 || channels > 16 || rate < 4_000 || rate > 384_000) return null;
   const frames = Math.floor(data.length / ((bits / 8) * channels));
+  if (frames > longest * rate) throw new SvcError("BAD_REQUEST", "This recording is longer than 34 minutes.");
   const mono = new Float32Array(frames);
   for (let frame = 0; frame < frames; frame++) {
     let sum = 0;

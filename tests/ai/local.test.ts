@@ -189,6 +189,11 @@ describe("WAV becomes 16,000 samples a second of one channel", () => {
     expect(speechSamples(wav(16_000, 1, 16, 1, 0xffff_ffff))).toHaveLength(32_000);
   });
 
+  test("of more than 34 minutes is refused, before it is read", () => {
+    const long = Buffer.concat([wav(4_000, 1, 8, 1, 0xffff_ffff), Buffer.alloc(34 * 60 * 4_000)]);
+    expect(() => speechSamples(long)).toThrow("longer than 34 minutes");
+  });
+
   test.each([
     ["cut off in its head", wav(16_000, 1, 16).subarray(0, 30)],
     ["without channels", wav(16_000, 0, 16)],
