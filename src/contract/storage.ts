@@ -56,7 +56,7 @@ export interface ContextStorage {
    * The bytes.
    *
    * @param from the first byte. (Default: 0)
-   * @throws SvcError NOT_FOUND if the object does not exist or is not visible to the caller
+   * @throws SvcError NOT_FOUND if the object does not exist or is not visible to the caller; BAD_REQUEST for an invalid `from`
    */
   read(id: string, from?: number): Promise<Readable>;
   /** Deletes the object and everything derived from it. @throws SvcError NOT_FOUND as `setVisibility` */

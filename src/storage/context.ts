@@ -131,6 +131,7 @@ export class CallStorage implements ContextStorage {
   }
 
   async read(id: string, from = 0): Promise<Readable> {
+    if (!Number.isInteger(from) || from < 0) throw invalidOption("read: from must be a whole number of bytes from 0.");
     const { bytesId, size } = await this.find(id);
     if (from > 0 && from >= size) return Readable.from([]);
     const range = from > 0 ? { start: from, end: size - 1 } : undefined;

@@ -150,6 +150,20 @@ describe("read", () => {
     expect(Buffer.from(await response.arrayBuffer()).equals(content)).toBe(true);
   });
 
+  test("from a byte on gives the rest, and from what is no position is refused", async () => {
+    const id = await stored(svc, ann, text("0123456789"));
+    const read = async (from: unknown) => (await svc.query(ann, "files.read", { id, from })).body;
+    for (const [from, rest] of [
+      [0, "0123456789"],
+      [1, "123456789"],
+      [9, "9"],
+      [10, ""],
+      [11, ""],
+    ] as const)
+      expect((await read(from)).json).toBe(rest);
+    for (const from of [-1, 1.5, "1", null]) expect((await read(from)).code).toBe("BAD_REQUEST");
+  });
+
   test("of somebody else's public object gives its bytes, too", async () => {
     const id = await stored(svc, ann, text("for all"), { visibility: "public" });
     expect((await svc.query(bob, "files.read", { id })).body.json).toBe("for all");

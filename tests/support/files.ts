@@ -49,10 +49,10 @@ export const fileProcedures = {
     .handler(({ context, input }) => context.storage.getPublicUrl(input.id)),
   read: procedure.query
     .name("files.read")
-    .input(byId)
+    .input(v.object({ id: v.string(), from: v.optional(v.any()) }))
     .handler(async ({ context, input }) => {
       const chunks: Buffer[] = [];
-      for await (const chunk of await context.storage.read(input.id)) chunks.push(chunk);
+      for await (const chunk of await context.storage.read(input.id, input.from)) chunks.push(chunk);
       return Buffer.concat(chunks).toString("utf8");
     }),
   setVisibility: procedure.mutation
