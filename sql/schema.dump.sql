@@ -8516,7 +8516,9 @@ CREATE OR REPLACE FUNCTION svc_private.nearest_index(relation regclass, embeddin
  STABLE
  SET search_path TO ''
 AS $function$
-  select left(format('%s_%s', c.relname, embedding), 50) || '_nearest' from pg_catalog.pg_class c where c.oid = relation
+  select case when octet_length(n.name) <= 50 then n.name else left(n.name, 8) || '_' || left(md5(n.name), 12) end || '_nearest'
+    from pg_catalog.pg_class c cross join lateral format('%s_%s', c.relname, embedding) as n (name)
+   where c.oid = relation
 $function$
 comment: The name of the HNSW index of a vector column.
 

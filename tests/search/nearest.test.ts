@@ -35,4 +35,27 @@ describe.skipIf(!inject("vector"))("vector search", () => {
     expect(await find("many", 3, 1)).toEqual(["2", "3", "4"]);
     await client.query("rollback");
   });
+
+  test.each([
+    ["customer_support_conversation_messages", ["embedding_of_question", "embedding_of_answer"]],
+    ["고객지원대화메시지기록보관표", ["질문내용임베딩", "답변내용임베딩"]],
+  ])("has an index for each vector column, however long the names are: %s", async (table, columns) => {
+    await db.sql(
+      `create table ${table} (id integer primary key, ${columns.map((name) => `${name} extensions.vector(2)`).join(", ")}, title text)`,
+    );
+    const scope = { corpus: null, visibility: null, owner: null, always: "public" };
+    const declared = [{ table: `public.${table}`, id: "id", fields: ["title"], language: "simple", ...scope }];
+    await db.sql("select svc_private.install_search($1, $2)", [JSON.stringify(declared), table]);
+    const indexes = await db.sql<{ column: string }>(
+      `select a.attname as column from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+        where i.indrelid = $1::regclass and not i.indisprimary order by a.attnum`,
+      [table],
+    );
+    expect(indexes.map(({ column }) => column)).toEqual(columns);
+    const [known] = await db.sql(
+      "select svc_private.is_searchable(relation, id) as it from svc_private.search_tables where relation = $1::regclass",
+      [table],
+    );
+    expect(known).toEqual({ it: true });
+  });
 });
