@@ -101,10 +101,11 @@ async function readAnswer(response: Response, signal?: AbortSignal): Promise<str
     () => new EngineFailure("Its text is larger than is kept here."),
   );
   const answer = (await limited.json().catch((error) => {
+    signal?.throwIfAborted();
     if (error instanceof EngineFailure) throw error;
+    if (!(error instanceof SyntaxError)) throw new EngineFailure("Its answer broke off, or took too long.");
     return null;
   })) as { choices?: { message?: { content?: unknown }; finish_reason?: unknown }[] } | null;
-  signal?.throwIfAborted(); // an aborted answer is not valid JSON
   const choice = answer?.choices?.[0];
   if (["length", "content_filter"].includes(String(choice?.finish_reason)))
     throw new EngineFailure("Its answer was cut off.");

@@ -191,6 +191,15 @@ test.each([
   expect(state).toEqual({ left: 10, charged: 0 });
 });
 
+test("the reason tells an answer that broke off from one without text", async () => {
+  const reasonOf = async (answer: Answer) => {
+    answers.push(answer);
+    return (await convertDocument(document, external, platform()).catch((thrown) => thrown)).message;
+  };
+  expect(await reasonOf({ fault: "breaking off", body: "" })).toContain("Its answer broke off, or took too long.");
+  expect(await reasonOf({ body: '{"choices": [' })).toContain("Its answer holds no text.");
+});
+
 test("an answer without an end is read to a limit, and costs nothing", async () => {
   answers.push(says(" ".repeat(64 * 1024 * 1024)));
   const { credits, state } = purse(10);

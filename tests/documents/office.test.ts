@@ -189,13 +189,17 @@ describe("an XLSX", () => {
 
   test("shows a duration as hours, minutes and seconds, and not as a date", async () => {
     const formats = `<numFmts count="2"><numFmt numFmtId="164" formatCode="[h]:mm"/><numFmt numFmtId="165" formatCode="[Red]yyyy-mm-dd"/></numFmts>`;
-    const styles = `<styleSheet xmlns="${sheets}">${formats}<cellXfs><xf numFmtId="164"/><xf numFmtId="46"/><xf numFmtId="165"/></cellXfs></styleSheet>`;
-    const days = [1.6875, 0.25, 46_000].map((one, style) => `<c r="${"BCD"[style]}1" s="${style}"><v>${one}</v></c>`);
+    const styles = `<styleSheet xmlns="${sheets}">${formats}<cellXfs><xf numFmtId="164"/><xf numFmtId="46"/><xf numFmtId="165"/><xf numFmtId="20"/></cellXfs></styleSheet>`;
+    const days = [1.6875, 0.25, 46_000, 0].map(
+      (one, style) => `<c r="${"BCDE"[style]}1" s="${style}"><v>${one}</v></c>`,
+    );
     const bytes = await workbook(`<row r="1">${cell("A1", "Hours")}${days.join("")}</row>`, [], {
       "xl/styles.xml": styles,
     });
     expect((await runEngine({ engine: "parser_a", kind: "xlsx" }, bytes)).poor).toBe("It shows durations as dates.");
-    expect((await read(Promise.resolve(bytes))).markdown).toContain("| Hours | 40:30:00 | 6:00:00 | 2025-12-09 |");
+    expect((await read(Promise.resolve(bytes))).markdown).toContain(
+      "| Hours | 40:30:00 | 6:00:00 | 2025-12-09 | 00:00:00 |",
+    );
   });
 
   test("is read without positions of cells and rows, which some programs leave out", async () => {

@@ -96,7 +96,7 @@ function dateOf(days: number, starts1904: boolean): string {
   const date = new Date(epoch + Math.round(days * 86_400) * 1000);
   if (Number.isNaN(date.getTime())) return String(days);
   const text = date.toISOString();
-  if (days > 0 && days < 1) return text.slice(11, 19);
+  if (days >= 0 && days < 1) return text.slice(11, 19);
   return Number.isInteger(days) ? text.slice(0, 10) : text.slice(0, 19).replace("T", " ");
 }
 
