@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -55,31 +55,36 @@ export interface TakeOptions {
  * @throws BackupError when the folder is not empty, pg_dump is missing, or another backup runs
  */
 export async function takeBackup(options: TakeOptions): Promise<Manifest> {
-  const folder = resolve(options.folder);
+  const named = resolve(options.folder);
+  const folder = await realpath(named).catch(() => named); // a link stays, and what it leads to is filled
   await refuseFull(folder);
-  const work = `${folder}.incomplete`;
   const client = await connect(options.adminUrl);
   try {
     const serverVersion = await versionOfPrimary(client);
     const programs = await findPrograms(majorOf(serverVersion), [options.binDir ?? null]);
     await holdBytes(client);
-    // Left by a backup that was killed. Our lock excludes a running one.
-    await rm(work, { recursive: true, force: true });
+    return await fill(folder, (work) => write({ ...options, folder: work }, client, programs, serverVersion));
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** Only under the lock of `holdBytes`: otherwise the files of a running backup would be taken for those of a killed one. */
+async function fill(folder: string, take: (work: string) => Promise<Manifest>): Promise<Manifest> {
+  const work = `${folder}.incomplete`;
+  try {
+    await rm(work, { recursive: true, force: true }); // left by a backup that was killed
     await mkdir(work, { recursive: true, mode: 0o700 });
-    const manifest = await write({ ...options, folder: work }, client, programs, serverVersion);
-    // Lock and snapshot end with this connection. If it had broken, a file might be missing.
-    await client.query("commit");
+    const manifest = await take(work);
     await writeFile(join(work, manifestName), writeManifest(manifest), { mode: 0o600, flush: true });
     await sync(work);
-    await rm(folder, { recursive: true, force: true }); // empty, as checked above
-    await rename(work, folder);
+    await refuseFull(folder); // somebody may have put files there meanwhile
+    await rename(work, folder); // takes the place of an empty folder, and of no other
     await sync(dirname(folder));
     return manifest;
   } catch (error) {
     await rm(work, { recursive: true, force: true, maxRetries: 3 });
     throw namePath(error, work);
-  } finally {
-    await client.end().catch(() => {});
   }
 }
 
@@ -101,6 +106,7 @@ async function write(
   // Waiting for a long query would delay the abort.
   signal.addEventListener("abort", () => reader.connection.stream.destroy(), { once: true });
   try {
+    signal.throwIfAborted(); // nobody hears of an abort that came before
     await reader.query("begin isolation level repeatable read read only");
     await reader.query(`set transaction snapshot ${reader.escapeLiteral(snapshot)}`);
     // Before the dump: snapshots do not cover sequences, and restored ones must not be behind the values recorded here.
@@ -128,6 +134,8 @@ async function write(
     await Promise.allSettled(parts);
     signal.throwIfAborted(); // throws the first failure, not a consequence of it
     const [dumped, described, files] = await Promise.all(parts);
+    // Lock and snapshot end with this connection. If it had broken, a file might be missing.
+    await client.query("commit");
     return {
       format: formatVersion,
       version: options.version,

@@ -1,11 +1,12 @@
 // If this file fails, a killed backup or restore leaves something that looks complete.
 import { randomUUID } from "node:crypto";
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { checkBackup } from "../../src/backup/check.ts";
 import { type Manifest, writeManifest } from "../../src/backup/manifest.ts";
+import { takeBackup } from "../../src/backup/take.ts";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { backupsFolder, hasPrograms, restore, rowsOf, take } from "../support/backups.ts";
 import { type Command, svc } from "../support/cli.ts";
@@ -39,12 +40,12 @@ async function waiting(from: Database, command: Command): Promise<void> {
 }
 
 /** Locks a table, so that a command that needs it is in the middle of its work. */
-async function withLock(from: Database, work: () => Promise<void>): Promise<void> {
+async function withLock<T>(from: Database, work: () => Promise<T>): Promise<T> {
   const holder = await from.connect("admin");
   await holder.query("begin");
   await holder.query("lock table guestbook in access exclusive mode");
   try {
-    await work();
+    return await work();
   } finally {
     await holder.query("rollback");
   }
@@ -68,6 +69,38 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("killed in the mi
     await take(db, new DiskDriver(folder("none")), folder("killed"));
     expect(await readdir(backups)).toEqual(["killed"]);
     expect((await checkBackup(folder("killed"))).problems).toEqual([]);
+  });
+
+  test("a second backup at once refuses, and leaves the files of the first", async () => {
+    await withLock(db, async () => {
+      const first = svc(db, app, ["db", "backup", folder("twice")]);
+      await waiting(db, first);
+      const second = take(db, new DiskDriver(folder("none")), folder("twice"));
+      await expect(second).rejects.toThrow("Another backup of this database runs. Nothing was done.");
+      expect(await readdir(backups)).toContain("twice.incomplete");
+      await killed(first);
+    });
+    await rm(folder("twice.incomplete"), { recursive: true });
+  });
+
+  test("one that is interrupted before its dump begins does not wait for it", async () => {
+    const signal = AbortSignal.abort(new Error("Interrupted."));
+    const options = { adminUrl: db.url("admin"), driver: new DiskDriver(folder("none")), version: "0.0.0", signal };
+    await withLock(db, () => expect(takeBackup({ ...options, folder: folder("early") })).rejects.toThrow("Interrupted."));
+    expect(await readdir(backups)).toEqual(["killed"]);
+  });
+
+  test("files that somebody has put into its folder meanwhile stay", async () => {
+    await mkdir(folder("used"));
+    const backup = await withLock(db, async () => {
+      const command = svc(db, app, ["db", "backup", folder("used")]);
+      await waiting(db, command);
+      await writeFile(join(folder("used"), "notes.txt"), "mine");
+      return command;
+    });
+    expect(await backup.ended).toMatchObject({ code: 1, error: expect.stringContaining("used is not empty.") });
+    expect(await readdir(folder("used"))).toEqual(["notes.txt"]);
+    await rm(folder("used"), { recursive: true });
   });
 
   test("a restore leaves the database as it was", async () => {
