@@ -16,6 +16,7 @@ import { apiWith, secret, service, TestService, type User } from "../support/ser
 
 const db = database();
 const target = database("template0");
+const bare = database("template0");
 const dir = bytesFolder();
 const api = apiWith({ procedures: fileProcedures });
 const svc = service(db, api, { storage: { driver: "disk", dir } });
@@ -165,6 +166,24 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("what was restore
       "Another backup of this database",
     );
     await holder.end();
+  });
+});
+
+describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("a server that svc has never migrated", () => {
+  test("can be used for the trial, which it cannot remember", async () => {
+    const { code, error } = await run(bare, "verify", folder, "--deep");
+    expect([code, error]).toEqual([0, expect.stringMatching(/has succeeded\. The database could not be told of it: /)]);
+  });
+
+  test("is filled although its limits are too short for the statistics", async () => {
+    await db.sql(`set local role svc_owner;
+      create function slow(integer) returns integer language plpgsql immutable as 'begin perform pg_sleep(1); return $1; end';
+      create table slow_rows as select 1 as id; create index on slow_rows (public.slow(id))`);
+    const other = join(backups, "slow");
+    await take(db, new DiskDriver(dir), other);
+    await bare.sql(`alter database ${bare.name} set statement_timeout = '500ms'`);
+    await restore(bare, other, files);
+    expect(await bare.sql("select from pg_stats where tablename = 'slow_rows'")).toHaveLength(1);
   });
 });
 
