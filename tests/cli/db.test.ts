@@ -1,6 +1,7 @@
 // If this file fails, the command line does not tell a DBA what is wrong with the database.
 import { spawnSync } from "node:child_process";
 import { beforeAll, describe, expect, test } from "vitest";
+import { libpqTarget } from "../../src/cluster/libpq.ts";
 import { fixture, type Part, svcAll, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 
@@ -55,6 +56,18 @@ test("commands that look at the database say that it was never migrated", async 
   }
 });
 
+test("the programs of PostgreSQL get what they know of a URL, and no password", () => {
+  const { dbname, env } = libpqTarget("postgres://me:p%40ss@[::1]:5433/db?sslmode=no-verify&options=-c%20role%3Da+b&ssl=1");
+  expect([dbname, env]).toEqual([
+    "postgres://me@[::1]:5433/db?sslmode=require&options=-c%20role%3Da%20b",
+    { PGPASSWORD: "p@ss" },
+  ]);
+  expect(libpqTarget("postgres://me@host/db?password=secret&ssl=true")).toEqual({
+    dbname: "postgres://me@host/db?sslmode=require",
+    env: { PGPASSWORD: "secret" },
+  });
+});
+
 const withoutPsql = spawnSync("psql", ["--version"]).error !== undefined;
 if (withoutPsql) console.warn("svc db psql is not tested: there is no psql on this machine.");
 
@@ -62,7 +75,7 @@ describe.skipIf(withoutPsql)("svc db psql", () => {
   const mine = "select title || ' by ' || current_user || ' for ' || user_id from notes";
   const update = "reset role; reset svc.user_id; update notes set title = 'changed'";
   const ask = (...args: string[]) => ["-c", mine, ...args, "--", "--tuples-only", "--no-align"];
-  let [asAnn, asSystem, asNobody, refused, changed]: (Part | undefined)[] = [];
+  let [asAnn, asSystem, asNobody, refused, changed, otherwise]: (Part | undefined)[] = [];
 
   beforeAll(async () => {
     await db.sql(`insert into auth."user" (id, name, email) values ('ann o''b', 'Ann', 'ann@x.test'), ('bob', 'Bob', 'bob@x.test');
@@ -79,6 +92,15 @@ describe.skipIf(withoutPsql)("svc db psql", () => {
       all.map((args) => ["db", "psql", "--cwd", fixture, ...args]),
     );
     [asAnn, asSystem, asNobody, refused, changed] = await ended;
+    const url = new URL(db.urls.request);
+    url.search = `?uselibpqcompat=true&sslmode=disable&statement_timeout=9000&pgbouncer=true&password=${url.password}`;
+    url.password = "";
+    const words = ["db", "psql", "--cwd", fixture, "-c", "select 'connected'", "--", "-At"];
+    [otherwise] = await svcAll(db, [words], { DATABASE_URL: url.href }).ended;
+  });
+
+  test("connects by a URL with parameters that only the driver has", () => {
+    expect(otherwise).toMatchObject({ code: 0, out: "connected\n" });
   });
 
   test("shows what a user may see, and no more", () => {

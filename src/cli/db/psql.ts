@@ -80,7 +80,5 @@ function target(url: string, settings: Record<string, string>) {
   // A space or a backslash would end the option (https://www.postgresql.org/docs/17/libpq-connect.html).
   const options = Object.entries(settings).map((pair) => `-c ${pair.join("=").replaceAll(/[\\\s]/g, "\\$&")}`);
   address.searchParams.set("options", [address.searchParams.get("options"), ...options].filter(Boolean).join(" "));
-  // libpq does not decode a plus as a space.
-  address.search = address.search.replaceAll("+", "%20");
   return libpqTarget(address.href);
 }
