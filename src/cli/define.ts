@@ -20,6 +20,7 @@ interface TextOption extends Described {
   alias?: string;
   default?: string;
   repeatable?: boolean;
+  required?: boolean;
 }
 
 interface Flag extends Described {

@@ -91,6 +91,7 @@ function addArguments(command: Command, args: Arguments): void {
     const says = one.default === undefined || one.description.includes("(Default: ");
     const text = says ? one.description : `${one.description} (Default: ${one.default})`;
     const option = new Option(`${short}--${key} <${key}${one.repeatable ? "..." : ""}>`, text);
+    option.makeOptionMandatory(one.required === true);
     command.addOption(
       option.argParser((value: string, earlier: unknown): unknown => {
         // `--state --limit 3`: commander would take the next option as the value.

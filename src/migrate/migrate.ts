@@ -208,6 +208,7 @@ class Migration {
     await this.#limitWaiting();
     if (scope === "platform" && limit === undefined) await this.#installQueue();
     for (const file of fresh) await this.#apply(scope, "migrations", file, "owner");
+    if (scope === "application" && fresh.length > 0) await this.#checkDeferred();
     for (const file of candidates) {
       if (await this.#isInForce(file, ledger, `${scope}/${file.path}`)) continue;
       await this.#apply(scope, "sql", file, "owner");
@@ -233,6 +234,13 @@ class Migration {
         [scope, file.path, checksum(file.text)],
       );
     }
+  }
+
+  /** PostgreSQL alters no table, as for its policies, while a deferred constraint has rows of it to check. */
+  async #checkDeferred(): Promise<void> {
+    await this.#client.query("set constraints all immediate").catch((cause) => {
+      throw new MigrationError(`A deferred constraint refuses rows of the new migrations: ${cause.message}`, { cause });
+    });
   }
 
   /** Whether a policy file's objects already exist, so that applying it would only lock its table. */

@@ -44,8 +44,11 @@ export function migrationFailed(path: string, text: string, error: unknown): Mig
  */
 function lineOf(text: string, { position, message }: pg.DatabaseError): number {
   const [, name] = /"([^"]+)"/.exec(message) ?? [];
-  const end = position === undefined ? (name ? text.indexOf(name) : -1) : Number(position) - 1;
-  return end < 0 ? 0 : text.slice(0, end + 1).split("\n").length;
+  const before =
+    position === undefined
+      ? text.slice(0, name ? text.indexOf(name) + 1 : 0)
+      : [...text].slice(0, Number(position)).join(""); // it counts characters; an emoji is two units of a string
+  return before === "" ? 0 : before.split("\n").length;
 }
 
 /** Mistakes that PostgreSQL names without a remedy, by its message. */

@@ -50,6 +50,20 @@ begin
   loop
     execute format('drop type if exists %s cascade', found.name);
   end loop;
+
+  for found in
+    select o.type, o.identity
+      from (select tableoid, oid, oprowner, oprnamespace from pg_catalog.pg_operator
+            union all select tableoid, oid, collowner, collnamespace from pg_catalog.pg_collation
+            union all select tableoid, oid, conowner, connamespace from pg_catalog.pg_conversion
+            union all select tableoid, oid, cfgowner, cfgnamespace from pg_catalog.pg_ts_config
+            union all select tableoid, oid, dictowner, dictnamespace from pg_catalog.pg_ts_dict) x (class, id, owner, place)
+      join pg_catalog.pg_roles r on r.oid = x.owner
+     cross join lateral pg_catalog.pg_identify_object(x.class, x.id, 0) o
+     where x.place = 'public'::regnamespace and r.rolname = 'svc_owner'
+  loop
+    execute format('drop %s if exists %s cascade', found.type, found.identity);
+  end loop;
 end
 $$`;
 

@@ -9,18 +9,25 @@ import type { MigrationFile } from "./migration-files.ts";
 /** Comments, texts, names in quotes and bodies of functions: nothing in them is a statement of the file. */
 const quoted =
   /--[^\n]*|\/\*[\s\S]*?\*\/|\be'(?:[^'\\]|\\[\s\S]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|(?<![\w$])(\$(?:[a-z_]\w*)?\$)[\s\S]*?\1/gi;
-/** Only BEGIN has no effect within a transaction. END may end the body of a function. */
-const control = /(?:^|;)\s*(commit|rollback|abort|prepare\s+transaction)\b(?!\s+(?:(?:work|transaction)\s+)?to\b)/i;
+/** Only BEGIN has no effect within a transaction. END also ends the body of a function that BEGIN ATOMIC began. */
+const control =
+  /\bbegin\s+atomic\b|(?<=^|;|\batomic)\s*(commit|rollback|abort|end|prepare\s+transaction)\b(?!\s+(?:(?:work|transaction)\s+)?to\b)/gi;
 
 /** @param path of the file, in its scope @throws MigrationError with the line */
 export function refuseTransactionControl(path: string, { text }: Pick<MigrationFile, "text">): void {
   const bare = text.replace(quoted, (found) => found.replace(/[^\n]/g, " "));
-  const found = control.exec(bare);
+  let bodies = 0;
+  const found = [...bare.matchAll(control)].find(([, statement]) => {
+    if (statement === undefined) bodies++;
+    else if (/^end$/i.test(statement) && bodies > 0) bodies--;
+    else return true;
+    return false;
+  });
   if (!found) return;
   const [whole, statement = ""] = found;
   const line = bare.slice(0, found.index + whole.length).split("\n").length;
   throw new MigrationError(`${path.replace(/^application\//, "")}:${line}: ${statement.toUpperCase()} in a migration`, {
-    hint: "Leave out BEGIN, COMMIT and ROLLBACK: `svc migrate` applies all files in one transaction, or none of them.",
+    hint: "Leave out BEGIN, COMMIT, END and ROLLBACK: `svc migrate` applies all files in one transaction, or none of them.",
     file: path,
   });
 }

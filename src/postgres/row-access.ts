@@ -24,7 +24,7 @@ export async function verdict(access: Access, row: string, asCaller: AsCaller): 
   if (!has_rls) return because(true, "row-level security is off");
   if (policies.length === 0) return because(false, "no policy applies to it");
   // Under the table's own name, because expressions may use it.
-  const copy = `(select (jsonb_populate_record(null::${name}, $1::jsonb)).*) as ${name.slice(name.lastIndexOf(".") + 1)}`;
+  const copy = `(select (jsonb_populate_record(null::${name}, $1::jsonb)).*) as ${/("([^"]|"")*"|[^".]*)$/.exec(name)?.[0]}`;
   const passed = { permissive: false, restrictive: true };
   const results: Verdict["policies"] = [];
   for (const policy of policies) {

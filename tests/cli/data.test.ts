@@ -73,6 +73,7 @@ describe("svc data", () => {
 
   test.for([
     [["export", "nonsense", "--as", "ann"], "There is no resource nonsense"],
+    [["export", "notes"], "required option '--as"],
     [["export", "notes", "--as", "nobody"], "There is no user nobody"],
     [["export", "notes", "--as", "ann", "--filters", "{"], "--filters is not JSON"],
     [["export", "notes", "--as", "ann", "--filters", '{"user":1}'], "filters.user"],

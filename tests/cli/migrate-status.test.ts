@@ -178,6 +178,10 @@ describe("svc migrate reset", () => {
   });
 
   test("empties the database that is named, and migrates it again", async () => {
+    await db.sql(`set local role svc_owner;
+      create collation own (locale = 'C'); create operator === (leftarg = int, rightarg = int, function = int4eq);
+      create text search dictionary own (template = simple); create text search configuration own (copy = simple);
+      create conversion own for 'latin1' to 'utf8' from iso8859_1_to_utf8`);
     const reset = () => migrate(["reset", "--yes", "--force", "--database", db.name]);
     let { code, error } = await reset();
     // Roles belong to the whole server: another test run may apply sql/roles.sql at the same time.
@@ -185,6 +189,11 @@ describe("svc migrate reset", () => {
     expect(code, error).toBe(0);
     expect(await rows()).toEqual([{ count: 0 }]);
     expect(await db.sql("select to_regnamespace('extra') as found")).toEqual([{ found: null }]);
+    const others = ["collation:coll", "operator:opr", "ts_dict:dict", "ts_config:cfg", "conversion:con"];
+    for (const [catalog, prefix] of others.map((one) => one.split(":"))) {
+      const left = `select from pg_${catalog} where ${prefix}owner = 'svc_owner'::regrole`;
+      expect(await db.sql(`${left} and ${prefix}namespace = 'public'::regnamespace`), catalog).toEqual([]);
+    }
     expect((await migrate(["status"])).code).toBe(0);
   });
 });

@@ -43,6 +43,15 @@ test("svc policies lists a partition only if requests reach it past its table", 
   await db.sql("drop table readings");
 });
 
+test("rls explain takes a name with a dot and quotes", async () => {
+  await db.sql(`set local role svc_owner; create table "a.""b" (id int primary key); insert into "a.""b" values (1);
+    alter table "a.""b" enable row level security; grant select on "a.""b" to svc_authenticated;
+    create policy own on "a.""b" for select to svc_authenticated using ("a.""b".id > 1)`);
+  const { text } = await run("rls", "explain", '"a.""b"', "--as", "ann@x.test", "--row", "1");
+  expect(text).toMatch(/select {2}hidden\n {4}no {3}own: /);
+  await db.sql('drop table "a.""b"');
+});
+
 test("rls explain finds a row of a partitioned table by its id", async () => {
   await db.sql(`set local role svc_owner;
     create table readings (id int, device int, at int, primary key (id, at)) partition by range (at);

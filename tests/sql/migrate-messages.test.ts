@@ -28,7 +28,25 @@ test.for<[what: string, file: string, text: string, message: RegExp]>([
     "a COMMIT, after which the rest would run as the administrator",
     "migrations/0009_wrong.sql",
     "begin;\n-- commit;\ncreate table ok (id int default ';commit'::text::int);\n  Commit;\nselect 1/0;\n",
-    /^migrations\/0009_wrong.sql:4: COMMIT in a migration\n {2}Leave out BEGIN, COMMIT and ROLLBACK/,
+    /^migrations\/0009_wrong.sql:4: COMMIT in a migration\n {2}Leave out BEGIN, COMMIT, END and ROLLBACK/,
+  ],
+  [
+    "an END, which is the same, behind one that ends a function",
+    "migrations/0009_wrong.sql",
+    "begin;\ncreate function ok() returns int begin atomic select 1; end;\nEnd;\nselect 1/0;\n",
+    /^migrations\/0009_wrong.sql:3: END in a migration\n/,
+  ],
+  [
+    "an error behind emojis, which are two units of a string",
+    "migrations/0009_wrong.sql",
+    `-- ${"🎉".repeat(40)}\n\n\nselect 1;\nselect nothing;\n`,
+    /^migrations\/0009_wrong.sql:5: column "nothing" does not exist\n {4}select nothing;/,
+  ],
+  [
+    "rows that a deferred constraint refuses",
+    "migrations/0009_wrong.sql",
+    "create table ok (id int primary key, above int references ok deferrable initially deferred);\ninsert into ok values (1, 2);\n",
+    /^A deferred constraint refuses rows of the new migrations: insert or update on table "ok" violates/,
   ],
   [
     "a function of Supabase",
@@ -103,6 +121,12 @@ test.for<[what: string, file: string, text: string, message: RegExp]>([
     /^sql\/wrong.sql:4: relation "tasks" does not exist\n {4}from tasks/,
   ],
   [
+    "a function behind emojis that reads a table that is not there",
+    "sql/wrong.sql",
+    `-- ${"🎉".repeat(40)}\n\n\ncreate function public.wrong() returns int language sql\nas $$\n  select 1 from nothing\n$$;\n\n\n\n`,
+    /^sql\/wrong.sql:6: relation "nothing" does not exist\n {4}select 1 from nothing/,
+  ],
+  [
     "a function in PL/pgSQL without a semicolon",
     "sql/wrong.sql",
     "create function public.wrong() returns trigger\nlanguage plpgsql as $$\nbegin\n  new.a := 1\n  return new;\nend\n$$;\n",
@@ -154,7 +178,9 @@ test("what only looks like COMMIT is applied: in bodies, texts, names and commen
   const file = join(folder, "migrations/0011_right.sql");
   const text = `/* ; commit; */ create table kept ("; commit" text default 'it''s; commit; e' || E'it\\'s; commit;');
     create procedure kept_procedure() language plpgsql as $body$ begin perform '$$'; commit; end $body$;
-    create function kept_function() returns integer begin atomic select 1; end;
+    create function kept_function() returns integer begin atomic select case when true then 1 end; end;
+    create table kept_rows (id int primary key, above int references kept_rows deferrable initially deferred);
+    insert into kept_rows values (1, 2), (2, null);
     savepoint here; rollback to savepoint here; drop table kept; drop procedure kept_procedure; drop function kept_function;`;
   await writeFile(file, text);
   const applied = await migrate({ adminUrl: db.url("admin"), platform: root, application: folder });
