@@ -11,17 +11,13 @@ select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as
  where r.schema = 'auth' and has_any_column_privilege(role.name, r.oid, 'select, insert, update')
  union all
 -- A view runs as its owner unless it says otherwise: through it the table is open although no grant is.
-select distinct 'error', 'pg_catalog.pg_class'::regclass, r.oid, 0, r.name,
-       format('shows rows of %s to roles that may read the view', t.name),
-       format('alter view %s set (security_invoker = true), or select from a table of your own.', r.name)
+select 'error', 'pg_catalog.pg_class'::regclass, r.oid, 0, r.name,
+       format('shows rows of %s to roles that may read the view', b.name),
+       format('alter view %s set (security_invoker = true), and the views beneath it; or select from a table of your own.', r.name)
   from svc_private.relations r
-  join pg_catalog.pg_rewrite w on w.ev_class = r.oid
-  join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_rewrite'::regclass and d.objid = w.oid
-   and d.refclassid = 'pg_catalog.pg_class'::regclass
-  join svc_private.relations t on t.oid = d.refobjid and t.schema = 'auth'
- where r.kind in ('v', 'm') and r.schema <> 'auth'
-   and (r.kind = 'm' or not coalesce(r.options::text ~* 'security_invoker=(true|on|1)', false))
-   and has_any_column_privilege('svc_authenticated', r.oid, 'select');
+ cross join lateral svc_private.tables_beneath(r.oid) b
+ where r.kind in ('v', 'm') and r.schema <> 'auth' and b.name like 'auth.%' and not b.as_caller
+   and (has_any_column_privilege('svc_anonymous', r.oid, 'select') or has_any_column_privilege('svc_authenticated', r.oid, 'select'));
 
 comment on view svc_private.lint_auth_table_exposed is
   'Authentication tables that a request can read, directly or through a view.';

@@ -33,6 +33,12 @@ const others: Planted[] = [
     undo: "drop materialized view lab.people",
   },
   {
+    rule: "auth_table_exposed",
+    plant:
+      'create view lab.people as select id, email from auth."user"; create view lab.visitors as select id from lab.people; grant select on lab.visitors to svc_anonymous',
+    undo: "drop view lab.people cascade",
+  },
+  {
     rule: "bypassing_role",
     // A role belongs to the whole server; because of the open transaction other test files never see it.
     plant: "begin; create role lint_above bypassrls; grant lint_above to svc_authenticated",
