@@ -1,6 +1,6 @@
 /**
  * Parses documents, checks them against the limits, validates them and caches the result, so that repeated texts cost
- * nothing. Errors are cached, too.
+ * nothing.
  * Next hop: `limits.ts` measures; `engine.ts` carries the operation out.
  */
 import {
@@ -25,8 +25,11 @@ export interface Found {
   operation: OperationDefinitionNode;
 }
 
-/** Maximum of cached document text per process, in characters. A parsed document takes about fifty times the memory. */
-const most = 500_000;
+/** In bytes: maximum of cached documents per process. */
+const most = 32 * 1024 * 1024;
+
+/** About what a parsed document takes, in bytes. */
+const sizeInMemory = (text: string) => 2_000 + 75 * text.length;
 
 /** Maximum number of tokens of a document, per allowed field. */
 const tokensPerField = 50;
@@ -37,7 +40,7 @@ const maxErrors = 5;
 export class Documents {
   readonly #schema: GraphQLSchema;
   readonly #settings: EffectiveConfig["graphql"];
-  readonly #kept = new RecentMap<string, DocumentNode | SvcError>(most, (text) => text.length);
+  readonly #kept = new RecentMap<string, DocumentNode>(most, sizeInMemory);
 
   constructor(schema: GraphQLSchema, settings: EffectiveConfig["graphql"]) {
     this.#schema = schema;
@@ -50,7 +53,6 @@ export class Documents {
    */
   find(text: string, operationName: string | null): Found {
     const document = this.#read(text);
-    if (document instanceof SvcError) throw document;
     const operation = getOperationAST(document, operationName);
     if (!operation) {
       throw new SvcError("VALIDATION_FAILED", "It is not clear which operation to carry out.", {
@@ -68,16 +70,19 @@ export class Documents {
     return tooLarge("could read", Math.min(cost, Number.MAX_SAFE_INTEGER), "rows", this.#settings.maxCost, "maxCost");
   }
 
-  /** A document that would displace many others is not cached. */
-  #read(text: string): DocumentNode | SvcError {
+  /**
+   * A document that would displace many others is not cached. Nor is an error: with its trace it holds what the parser and
+   * the validation have made, 60 KB for the shortest text.
+   */
+  #read(text: string): DocumentNode {
     const known = this.#kept.renew(text);
     if (known) return known;
     const document = this.#check(text);
-    if (text.length <= most / 20) this.#kept.set(text, document);
+    if (sizeInMemory(text) <= most / 20) this.#kept.set(text, document);
     return document;
   }
 
-  #check(text: string): DocumentNode | SvcError {
+  #check(text: string): DocumentNode {
     const { introspection, maxFields } = this.#settings;
     try {
       const document = parse(text, { maxTokens: maxFields * tokensPerField, noLocation: false });
@@ -88,11 +93,12 @@ export class Documents {
       }
       const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
       const errors = validate(this.#schema, document, rules, { maxErrors });
-      return errors.length > 0 ? invalidDocument(errors, introspection) : document;
+      if (errors.length > 0) throw invalidDocument(errors, introspection);
+      return document;
     } catch (error) {
-      if (error instanceof SvcError) return error;
-      if (error instanceof RangeError) return new SvcError("VALIDATION_FAILED", "The document is nested too deeply.");
-      return invalidDocument([error as GraphQLError], introspection);
+      if (error instanceof SvcError) throw error;
+      if (error instanceof RangeError) throw new SvcError("VALIDATION_FAILED", "The document is nested too deeply.");
+      throw invalidDocument([error as GraphQLError], introspection);
     }
   }
 
