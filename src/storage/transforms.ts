@@ -15,8 +15,11 @@ import { type TransformOptions, UnreadableImage } from "./transform-options.ts";
 /** In bytes: larger files are not read into memory for a transform. */
 const maxSource = 64 * 1024 * 1024;
 
-/** Bytes of transforms in the memory cache. */
+/** In bytes: transforms in the memory cache. */
 const memory = 64 * 1024 * 1024;
+
+/** In bytes, measured: what a transform takes there besides its own, with the answer that is kept with it. */
+const perImage = 2_000;
 
 /**
  * Transforms stored for one object: there are billions of parameters, and anybody may request a public image in any.
@@ -63,7 +66,7 @@ export function createTransforms(
 ): Transforms {
   const queue = new ImageQueue<Image | null>();
   /** The images requested last. Each request still checks the row for permission. */
-  const recent = new RecentMap<string, Image>(memory, (_id, { bytes }) => bytes.length);
+  const recent = new RecentMap<string, Image>(memory, (_id, { bytes }) => perImage + bytes.length);
   const known = new RecentMap<string, Kept>(maxKnown);
   /** By object id: when its costly transforms may be tried again. */
   const refused = new RecentMap<string, number>(maxKnown);

@@ -80,3 +80,15 @@ test("who asks anew about a result that has just come gets this one", async () =
   expect(queries).toHaveLength(1);
   client.close();
 });
+
+test("what no component has shown is not watched after its request was abandoned", async () => {
+  const { client, queries, gate } = await connect();
+  gate.isHeld = true;
+  const leaving = new AbortController();
+  const asked = client["~svc"].refetch(api.notes.list, {}, { signal: leaving.signal });
+  await waitFor(() => expect(queries).toHaveLength(1));
+  leaving.abort(); // as a page does that was prefetched, or left while it suspended
+  await expect(asked).rejects.toThrow();
+  expect(client.realtime.getStatus()).not.toBe("idle");
+  await waitFor(() => expect(client.realtime.getStatus()).toBe("idle")); // the socket is closed after the last query
+});

@@ -176,3 +176,26 @@ async function kept({ id }: FoundObject): Promise<{ count: number; bytes: number
   }
   return all;
 }
+
+test("pictures of a byte count in the cache of a process for what they take: at most 34,000 are kept", async () => {
+  let looked = 0;
+  const driver = {
+    readWhole: async () => void looked++,
+    pathOf: () => "/a.png",
+    list: async function* () {},
+    put: async () => {},
+    deleteAll: async () => {},
+  } as unknown as StorageDriver;
+  const engine = { transform: async () => ({ type: "image/png", bytes: Buffer.alloc(1) }) };
+  const object = { id: randomUUID(), size: 100, type: "image/png" } as FoundObject;
+  const finder = { find: async () => object } as unknown as ObjectFinder;
+  const storage = { driver, log: createLog("silent") };
+  const transforms = createTransforms(storage, finder, engine);
+  const ask = (n: number) => transforms.get(object, { w: (n % 200) + 1, h: Math.floor(n / 200) + 1 }, false);
+  for (let n = 0; n < 34_000; n++) await ask(n);
+  expect(looked).toBe(34_000);
+  await ask(33_999);
+  expect(looked).toBe(34_000);
+  await ask(0); // displaced: it is looked for among the stored ones again
+  expect(looked).toBe(34_001);
+});

@@ -86,7 +86,6 @@ export class WatchedQuery {
     else this.#ask();
     return () => {
       this.#watchers.delete(watcher);
-      this.#endUnlessWatched();
       this.#abandonUnlessWanted();
     };
   }
@@ -191,6 +190,7 @@ export class WatchedQuery {
   }
 
   #abandonUnlessWanted(): void {
+    this.#endUnlessWatched(); // a request that is aborted settles nothing
     const isWanted = () => this.#watchers.size > 0 || this.#waiting > 0;
     if (!this.#attempt || isWanted()) return;
     setTimeout(() => isWanted() || this.#drop(abortError()), abandoned);
