@@ -40,16 +40,34 @@ test("who holds jobs, and which of them a worker lost, is found without reading 
   await client.query("rollback");
 });
 
-/** Pages that a statement reads. */
+/** Pages that a statement reads. The least of some times: where autovacuum has analyzed a table meanwhile, it is planned again. */
 const pagesOf = (client: pg.Client) => async (statement: string) => {
   // PostgreSQL uses a generic plan after the fifth execution.
   for (let time = 0; time < 7; time++) await client.query(statement);
-  const { rows } = await client.query(`explain (analyze, buffers, format json) ${statement}`);
-  return rows[0]["QUERY PLAN"][0].Plan["Shared Hit Blocks"] + rows[0]["QUERY PLAN"][0].Plan["Shared Read Blocks"];
+  let least = Number.POSITIVE_INFINITY;
+  for (let time = 0; time < 3; time++) {
+    const { rows } = await client.query(`explain (analyze, buffers, format json) ${statement}`);
+    const { "Shared Hit Blocks": hit, "Shared Read Blocks": read } = rows[0]["QUERY PLAN"][0].Plan;
+    least = Math.min(least, hit + read);
+  }
+  return least;
 };
 
+/** Until rows need not be looked up to see whether they are there: an older snapshot, as of autovacuum, keeps pages unmarked. */
+const vacuum = (table: string) =>
+  expect
+    .poll(
+      async () => {
+        await db.sql(`vacuum analyze ${table}`);
+        // Rows that were rolled back may keep the last page.
+        return db.sql("select relallvisible >= relpages - 1 as marked from pg_class where oid = $1::regclass", [table]);
+      },
+      { timeout: 60_000 },
+    )
+    .toEqual([{ marked: true }]);
+
 test("what is due, and how the queue does, is found without reading what is scheduled for later", async () => {
-  await db.sql("vacuum analyze graphile_worker._private_jobs");
+  await vacuum("graphile_worker._private_jobs");
   const client = await db.connect("admin");
   const pages = pagesOf(client);
   await client.query("begin");
