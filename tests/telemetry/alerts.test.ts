@@ -96,3 +96,23 @@ test.skipIf(noPromtool)(`two single failures of a quiet service are no alert, an
   const series = { [answers(200)]: "0+12x60", [answers(500)]: "0x9 1x3 2x16 3+1x30" };
   await rehearse("SvcErrors", "critical", { 14: false, 16: false, 18: false, 45: true }, series);
 });
+
+test.skipIf(noPromtool)(`an alert of the database stays while the only process restarts${noPromtool}`, async () => {
+  const restarting = (value: number) => `0x10 ${value}x20 stale _x2 ${value}x20 0x15`;
+  const labels = 'job="svc",instance="a"';
+  // Due from minute 11 on, away in minutes 32 to 34, in order from minute 56 on.
+  await rehearse(
+    "SvcJobsDead",
+    "warning",
+    { 10: false, 20: true, 33: true, 35: true, 57: false },
+    { [`svc_jobs{${labels},state="dead"}`]: restarting(3) },
+  );
+  await rehearse(
+    "SvcJobsLate",
+    "warning",
+    { 12: false, 20: true, 33: true, 35: true, 57: false },
+    { [`svc_jobs_oldest_due_seconds{${labels}}`]: restarting(100) },
+  );
+  const kept = { [`svc_jobs{${labels},state="dead"}`]: "3x10 stale" };
+  await rehearse("SvcJobsDead", "warning", { 10: true, 14: true, 20: false }, kept);
+});
