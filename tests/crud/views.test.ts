@@ -37,7 +37,11 @@ const spending = pgView("spending", {
   .as(sql`
     select s.id, s.id as shop_id, s.name, count(*)::integer as orders, sum(o.total) as total
       from shops s join orders o on o.shop_id = s.id group by s.id`);
-const schema = { shops, orders, spending };
+/** Of tables that visitors read. */
+const counters = pgView("counters", { id: integer("id").primaryKey(), name: text("name") })
+  .with({ securityInvoker: true })
+  .as(sql`select id, upper(name) as name from shops`);
+const schema = { shops, orders, spending, counters };
 
 const createCrud = createCrudFactory(createSvcProcedureBuilders<typeof schema>(), schema);
 const procedures = {
@@ -50,6 +54,8 @@ const procedures = {
     aggregate: { measures: ["count", "sum:total"] },
     transfer: { export: true },
   }),
+  counters: createCrud(counters, { allowAnonymous: true }),
+  open: createCrud(spending, { prefix: "open_spending", allowAnonymous: true, graphql: false }),
 };
 
 const db = database();
@@ -84,6 +90,24 @@ const ask = async (user: User, name: string, args?: object) => {
 };
 
 describe("a resource of a view", () => {
+  test("is for visitors where all of its tables are", async () => {
+    const upper = [{ name: "BAKERY" }, { name: "KIOSK" }, { name: "NOBODY" }];
+    const list = await running.query(null, "counters.list", { orderBy: "name", orderDir: "asc" });
+    expect(list).toMatchObject({ status: 200, body: { json: { data: upper, total: 3 } } });
+    expect(await running.query(null, "counters.get", { id: 2 })).toMatchObject({ body: { json: { name: "KIOSK" } } });
+    for (const args of [{}, { orderBy: "name" }])
+      expect(await running.query(null, "open_spending.list", args)).toMatchObject({ status: 401 });
+    expect((await ask(ann, "open_spending.list")).total).toBe(2);
+
+    const graphql = async (name: string) => {
+      const headers = { "content-type": "application/json" };
+      const body = JSON.stringify({ query: `{ ${name} { nodes { name } } }` });
+      return (await running.fetch("/api/graphql", { method: "POST", headers, body })).body;
+    };
+    expect((await graphql("counters")).data.counters.nodes).toEqual(upper.toReversed());
+    expect((await graphql("spendings")).errors).toMatchObject([{ extensions: { code: "UNAUTHORIZED" } }]);
+  });
+
   test("lists, finds, filters, searches and counts what its caller may see", async () => {
     const all = await ask(ann, "spending.list", { orderBy: "name", orderDir: "asc" });
     expect(all).toEqual({
