@@ -78,13 +78,15 @@ export function authTables(definition: AuthDefinition): AuthTable[] {
       };
     });
     const added = columns.filter(({ origin }) => origin === "plugin");
-    const single = added.flatMap(({ property, name }) => {
+    const composed = (schema[modelName]?.indexes ?? []).map((index) => ({ unique: false, ...index }));
+    const single = added.flatMap(({ property, name, references }) => {
       const { index, unique = false } = fields[property] ?? {};
-      return index || unique
+      // Without one, deleting a user would read the whole table.
+      const needed = references && !composed.some(({ columns }) => columns[0] === name);
+      return index || unique || needed
         ? [{ name: `${modelName}_${name}_${unique ? "uidx" : "idx"}`, columns: [name], unique }]
         : [];
     });
-    const composed = (schema[modelName]?.indexes ?? []).map((index) => ({ unique: false, ...index }));
     return {
       key,
       name: modelName,

@@ -80,6 +80,14 @@ describe("plugins", () => {
     expect(await missing(definition)).toEqual([]);
   });
 
+  test("have an index for each of their foreign keys: svc db lint finds nothing that svc generated", async () => {
+    const rows = await db.sql("select name from svc_private.lint_unindexed_foreign_key where name ~ ' on auth\\.'");
+    expect(rows).toEqual([]);
+    const indexed =
+      "select indexrelid::regclass::text as name from pg_index where indrelid = 'auth.invitation'::regclass";
+    expect((await db.sql(indexed)).map(({ name }) => name)).toContain("auth.invitation_inviter_id_idx");
+  });
+
   test("have tables that the library's login works on, the system sees, and no request does", async () => {
     const rights = await db.sql(`
       select t.relname, t.relrowsecurity, r.rolname,
