@@ -20,13 +20,28 @@ import { byForeignKeys, type Link, throughTable } from "./foreign-keys.ts";
 
 /** @throws DefinitionError for a name that leads nowhere, to several tables, or to a table without a resource */
 export function linkRelations(resources: readonly CrudDefinition[]): void {
+  const declarations: Declarations = new Map();
   for (const crud of resources) {
     crud.relations.clear();
     for (const option of crud.source.include) {
       const name = typeof option === "string" ? option : option.name;
-      crud.relations.set(name, relation(crud, name, option, resources));
+      crud.relations.set(name, relation(crud, name, option, resources, declarations));
     }
   }
+}
+
+/**
+ * What each schema declares with `relations()`. Drizzle collects it from every table of the schema, and evaluates their
+ * policies for that: done for each relation anew, the time would grow with the square of the schema.
+ */
+type Declarations = Map<Record<string, unknown>, ReturnType<typeof collect>>;
+
+const collect = (schema: Record<string, unknown>) => extractTablesRelationalConfig(schema, createTableRelationsHelpers);
+
+function declarationsOf(schema: Record<string, unknown>, declarations: Declarations) {
+  const found = declarations.get(schema) ?? collect(schema);
+  declarations.set(schema, found);
+  return found;
 }
 
 function relation(
@@ -34,6 +49,7 @@ function relation(
   name: string,
   option: IncludeOption,
   resources: readonly CrudDefinition[],
+  declarations: Declarations,
 ): CrudRelation {
   const where = `createCrud of "${crud.table}": include names "${name}", `;
   const fail = (problem: string, hint: string): never => {
@@ -46,7 +62,8 @@ function relation(
   const { source } = crud;
   const link =
     typeof option === "string"
-      ? (declared(source, name, fail) ?? byForeignKeys(source, name, failNaming(source, name, fail)))
+      ? (declared(source, name, fail, declarations) ??
+        byForeignKeys(source, name, failNaming(source, name, fail, declarations)))
       : throughTable(source, option, fail);
   const target = resources.find((one) => one.source.table === link.table && reads(one, link.many));
   return {
@@ -59,15 +76,20 @@ function relation(
 }
 
 /** Suggests the relations that the schema declares for the table. */
-function failNaming({ table, schema }: RelationSource, name: string, fail: (problem: string, hint: string) => never) {
+function failNaming(
+  { table, schema }: RelationSource,
+  name: string,
+  fail: (problem: string, hint: string) => never,
+  declarations: Declarations,
+) {
   return (problem: string, hint: string): never => {
-    const names = schema ? relationsOf(table, schema) : [];
+    const names = schema ? relationsOf(table, schema, declarations) : [];
     return fail(problem, names.length > 0 ? `${didYouMean(name, names)} ${hint}` : hint);
   };
 }
 
-function relationsOf(table: PgTable, schema: Record<string, unknown>): string[] {
-  const { tables } = extractTablesRelationalConfig(schema, createTableRelationsHelpers);
+function relationsOf(table: PgTable, schema: Record<string, unknown>, declarations: Declarations): string[] {
+  const { tables } = declarationsOf(schema, declarations);
   const key = Object.keys(schema).find((one) => schema[one] === table);
   return Object.keys((key !== undefined && tables[key]?.relations) || {});
 }
@@ -103,9 +125,10 @@ function declared(
   { table, schema }: RelationSource,
   name: string,
   fail: (problem: string, hint: string) => never,
+  declarations: Declarations,
 ): Link | undefined {
   if (!schema) return undefined;
-  const { tables, tableNamesMap } = extractTablesRelationalConfig(schema, createTableRelationsHelpers);
+  const { tables, tableNamesMap } = declarationsOf(schema, declarations);
   const key = Object.keys(schema).find((one) => schema[one] === table);
   const found = key === undefined ? undefined : tables[key]?.relations[name];
   if (!found) return undefined;
