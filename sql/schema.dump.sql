@@ -8127,6 +8127,7 @@ CREATE OR REPLACE FUNCTION svc_private.lint_schema()
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog'
+ SET jit TO 'off'
 AS $function$
 declare
   rule_view record;

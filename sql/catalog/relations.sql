@@ -50,7 +50,8 @@ create or replace view svc_private.identity_columns as
 select distinct p.relid, p.relation_name, p.is_platform, a.attnum, a.attname as column_name, a.attnotnull as not_null
   from svc_private.policy_rules p
   join pg_catalog.pg_attribute a on a.attrelid = p.relid and a.attnum > 0 and not a.attisdropped
- where p.using_text ~
+ where strpos(p.using_text, quote_ident(a.attname)) > 0 -- most columns are not in the text: a pattern for each is dear
+   and p.using_text ~
        ('(^|[^.[:alnum:]_"])' || svc_private.name_pattern(a.attname)
         || '(\)::text)? = \(*( SELECT )?svc\.current_user_id\(\)'); -- of a varchar, or as a uuid, with a cast
 

@@ -27,8 +27,14 @@ with recursive own as (
   union
   select o.oid, o.source, true
     from reached r
-    join own o on o.oid <> r.oid and not o.is_trigger and strpos(r.source, o.proname) > 0
-     and r.source ~ ('(^|[^[:alnum:]_])' || regexp_replace(o.proname, '([^[:alnum:]_])', '\\\1', 'g') || '"?\s*\(')
+   cross join lateral (
+     -- The body is read once, not once for each function that there is.
+     select array_agg(distinct call[1]) as names from regexp_matches(r.source, '([[:alnum:]_]+)"?\s*\(', 'g') as call
+   ) as called
+    join own o on o.oid <> r.oid and not o.is_trigger
+     and case when o.proname !~ '[^[:alnum:]_]' then o.proname = any (called.names)
+              else strpos(r.source, o.proname) > 0
+               and r.source ~ ('(^|[^[:alnum:]_])' || regexp_replace(o.proname, '([^[:alnum:]_])', '\\\1', 'g') || '"?\s*\(') end
    where r.as_owner
 )
 select distinct oid from reached;

@@ -11,6 +11,7 @@ returns table (severity text, rule text, name text, problem text, remedy text)
 language plpgsql
 stable
 set search_path = 'pg_catalog'
+set jit = off  -- compiling takes a second for each of some rules, running them milliseconds
 as $$
 declare
   rule_view record;

@@ -66,6 +66,14 @@ const shapes: [name: string, plant: string, statement: string, found: string][] 
     'lab."inner"(text)',
   ],
   [
+    "a function with a name in quotes behind one that runs with its owner's rights",
+    `create function lab."in.ner $"(title text) returns void ${head} $$ begin ${hole("title")}; end $$; ${closed('"in.ner $"(text)')}
+     create function lab.f(title text) returns void security definer ${head} $$ begin perform lab."in.ner $" (title); end $$;
+     grant execute on function lab.f(text) to svc_authenticated;`,
+    "select lab.f($1)",
+    'lab."in.ner $"(text)',
+  ],
+  [
     "a function behind a trigger that runs with its owner's rights",
     `create function lab.inner(title text) returns void ${head} $$ begin ${hole("title")}; end $$; ${closed("inner(text)")}
      create function lab.f() returns trigger security definer ${head} $$ begin perform lab.inner(new.title); return new; end $$;

@@ -24,6 +24,7 @@ test.for(logins)("the login of the %s pool compiles nothing, whatever the server
 const calls: [name: string, statement: string][] = [
   ["claim_job", "select * from svc_private.claim_job('a worker', '{1,2,3}', null)"],
   ["queue_state", "select * from svc_private.queue_state()"],
+  ["lint_schema", "select * from svc_private.lint_schema()"],
   [
     "find_matches",
     "select * from svc_private.find_matches('\"public\".\"compiled\"', '{body}', 'word', 'default', 'public', null, 5)",
