@@ -35,15 +35,13 @@ export interface MigrateOptions extends Patience {
   /** The application's root; its `migrations/` and `sql/` may be absent. */
   application?: string;
   /**
-   * Stops after the first n platform migrations, without the later files of `sql/`. Tests use it to rehearse an
-   * upgrade. (Default: everything is applied)
+   * Stops after the first n platform migrations, without later files of `sql/`, for tests. (Default: everything is applied)
    */
   platformMigrations?: number;
   /** Applies every file of `sql/` again, even if unchanged. This reverts manual changes. */
   again?: boolean;
   /**
-   * Refuses a database that newer files have migrated: these files would replace newer functions with older ones.
-   * (Default: false)
+   * Refuses a database that newer files have migrated: these files would replace newer functions with older ones. (Default: false)
    */
   refuseNewer?: boolean;
   /** Does nothing if the database has exactly the files of these checksums; manual changes are not looked for. */
@@ -102,6 +100,7 @@ class Migration {
   readonly #limitWaiting: () => Promise<unknown>;
   readonly #applied: string[] = [];
   readonly #files: AppliedFile[] = [];
+  #hasLeft = true;
 
   constructor(client: pg.Client, options: MigrateOptions, limitWaiting: () => Promise<unknown>) {
     this.#client = client;
@@ -205,6 +204,7 @@ class Migration {
     const after = limit === undefined ? repeatable.after.filter(changed) : [];
 
     for (const file of before) await this.#apply(scope, "sql", file, "administrator");
+    await this.#leaveFile();
     await this.#limitWaiting();
     if (scope === "platform" && limit === undefined) await this.#installQueue();
     for (const file of fresh) await this.#apply(scope, "migrations", file, "owner");
@@ -215,25 +215,23 @@ class Migration {
       between.push(file);
     }
     for (const file of after) await this.#apply(scope, "sql", file, "administrator");
+    await this.#leaveFile();
 
     if (limit === undefined) {
       const all = [...repeatable.before, ...repeatable.between, ...repeatable.after];
       await noteApplied(this.#client, scope, all);
     }
     // Recorded last: on a fresh database the first migration creates the ledger.
-    for (const file of [...before, ...between, ...after]) {
-      await this.#client.query(
-        `insert into svc_private.applied_sql (scope, path, checksum) values ($1, $2, $3)
-         on conflict (scope, path) do update set checksum = excluded.checksum, applied_at = excluded.applied_at`,
-        [scope, file.path, checksum(file.text)],
-      );
-    }
-    for (const file of fresh) {
-      await this.#client.query(
-        "insert into svc_private.applied_migrations (scope, name, checksum) values ($1, $2, $3)",
-        [scope, file.path, checksum(file.text)],
-      );
-    }
+    const repeated = [...before, ...between, ...after];
+    await this.#client.query(
+      `insert into svc_private.applied_sql (scope, path, checksum) select $1, * from unnest($2::text[], $3::text[])
+       on conflict (scope, path) do update set checksum = excluded.checksum, applied_at = excluded.applied_at`,
+      [scope, repeated.map(({ path }) => path), repeated.map(({ text }) => checksum(text))],
+    );
+    await this.#client.query(
+      "insert into svc_private.applied_migrations (scope, name, checksum) select $1, * from unnest($2::text[], $3::text[])",
+      [scope, fresh.map(({ path }) => path), fresh.map(({ text }) => checksum(text))],
+    );
   }
 
   /** PostgreSQL alters no table, as for its policies, while a deferred constraint has rows of it to check. */
@@ -247,6 +245,7 @@ class Migration {
   async #isInForce(file: MigrationFile, { sql, states }: Ledger, key: string): Promise<boolean> {
     const state = states.get(key);
     if (this.#options.again || !isPolicy(file) || !state || sql.get(key) !== checksum(file.text)) return false;
+    await this.#leaveFile();
     const { rows } = await this.#client.query("select svc_private.access_state($1) as it", [tableOf(file)]);
     return rows[0].it === state;
   }
@@ -255,16 +254,12 @@ class Migration {
     const path = `${scope}/${kind}/${file.path}`;
     refuseTransactionControl(path, file);
     try {
-      await this.#client.query("set local search_path = public, extensions");
-      // A function may be created before another one that it calls: `checkFunctions` looks at them afterwards.
-      await this.#client.query("set local check_function_bodies = off");
-      if (as === "owner") await this.#client.query("set local role svc_owner");
+      await this.#enterFile(as);
       if (kind === "sql" && isPolicy(file)) {
         await this.#client.query("select svc_private.reset_policies($1::regclass)", [tableOf(file)]);
       }
       if (scope === "platform" && file.path === "roles.sql") await applyRoles(this.#client, file.text);
       else await this.#client.query(file.text);
-      await this.#client.query("reset role");
     } catch (error) {
       throw migrationFailed(path, file.text, error);
     }
@@ -272,15 +267,28 @@ class Migration {
     if (scope === "application" && kind === "sql") this.#files.push({ path, text: file.text });
     this.#options.report?.(`applied ${path}`);
   }
+
+  /** One round trip: a schema of 300 tables has as many files, and the database may be 20 ms away. */
+  async #enterFile(as: "administrator" | "owner"): Promise<void> {
+    this.#hasLeft = false;
+    // A function may be created before another one that it calls: `checkFunctions` looks at them afterwards.
+    await this.#client.query(`reset role; set local search_path = public, extensions;
+      set local check_function_bodies = off; ${as === "owner" ? "set local role svc_owner" : ""}`);
+  }
+
+  /** Back to the administrator. Between two files `#enterFile` does it. */
+  async #leaveFile(): Promise<void> {
+    if (!this.#hasLeft) await this.#client.query("reset role");
+    this.#hasLeft = true;
+  }
 }
 
 const isPolicy = (file: MigrationFile) => file.path.startsWith("policies/");
 const tableOf = (file: MigrationFile) => file.path.slice("policies/".length, -".sql".length);
 
-/** Roles and schemas come before the migrations, privileges on PostgreSQL's own functions last. */
+/** Roles and schemas come first, privileges on PostgreSQL's own functions last. */
 function order(files: MigrationFile[]) {
-  const first = ["roles.sql", "schemas.sql"];
-  const last = ["grants.sql"];
+  const [first, last] = [["roles.sql", "schemas.sql"], ["grants.sql"]];
   // PostgreSQL resolves functions in policies at once, but those in function bodies later.
   const rest = files.filter((file) => !first.includes(file.path) && !last.includes(file.path));
   return {

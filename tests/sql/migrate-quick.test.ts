@@ -2,7 +2,8 @@
 import { cpSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { readChecksums } from "../../src/migrate/ledger.ts";
 import { migrate } from "../../src/migrate/migrate.ts";
 import { database } from "../support/database.ts";
@@ -39,6 +40,28 @@ describe("a quick migration", () => {
     writeFileSync(path("migrations/9000_quick.sql"), "create table public.quick_rows (id integer primary key);");
     expect(await quickly()).toContain("application/migrations/9000_quick.sql");
     expect(await quickly()).toEqual([]);
+  });
+
+  test("takes two round trips for each further file: a large schema has hundreds, and the database may be far away", async () => {
+    const tripsFor = async (files: number, value: number) => {
+      const names = Array.from({ length: files }, (_, at) => path(`sql/trips_${at}.sql`));
+      names.forEach((name, at) => {
+        writeFileSync(
+          name,
+          `create or replace function public.trips_${at}() returns int language sql as 'select ${value}';`,
+        );
+      });
+      const asked = vi.spyOn(pg.Client.prototype, "query");
+      expect(await quickly()).toHaveLength(files);
+      const trips = asked.mock.calls.length;
+      asked.mockRestore();
+      for (const name of names) rmSync(name);
+      await quickly();
+      return trips;
+    };
+    const few = await tripsFor(2, 1);
+    // And one to check the body of each function that a person wrote.
+    expect((await tripsFor(12, 2)) - few).toBe(10 * 3);
   });
 
   test("notes that a file is gone: if it returns it is applied again", async () => {
