@@ -19,6 +19,7 @@ export function openApiEndpoints(endpoints: OpenApiEndpoints | null): Router {
   const router = Router({ caseSensitive: true, strict: true });
   if (!endpoints) return router;
   let kept: { text: string; etag: string } | undefined;
+  let page: string | undefined; // that of 300 tables has 6 MB and takes most of a second
   const document = async () => {
     if (!kept) {
       const text = JSON.stringify(await endpoints.document());
@@ -40,9 +41,8 @@ export function openApiEndpoints(endpoints: OpenApiEndpoints | null): Router {
   router.get("/openapi", async (_request, response) => {
     const exchange = exchangeOf(response);
     exchange.operation = "/openapi";
-    // Rarely requested, so not cached.
     const { openApiPage, pagePolicy } = await import("../openapi/page.ts");
-    const page = openApiPage(await endpoints.document());
+    page ??= openApiPage(await endpoints.document());
     response.writeHead(200, {
       ...exchange.headers,
       "content-type": "text/html; charset=utf-8",
