@@ -10,6 +10,7 @@ import { installQueue } from "../jobs/queue.ts";
 import { withClient } from "../postgres/with-client.ts";
 import { applyRoles } from "./apply-roles.ts";
 import { type AppliedFile, checkFunctions } from "./check-functions.ts";
+import { fingerprintsIn, generatedFunctions } from "./generated-functions.ts";
 import {
   type Checksums,
   checksum,
@@ -176,12 +177,8 @@ class Migration {
   }
 
   async #dropUnwrittenCrud(application: string): Promise<void> {
-    const written = (await readFolder(`${application}/sql`)).flatMap(({ text }) => [
-      ...text.matchAll(/ svc:([0-9a-f]{16})'/g),
-    ]);
-    const { rows } = await this.#client.query("select svc_private.drop_unwritten_crud($1) as name", [
-      written.map(([, fingerprint]) => fingerprint),
-    ]);
+    const written = (await readFolder(`${application}/sql`)).flatMap(({ text }) => fingerprintsIn(text));
+    const { rows } = await this.#client.query("select svc_private.drop_unwritten_crud($1) as name", [written]);
     for (const { name } of rows) this.#options.report?.(`dropped ${name}: no file of sql/crud defines it any more`);
   }
 
@@ -195,8 +192,8 @@ class Migration {
     const paths = migrations.map(({ path }) => path);
     refuseTwins(paths, (path) => fresh.some((file) => file.path === path));
     // A migration may have removed objects of sql/: a dropped table loses its policies silently.
-    const changed = (file: MigrationFile) =>
-      this.#options.again || fresh.length > 0 || ledger.sql.get(`${scope}/${file.path}`) !== checksum(file.text);
+    const edited = (file: MigrationFile) => ledger.sql.get(`${scope}/${file.path}`) !== checksum(file.text);
+    const changed = (file: MigrationFile) => this.#options.again || fresh.length > 0 || edited(file);
 
     const before = repeatable.before.filter(changed);
     const candidates = limit === undefined ? repeatable.between.filter(changed) : [];
@@ -209,7 +206,9 @@ class Migration {
     if (scope === "platform" && limit === undefined) await this.#installQueue();
     for (const file of fresh) await this.#apply(scope, "migrations", file, "owner");
     if (scope === "application" && fresh.length > 0) await this.#checkDeferred();
+    const isMade = this.#options.again ? () => false : await generatedFunctions(this.#client, fresh);
     for (const file of candidates) {
+      if (!edited(file) && isMade(file)) continue;
       if (await this.#isInForce(file, ledger, `${scope}/${file.path}`)) continue;
       await this.#apply(scope, "sql", file, "owner");
       between.push(file);

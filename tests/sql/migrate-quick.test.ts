@@ -42,6 +42,24 @@ describe("a quick migration", () => {
     expect(await quickly()).toEqual([]);
   });
 
+  test("a migration leaves generated functions alone, and makes again those that it has removed or may have changed", async () => {
+    const migrateWith = async (name: string, text: string) => {
+      writeFileSync(path(`migrations/${name}`), text);
+      const applied = await quickly();
+      expect(applied).toContain("application/sql/quick.sql");
+      return applied.filter((file) => file.startsWith("application/sql/crud/"));
+    };
+    // Calls of the table wait until the last file is applied: with 300 tables that took longer than they may.
+    expect(await migrateWith("9001_one.sql", "alter table public.quick_rows add column one integer;")).toEqual([]);
+    const drop = "do $$ begin execute 'drop function svc_' || 'crud.posts_list(jsonb)'; end $$;";
+    expect(await migrateWith("9002_drop.sql", drop)).toEqual(["application/sql/crud/posts.sql"]);
+    const revoke = "revoke execute on all functions in schema svc_crud from svc_request;";
+    expect((await migrateWith("9003_revoke.sql", revoke)).length).toBeGreaterThan(2);
+    expect(
+      await db.sql("select has_function_privilege('svc_request', 'svc_crud.posts_list(jsonb)', 'execute') as may"),
+    ).toEqual([{ may: true }]);
+  });
+
   test("takes two round trips for each further file: a large schema has hundreds, and the database may be far away", async () => {
     const tripsFor = async (files: number, value: number) => {
       const names = Array.from({ length: files }, (_, at) => path(`sql/trips_${at}.sql`));
