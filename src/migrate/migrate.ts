@@ -26,7 +26,7 @@ import {
 import { MigrationError, migrationFailed } from "./migration-error.ts";
 import { type MigrationFile, readFolder, refuseTwins } from "./migration-files.ts";
 import { type Patience, withLocks } from "./migration-locks.ts";
-import { refuseTransactionControl } from "./transaction-control.ts";
+import { checkDeferred, refuseTransactionControl } from "./transaction-control.ts";
 
 export interface MigrateOptions extends Patience {
   /** Connection string of an administrator: may create roles and extensions, or already has them. */
@@ -205,7 +205,7 @@ class Migration {
     await this.#limitWaiting();
     if (scope === "platform" && limit === undefined) await this.#installQueue();
     for (const file of fresh) await this.#apply(scope, "migrations", file, "owner");
-    if (scope === "application" && fresh.length > 0) await this.#checkDeferred();
+    if (scope === "application" && fresh.length > 0) await checkDeferred(this.#client);
     const isMade = this.#options.again ? () => false : await generatedFunctions(this.#client, fresh);
     for (const file of candidates) {
       if (!edited(file) && isMade(file)) continue;
@@ -231,13 +231,6 @@ class Migration {
       "insert into svc_private.applied_migrations (scope, name, checksum) select $1, * from unnest($2::text[], $3::text[])",
       [scope, fresh.map(({ path }) => path), fresh.map(({ text }) => checksum(text))],
     );
-  }
-
-  /** PostgreSQL alters no table, as for its policies, while a deferred constraint has rows of it to check. */
-  async #checkDeferred(): Promise<void> {
-    await this.#client.query("set constraints all immediate").catch((cause) => {
-      throw new MigrationError(`A deferred constraint refuses rows of the new migrations: ${cause.message}`, { cause });
-    });
   }
 
   /** Whether a policy file's objects already exist, so that applying it would only lock its table. */

@@ -1,8 +1,9 @@
 /**
- * Finds statements that would end the transaction in which all files are applied. After a COMMIT the rest of a file would
- * run as the administrator, and a failure would leave half of it.
+ * Keeps all files of a migration in one transaction. Finds statements that would end it: after a COMMIT the rest of a file
+ * would run as the administrator, and a failure would leave half of it.
  */
 
+import type pg from "pg";
 import { MigrationError } from "./migration-error.ts";
 import type { MigrationFile } from "./migration-files.ts";
 
@@ -29,5 +30,12 @@ export function refuseTransactionControl(path: string, { text }: Pick<MigrationF
   throw new MigrationError(`${path.replace(/^application\//, "")}:${line}: ${statement.toUpperCase()} in a migration`, {
     hint: "Leave out BEGIN, COMMIT, END and ROLLBACK: `svc migrate` applies all files in one transaction, or none of them.",
     file: path,
+  });
+}
+
+/** PostgreSQL alters no table, as for its policies, while a deferred constraint has rows of it to check. */
+export async function checkDeferred(client: pg.Client): Promise<void> {
+  await client.query("set constraints all immediate").catch((cause) => {
+    throw new MigrationError(`A deferred constraint refuses rows of the new migrations: ${cause.message}`, { cause });
   });
 }
