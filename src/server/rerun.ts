@@ -3,6 +3,7 @@
  * Next hop: `src/call/invoke.ts`.
  */
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionOfUser } from "../auth/sessions/find-user.ts";
 import type { Runtime } from "../call/invoke.ts";
 import type { CrudDefinition } from "../contract/crud.ts";
@@ -15,6 +16,9 @@ import { answer } from "./procedures.ts";
 
 export const isPublicQuery = (procedure: ProcedureDefinition | undefined): procedure is ProcedureDefinition =>
   procedure?.kind === "query" && procedure.anonymous;
+
+/** In milliseconds. A change is told before it is visible: a moment, or until the answer of a synchronous standby. */
+const pauses = [5, 20, 100, 400];
 
 /**
  * Null if it is not an anonymous query, if its user is gone, or if it fails or lacks the transaction. A user is read anew: fields
@@ -34,12 +38,15 @@ export function publicRerun(
       const session = watching && (await sessionOf(watching.user.id, watching.id));
       if (watching && !session) return null;
       const call = decodeCall({ name, args: args === null ? undefined : JSON.parse(args) });
-      let snapshot: string | null = null;
-      const body = await answer(runtime, procedure, call.args, { session, requestId }, (seen) => {
-        snapshot = seen.snapshot;
-      });
-      // With a synchronous standby a change is told before it is visible. Its watchers ask until it is.
-      return snapshot === null || sees(snapshot, xid) ? body : null;
+      for (const pause of pauses) {
+        let snapshot: string | null = null;
+        const body = await answer(runtime, procedure, call.args, { session, requestId }, (seen) => {
+          snapshot = seen.snapshot;
+        });
+        if (snapshot === null || sees(snapshot, xid)) return body;
+        await sleep(pause, undefined, { ref: false });
+      }
+      return null; // its watchers ask until they see the change
     } catch (err) {
       runtime.log.warn({ err, operation: name, requestId }, "a query could not be run again for its subscribers");
       return null;
