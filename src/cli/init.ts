@@ -6,7 +6,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, delimiter, join, relative, resolve } from "node:path";
-import { createInterface } from "node:readline/promises";
+import { ask } from "./ask.ts";
 import { defineCommand } from "./define.ts";
 import { conclude, printError, say } from "./output.ts";
 import { platformRoot } from "./platform.ts";
@@ -63,9 +63,8 @@ class InitError extends Error {}
 
 async function askForFolder(): Promise<string> {
   if (!process.stdin.isTTY) throw new InitError("Say where: svc init my-app");
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question("Where shall the application be made? (my-app) ");
-  terminal.close();
+  const answer = await ask("Where shall the application be made? (my-app) ");
+  if (answer === null) throw new InitError("Nothing was made.");
   return answer.trim() || "my-app";
 }
 

@@ -1,9 +1,9 @@
 /** `svc migrate reset`: empties a development database and migrates it again. All rows are lost. */
-import { createInterface } from "node:readline/promises";
 import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { migrate } from "../migrate/migrate.ts";
 import { databaseName, dropAll } from "../migrate/migration-reset.ts";
+import { ask } from "./ask.ts";
 import { cwdArgument, platformRoot, readConfig, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { conclude, during } from "./output.ts";
@@ -55,11 +55,6 @@ function refuseWithoutAnswer(yes: boolean): void {
 }
 
 async function isConfirmed(name: string): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  // Ctrl-C and Ctrl-D close the terminal; without this the question would never resolve.
-  const closed = new Promise<string>((resolve) => terminal.once("close", () => resolve("")));
-  const asked = terminal.question(`Every row in ${name} will be lost. Type its name to continue: `);
-  const answer = await Promise.race([asked, closed]);
-  terminal.close();
-  return answer.trim() === name;
+  const answer = await ask(`Every row in ${name} will be lost. Type its name to continue: `);
+  return answer?.trim() === name;
 }

@@ -1,5 +1,5 @@
 /**
- * Reads the folders that the migrator applies: every `*.sql` below one, sorted by path.
+ * Reads the folders that the migrator applies: every `*.sql` below one, sorted by number and path.
  * Next hop: `migrate.ts` applies them, and refuses a migration that was edited after it had been applied.
  */
 import { readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ export interface MigrationFile {
 
 /**
  * @param folder may be absent: then there is nothing to apply
- * @returns files in the order of their paths; the generated dump is not one of them
+ * @returns files in the order of `byNumber`; the generated dump is not one of them
  */
 export async function readFolder(folder: string): Promise<MigrationFile[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error) => {
@@ -24,13 +24,21 @@ export async function readFolder(folder: string): Promise<MigrationFile[]> {
   });
   const paths = entries
     .filter((entry) => entry.isFile() && entry.name.endsWith(".sql") && !entry.name.endsWith(".dump.sql"))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort();
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join("/"))
+    .sort(byNumber);
   // One after the other: all at once would exceed a small limit of open files.
   return paths.map((path) => ({
-    path: relative(folder, path).split(sep).join("/"),
-    text: readFileSync(path, "utf8").replace(/^\uFEFF/, ""), // a byte order mark, which some editors write
+    path,
+    text: readFileSync(join(folder, path), "utf8").replace(/^\uFEFF/, ""), // a byte order mark, which some editors write
   }));
+}
+
+/** By the number that the path begins with, else as text: 9_first.sql comes before 10_second.sql. */
+export function byNumber(one: string, other: string): number {
+  const numbers = [one, other].flatMap((path) => (/^\d+/.exec(path) ?? []).map(BigInt));
+  const [first = 0n, second = first] = numbers;
+  if (first === second) return one < other ? -1 : 1;
+  return first < second ? -1 : 1;
 }
 
 /** The number at the start of a migration's name; undefined without one. */

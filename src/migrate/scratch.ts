@@ -37,16 +37,17 @@ export function withTemporaryDatabase<T>(
     const name = `${prefix}_${process.pid}_${randomBytes(4).toString("hex")}`;
     const drop = () => admin.query(`drop database if exists ${name} with (force)`);
     const stop = (signal: NodeJS.Signals) => void drop().finally(() => process.kill(process.pid, signal));
-    // template0, because a host may have added objects to template1.
-    await admin.query(`create database ${name} template template0`).catch(refuse);
+    for (const signal of signals) process.once(signal, stop);
     try {
-      for (const signal of signals) process.once(signal, stop);
+      // template0, because a host may have added objects to template1.
+      await admin.query(`create database ${name} template template0`).catch(refuse);
       const url = new URL(adminUrl);
       url.pathname = `/${name}`;
       return await work(url.href);
     } finally {
-      for (const signal of signals) process.off(signal, stop);
-      await drop();
+      await drop().finally(() => {
+        for (const signal of signals) process.off(signal, stop);
+      });
     }
   });
 }

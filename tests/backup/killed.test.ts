@@ -103,6 +103,20 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("killed in the mi
     await rm(folder("used"), { recursive: true });
   });
 
+  test("a trial restore that is interrupted while its database is made leaves none", async () => {
+    const watcher = await db.connect("admin");
+    const trial = svc(db, app, ["db", "verify", folder("killed"), "--deep"]);
+    const name = `svc_verify_${trial.child.pid}_%`;
+    const making = "select from pg_stat_activity where query like 'create database ' || $1 and state = 'active'";
+    const isMade = async () => (await watcher.query(making, [name])).rowCount === 1;
+    while (!(await isMade()) && trial.child.exitCode === null);
+    trial.child.kill("SIGINT");
+    await trial.ended;
+    while (await isMade()); // the server notices late that its client is gone
+    const { rows } = await watcher.query("select datname from pg_database where datname like $1", [name]);
+    expect([trial.child.signalCode, rows]).toEqual(["SIGINT", []]);
+  });
+
   test("a restore leaves the database as it was", async () => {
     const before = await rowsOf(target);
     await withLock(target, async () => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadApp } from "../../src/app/load-app.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { migrate } from "../../src/migrate/migrate.ts";
+import { readFolder } from "../../src/migrate/migration-files.ts";
 import { type Service, startService } from "../../src/service/service.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { auth, index, schema } from "../codegen/application.ts";
@@ -46,6 +47,26 @@ async function changed(change: (schema: string) => string): Promise<string> {
   await writeFile(join(path, "backend/schema.ts"), change(schema));
   return path;
 }
+
+test("migrations whose numbers have no zeros in front are in the order of their numbers", async () => {
+  const table = (columns: string) =>
+    `import { integer, pgTable } from "drizzle-orm/pg-core"; export const numbered = pgTable("numbered", { a: integer()${columns} });`;
+  const first = { "backend/schema.ts": table(""), "migrations/9_first.sql": "create table numbered (a integer);" };
+  let path = await folder(first);
+  await svc("migrate", "generate", "--baseline", "--cwd", path);
+  for (const [name, columns] of [
+    ["b", ", b: integer()"],
+    ["c", ", b: integer(), c: integer()"],
+  ] as const) {
+    const before = path; // its schema has been imported
+    path = await folder({});
+    await cp(before, path, { recursive: true });
+    await writeFile(join(path, "backend/schema.ts"), table(columns));
+    expect((await svc("migrate", "generate", "--name", name, "--cwd", path)).output).toContain(`_${name}.sql`);
+  }
+  const paths = (await readFolder(join(path, "migrations"))).map((file) => file.path);
+  expect(paths).toEqual(["9_first.sql", "10_b.sql", "11_c.sql"]);
+});
 
 test("generate writes the first migration and its snapshot, without a database", async () => {
   const { code, output } = await svc("migrate", "generate", "--name", "Create the desk", "--cwd", app);

@@ -1,5 +1,7 @@
 // If this file fails, an application that `svc init --template` makes does not run, or its AGENTS.md sends a coding agent
 // to something that is not there. `npm run typecheck` checks the types of all templates.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { dispatch } from "../../src/cli/dispatch.ts";
 import { chromiumPath, whySkipped } from "../browser/desk-app.ts";
 import { visitNotes } from "../browser/visit-notes.ts";
-import { runHere, svc } from "../support/cli.ts";
+import { program, runHere, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { freePort } from "../support/free-port.ts";
 import { root } from "../support/global-setup.ts";
@@ -25,6 +27,21 @@ beforeAll(async () => {
   for (const template of templates) await dispatch(["init", app(template), "--no-install", "--template", template]);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test.runIf(process.platform === "linux")(
+  "a question that Ctrl-D closes makes nothing, and prints no stack",
+  async () => {
+    const command = [process.execPath, ...program, "init"].join(" ");
+    const child = spawn("script", ["-qec", command, "/dev/null"], { cwd: folder, stdio: ["pipe", "pipe", "inherit"] });
+    let printed = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      printed += text;
+      if (printed.includes("(my-app)")) child.stdin.write("\u0004");
+    });
+    const [code] = await once(child, "close");
+    expect([code, printed]).toEqual([1, expect.stringMatching(/\s+Nothing was made\.\s+$/)]);
+  },
+);
 
 describe.each(templates)("%s", (template) => {
   test("has what its AGENTS.md and README.md name", async () => {

@@ -5,7 +5,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DefinitionError } from "../../kit/definition-error.ts";
-import { numberOf, readFolder, refuseTwins } from "../migration-files.ts";
+import { byNumber, numberOf, readFolder, refuseTwins } from "../migration-files.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 export interface History {
@@ -34,7 +34,7 @@ export async function readHistory(folder: string): Promise<History> {
     });
   }
   const present: string[] = await readdir(join(folder, "meta")).catch(() => []);
-  const snapshots = present.filter((file) => /^\d+_snapshot\.json$/.test(file)).sort();
+  const snapshots = present.filter((file) => /^\d+_snapshot\.json$/.test(file)).sort(byNumber);
   const file = snapshots.at(-1);
   const known = BigInt(file?.split("_")[0] ?? 0);
   refuseTwins(migrations, (path) => BigInt(numberOf(path) ?? 0) >= known);
