@@ -105,7 +105,7 @@ async function init(
 
   if (options.install) await install(folder);
   const steps = [
-    `cd ${relative(process.cwd(), folder) || "."}`,
+    `cd ${quoted(relative(process.cwd(), folder) || ".")}`,
     ...(options.install ? [] : ["npm install"]),
     "npm run dev",
   ];
@@ -114,6 +114,9 @@ async function init(
     `\nNow:\n${steps.map((step) => `  ${step}`).join("\n")}\n`,
   );
 }
+
+/** As a shell reads one word. */
+const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 /** In the repository the starter is one of the examples, and `npm run pack` builds the packages. */
 const isRepository = !existsSync(join(platformRoot, "starter"));

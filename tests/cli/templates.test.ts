@@ -43,6 +43,11 @@ test.runIf(process.platform === "linux")(
   },
 );
 
+test("what to do next names a folder with a space as a shell reads it", async () => {
+  const { error } = await runHere(["init", "ann's app", "--no-install"], {}, folder);
+  expect(error).toContain("  cd 'ann'\\''s app'\n");
+});
+
 describe.each(templates)("%s", (template) => {
   test("has what its AGENTS.md and README.md name", async () => {
     const { scripts } = JSON.parse(await readFile(join(app(template), "package.json"), "utf8"));
