@@ -36,7 +36,9 @@ export async function checkFunctions(client: pg.Client, files: readonly AppliedF
     // Made again rather than validated by itself: so PostgreSQL applies the settings of the function, such as search_path.
     await client.query(definition).catch((error: unknown) => {
       if (error instanceof pg.DatabaseError && error.position !== undefined) {
-        error.position = String(Number(error.position) - charactersBefore(body, definition) + charactersBefore(body, file.text));
+        error.position = String(
+          Number(error.position) - charactersBefore(body, definition) + charactersBefore(body, file.text),
+        );
       }
       throw migrationFailed(file.path, file.text, error);
     });

@@ -21,8 +21,11 @@ interface CachedRun {
   size: number;
 }
 
-/** In characters of JSON, for all runs of a worker together. */
+/** In characters of JSON, for all runs of a worker together. Other workers may end a run that this one has cached. */
 const maxSize = 32_000_000;
+
+/** In the same unit, measured: what a checkpoint takes besides. */
+const perStep = 450;
 
 export class StepCache {
   readonly #maxSize: number;
@@ -52,7 +55,8 @@ export class StepCache {
     const kept = known.filter(({ done }) => done);
     const measured = claimed.map((step) => ({ ...step, size: JSON.stringify(step).length }));
     const steps = [...kept, ...measured].sort((a, b) => a.seq - b.seq);
-    const size = sizeOf(steps);
+    if (steps.length === 0) return steps; // nothing would displace it
+    const size = sizeOf(steps) + perStep * steps.length;
     this.#runs.set(runId, { steps, size });
     this.#size += size;
     for (const oldest of this.#runs.keys()) {

@@ -86,7 +86,9 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("killed in the mi
   test("one that is interrupted before its dump begins does not wait for it", async () => {
     const signal = AbortSignal.abort(new Error("Interrupted."));
     const options = { adminUrl: db.url("admin"), driver: new DiskDriver(folder("none")), version: "0.0.0", signal };
-    await withLock(db, () => expect(takeBackup({ ...options, folder: folder("early") })).rejects.toThrow("Interrupted."));
+    await withLock(db, () =>
+      expect(takeBackup({ ...options, folder: folder("early") })).rejects.toThrow("Interrupted."),
+    );
     expect(await readdir(backups)).toEqual(["killed"]);
   });
 

@@ -57,7 +57,9 @@ test("commands that look at the database say that it was never migrated", async 
 });
 
 test("the programs of PostgreSQL get what they know of a URL, and no password", () => {
-  const { dbname, env } = libpqTarget("postgres://me:p%40ss@[::1]:5433/db?sslmode=no-verify&options=-c%20role%3Da+b&ssl=1");
+  const { dbname, env } = libpqTarget(
+    "postgres://me:p%40ss@[::1]:5433/db?sslmode=no-verify&options=-c%20role%3Da+b&ssl=1",
+  );
   expect([dbname, env]).toEqual([
     "postgres://me@[::1]:5433/db?sslmode=require&options=-c%20role%3Da%20b",
     { PGPASSWORD: "p@ss" },

@@ -1,12 +1,8 @@
 /** The memory for documents. Anybody may send any number of them, each another one. */
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { buildSchema } from "grafast/graphql";
 import { expect, test } from "vitest";
 import { Documents } from "../../src/graphql/documents.ts";
-
-setFlagsFromString("--expose-gc");
-const collectGarbage: () => void = runInNewContext("gc");
+import { collectGarbage } from "../support/collect-garbage.ts";
 
 const schema = buildSchema("type Query { note: Query, id: Int }");
 const settings = {

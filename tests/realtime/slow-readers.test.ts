@@ -1,11 +1,10 @@
 // If this file fails, one client that does not read can fill the memory of the service, or delay other clients.
 import { once } from "node:events";
 import { connect as connectTcp, type Socket as TcpSocket } from "node:net";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
 import { connectionLimits } from "../../src/realtime/connection.ts";
+import { collectGarbage } from "../support/collect-garbage.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service } from "../support/service.ts";
 import { Socket } from "../support/sockets.ts";
@@ -52,8 +51,6 @@ async function subscribeAndSleep(): Promise<TcpSocket> {
   return socket;
 }
 
-setFlagsFromString("--expose-gc");
-const collectGarbage: () => void = runInNewContext("gc");
 /** In bytes: buffers of waiting frames. */
 function held(): number {
   collectGarbage();

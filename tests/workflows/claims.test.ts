@@ -2,7 +2,12 @@
 // million rows. Or a worker relies on checkpoints that no longer exist.
 import { beforeAll, describe, expect, test } from "vitest";
 import { workflow } from "../../src/index.ts";
+<<<<<<< HEAD
 import { claimArguments, type NumberedStep, StepCache } from "../../src/workflows/step-cache.ts";
+=======
+import { type NumberedStep, StepCache } from "../../src/workflows/step-cache.ts";
+import { collectGarbage } from "../support/collect-garbage.ts";
+>>>>>>> 05cf2db3 (Keep no run without checkpoints in a worker's cache)
 import { database } from "../support/database.ts";
 import { apiWith } from "../support/service.ts";
 import { until, workers } from "../support/worker.ts";
@@ -169,5 +174,15 @@ describe("what a worker knows", () => {
     cache.merge("large", [], Array.from({ length: 100 }, made));
     expect(cache.of("large")).toEqual([]);
     expect(cache.of("run 49")).toEqual([]);
+  });
+
+  test("keeps nothing of runs without checkpoints: another worker may take them, or a user cancel them", () => {
+    const cache = new StepCache();
+    collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    for (let run = 0; run < 100_000; run++) cache.merge(`run ${run}`, [], false);
+    collectGarbage();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(5_000_000); // 25 MB when they were kept
+    expect(cache.known("run 0")).toEqual([null, null, []]);
   });
 });
