@@ -4,7 +4,7 @@
  * Next hop: `src/transfer/export-rows.ts`, `src/transfer/import-batch.ts`.
  */
 import { createReadStream, createWriteStream, existsSync } from "node:fs";
-import { appendFile, stat } from "node:fs/promises";
+import { appendFile, rm, stat } from "node:fs/promises";
 import { basename, extname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -64,7 +64,10 @@ const exportCommand = defineCommand({
         const target = args.output === undefined ? process.stdout : createWriteStream(args.output, { flags: "wx" });
         await pipeline(Readable.from(counted()), target, { end: args.output !== undefined });
       } catch (error) {
-        const isClosed = args.output === undefined && (error as NodeJS.ErrnoException).code === "EPIPE";
+        const { code } = error as NodeJS.ErrnoException;
+        // Half an export looks like a whole one. With EEXIST the file is somebody else's.
+        if (args.output !== undefined && code !== "EEXIST") await rm(args.output, { force: true });
+        const isClosed = args.output === undefined && code === "EPIPE";
         if (!isClosed) throw reading.explain(error); // otherwise the reader has what it wanted
       } finally {
         await reading.rollback(); // it has only read

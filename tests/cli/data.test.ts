@@ -71,6 +71,17 @@ describe("svc data", () => {
     expect(await count()).toBe(50_000);
   });
 
+  test("export that fails leaves no file that looks like a whole one", async () => {
+    await db.sql(
+      `create policy fails on notes as restrictive for select to svc_authenticated using (1 / length(left(title, 0)) = 1)`,
+    );
+    const path = join(folder, "half.csv");
+    const { code, text } = await run("export", "notes", "--as", "ann", "--output", path);
+    await db.sql("drop policy fails on notes");
+    expect(code, text).toBe(1);
+    expect(existsSync(path)).toBe(false);
+  });
+
   test.for([
     [["export", "nonsense", "--as", "ann"], "There is no resource nonsense"],
     [["export", "notes"], "required option '--as"],
