@@ -56,7 +56,8 @@ const create = new RegExp(
 /** `create table` and `alter table` in the application's migrations. */
 export async function runtimeTablesInMigrations(root: string): Promise<Finding[]> {
   const folder = join(root, "migrations");
-  const names = (await readdir(folder).catch(() => [] as string[])).filter((name) => name.endsWith(".sql"));
+  const all = await readdir(folder, { recursive: true }).catch(() => [] as string[]);
+  const names = all.filter((name) => name.endsWith(".sql")); // `svc migrate` applies those of folders, too
   const read = async (path: string) => inMigration(relative(root, path), await readFile(path, "utf8"));
   return (await Promise.all(names.toSorted().map((name) => read(join(folder, name))))).flat();
 }
