@@ -8,6 +8,7 @@ const schema = buildSchema("type Query { note: Query, id: Int }");
 const settings = {
   enabled: true,
   introspection: false,
+  ruru: false,
   maxDepth: 12,
   maxFields: 400,
   maxAliases: 30,
