@@ -68,8 +68,8 @@ export function createAi(): Ai {
       const messages = checkMessages(options.messages);
       checkCallOptions("ai.chat", numbers, { maxTokens, temperature: options.temperature });
       const estimate = { inputTokens: tokensOfMessages(options.system, messages), outputTokens: maxTokens };
-      return paid(call, { operation: "chat", model, estimate }, async (reservation) => {
-        const answer = await chat({ ...options, messages, model, maxTokens, signal: signalFor(call, signal) });
+      return paid(call, { operation: "chat", model, estimate }, async (reservation, over) => {
+        const answer = await chat({ ...options, messages, model, maxTokens, signal: signalFor(call, signal, over) });
         const usage = usedBy(answer, estimate);
         return { ...told(answer), ...totalled(usage), creditsCharged: await reservation.settle(usage), model };
       });
@@ -83,7 +83,13 @@ export function createAi(): Ai {
       checkCallOptions("ai.stream", numbers, { maxTokens, temperature: options.temperature });
       const estimate = { inputTokens: tokensOfMessages(options.system, messages), outputTokens: maxTokens };
       return streamed(call, { operation: "stream", model, estimate }, (left) =>
-        stream({ ...options, messages, model, maxTokens, signal: AbortSignal.any([left, signalFor(call, signal)]) }),
+        stream({
+          ...options,
+          messages,
+          model,
+          maxTokens,
+          signal: AbortSignal.any([left, signalFor(call, signal, left)]),
+        }),
       );
     },
 
@@ -113,8 +119,8 @@ export function createAi(): Ai {
       const model = modelOf(given, call.services.config.rerankModel);
       const rerank = able(call, model, "rerank");
       const usage = { inputTokens: tokensOf(query + documents.join("")), outputTokens: 0 };
-      return paid(call, { operation: "rerank", model, estimate: usage }, async (reservation) => {
-        const scores = await rerank(model, query, documents, signalFor(call, signal));
+      return paid(call, { operation: "rerank", model, estimate: usage }, async (reservation, over) => {
+        const scores = await rerank(model, query, documents, signalFor(call, signal, over));
         await reservation.settle(usage);
         return documents
           .map((document, index) => ({ index, document, score: scores[index] as number }))
@@ -131,9 +137,9 @@ export function createAi(): Ai {
         const { bytes, type: mediaType } = await imageOf(call, source);
         if (!/^image\/[a-z0-9.+-]+$/i.test(String(mediaType))) throw notAnImage(source.storageId !== undefined);
         const estimate = { inputTokens: 2000, outputTokens: 4096 };
-        return paid(call, { operation: "vision.extractText", model, estimate }, async (reservation) => {
+        return paid(call, { operation: "vision.extractText", model, estimate }, async (reservation, over) => {
           const user = call.userId ?? "";
-          const answer = await extract(model, bytes, mediaType, signalFor(call, signal), user);
+          const answer = await extract(model, bytes, mediaType, signalFor(call, signal, over), user);
           const usage = usedBy(answer, estimate);
           const creditsCharged = await reservation.settle(usage);
           const markdown = model.startsWith("local-") ? {} : { markdown: await harmless(answer.text, user) };
@@ -153,8 +159,8 @@ async function embedTexts(texts: string[], { model: given, signal }: CallOptions
   const model = modelOf(given, call.services.config.embeddingModel);
   const embed = able(call, model, "embed");
   const estimate = { inputTokens: texts.reduce((sum, text) => sum + tokensOf(text), 0), outputTokens: 0 };
-  return paid(call, { operation: "embed", model, estimate }, async (reservation) => {
-    const { embeddings, usage } = await embed(model, texts, signalFor(call, signal));
+  return paid(call, { operation: "embed", model, estimate }, async (reservation, over) => {
+    const { embeddings, usage } = await embed(model, texts, signalFor(call, signal, over));
     const { embeddingDimensions: wanted } = call.services.config;
     const misfit = embeddings.find((one) => one.length !== wanted || !one.every(Number.isFinite));
     if (misfit) {

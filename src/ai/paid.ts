@@ -12,18 +12,25 @@ export interface Billing {
   model: string;
 }
 
-/** Reserves, works, and releases the reservation when the work fails. */
+/**
+ * Reserves, works, and releases the reservation when the work fails.
+ *
+ * @param work gets a signal that aborts at its end, for `signalFor`
+ */
 export async function paid<T>(
   call: AiCall,
   request: Omit<CreditRequest, "userId">,
-  work: (reservation: Reservation) => Promise<T>,
+  work: (reservation: Reservation, over: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const reservation = await call.services.credits.reserve({ userId: call.userId, ...request });
+  const over = new AbortController();
   try {
-    return await work(reservation);
+    return await work(reservation, over.signal);
   } catch (error) {
     await reservation.release();
     throw error;
+  } finally {
+    over.abort();
   }
 }
 
@@ -42,11 +49,20 @@ export function modelOf(given: unknown, configured: string): string {
 /** In milliseconds: a call ends before its reservation expires (15 minutes, `sql/ai/reserve_credits.sql`). */
 const longestCall = 14 * 60_000;
 
-/** The caller's signal, plus a timeout for three attempts and the waits between them. */
-export function signalFor({ services }: Pick<AiCall, "services">, given: AbortSignal | undefined): AbortSignal {
+/**
+ * The caller's signal, plus a timeout for three attempts and the waits between them.
+ *
+ * @param over aborts when the call has ended: a timer keeps what belongs to the request that started it
+ */
+export function signalFor(
+  { services }: Pick<AiCall, "services">,
+  given: AbortSignal | undefined,
+  over: AbortSignal,
+): AbortSignal {
   const limit = new AbortController();
   const end = () => limit.abort(providerFailed("it did not end in time"));
-  setTimeout(end, Math.min(services.config.timeoutMs * 3 + 60_000, longestCall)).unref();
+  const timer = setTimeout(end, Math.min(services.config.timeoutMs * 3 + 60_000, longestCall)).unref();
+  over.addEventListener("abort", () => clearTimeout(timer), { once: true });
   return given ? AbortSignal.any([given, limit.signal]) : limit.signal;
 }
 

@@ -40,20 +40,23 @@ export function patientFetch(timeoutMs: number, most = largestAnswer): typeof gl
       if (wait > 0) await sleep(wait, undefined, { signal: outer }).catch(() => outer?.throwIfAborted());
       const limit = new AbortController();
       const timer = setTimeout(() => limit.abort(providerFailed("it did not answer in time")), timeoutMs).unref();
+      const end = () => clearTimeout(timer); // a timer keeps what belongs to the request that started it
       const signal = AbortSignal.any([limit.signal, ...(outer ? [outer] : [])]);
       // Redirects are not followed: another address would receive the key and the prompt.
       const response = await fetch(url, { ...init, signal, redirect: "manual" }).catch(() => {
+        end();
         if (outer?.aborted) throw outer.reason;
         throw new Busy(limit.signal.aborted ? "it did not answer in time" : "it could not be reached");
       });
       if (response.status >= 300 && response.status < 400) {
+        end();
         await response.body?.cancel(); // otherwise it holds a connection until the provider closes it
         throw providerFailed("it sent the call to another address");
       }
       // A stream may take long once it has begun; its reader decides when it ends.
       const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
-      const begun = isStream ? () => clearTimeout(timer) : undefined;
-      if (!worthAnother(response.status)) return limitAnswer(response, most, tooLarge, begun);
+      if (!worthAnother(response.status)) return limitAnswer(response, most, tooLarge, isStream ? end : undefined, end);
+      end();
       await response.body?.cancel();
       asked = retryAfter(response.headers.get("retry-after")) ?? 0;
       throw new Busy(`it answered ${response.status}`);

@@ -62,8 +62,14 @@ export const speech: Speech = {
       throw new SvcError("BAD_REQUEST", "input must be a text of 1 to 4096 characters.");
     }
     const usage = { inputTokens: tokensOf(input), outputTokens: 0 };
-    return paid(call, { operation: "speech.synthesize", model, estimate: usage }, async (reservation) => {
-      const { audio, mediaType } = await synthesize(model, input, voice, signalFor(call, signal), call.userId ?? "");
+    return paid(call, { operation: "speech.synthesize", model, estimate: usage }, async (reservation, over) => {
+      const { audio, mediaType } = await synthesize(
+        model,
+        input,
+        voice,
+        signalFor(call, signal, over),
+        call.userId ?? "",
+      );
       const creditsCharged = await reservation.settle(usage);
       const name = `speech.${mediaType === "audio/wav" ? "wav" : "mp3"}`;
       const id = await call.storage.storeBuffer(audio, name, mediaType);

@@ -8,8 +8,15 @@
  * @param most in bytes
  * @param tooLarge makes the error with which reading fails
  * @param arrived is called with each piece
+ * @param over is called when all has been read
  */
-export function limitAnswer(response: Response, most: number, tooLarge: () => Error, arrived?: () => void): Response {
+export function limitAnswer(
+  response: Response,
+  most: number,
+  tooLarge: () => Error,
+  arrived?: () => void,
+  over?: () => void,
+): Response {
   if (response.body === null) return response;
   let size = 0;
   const counter = new TransformStream<Uint8Array, Uint8Array>({
@@ -19,6 +26,7 @@ export function limitAnswer(response: Response, most: number, tooLarge: () => Er
       if (size > most) throw tooLarge();
       controller.enqueue(chunk);
     },
+    flush: () => over?.(),
   });
   const { status, statusText, headers } = response;
   return new Response(response.body.pipeThrough(counter), { status, statusText, headers });

@@ -1,6 +1,7 @@
 /**
  * Failing providers: every call ends in a clear error or after a bounded retry, costs nothing, and discloses no secret.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,6 +14,7 @@ import { patientFetch } from "../../src/ai/patient-fetch.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { createAi, createSvcProcedureBuilders, v } from "../../src/index.ts";
 import { aiProvider } from "../support/ai-provider.ts";
+import { collectGarbage } from "../support/collect-garbage.ts";
 import { database } from "../support/database.ts";
 import { bytesFolder } from "../support/files.ts";
 import { apiWith, TestService, type User } from "../support/service.ts";
@@ -215,9 +217,28 @@ describe("a provider that is silent", () => {
 
   test("in the end is a failure of the provider, which was told as INTERNAL", async () => {
     // 100 milliseconds in all: three attempts, and a minute for the waits.
-    const signal = signalFor({ services: { config: { timeoutMs: (100 - 60_000) / 3 } } } as never, undefined);
+    const call = { services: { config: { timeoutMs: (100 - 60_000) / 3 } } } as never;
+    const signal = signalFor(call, undefined, new AbortController().signal);
     await once(signal, "abort");
     expect(signal.reason).toMatchObject({ code: "PROVIDER_FAILED", hint: "it did not end in time." });
+  });
+
+  test("leaves nothing of a call that has ended until its longest time is over", async () => {
+    const requests = new AsyncLocalStorage<object>();
+    const call = () => {
+      const request = { body: Buffer.alloc(1_000) };
+      const over = new AbortController();
+      const services = { config: { timeoutMs: 60_000 } };
+      requests.run(request, () => signalFor({ services } as never, undefined, over.signal));
+      over.abort();
+      return new WeakRef(request);
+    };
+    const held = call();
+    const isFree = () => {
+      collectGarbage();
+      return held.deref() === undefined;
+    };
+    await expect.poll(isFree).toBe(true);
   });
 
   test("in the middle of a stream is not cut off by the time of an attempt, which was for its beginning", async () => {

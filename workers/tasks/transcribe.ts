@@ -44,6 +44,7 @@ export const transcribe = defineTask({
     try {
       if (found.size > maxRecording) throw new SvcError("PAYLOAD_TOO_LARGE", "The recording is larger than 25 MiB.");
       const reservation = await ai.credits.reserve(request);
+      const over = new AbortController();
       try {
         const listen = ai.providerOf(found.model).transcribe;
         if (!listen) throw new SvcError("AI_NOT_CONFIGURED");
@@ -53,7 +54,7 @@ export const transcribe = defineTask({
           found.model,
           bytes,
           found.type,
-          signalFor({ services: ai }, job.signal),
+          signalFor({ services: ai }, job.signal, over.signal),
           found.user_id ?? "",
         );
         // A text that cannot be stored would be paid for at each attempt.
@@ -61,6 +62,8 @@ export const transcribe = defineTask({
       } catch (error) {
         await reservation.release();
         throw error;
+      } finally {
+        over.abort();
       }
     } catch (error) {
       // A missing provider is missing for all attempts.
