@@ -14,7 +14,6 @@ const settings = {
   maxAliases: 30,
   maxCost: 5_000,
   statementTimeoutMs: 5_000,
-  ruru: false,
 };
 
 /** In bytes: by how much the heap has grown after documents that were all different. */
