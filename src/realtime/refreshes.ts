@@ -21,7 +21,7 @@ interface Watchers {
 
 /** Of one query: other calls keep their connections. */
 const atOnce = 4;
-/** In milliseconds: then those for whom it was begun ask by themselves. */
+/** In milliseconds: then those who wait for it ask by themselves. */
 const longest = 30_000;
 
 export class Refreshes {

@@ -8,6 +8,7 @@ import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { copyApplication } from "../support/application-folder.ts";
 import { svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
+import { emptyFolder } from "../support/files.ts";
 
 const db = database();
 let app: string;
@@ -22,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => rm(app, { recursive: true, force: true }));
 beforeEach(async () => {
   await db.sql("delete from svc.storage_objects");
-  await rm(folder, { recursive: true, force: true });
+  await emptyFolder(folder);
 });
 
 const run = (...args: string[]) => svcHere(db, app, ["storage", ...args]);

@@ -9,6 +9,7 @@ import { loadConfig } from "../../src/config/load-config.ts";
 import { claimStorage } from "../../src/storage/claim.ts";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { type Database, database } from "../support/database.ts";
+import { emptyFolder } from "../support/files.ts";
 import { apiWith } from "../support/service.ts";
 import { until, workers } from "../support/worker.ts";
 
@@ -20,7 +21,7 @@ const worker = workers(db, apiWith({ procedures: {} }));
 const dir = await mkdtemp(join(tmpdir(), "svc-claim-"));
 const driver = new DiskDriver(dir);
 afterAll(() => rm(dir, { recursive: true, force: true }));
-beforeEach(() => rm(dir, { recursive: true, force: true }));
+beforeEach(() => emptyFolder(dir));
 
 const claim = (by: Database, adopt?: boolean) => claimStorage({ driver, pool: by.pool("system") }, adopt);
 const refused = /were not removed[\s\S]*svc storage gc --adopt/;

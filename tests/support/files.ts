@@ -1,6 +1,6 @@
 /** Procedures over `ctx.storage`, and a client that sends them files, for the tests of storage. */
 import { mkdtempSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
@@ -115,4 +115,10 @@ export async function stored(service: TestService, user: User | null, file: File
   const { status, body }: Answer = await send(service, user, "files.store", file, args);
   if (status !== 200) throw new Error(`Storing failed with ${status}: ${JSON.stringify(body)}`);
   return body.json.id;
+}
+
+/** Removes what is in a folder. The folder stays: the service does not make it again while it runs. */
+export async function emptyFolder(folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  await Promise.all(names.map((name) => rm(join(folder, name), { recursive: true, force: true })));
 }
