@@ -34,7 +34,7 @@ export interface Storage {
 }
 
 export interface StorageOptions {
-  config: Pick<EffectiveConfig, "storage" | "limits" | "uploads">;
+  config: Pick<EffectiveConfig, "storage" | "limits" | "uploads" | "production">;
   /** Newest first. */
   secrets: readonly string[];
   pool: pg.Pool;
@@ -45,7 +45,7 @@ export function createStorage({ config, secrets, pool, log }: StorageOptions): S
   const { limits, uploads } = config;
   const finder = new ObjectFinder(pool);
   return {
-    driver: createDriver(config.storage),
+    driver: createDriver(config.storage, config.production),
     grants: new ReadGrants(secrets),
     limits,
     uploads,
@@ -57,8 +57,8 @@ export function createStorage({ config, secrets, pool, log }: StorageOptions): S
 }
 
 /** @throws DefinitionError if the packages for S3 are not installed */
-export function createDriver(config: EffectiveConfig["storage"]): StorageDriver {
-  if (config.driver === "disk") return new DiskDriver(config.dir);
+export function createDriver(config: EffectiveConfig["storage"], production = true): StorageDriver {
+  if (config.driver === "disk") return new DiskDriver(config.dir, { remakes: !production });
   requirePackages("s3");
   return new S3Driver(config.bucket, config);
 }

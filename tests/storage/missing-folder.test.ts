@@ -40,7 +40,10 @@ describe("a folder that is moved away", () => {
   const buffer = procedure.mutation
     .name("moved.buffer")
     .handler(({ context }) => context.storage.storeBuffer(Buffer.from("x"), "a.txt", "text/plain"));
-  const svc = service(db, apiWith({ procedures: { buffer } }), { storage: { driver: "disk", dir } });
+  const svc = service(db, apiWith({ procedures: { buffer } }), {
+    storage: { driver: "disk", dir },
+    production: true,
+  } as object);
 
   test("is not made again by uploads, which are answered by 503 until it is back", async () => {
     const ann = await svc.signUp("ann");
@@ -77,6 +80,11 @@ test("a folder that was there at the start, or that another process has made, is
   expect(await third.readWhole(objectKey(someId))).toEqual(Buffer.from("x"));
   rmSync(dir, { recursive: true });
   for (const driver of [first, second, third]) await expect(put(driver)).rejects.toThrow(`The folder ${dir} was there`);
+  const inDevelopment = createDriver({ driver: "disk", dir }, false);
+  for (const _ of [1, 2]) {
+    await put(inDevelopment);
+    rmSync(dir, { recursive: true });
+  }
 });
 
 const isMounting = (() => {

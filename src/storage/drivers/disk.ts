@@ -37,14 +37,21 @@ interface Seen {
   isMount: boolean;
 }
 
-/** @param folder absolute; created by the first write, and not again if it is missing later */
+interface DiskOptions {
+  /** Whether a write makes the folder again that is missing later, as one that a developer has removed. (Default: false) */
+  remakes?: boolean;
+}
+
+/** @param folder absolute; created by the first write */
 export class DiskDriver implements StorageDriver {
   readonly #folder: string;
+  readonly #remakes: boolean;
   /** How the folder was when this process first saw it. */
   #seen: Promise<Seen | null>;
 
-  constructor(folder: string) {
+  constructor(folder: string, { remakes = false }: DiskOptions = {}) {
     this.#folder = folder;
+    this.#remakes = remakes;
     this.#seen = this.#look();
   }
 
@@ -185,7 +192,7 @@ export class DiskDriver implements StorageDriver {
   /** Files in a new folder would be hidden once the disk is mounted again. */
   async requireFolder(): Promise<void> {
     const [seen, now] = [await this.#seen, await lookAt(this.#folder)];
-    if (!seen || (now && (now.isMount || !seen.isMount))) return;
+    if (this.#remakes || !seen || (now && (now.isMount || !seen.isMount))) return;
     const text = `The folder ${this.#folder} was there and is gone: mount its disk, or move it back. After a restart svc makes it.`;
     throw Object.assign(new Error(text), { code: "FOLDER_GONE" });
   }
