@@ -1092,7 +1092,7 @@ column catalog: regclass
 column object: oid
 column part: integer
 column name: text collate "C"
-column problem: text
+column problem: text collate "C"
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
 comment: Authentication tables that a request can read, directly or through a view.

@@ -12,7 +12,7 @@ select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as
  union all
 -- A view runs as its owner unless it says otherwise: through it the table is open although no grant is.
 select 'error', 'pg_catalog.pg_class'::regclass, r.oid, 0, r.name,
-       format('shows rows of %s to roles that may read the view', b.name),
+       format('shows rows of %s to roles that may read the view', b.name collate "C"),  -- that of the column in earlier versions
        format('alter view %s set (security_invoker = true), and the views beneath it; or select from a table of your own.', r.name)
   from svc_private.relations r
  cross join lateral svc_private.tables_beneath(r.oid) b

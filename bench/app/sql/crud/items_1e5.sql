@@ -215,10 +215,9 @@ begin
     title = case when changes ? 'title' then input.title else t.title end,
     done = case when changes ? 'done' then input.done else t.done end,
     priority = case when changes ? 'priority' then input.priority else t.priority end,
-    updated_at = now()
+    updated_at = clock_timestamp()
   where t.id = row_id
-    and (changes ->> 'ifUnmodifiedSince' is null
-      or date_trunc('milliseconds', t.updated_at) <= (changes ->> 'ifUnmodifiedSince')::timestamptz)
+    and coalesce(date_trunc('milliseconds', t.updated_at) <= (changes ->> 'ifUnmodifiedSince')::timestamptz, true)
   returning (select row_to_json(item.*) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.done as "done", t.priority as "priority", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
 
   if result is null and changes ->> 'ifUnmodifiedSince' is not null and exists (
@@ -234,7 +233,7 @@ end
 $$;
 
 comment on function svc_crud.items_1e5_update(integer, jsonb) is
-  'Changes the given columns of a row of items_1e5 and returns it; null when the caller may not, or it is gone. svc:5196bf003969e075';
+  'Changes the given columns of a row of items_1e5 and returns it; null when the caller may not, or it is gone. svc:7b5c4af5af6b7c46';
 
 grant execute on function svc_crud.items_1e5_update(integer, jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
