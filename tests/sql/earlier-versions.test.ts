@@ -23,7 +23,7 @@ const forms = `
            string_agg(format('null::%s%s as %I', format_type(a.atttypid, a.atttypmod),
              ' collate ' || nullif(a.attcollation, t.typcollation)::regcollation, a.attname), ', ' order by a.attnum))
     from pg_class c join pg_attribute a on a.attrelid = c.oid join pg_type t on t.oid = a.atttypid
-   where c.relkind = 'v' and c.relnamespace = 'svc_private'::regnamespace and c.relname !~ '^lint_'
+   where c.relkind = 'v' and c.relnamespace = 'svc_private'::regnamespace
    group by c.oid
    order by 1`;
 
