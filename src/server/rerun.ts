@@ -17,8 +17,8 @@ import { answer } from "./procedures.ts";
 export const isPublicQuery = (procedure: ProcedureDefinition | undefined): procedure is ProcedureDefinition =>
   procedure?.kind === "query" && procedure.anonymous;
 
-/** In milliseconds. A change is told before it is visible: a moment, or until the answer of a synchronous standby. */
-const pauses = [5, 20, 100, 400];
+/** In milliseconds, before each try. A change is told before it is visible: a moment, or until the answer of a synchronous standby. */
+const pauses = [0, 5, 20, 100, 400];
 
 /**
  * Null if it is not an anonymous query, if its user is gone, or if it fails or lacks the transaction. A user is read anew: fields
@@ -39,12 +39,12 @@ export function publicRerun(
       if (watching && !session) return null;
       const call = decodeCall({ name, args: args === null ? undefined : JSON.parse(args) });
       for (const pause of pauses) {
+        if (pause > 0) await sleep(pause, undefined, { ref: false });
         let snapshot: string | null = null;
         const body = await answer(runtime, procedure, call.args, { session, requestId }, (seen) => {
           snapshot = seen.snapshot;
         });
         if (snapshot === null || sees(snapshot, xid)) return body;
-        await sleep(pause, undefined, { ref: false });
       }
       return null; // its watchers ask until they see the change
     } catch (err) {

@@ -149,7 +149,7 @@ export class MailLinks {
         if (digest(old) !== kept.old) throw spent();
         const hash = await passwords.hash(body.newPassword).catch(async (error) => {
           const seconds = Math.floor((kept.until - Date.now()) / 1000);
-          if (seconds > 0) await once.putBack("reset-password", body.token, kept, seconds);
+          if (seconds > 0) await once.keep("reset-password", body.token, kept, seconds);
           throw error;
         });
         if (!(await passwords.replace(user.id, { old, hash, proves: kept.email }))) throw spent();

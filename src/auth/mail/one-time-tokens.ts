@@ -29,12 +29,12 @@ export class OneTimeTokens {
    */
   async add(purpose: Purpose, content: object, seconds: number): Promise<string> {
     const token = randomBytes(32).toString("base64url");
-    await this.putBack(purpose, token, content, seconds);
+    await this.keep(purpose, token, content, seconds);
     return token;
   }
 
-  /** Makes a redeemed token valid again. @throws SvcError as `add` */
-  async putBack(purpose: Purpose, token: string, content: object, seconds: number): Promise<void> {
+  /** Makes a token valid, also one that was redeemed. @throws SvcError as `add` */
+  async keep(purpose: Purpose, token: string, content: object, seconds: number): Promise<void> {
     const values = [purpose, hash(token), JSON.stringify(content), seconds];
     await askAuth(this.#pool, "auth.add_one_time_value($1, $2, $3, $4)", values);
   }

@@ -27,7 +27,7 @@ export interface PulledColumn {
   notNull: boolean;
   /** SQL. */
   default: string | null;
-  /** The same with the schema of each name, as functions with an empty search_path need it. */
+  /** The same with the schema of each name, as generated functions need it: they look into few schemas. */
   qualifiedDefault: string | null;
   /** SQL of a stored generated column. */
   generated: string | null;

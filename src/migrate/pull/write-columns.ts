@@ -147,6 +147,6 @@ function writeDefault(column: PulledColumn, given: string, module: Module): stri
       return `.default(${JSON.stringify(quoted.replaceAll("''", "'"))})`;
     }
   }
-  // createCrud copies it into functions with an empty search_path.
+  // createCrud copies it into functions that look into few schemas.
   return `.default(${module.sql(qualifiedDefault ?? given)})`;
 }
