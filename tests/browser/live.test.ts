@@ -25,6 +25,7 @@ if (!chromiumPath) {
     await soon(async () => (await cards(page, "Ann")).sort()).toEqual(ofAnn.sort());
     await soon(async () => (await cards(page, "Bob")).sort()).toEqual(ofBob.sort());
     await page.getByText("1 card is hidden from Bob by the policy select_shared_or_own.").waitFor();
+    for (const who of ["Ann", "Bob"]) await pane(page, who).locator('.light[data-status="live"]').waitFor();
 
     await page.getByLabel("New card of Ann").fill("Call Busan");
     await page.keyboard.press("Enter");
