@@ -8653,16 +8653,18 @@ CREATE OR REPLACE FUNCTION svc_private.price_of(model text, input_tokens integer
  STABLE
  SET search_path TO ''
 AS $function$
-  select case when price_of.model like 'local-%' then 0 else round(
-           p.per_call + p.input_per_1000 * price_of.input_tokens / 1000 + p.output_per_1000 * price_of.output_tokens / 1000,
-           6) end
-    from svc_private.ai_prices p
-   where p.model in (price_of.model, '*')
-   order by p.model = '*'
-   limit 1
+  select case when price_of.model like 'local-%' then 0 else (
+    select round(
+             p.per_call + p.input_per_1000 * price_of.input_tokens / 1000 + p.output_per_1000 * price_of.output_tokens / 1000,
+             6)
+      from svc_private.ai_prices p
+     where p.model in (price_of.model, '*')
+     order by p.model = '*'
+     limit 1
+  ) end
 $function$
 execute: svc_system
-comment: Credits for a call of a model with these numbers of tokens.
+comment: Credits for a call of a model with these numbers of tokens; null if the model has no price.
 
 -- function svc_private.publish_tables(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.publish_tables(wanted jsonb)
@@ -9427,6 +9429,10 @@ declare
   spent numeric;
   reservation bigint;
 begin
+  if amount is null then
+    raise exception 'there is no price for the model %', reserve_credits.model
+      using errcode = 'SV402', hint = 'Add its row, or the row * for all others, to svc_private.ai_prices.';
+  end if;
   if amount > request_cap then
     raise exception 'a call of % credits is above the cap of % for one request', amount, request_cap
       using errcode = 'SV402', hint = 'Request less at once.';
@@ -9452,7 +9458,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Reserves credits for one call and returns the row of the ledger; SV402 above the cap of the request or of the user.
+comment: Reserves credits for one call and returns the row of the ledger; SV402 above the cap of the request or of the user, and without a price.
 
 -- function svc_private.reserve_upload(text,boolean,text,text,text,text,bigint,interval,integer,bigint,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reserve_upload(owner text, by_system boolean, kind text, name text, type text, visibility text, size bigint, lifetime interval, unfinished integer, quota bigint, total_quota bigint)

@@ -17,6 +17,10 @@ declare
   spent numeric;
   reservation bigint;
 begin
+  if amount is null then
+    raise exception 'there is no price for the model %', reserve_credits.model
+      using errcode = 'SV402', hint = 'Add its row, or the row * for all others, to svc_private.ai_prices.';
+  end if;
   if amount > request_cap then
     raise exception 'a call of % credits is above the cap of % for one request', amount, request_cap
       using errcode = 'SV402', hint = 'Request less at once.';
@@ -43,4 +47,4 @@ end
 $$;
 
 comment on function svc_private.reserve_credits(text, text, text, numeric, numeric, numeric) is
-  'Reserves credits for one call and returns the row of the ledger; SV402 above the cap of the request or of the user.';
+  'Reserves credits for one call and returns the row of the ledger; SV402 above the cap of the request or of the user, and without a price.';

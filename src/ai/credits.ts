@@ -38,16 +38,18 @@ export interface Credits {
 }
 
 export function createCredits(pool: pg.Pool, config: EffectiveConfig["ai"]): Credits {
+  /** Null: the model has no price. A reservation is refused then, and a settlement charges all that was reserved. */
   const price = async (model: string, { inputTokens, outputTokens }: Pick<Usage, "inputTokens" | "outputTokens">) => {
     const text = "select svc_private.price_of($1, $2, $3)::float8 as it";
-    return Number((await pool.query({ name: "svc_price_of", text }, [model, inputTokens, outputTokens])).rows[0].it);
+    const { rows } = await pool.query({ name: "svc_price_of", text }, [model, inputTokens, outputTokens]);
+    return rows[0].it as number | null;
   };
   return {
     async reserve({ userId, operation, model, estimate, cap = config.creditsPerRequest }) {
       const amount = "credits" in estimate ? estimate.credits : await price(model, estimate);
       const userCap = config.creditsPerUserPerDay === false ? null : config.creditsPerUserPerDay;
       const id = await reserve(pool, [userId, operation, model, amount, cap, userCap]);
-      const settle = async (credits: number, input: number | null, output: number | null) => {
+      const settle = async (credits: number | null, input: number | null, output: number | null) => {
         const text = "select svc_private.settle_credits($1, $2, $3, $4)::float8 as it";
         const { rows } = await pool.query({ name: "svc_settle_credits", text }, [id, credits, input, output]);
         return Number(rows[0]?.it ?? 0);

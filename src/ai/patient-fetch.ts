@@ -37,6 +37,7 @@ export function patientFetch(timeoutMs: number, most = largestAnswer): typeof gl
     let asked = 0;
     const attempt = async () => {
       const wait = Math.min(asked, longestWait);
+      asked = 0;
       if (wait > 0) await sleep(wait, undefined, { signal: outer }).catch(() => outer?.throwIfAborted());
       const limit = new AbortController();
       const timer = setTimeout(() => limit.abort(providerFailed("it did not answer in time")), timeoutMs).unref();

@@ -16,7 +16,7 @@ const unknown = "unknown";
 export function networkOf(address: string | null | undefined): string {
   const text = withoutPort(address ?? "");
   const version = isIP(text);
-  if (version === 4) return text;
+  if (version === 4) return text.split(".").join("."); // a copy: a part of a header keeps the whole header in memory
   if (version === 0) return unknown;
   const groups = groupsOf(text);
   const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;

@@ -33,14 +33,14 @@ export function startConfined(
 /** Both are 0 if Linux does not report them, and on other systems. */
 export async function usageOf(pid: number | undefined): Promise<{ processorMs: number; memoryBytes: number }> {
   if (process.platform !== "linux" || pid === undefined) return { processorMs: 0, memoryBytes: 0 };
-  const [stat, statm] = await Promise.all(
-    ["stat", "statm"].map((file) => readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "")),
+  const [stat = "", status = ""] = await Promise.all(
+    ["stat", "status"].map((file) => readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "")),
   );
   // Reads behind the program's name, which may contain spaces. Ticks are hundredths of a second, which Linux
   // guarantees.
-  const fields = (stat ?? "").slice((stat ?? "").lastIndexOf(")") + 2).split(" ");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const ticks = Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
-  return { processorMs: ticks * 10, memoryBytes: Number((statm ?? "").split(" ")[1] ?? 0) * 4096 };
+  return { processorMs: ticks * 10, memoryBytes: Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) * 1024 };
 }
 
 /** "unref": an idle process does not keep this one running. It ends when its standard input does. */

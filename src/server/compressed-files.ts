@@ -87,9 +87,15 @@ interface File {
   etag: string;
 }
 
+/** `size` in bytes; 0 until the file is compressed. */
+interface Kept {
+  file: Promise<File | null>;
+  size: number;
+}
+
 class Compressed {
   /** Oldest first. */
-  readonly #files = new Map<string, Promise<File>>();
+  readonly #kept = new Map<string, Kept>();
   #size = 0;
 
   /** @returns null if it is not a file, or not worth compressing */
@@ -98,18 +104,25 @@ class Compressed {
     if (!found?.isFile() || found.size < smallest || found.size > largest) return null;
     const version = `${found.size.toString(16)}-${found.mtimeMs.toString(16)}-${encoding}`;
     const key = `${path}\n${version}`;
-    const kept = this.#files.get(key);
-    if (kept) return kept;
-    const made = this.#compress(path, encoding, `W/"${version}"`);
-    this.#files.set(key, made);
-    try {
-      this.#size += (await made).bytes.length;
-      await this.#makeRoom();
-      return await made;
-    } catch {
-      this.#files.delete(key); // removed meanwhile: express.static answers
-      return null;
-    }
+    return (this.#kept.get(key) ?? this.#keep(key, this.#compress(path, encoding, `W/"${version}"`))).file;
+  }
+
+  #keep(key: string, compressed: Promise<File>): Kept {
+    const file = compressed.then(
+      (made) => {
+        kept.size = made.bytes.length;
+        this.#size += kept.size;
+        this.#makeRoom();
+        return made;
+      },
+      () => {
+        this.#kept.delete(key); // removed meanwhile: express.static answers
+        return null;
+      },
+    );
+    const kept: Kept = { file, size: 0 };
+    this.#kept.set(key, kept);
+    return kept;
   }
 
   async #compress(path: string, encoding: Encoding, etag: string): Promise<File> {
@@ -119,11 +132,12 @@ class Compressed {
     return { etag, bytes: encoding === "br" ? await toBrotli(bytes, { params }) : await toGzip(bytes) };
   }
 
-  async #makeRoom(): Promise<void> {
-    for (const [key, file] of this.#files) {
+  #makeRoom(): void {
+    for (const [key, { size }] of this.#kept) {
       if (this.#size <= memory) return;
-      this.#files.delete(key);
-      this.#size -= (await file).bytes.length;
+      if (size === 0) continue; // still being compressed
+      this.#kept.delete(key);
+      this.#size -= size;
     }
   }
 }

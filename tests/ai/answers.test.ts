@@ -56,6 +56,15 @@ test("a count that the provider leaves out is estimated, and the other one is it
   expect(Math.min(first?.output_tokens ?? 0, second?.input_tokens ?? 0)).toBeGreaterThan(0);
 });
 
+test("a model without a price is refused before it is called, and a local one still costs nothing", async () => {
+  await db.sql("delete from svc_private.ai_prices where model = '*'");
+  const { status, body } = await svc.query(ann, "ai.chat", { text: "hello" });
+  expect([status, body.code, body.hint]).toEqual([402, "CREDIT_LIMIT_EXCEEDED", "there is no price for the model c."]);
+  expect([provider.asked, await ledger(ann)]).toEqual([[], []]);
+  expect((await db.sql("select svc_private.price_of('local-hash', 10, 0) as price"))[0]).toEqual({ price: "0" });
+  await db.sql("insert into svc_private.ai_prices (model, input_per_1000, output_per_1000) values ('*', 1, 3)");
+});
+
 test("a transcription whose text could not be stored is charged at the next attempt only", async () => {
   const storageId = await stored(svc, ann, new File(["sound"], "a.wav", { type: "audio/wav" }));
   const admin = await db.connect("admin");
