@@ -33,21 +33,48 @@ const ways: Record<string, (userId: string) => Where> = {
   apikey: (value) => [{ field: "referenceId", value }],
 };
 
+/** The address that was proved belongs to somebody else, or to nobody. */
+class Moved extends Error {}
+
 /**
  * Watches for the write that all these endpoints end with. The second factor stays: a mailbox does not replace it.
  */
-export function endUnprovenAccess({ context }: Pick<Library, "context">): void {
+export function endUnprovenAccess({ context, transaction }: Pick<Library, "context" | "transaction">): void {
   const { internalAdapter, adapter, options } = context;
-  const { updateUser, findUserById } = internalAdapter;
+  const { updateUser, findUserById, findUserByEmail } = internalAdapter;
   const tables = getAuthTables(options);
   const noNumber = tables.user?.fields.phoneNumber && { phoneNumber: null, phoneNumberVerified: false };
-  internalAdapter.updateUser = async (userId, data) => {
-    const isProof = data.emailVerified === true && proofs.has(tryGetCurrentAuthEndpointContext()?.path);
-    if (!isProof || (await findUserById(userId))?.emailVerified !== false) return updateUser(userId, data);
+  /** The address for which a request of a plugin found its user. */
+  const asked = new WeakMap<object, string>();
+
+  internalAdapter.findUserByEmail = (email, ...rest) => {
+    const call = tryGetCurrentAuthEndpointContext();
+    if (call) asked.set(call, email.toLowerCase());
+    return findUserByEmail(email, ...rest);
+  };
+  internalAdapter.updateUser = (async (userId, data) => {
+    const call = tryGetCurrentAuthEndpointContext();
+    if (!call || data.emailVerified !== true || !proofs.has(call.path)) return updateUser(userId, data);
+    const address = asked.get(call);
+    const prove = async () => {
+      const isFirst = (await findUserById(userId))?.emailVerified === false;
+      if (isFirst) await endOthers(userId);
+      const user = await updateUser(userId, { ...data, ...(isFirst && noNumber) });
+      // The update may have waited for one that changes the address.
+      if (address !== undefined && user?.email !== address) throw new Moved();
+      return user;
+    };
+    return transaction(prove).catch((error: unknown) => {
+      // Without a row the library answers as for a user who is gone; its types leave this out.
+      if (error instanceof Moved) return null;
+      throw error;
+    });
+  }) as typeof updateUser;
+
+  async function endOthers(userId: string): Promise<void> {
     const current = await getCurrentAdapter(adapter);
     for (const [model, where] of Object.entries(ways)) {
       if (tables[model]) await current.deleteMany({ model, where: where(userId) });
     }
-    return updateUser(userId, { ...data, ...noNumber });
-  };
+  }
 }

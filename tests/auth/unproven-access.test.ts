@@ -5,7 +5,7 @@ import { emailOTP, magicLink, phoneNumber } from "better-auth/plugins";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, ann, origin, startAuthServer } from "../support/auth-server.ts";
-import { database } from "../support/database.ts";
+import { database, waitsForLock } from "../support/database.ts";
 import { migrateAuth } from "../support/plugin-tables.ts";
 
 let sent = "";
@@ -106,7 +106,7 @@ const ways: [path: string, prove: () => Promise<{ status: number }>][] = [
     "/magic-link/verify",
     async () => {
       await post("/sign-in/magic-link", { email });
-      return server.get(`/magic-link/verify?token=${sent}`, { headers });
+      return fetch(`${server.url}/api/auth/magic-link/verify?token=${sent}`, { headers, redirect: "manual" });
     },
   ],
 ];
@@ -127,6 +127,16 @@ describe.for(ways)("who proves the mailbox at %s", ([, prove]) => {
     expect((await prove()).status).toBe(200);
     expect(await left()).toEqual({ ...all, email_verified: true });
   });
+});
+
+test.for(ways.slice(1))("while the address changes, %s proves neither address", async ([, prove]) => {
+  const changing = await db.connect("admin");
+  await changing.query(`begin; update auth."user" set email = 'new@example.com'`);
+  const answer = prove();
+  await expect.poll(() => db.sql(waitsForLock)).toHaveLength(1);
+  await changing.query("commit");
+  await answer;
+  expect(await left()).toMatchObject({ passkeys: 1, email_verified: false });
 });
 
 test("a user who is signed in and confirms the address keeps everything", async () => {
