@@ -9016,7 +9016,7 @@ CREATE OR REPLACE FUNCTION svc_private.relation_facts()
  SET search_path TO ''
 AS $function$
   with relation as materialized (
-    select c.*,
+    select c.*, n.nspname,
            format('%s %I.%I', case c.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence'
              when 'f' then 'foreign table' else 'table' end, n.nspname, c.relname) as object
       from pg_catalog.pg_class c
@@ -9101,7 +9101,7 @@ AS $function$
          concat(case p.permissive when 'RESTRICTIVE' then 'restrictive ' end, 'for ', lower(p.cmd collate "C"), ' to ',
            array_to_string(p.roles, ', '), ' using ' || p.qual, ' with check ' || p.with_check), 0
     from relation r
-    join pg_catalog.pg_policies p on p.schemaname = r.relnamespace::regnamespace::name and p.tablename = r.relname
+    join pg_catalog.pg_policies p on p.schemaname = r.nspname and p.tablename = r.relname
   union all
   select r.object, 'grant', svc_private.role_name(a.grantee),
          string_agg(lower(a.privilege_type collate "C") || case when a.is_grantable then ' with grant option' else '' end, ', '
@@ -9760,8 +9760,9 @@ AS $function$
          select from pg_catalog.pg_depend d
           where d.classid = 'pg_catalog.pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
   ), type as materialized (
-    select t.*, 'type ' || format('%I.%I', t.typnamespace::regnamespace::name, t.typname) as object
+    select t.*, 'type ' || format('%I.%I', n.nspname, t.typname) as object
       from pg_catalog.pg_type t
+      join pg_catalog.pg_namespace n on n.oid = t.typnamespace
       left join pg_catalog.pg_class c on c.oid = t.typrelid
      where svc_private.is_described(t.typnamespace) and (t.typtype in ('e', 'd', 'r') or t.typtype = 'c' and c.relkind = 'c')
        and not exists (

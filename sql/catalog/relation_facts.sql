@@ -8,7 +8,7 @@ stable
 set search_path = ''
 as $$
   with relation as materialized (
-    select c.*,
+    select c.*, n.nspname,
            format('%s %I.%I', case c.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence'
              when 'f' then 'foreign table' else 'table' end, n.nspname, c.relname) as object
       from pg_catalog.pg_class c
@@ -93,7 +93,7 @@ as $$
          concat(case p.permissive when 'RESTRICTIVE' then 'restrictive ' end, 'for ', lower(p.cmd collate "C"), ' to ',
            array_to_string(p.roles, ', '), ' using ' || p.qual, ' with check ' || p.with_check), 0
     from relation r
-    join pg_catalog.pg_policies p on p.schemaname = r.relnamespace::regnamespace::name and p.tablename = r.relname
+    join pg_catalog.pg_policies p on p.schemaname = r.nspname and p.tablename = r.relname
   union all
   select r.object, 'grant', svc_private.role_name(a.grantee),
          string_agg(lower(a.privilege_type collate "C") || case when a.is_grantable then ' with grant option' else '' end, ', '

@@ -14,8 +14,9 @@ as $$
          select from pg_catalog.pg_depend d
           where d.classid = 'pg_catalog.pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
   ), type as materialized (
-    select t.*, 'type ' || format('%I.%I', t.typnamespace::regnamespace::name, t.typname) as object
+    select t.*, 'type ' || format('%I.%I', n.nspname, t.typname) as object
       from pg_catalog.pg_type t
+      join pg_catalog.pg_namespace n on n.oid = t.typnamespace
       left join pg_catalog.pg_class c on c.oid = t.typrelid
      where svc_private.is_described(t.typnamespace) and (t.typtype in ('e', 'd', 'r') or t.typtype = 'c' and c.relkind = 'c')
        and not exists (

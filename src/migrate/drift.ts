@@ -44,8 +44,8 @@ type Files = Required<Pick<MigrateOptions, "adminUrl" | "platform" | "applicatio
  * @throws MigrationError when the files cannot be applied to an empty database
  */
 export async function findDrift(files: Files): Promise<Difference[]> {
-  const [expected, found] = await Promise.all([describeFiles(files), describeDatabase(files.adminUrl)]);
-  return compareFacts(expected, found);
+  const found = await describeDatabase(files.adminUrl); // first: when it fails, no empty database is left behind
+  return compareFacts(await describeFiles(files), found);
 }
 
 /** The state that the files describe. @param files their `adminUrl` names the server for the empty database */

@@ -13,6 +13,7 @@ const plain = [
   "set row_security = on",
   "set quote_all_identifiers = off",
   "set default_transaction_isolation = 'read committed'",
+  "set idle_session_timeout = 0", // between two attempts of a migration, or beside a trial restore
   watchClient,
 ].join("; ");
 

@@ -1,9 +1,18 @@
 // If this file fails, a manual change of the database is not reported by `svc db drift`.
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { beforeAll, expect, test } from "vitest";
-import { compareFacts, describeFiles, type Fact, readFacts, withoutRolesByHand } from "../../src/migrate/drift.ts";
-import { refuseUsed } from "../../src/migrate/scratch.ts";
+import {
+  compareFacts,
+  describeFiles,
+  type Fact,
+  findDrift,
+  readFacts,
+  withoutRolesByHand,
+} from "../../src/migrate/drift.ts";
+import { refuseUsed, withScratchDatabase } from "../../src/migrate/scratch.ts";
+import { maintain } from "../support/admin.ts";
 import { fixture, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
@@ -164,6 +173,19 @@ test("every change by hand is told, and nothing else", async () => {
   }
 });
 
+test("policies and types of a schema with capital letters have their names", async () => {
+  await admin.query("begin");
+  try {
+    await admin.query(`create schema "Sales"; create type "Sales"."Mood" as enum ('glad'); create table "Sales"."Order" (id int);
+      create policy "All of it" on "Sales"."Order" using (true)`);
+    const told = (await readFacts(admin)).map(({ object, kind, part }) => [object, kind, part].join(" ").trim());
+    expect(told).toContain('table "Sales"."Order" policy "All of it"');
+    expect(told).toContain('type "Sales"."Mood" definition');
+  } finally {
+    await admin.query("rollback");
+  }
+});
+
 test("tables that became searchable in another order are no difference", async () => {
   const install = (wanted: string) => admin.query("select svc_private.install_search($1, 'application')", [wanted]);
   await admin.query("begin");
@@ -201,6 +223,27 @@ const scratches = async () =>
   (await db.sql("select datname::text as name from pg_database where datname like 'svc\\_scratch%'")).map(
     ({ name }) => name,
   );
+
+test("no database is left when the real one cannot be read", async () => {
+  const others = await scratches();
+  const files = { adminUrl: scratch.url("admin"), platform: root, application: fixture, scratchUrl: null };
+  await expect(findDrift(files)).rejects.toThrow("svc_private");
+  await sleep(500); // one that was being created is there by now
+  expect((await scratches()).filter((name) => !others.includes(name))).toEqual([]);
+});
+
+test("a temporary database is dropped although the server ends idle sessions", async () => {
+  await maintain(db.url("admin"), `alter database ${db.name} set idle_session_timeout = '200ms'`);
+  try {
+    const name = await withScratchDatabase(db.url("admin"), null, async (url) => {
+      await sleep(1_000);
+      return new URL(url).pathname.slice(1);
+    });
+    expect(await scratches()).not.toContain(name);
+  } finally {
+    await maintain(db.url("admin"), `alter database ${db.name} reset idle_session_timeout`);
+  }
+});
 
 test("the command says what differs and how to mend it, which `svc migrate --again` does", async () => {
   await db.sql("alter policy all_auth on auth.account using (false)");
