@@ -9,6 +9,7 @@ import { type Database, database } from "../support/database.ts";
 const db = database("platform");
 const other = database("platform");
 const third = database("platform");
+const fourth = database("platform");
 const old = database("template0");
 let folder: string;
 const svcOf = (db: Database, ...words: string[]) => svcHere(db, folder, words, words[1] === "pull" ? noDatabase : {});
@@ -76,6 +77,27 @@ test("pgvector, which svc has in its schema extensions, is used from there", asy
     expect((await svcOf(other, "migrate", "generate")).text).toContain("Nothing to generate.");
   } finally {
     await old.sql("drop table vector_items; drop extension vector");
+  }
+});
+
+test("extensions come with the schema that they are in, and operators of others stay theirs", async () => {
+  await old.sql(`
+    create schema "Tools"; create schema shop;
+    create extension vector; create extension citext; create extension pg_trgm schema "Tools";
+    create operator ==== (leftarg = integer, rightarg = integer, function = int4eq);
+    create table shop.people (id integer primary key, email citext, v vector(3), check (id ==== id), check (email = 'a'), check (v <-> v < 1));
+    create index on shop.people using gin (lower(email::text) "Tools".gin_trgm_ops)`);
+  try {
+    const pulled = await svcOf(fourth, "db", "pull", old.url("admin"), "--schema", "public", "--schema", "shop");
+    expect(pulled.code, pulled.text).toBe(0);
+    const applied = await svcOf(fourth, "migrate");
+    expect(applied.code, applied.text).toBe(0);
+    await fourth.sql("insert into shop.people values (1, 'A', '[1,2,3]')");
+  } finally {
+    await old.sql(
+      "drop schema shop cascade; drop extension vector, citext, pg_trgm; drop operator ====(integer, integer)",
+    );
+    await old.sql('drop schema "Tools"');
   }
 });
 

@@ -79,12 +79,12 @@ export interface PulledTable {
 export interface PulledExtension {
   name: string;
   schema: string;
-  /** Names of its types, functions, operators and operator classes; of pgvector only. */
+  /** Names of its types, functions, operators and operator classes that nothing else there has; of pgvector only. */
   members: string[];
 }
 
 export interface Catalog {
-  /** In the schemas that were asked for, and in svc's schema for them. */
+  /** In the schemas that were asked for, and in svc's schema for them; and elsewhere, if these schemas use them. */
   extensions: PulledExtension[];
   enums: { schema: string; name: string; values: string[] }[];
   tables: PulledTable[];
@@ -220,6 +220,20 @@ with wanted as (
      and not coalesce((to_jsonb(i) ->> 'indnullsnotdistinct')::boolean, false)
      and not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x'))
    group by i.indrelid
+), used as (
+  select m.refobjid as extension
+    from pg_catalog.pg_depend m
+    join pg_catalog.pg_depend d on d.refclassid = m.classid and d.refobjid = m.objid and d.deptype = 'n'
+    left join pg_catalog.pg_class c on d.classid = 'pg_catalog.pg_class'::regclass and c.oid = d.objid
+    left join pg_catalog.pg_attrdef a on d.classid = 'pg_catalog.pg_attrdef'::regclass and a.oid = d.objid
+    left join pg_catalog.pg_class t on t.oid = a.adrelid
+    left join pg_catalog.pg_constraint k on d.classid = 'pg_catalog.pg_constraint'::regclass and k.oid = d.objid
+    left join pg_catalog.pg_proc p on d.classid = 'pg_catalog.pg_proc'::regclass and p.oid = d.objid
+    left join pg_catalog.pg_type y on d.classid = 'pg_catalog.pg_type'::regclass and y.oid = d.objid
+    join wanted w on w.oid = coalesce(c.relnamespace, t.relnamespace, k.connamespace, p.pronamespace, y.typnamespace)
+   where m.refclassid = 'pg_catalog.pg_extension'::regclass and m.deptype = 'e'
+     and not exists (
+       select from pg_catalog.pg_depend own where own.classid = d.classid and own.objid = d.objid and own.deptype = 'e')
 )
 select jsonb_build_object(
   'extensions', coalesce((
@@ -232,9 +246,20 @@ select jsonb_build_object(
                 left join pg_catalog.pg_opclass c on d.classid = 'pg_catalog.pg_opclass'::regclass and c.oid = d.objid
                where x.extname = 'vector' and d.deptype = 'e' and d.refobjid = x.oid
                  and d.refclassid = 'pg_catalog.pg_extension'::regclass
-                 and num_nonnulls(t.typname, p.proname, o.oprname, c.opcname) = 1))) order by x.extname)
+                 and num_nonnulls(t.typname, p.proname, o.oprname, c.opcname) = 1
+                 -- An operator or function of another owner may have the same name, such as = of citext.
+                 and not exists (
+                   select from (select 'pg_catalog.pg_operator'::regclass, q.oid from pg_catalog.pg_operator q
+                                 where q.oprname = o.oprname and q.oprnamespace = o.oprnamespace
+                                union all
+                                select 'pg_catalog.pg_proc'::regclass, q.oid from pg_catalog.pg_proc q
+                                 where q.proname = p.proname and q.pronamespace = p.pronamespace) as twin (class, id)
+                    where not exists (
+                            select from pg_catalog.pg_depend y
+                             where y.classid = twin.class and y.objid = twin.id and y.deptype = 'e' and y.refobjid = x.oid
+                               and y.refclassid = 'pg_catalog.pg_extension'::regclass))))) order by x.extname)
        from pg_catalog.pg_extension x join pg_catalog.pg_namespace n on n.oid = x.extnamespace
-      where x.extname <> 'plpgsql' and n.nspname = any ($1 || '{extensions}'::text[])), '[]'),
+      where x.extname <> 'plpgsql' and (n.nspname = any ($1 || '{extensions}'::text[]) or x.oid in (select u.extension from used u))), '[]'),
   'enums', coalesce((
      select jsonb_agg(jsonb_build_object('schema', w.nspname, 'name', t.typname, 'values',
               (select jsonb_agg(e.enumlabel order by e.enumsortorder) from pg_catalog.pg_enum e where e.enumtypid = t.oid))

@@ -24,31 +24,36 @@ export function migrationText(dump: string, catalog: Catalog): string {
     foreignKeys.filter((key) => !known.has(`${key.schema}.${key.table}`)).map((key) => `${name} ${key.name}`),
   );
   const moved = extensions.find(({ name, schema }) => name === "vector" && schema !== "extensions");
-  const needed = extensions.map((one) => {
-    const schema = one === moved ? "extensions" : one.schema;
-    return `create extension if not exists ${quote(one.name)} with schema ${quote(schema)};`;
-  });
   // Before the first heading stand settings only.
   const [, ...parts] = dump.split(heading);
-  const objects: string[] = [];
+  const [made, objects]: string[][] = [[], []]; // schemas come before the extensions in them
+  const there = new Set(["public", "extensions"]);
   for (let at = 0; at < parts.length; at += 4) {
     const [name = "", type = "", schema, body = ""] = parts.slice(at, at + 4);
     const isPublic = schema === "-" && (name === "public" || name === "SCHEMA public"); // every database has it
     const isPolicy = type === "POLICY" || type === "ROW SECURITY" || (type === "COMMENT" && name.startsWith("POLICY "));
     if (isPublic || isPolicy || (type === "FK CONSTRAINT" && leavingHere.includes(name))) continue;
     // As `svc migrate generate` does for a new schema.
+    if (type === "SCHEMA") there.add(name);
     const grant = type === "SCHEMA" ? `\n${usageOf(name)}` : "";
-    objects.push(`-- ${type} ${name}\n\n${body.replace(notForUs, "").trim()}${grant}`);
+    (type === "SCHEMA" ? made : objects).push(`-- ${type} ${name}\n\n${body.replace(notForUs, "").trim()}${grant}`);
   }
+  const needed = extensions.map((one) => {
+    const schema = one === moved ? "extensions" : one.schema;
+    const home = there.has(schema) ? "" : `create schema if not exists ${quote(schema)};\n${usageOf(schema)}\n`;
+    there.add(schema);
+    return `${home}create extension if not exists ${quote(one.name)} with schema ${quote(schema)};`;
+  });
   const title = "-- What was there before svc: written by `svc db pull`, with pg_dump.";
   const here = moved ? objects.map((object) => inExtensions(object, moved)) : objects;
-  return `${[title, needed.join("\n"), ...here, ...numberByIdentity(catalog)].filter(Boolean).join("\n\n")}\n`;
+  return `${[title, ...made, needed.join("\n"), ...here, ...numberByIdentity(catalog)].filter(Boolean).join("\n\n")}\n`;
 }
 
 /** svc has pgvector in its schema `extensions`, and a database has an extension only once. */
 function inExtensions(text: string, { schema, members }: PulledExtension): string {
   const plain = (name: string) => name.replace(/\W/g, "\\$&");
-  const named = `(?<![\\w$."])"?${plain(schema)}"?\\.(${members.map(plain).join("|")})(?![\\w$])`;
+  const end = (name: string) => (/\w/.test(name) ? "(?![\\w$])" : "(?![-+*/<>=~!@#%^&|`?])");
+  const named = `(?<![\\w$."])"?${plain(schema)}"?\\.(${members.map((name) => plain(name) + end(name)).join("|")})`;
   return text.replace(new RegExp(named, "g"), "extensions.$1");
 }
 
