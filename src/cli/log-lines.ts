@@ -2,8 +2,8 @@
  * Reads, parses and filters lines of the log.
  * Next hop: `logs.ts`.
  */
-import { createReadStream, type Stats, watch } from "node:fs";
-import { stat } from "node:fs/promises";
+import { watch } from "node:fs";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
@@ -61,31 +61,60 @@ export const linesOf = (input: Readable): AsyncIterable<string> =>
 /** In milliseconds: polling interval for changes without a file event. */
 const looksEvery = 500;
 
-/** Yields the lines of a file and those appended later, across rotation, until the signal aborts. */
+/**
+ * Yields the lines of a file and those appended later, until the signal aborts. The file stays open, so that a rotation loses
+ * none of its last lines.
+ */
 export async function* follow(file: string, signal: AbortSignal): AsyncGenerator<string> {
-  let position = 0;
-  let last: Stats | undefined;
-  let rest = "";
-  let decoder = new StringDecoder("utf8");
-  while (!signal.aborted) {
-    const changed = new AbortController();
-    const watcher = watchFile(file, () => changed.abort());
-    const now = await stat(file).catch(() => undefined);
-    if (now && (now.ino !== last?.ino || now.size < position)) {
-      position = 0; // the file was replaced or truncated
-      rest = "";
-      decoder = new StringDecoder("utf8");
+  let followed = await openNow(file);
+  try {
+    while (!signal.aborted) {
+      const changed = new AbortController();
+      const watcher = watchFile(file, () => changed.abort());
+      const now = await stat(file).catch(() => undefined);
+      const isOther = now && (now.ino !== followed?.ino || now.size < followed.position); // replaced, or truncated
+      if (followed) yield* newLines(followed);
+      if (isOther) {
+        await followed?.handle.close();
+        followed = undefined;
+        followed = await openNow(file);
+      } else await sleep(looksEvery, undefined, { signal: AbortSignal.any([signal, changed.signal]) }).catch(() => {});
+      watcher?.close();
     }
-    last = now ?? last;
-    if (now && now.size > position) {
-      for await (const chunk of createReadStream(file, { start: position, end: now.size - 1 })) {
-        position += (chunk as Buffer).length;
-        const lines = (rest + decoder.write(chunk as Buffer)).split("\n");
-        rest = lines.pop() ?? "";
-        yield* lines;
-      }
-    } else await sleep(looksEvery, undefined, { signal: AbortSignal.any([signal, changed.signal]) }).catch(() => {});
-    watcher?.close();
+  } finally {
+    await followed?.handle.close();
+  }
+}
+
+interface Followed {
+  handle: FileHandle;
+  ino: number;
+  /** How far it has been read, in bytes. */
+  position: number;
+  /** The beginning of a line that is not complete. */
+  rest: string;
+  decoder: StringDecoder;
+}
+
+/** @returns undefined when there is no file, as in the middle of a rotation */
+async function openNow(file: string): Promise<Followed | undefined> {
+  const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+  });
+  if (!handle) return undefined;
+  const { ino } = await handle.stat();
+  return { handle, ino, position: 0, rest: "", decoder: new StringDecoder("utf8") };
+}
+
+async function* newLines(followed: Followed): AsyncGenerator<string> {
+  const { handle, decoder } = followed;
+  for (;;) {
+    const { bytesRead, buffer } = await handle.read({ buffer: Buffer.alloc(64 * 1024), position: followed.position });
+    if (bytesRead === 0) return;
+    followed.position += bytesRead;
+    const lines = (followed.rest + decoder.write(buffer.subarray(0, bytesRead))).split("\n");
+    followed.rest = lines.pop() ?? "";
+    yield* lines;
   }
 }
 

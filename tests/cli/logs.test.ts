@@ -132,8 +132,12 @@ test("a file is followed: what was there, what is added in pieces, and what come
   await appendFile(file, Buffer.concat([Buffer.from("é").subarray(1), Buffer.from("\n")]));
   await expect.poll(() => seen).toEqual(["one", "two é"]);
   await rename(file, `${file}.1`);
+  await appendFile(`${file}.1`, "late\n");
+  await expect.poll(() => seen).toEqual(["one", "two é", "late"]);
   await writeFile(file, "three\n");
-  await expect.poll(() => seen).toEqual(["one", "two é", "three"]);
+  await expect.poll(() => seen).toEqual(["one", "two é", "late", "three"]);
+  await writeFile(file, "4\n");
+  await expect.poll(() => seen).toEqual(["one", "two é", "late", "three", "4"]);
   stop.abort();
   await reading;
 });

@@ -101,6 +101,10 @@ describe("the environment", () => {
     [{ DATABASE_SYSTEM_URL: database }, "environment: DATABASE_URL: is missing"],
     [{ AUTHLIB_URL: "https://app.example.com/" }, "environment: AUTHLIB_URL: has a path or a trailing slash"],
     [{ AUTHLIB_SECRET: `${secret},hunter2` }, "environment: AUTHLIB_SECRET[1]: must be secrets of at least 32"],
+    [
+      { DATABASE_URL: "postgres://a/1", DATABASE_STUDIO_ACT_URL: "postgres://a/2" },
+      "environment: DATABASE_STUDIO_URL: is missing",
+    ],
     [{ GOOGLE_CLIENT_ID: "id" }, "environment: GOOGLE_CLIENT_SECRET: is missing"],
     [{ GOOGLE_CLIENT_SECRET: "hunter2" }, "environment: GOOGLE_CLIENT_ID: is missing"],
     [{ GOOGLE_ISSUER: "hunter2" }, "environment: GOOGLE_ISSUER: must be an issuer"],

@@ -26,7 +26,7 @@ export function migrationText(dump: string, catalog: Catalog): string {
   const moved = extensions.find(({ name, schema }) => name === "vector" && schema !== "extensions");
   // Before the first heading stand settings only.
   const [, ...parts] = dump.split(heading);
-  const [made, objects]: string[][] = [[], []]; // schemas come before the extensions in them
+  const [made, objects] = [[] as string[], [] as string[]]; // schemas come before the extensions in them
   const there = new Set(["public", "extensions"]);
   for (let at = 0; at < parts.length; at += 4) {
     const [name = "", type = "", schema, body = ""] = parts.slice(at, at + 4);
