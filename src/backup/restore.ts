@@ -26,6 +26,7 @@ import { inParallel, syncFiles } from "./copy-files.ts";
 import { BackupError } from "./error.ts";
 import { dumpName, type Manifest, majorOf, storageName } from "./manifest.ts";
 import { ended, findPrograms, type Programs, start } from "./programs.ts";
+import { explain, marks } from "./restore-error.ts";
 
 export interface RestoreOptions {
   /** The folder of a checked backup. */
@@ -161,6 +162,10 @@ async function restoreDatabase(options: RestoreOptions, programs: Programs, targ
     adminUrl,
   );
   const restored = ended(psql, "psql");
+  let said = "";
+  psql.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
   restored.catch(() => {}); // psql may end while pg_restore starts, before anything awaits it
   const input = psql.stdin as Writable;
   input.on("error", () => {}); // psql ended early and reports the reason itself
@@ -181,20 +186,22 @@ async function restoreDatabase(options: RestoreOptions, programs: Programs, targ
       `select svc_private.require_restored(${json(tables)}, ${json(sameMajor ? definitions : null)}, ${json(clusterState.sequences)})`,
     );
     if (options.endSessions) await say("delete from auth.session");
-    await say("commit");
+    await say(`\\echo ${marks.committing}\ncommit`);
+    input.write(`\\echo ${marks.committed}\n`);
     // The rows are back: statistics that fail, for want of disk space, come with autovacuum.
     await say(`\\set ON_ERROR_STOP off\n${liftSessionLimits}`, "analyze");
     input.end();
   } catch (error) {
     psql.kill();
     await restored.catch((cause) => {
+      if (said.includes(marks.committed)) return;
       // psql's own error explains the broken pipe, so it is reported first.
-      if (!/ended with SIGTERM/.test(String(cause))) throw explain(cause, target);
+      if (!/ended with SIGTERM/.test(String(cause))) throw explain(cause, target, said);
     });
-    throw error;
+    if (!said.includes(marks.committed)) throw error;
   }
   await restored.catch((error) => {
-    throw explain(error, target);
+    if (!said.includes(marks.committed)) throw explain(error, target, said); // otherwise only the statistics are missing
   });
 }
 
@@ -259,20 +266,4 @@ async function drained(input: Writable): Promise<void> {
   if (!input.destroyed) await Promise.race([once(input, "drain", { signal }), once(input, "close", { signal })]);
   over.abort(); // removes the other listener
   if (input.destroyed) throw new BackupError("psql ended before the restore was complete.");
-}
-
-function explain(error: unknown, { login }: Target): BackupError {
-  const message = error instanceof Error ? error.message : String(error);
-  return new BackupError(message, { hint: `${remedy(message, login)}The database is unchanged.`, cause: error });
-}
-
-function remedy(message: string, login: string): string {
-  const name = pg.escapeIdentifier;
-  if (/lock timeout/.test(message)) return "Something holds a table: stop svc start and svc worker. ";
-  const [, extension] = /permission denied to create extension "(.+)"/.exec(message) ?? [];
-  if (extension) {
-    return `Restore into a database in which a superuser has run: create schema if not exists extensions authorization ${name(login)}; create extension ${name(extension)} schema extensions. svc db verify --deep needs a login that may create it. `;
-  }
-  if (!/must be (member of|able to SET) role/i.test(message)) return "";
-  return "Something in the backup belongs to this role: restore as a superuser, or as a member of the role. If it is the schema of an extension, a superuser creates schema and extension in the target first. ";
 }

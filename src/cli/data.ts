@@ -51,6 +51,8 @@ const exportCommand = defineCommand({
       }
       const filters = args.filters === undefined ? {} : { filters: json("filters", args.filters, '{"status":"open"}') };
       const reading = transaction("read");
+      const stop =
+        args.output === undefined ? undefined : stopSignal(new DefinitionError("Interrupted. No file was written."));
       const report = counter();
       let bytes = 0;
       async function* counted() {
@@ -61,12 +63,14 @@ const exportCommand = defineCommand({
         }
       }
       try {
-        const target = args.output === undefined ? process.stdout : createWriteStream(args.output, { flags: "wx" });
-        await pipeline(Readable.from(counted()), target, { end: args.output !== undefined });
+        const rows = Readable.from(counted());
+        if (args.output === undefined) await pipeline(rows, process.stdout, { end: false });
+        else await pipeline(rows, createWriteStream(args.output, { flags: "wx" }), { signal: stop });
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException;
         // Half an export looks like a whole one. With EEXIST the file is somebody else's.
         if (args.output !== undefined && code !== "EEXIST") await rm(args.output, { force: true });
+        stop?.throwIfAborted();
         const isClosed = args.output === undefined && code === "EPIPE";
         if (!isClosed) throw reading.explain(error); // otherwise the reader has what it wanted
       } finally {
@@ -137,6 +141,8 @@ async function importFile(
     const writing = transaction("write");
     const batch = await importBatch(crud, { files, db: () => createDatabase(writing) }, work, opened, place)
       .then(async (done) => {
+        // Before the rows are kept: those that are refused are told nowhere else.
+        if (done.refused.length > 0) await noteRefused(list, done.refused);
         await writing.commit();
         return done;
       })
@@ -148,7 +154,6 @@ async function importFile(
     place = batch.place;
     written += batch.written;
     refused += batch.refused.length;
-    if (batch.refused.length > 0) await appendFile(list, describe(batch.refused, !existsSync(list)));
     report(() => `${Math.floor((place.offset / size) * 100)} %: ${written} rows written, up to line ${place.line - 1}`);
   }
   const result = { written, refused, refusedFile: refused > 0 ? list : null };
@@ -167,6 +172,15 @@ async function skipTo(line: number, files: ImportSource, place: FilePlace, forma
   await readRecords(await files.read("", at.offset), at, format === "csv", () => at.line < line);
   if (at.line === line) return at;
   throw new DefinitionError(`No row begins at line ${line}; line ${at.line} is the next.`);
+}
+
+/** @throws DefinitionError when the list cannot be written */
+async function noteRefused(list: string, refused: Refused[]): Promise<void> {
+  await appendFile(list, describe(refused, !existsSync(list))).catch((error) => {
+    throw new DefinitionError(`${list} cannot be written: ${error.message}.`, {
+      hint: "Name another file with --refused.",
+    });
+  });
 }
 
 const describe = (refused: Refused[], isFirst: boolean) =>

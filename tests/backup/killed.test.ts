@@ -10,6 +10,7 @@ import { takeBackup } from "../../src/backup/take.ts";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { backupsFolder, hasPrograms, restore, rowsOf, take } from "../support/backups.ts";
 import { type Command, svc } from "../support/cli.ts";
+import { CuttingProxy } from "../support/cutting-proxy.ts";
 import { type Database, database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
@@ -117,6 +118,20 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("killed in the mi
     while (await isMade()); // the server notices late that its client is gone
     const { rows } = await watcher.query("select datname from pg_database where datname like $1", [name]);
     expect([trial.child.signalCode, rows]).toEqual(["SIGINT", []]);
+  });
+
+  test("a restore whose connection is lost at its commit does not say that the database is unchanged", async () => {
+    const proxy = await CuttingProxy.start(target.url("admin"));
+    const restored = () => restore(target, folder("killed"), folder("bytes"), { force: true, adminUrl: proxy.url });
+    try {
+      proxy.cut = { at: "\x0ccommit;", when: "after" };
+      await expect(restored()).rejects.toThrow(/during the commit: \S+ is restored, or unchanged/);
+      proxy.cut = { at: "analyze;", when: "before" };
+      await expect(restored()).resolves.toBeUndefined(); // only the statistics are missing
+      expect(proxy.cuts).toBe(2);
+    } finally {
+      await proxy.stop();
+    }
   });
 
   test("a restore leaves the database as it was", async () => {

@@ -71,6 +71,38 @@ describe("svc data", () => {
     expect(await count()).toBe(50_000);
   });
 
+  test("import writes no row whose neighbours it cannot list as refused", async () => {
+    const path = file("unlisted.csv", "title\nkept\n,extra\n");
+    const { code, text } = await run(
+      "import",
+      "notes",
+      path,
+      "--as",
+      "bob",
+      "--refused",
+      join(folder, "none/list.csv"),
+    );
+    expect({ code, text }).toEqual({ code: 1, text: expect.stringContaining("continue with --from-line 2.") });
+    expect(text).toContain("Name another file with --refused.");
+    expect(await titles("bob")).not.toContain("kept");
+  });
+
+  test("export that is stopped leaves no file that looks like a whole one", async () => {
+    await db.sql(
+      "insert into notes (user_id, title) select 'ann', repeat('long ', 2000) from generate_series(1, 20000)",
+    );
+    const path = join(folder, "stopped.csv");
+    const { child, output, ended } = svc(db, fixture, ["data", "export", "notes", "--as", "ann", "--output", path]);
+    await expect.poll(() => existsSync(path), { timeout: 60_000, interval: 5 }).toBe(true);
+    child.kill("SIGINT");
+    expect({ code: (await ended).code, output: output() }).toEqual({
+      code: 1,
+      output: expect.stringContaining("Interrupted."),
+    });
+    expect(existsSync(path)).toBe(false);
+    await db.sql("delete from notes where title like 'long %'");
+  });
+
   test("export that fails leaves no file that looks like a whole one", async () => {
     await db.sql(
       `create policy fails on notes as restrictive for select to svc_authenticated using (1 / length(left(title, 0)) = 1)`,
