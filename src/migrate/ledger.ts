@@ -52,6 +52,10 @@ export function refusedFor({ pending, newer }: Comparison): readonly string[] {
 
 export const checksum = (text: string) => createHash("sha256").update(text).digest("hex");
 
+/** Whether this text was applied, also by a version of svc that read it with the line ends of Windows. */
+export const isApplied = (recorded: string, text: string): boolean =>
+  recorded === checksum(text) || recorded === checksum(text.replaceAll("\n", "\r\n"));
+
 export function scopes({ platform, application }: Folders): { scope: Scope; folder: string }[] {
   const own = { scope: "platform" as const, folder: platform };
   return application ? [own, { scope: "application", folder: application }] : [own];

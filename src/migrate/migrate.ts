@@ -15,6 +15,7 @@ import {
   type Checksums,
   checksum,
   compareLedger,
+  isApplied,
   isCurrent,
   type Ledger,
   noteApplied,
@@ -292,8 +293,7 @@ function order(files: MigrationFile[]) {
 
 function isNew(scope: Scope, file: MigrationFile, ledger: Map<string, string>): boolean {
   const recorded = ledger.get(`${scope}/${file.path}`);
-  if (recorded === undefined) return true;
-  if (recorded === checksum(file.text)) return false;
+  if (recorded === undefined || isApplied(recorded, file.text)) return recorded === undefined;
   throw new MigrationError(`${scope}/migrations/${file.path} was edited after it had been applied.`, {
     hint: "Restore its text and write a new migration for the change.",
   });

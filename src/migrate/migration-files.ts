@@ -29,7 +29,11 @@ export async function readFolder(folder: string): Promise<MigrationFile[]> {
   // One after the other: all at once would exceed a small limit of open files.
   return paths.map((path) => ({
     path,
-    text: readFileSync(join(folder, path), "utf8").replace(/^\uFEFF/, ""), // a byte order mark, which some editors write
+    // Without a byte order mark, which some editors write, and with the line ends that Git keeps: those of Windows come with a
+    // checkout there.
+    text: readFileSync(join(folder, path), "utf8")
+      .replace(/^\uFEFF/, "")
+      .replaceAll("\r\n", "\n"),
   }));
 }
 

@@ -5,7 +5,16 @@
 
 import { queueRevision, wantedQueueRevision } from "../jobs/queue.ts";
 import { withClient } from "../postgres/with-client.ts";
-import { checksum, type Folders, type Ledger, readLedger, type Scope, scopes, unknownMigrations } from "./ledger.ts";
+import {
+  checksum,
+  type Folders,
+  isApplied,
+  type Ledger,
+  readLedger,
+  type Scope,
+  scopes,
+  unknownMigrations,
+} from "./ledger.ts";
 import { type MigrationFile, readFolder } from "./migration-files.ts";
 
 export interface FileStatus {
@@ -45,8 +54,11 @@ export async function migrationStatus({
         const whole = `${scope}/${kind}/${path}`;
         const recorded = ledger[kind].get(`${scope}/${path}`);
         // A changed file of sql/ is applied again, a migration never is.
-        const changed = kind === "sql" ? "pending" : "edited";
-        const state = recorded === undefined ? "pending" : recorded === checksum(text) ? "applied" : changed;
+        const [isSame, changed] =
+          kind === "sql"
+            ? [(sum: string) => sum === checksum(text), "pending" as const]
+            : [isApplied, "edited" as const];
+        const state = recorded === undefined ? "pending" : isSame(recorded, text) ? "applied" : changed;
         return { path: whole, state, appliedAt: ledger.appliedAt.get(whole) ?? null };
       };
       const migrations = await readFolder(`${folder}/migrations`);

@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { readChecksums } from "../../src/migrate/ledger.ts";
+import { checksum, readChecksums } from "../../src/migrate/ledger.ts";
 import { migrate } from "../../src/migrate/migrate.ts";
+import { migrationStatus } from "../../src/migrate/migration-status.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
@@ -13,6 +14,7 @@ const db = database();
 const folder = mkdtempSync(join(tmpdir(), "svc-quick-"));
 const path = (name: string) => join(folder, name);
 const target = () => ({ adminUrl: db.url("admin"), platform: root, application: folder });
+const windows = (text: string) => text.replaceAll("\n", "\r\n");
 const quickly = async () => migrate({ ...target(), unless: await readChecksums(target()) });
 beforeAll(async () => {
   for (const part of ["migrations", "sql"]) cpSync(join(root, "tests/fixture", part), path(part), { recursive: true });
@@ -87,6 +89,27 @@ describe("a quick migration", () => {
     expect(await quickly()).toEqual([]);
     renameSync(path("quick.sql"), path("sql/quick.sql"));
     expect(await quickly()).toEqual(["application/sql/quick.sql"]);
+  });
+
+  test("knows files with the line ends of Windows, also those that a version of svc has recorded with them", async () => {
+    const files = {
+      "migrations/9010_lines.sql": "create table public.lines (\n  id integer primary key\n);\n",
+      "sql/lines.sql": "create or replace function public.lines() returns text\nreturn 'a\nb';\n",
+    };
+    const writeAll = (form: (text: string) => string) =>
+      Object.entries(files).forEach(([name, text]) => {
+        writeFileSync(path(name), form(text));
+      });
+    writeAll((text) => text);
+    expect((await quickly()).length).toBeGreaterThan(1);
+    writeAll(windows);
+    expect(await quickly()).toEqual([]);
+    await db.sql("update svc_private.applied_migrations set checksum = $1 where name = '9010_lines.sql'", [
+      checksum(windows(files["migrations/9010_lines.sql"])),
+    ]);
+    expect(await quickly()).toEqual([]);
+    const states = await migrationStatus({ ...target(), only: "application" });
+    expect(states.filter(({ state }) => state !== "applied")).toEqual([]);
   });
 
   test("refuses a migration that was edited after it had been applied", async () => {
