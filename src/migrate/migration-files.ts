@@ -23,8 +23,10 @@ export async function readFolder(folder: string): Promise<MigrationFile[]> {
     throw error;
   });
   const paths = entries
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".sql") && !entry.name.endsWith(".dump.sql"))
+    .filter((entry) => entry.isFile() || entry.isSymbolicLink())
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join("/"))
+    // Hidden ones are those of editors, and the folders to which the links of a mounted ConfigMap lead.
+    .filter((path) => path.endsWith(".sql") && !path.endsWith(".dump.sql") && !/(^|\/)\./.test(path))
     .sort(byNumber);
   // One after the other: all at once would exceed a small limit of open files.
   return paths.map((path) => ({

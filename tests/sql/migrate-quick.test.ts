@@ -1,5 +1,5 @@
 // If this file fails, `svc start` serves with a database that does not have the application's files.
-import { cpSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
@@ -110,6 +110,17 @@ describe("a quick migration", () => {
     expect(await quickly()).toEqual([]);
     const states = await migrationStatus({ ...target(), only: "application" });
     expect(states.filter(({ state }) => state !== "applied")).toEqual([]);
+  });
+
+  test("applies files that are links, as in a mounted ConfigMap, and no hidden ones, as those of editors", async () => {
+    mkdirSync(path("sql/..2026_01_01"));
+    writeFileSync(
+      path("sql/..2026_01_01/linked.sql"),
+      "create or replace function public.linked() returns int return 1;",
+    );
+    symlinkSync("..2026_01_01/linked.sql", path("sql/linked.sql"));
+    symlinkSync("ann@host.123", path("sql/.#linked.sql"));
+    expect(await quickly()).toEqual(["application/sql/linked.sql"]);
   });
 
   test("refuses a migration that was edited after it had been applied", async () => {
