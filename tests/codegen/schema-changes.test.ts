@@ -1,6 +1,6 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { admin, organization, twoFactor, username } from "better-auth/plugins";
-import { boolean, integer, pgTable, serial, text, vector } from "drizzle-orm/pg-core";
+import { boolean, integer, pgSchema, pgTable, serial, text, vector } from "drizzle-orm/pg-core";
 import { describe, expect, test } from "vitest";
 import type { AuthDefinition } from "../../src/contract/auth.ts";
 import { type Change, evolution, expectSame, migrationsOf } from "./evolution.ts";
@@ -38,6 +38,8 @@ const adminKept = {
   query: `select role, banned, ban_expires::date::text from auth."user"`,
   are: [{ role: "boss", banned: false, ban_expires: "2026-01-01" }],
 };
+
+const columns = { id: serial("id").primaryKey(), title: text("title").unique() };
 
 const changes: Record<string, Change> = {
   "a table is added": {
@@ -118,6 +120,13 @@ const changes: Record<string, Change> = {
     to: { schema: { todos: renamed("todos", { slug: text("slug").unique() }) }, renames: ["notes:todos"] },
     seed: seedNote,
     rows: { query: "insert into todos (user_id, title) values ('b', 'b') returning id", are: [{ id: 2 }] },
+  },
+  "a table moves into a new schema": {
+    from: { schema: { bills: pgTable("bills", columns) } },
+    to: { schema: { bills: pgSchema("My Sales").table("bills", columns) }, renames: ["bills:My Sales.bills"] },
+    seed: "insert into bills (title) values ('kept')",
+    rows: { query: `select id, title from "My Sales".bills`, are: [{ id: 1, title: "kept" }] },
+    says: [/set schema "My Sales";/],
   },
   "a column that policies, grants and an index name is renamed": {
     from: { schema: notes },

@@ -42,12 +42,12 @@ export async function writeMigration(
   const explain = (statement: string) => explainLosses(statement, before, after);
 
   const sections: [title: string, statements: string[]][] = [
+    ["", schemas(aligned, after)], // a renamed table may move into one
     ["Renames. Data, policies and privileges are kept.", renames],
     [
       "Removes what is no longer declared, and what would block the changes below.",
       [...policies.drop, ...revokes, ...tables.clear.map(explain)],
     ],
-    ["", schemas(before, after)],
     ["", tables.change.map(explain)],
     ["Additional user fields, as auth.ts declares them.", fields.change],
     [

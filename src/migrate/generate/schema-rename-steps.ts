@@ -49,7 +49,7 @@ function renameTable(snapshot: Snapshot, from: string, to: string): string[] {
   moveKey(snapshot.tables, from, to, (table) => {
     Object.assign(table, { name, schema: schema === "public" ? "" : schema });
     const key = primaryKey(table);
-    if (key && key.name === null) {
+    if (key && key.name === null && old.name !== name) {
       const [had, has] = [derivedName(old.name, null, "pkey"), derivedName(name, null, "pkey")];
       statements.push(`alter table ${qualified(to)} rename constraint ${quote(had)} to ${quote(has)};`);
     }
