@@ -6,7 +6,9 @@ select case when s.used > 0.9 then 'error' else 'warning' end as severity, 'pg_c
        format('has used %s %% of its numbers', round(100 * s.used)) as problem,
        'Make the column and its sequence bigint before the last number is given out.' as remedy
   from (select q.seqrelid as oid,
-               coalesce(pg_catalog.pg_sequence_last_value(q.seqrelid), 0)::numeric / least(q.seqmax, case t.atttypid
+               -- Of a sequence that this login may not read, such as one of the administrator's, PostgreSQL tells nothing.
+               coalesce(case when has_sequence_privilege(q.seqrelid, 'select, usage') then
+                 pg_catalog.pg_sequence_last_value(q.seqrelid) end, 0)::numeric / least(q.seqmax, case t.atttypid
                  when 'smallint'::regtype then 32767 when 'integer'::regtype then 2147483647 else q.seqmax end) as used
           from pg_catalog.pg_sequence q
           join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_class'::regclass and d.objid = q.seqrelid
