@@ -62,7 +62,7 @@ export function fromBody(answer: unknown, operation: Operation): unknown {
     if (typeof answer !== "object" || answer === null || !("json" in answer)) throw new TypeError("no json");
     if ("notice" in answer) warn(answer.notice);
     const result = decode(answer);
-    return operation.columns ? convertRows(result, operation.columns) : result;
+    return operation.columns ? convertRows(result, operation.columns, operation.name) : result;
   } catch (cause) {
     throw new SvcError("INVALID_ANSWER", "The answer cannot be read.", {
       status: 200,

@@ -25,14 +25,12 @@ const convert = {
   bytes: (value: string): Uint8Array => Uint8Array.from(atob(value), (character) => character.charCodeAt(0)),
 };
 
-/** Converts a row, several of them in `{ data }` of a page or of createMany, or null. */
-export function convertRows(result: unknown, columns: Conversions): unknown {
+/** Converts a row or null, or the rows in `{ data }`. @param name of the operation, which says whether it answers with several */
+export function convertRows(result: unknown, columns: Conversions, name: string): unknown {
   if (typeof result !== "object" || result === null) return result;
-  const isRow = "id" in result || !("total" in result || "count" in result);
-  if (!isRow && "data" in result && Array.isArray(result.data)) {
-    return { ...result, data: result.data.map((row) => convertRow(row, columns)) };
-  }
-  return convertRow(result as Record<string, unknown>, columns);
+  if (!/\.(list|createMany)$/.test(name)) return convertRow(result as Record<string, unknown>, columns);
+  const { data } = result as { data: Record<string, unknown>[] };
+  return { ...result, data: data.map((row) => convertRow(row, columns)) };
 }
 
 function convertRow(row: Record<string, unknown>, columns: Conversions): object {
