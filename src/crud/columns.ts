@@ -11,7 +11,7 @@ import { columnLimit, wholeOf } from "./column-limits.ts";
 import { dateOf, wireKind } from "./wire-kinds.ts";
 
 /** Kinds whose values are not plain JSON in the application's code. */
-const converted = new Set<WireKind>(["timestamp", "date", "bigint", "numeric"]);
+const converted = new Set<WireKind>(["timestamp", "date", "bigint", "numeric", "bytes"]);
 
 /** Properties that callers cannot write: the database or the session sets them. */
 const managedProperties = new Set(["id", "userId", "createdAt", "updatedAt"]);
@@ -57,6 +57,10 @@ export function describeColumns(table: PgTable): ColumnDescription[] {
 function typed(value: unknown, column: PgColumn, conversion: Conversion | null): unknown {
   if (Array.isArray(value)) return value.map((item) => typed(item, column, conversion));
   if (value === null) return null;
+  if (conversion === "bytes") {
+    const bytes = column.mapFromDriverValue(Buffer.from(value as string, "base64"));
+    return bytes instanceof Uint8Array ? bytes : value; // a hook returns what the column takes from callers
+  }
   // Drizzle reads what the driver sends, and would take the offset of a text for a part of the time.
   return conversion === "date" ? dateOf(value as string) : column.mapFromDriverValue(value);
 }

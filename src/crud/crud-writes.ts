@@ -94,12 +94,23 @@ function chunks(pairs: string[], size: number): string[] {
 
 /** Conversion for types whose JSON text differs from their input format. */
 function specialInput(column: ColumnDescription, source: string): string | null {
-  const convert = inputConversion(column);
-  if (!convert || column.dimensions > 1) return null;
   const name = literal(column.property);
-  if (!column.isArray) return convert(`${source} ->> ${name}`);
-  const items = `jsonb_array_elements_text(${source} -> ${name}) with ordinality as items (value, place)`;
-  return `case when jsonb_typeof(${source} -> ${name}) = 'array' then array(select ${convert("items.value")} from ${items} order by items.place) end`;
+  const arrayOf = (elements: string, value: string) =>
+    `case when jsonb_typeof(${source} -> ${name}) = 'array' then array(select ${value} from ` +
+    `${elements}(${source} -> ${name}) with ordinality as items (value, place) order by items.place) end`;
+  if (column.dimensions > 1) return null;
+  // jsonb_populate_record would take an array that is an element for a further dimension.
+  if (column.kind === "json" && column.isArray) {
+    return arrayOf(
+      "jsonb_array_elements",
+      `nullif(items.value, 'null')${column.castType === "json[]" ? "::json" : ""}`,
+    );
+  }
+  const convert = inputConversion(column);
+  if (!convert) return null;
+  return column.isArray
+    ? arrayOf("jsonb_array_elements_text", convert("items.value"))
+    : convert(`${source} ->> ${name}`);
 }
 
 function inputConversion({ kind, type }: ColumnDescription): ((text: string) => string) | undefined {
