@@ -52,18 +52,23 @@ export async function locateInvalidColumns(
 async function nameWithoutPatterns(
   pool: pg.Pool,
   identity: Identity,
-  { schema, table, columns, allowedFilters, searchFields }: CrudDefinition,
+  crud: CrudDefinition,
   cause: unknown,
 ): Promise<SvcError | undefined> {
-  const asking = callAs(pool, identity, nondeterministic, [schema, table], "svc_nondeterministic").catch(() => null); // the first error says more
-  const found = new Set<string>(JSON.parse((await asking) ?? "[]"));
-  const matched = new Set([...allowedFilters, ...searchFields]);
-  const names = columns.filter(({ name, property }) => matched.has(property) && found.has(name));
+  const resources = [...reachable(crud)];
+  const tables = JSON.stringify(resources.map(({ schema, table }) => [schema, table]));
+  const asking = callAs(pool, identity, nondeterministic, [tables], "svc_nondeterministic").catch(() => null); // the first error says more
+  const found = new Set((JSON.parse((await asking) ?? "[]") as string[][]).map((one) => JSON.stringify(one)));
+  const names = resources.flatMap(({ prefix, schema, table, columns, allowedFilters, searchFields }) => {
+    const matched = new Set([...allowedFilters, ...searchFields]);
+    return columns
+      .filter(({ name, property }) => matched.has(property) && found.has(JSON.stringify([schema, table, name])))
+      .map(({ property }) => (prefix === crud.prefix ? property : `${prefix}.${property}`));
+  });
   if (names.length === 0) return undefined;
-  const named = names.map(({ property }) => property).join(", ");
   return new SvcError(
     "BAD_REQUEST",
-    `PostgreSQL cannot match patterns in ${named}: the collation is nondeterministic.`,
+    `PostgreSQL cannot match patterns in ${names.join(", ")}: the collation is nondeterministic.`,
     {
       hint: "Filter it by eq or in, and take it out of searchFields. Or give its column a deterministic collation.",
       cause,
@@ -71,10 +76,19 @@ async function nameWithoutPatterns(
   );
 }
 
-const nondeterministic = `select json_agg(a.attname) from pg_catalog.pg_attribute as a
+/** The resource, and those that filters reach through relations. */
+function reachable(crud: CrudDefinition, found = new Set<CrudDefinition>()): Set<CrudDefinition> {
+  if (found.has(crud)) return found;
+  found.add(crud);
+  for (const { target } of crud.relations.values()) reachable(target, found);
+  return found;
+}
+
+const nondeterministic = `select json_agg(json_build_array(n.nspname, c.relname, a.attname)) from pg_catalog.pg_attribute as a
   join pg_catalog.pg_collation as l on l.oid = a.attcollation and not l.collisdeterministic
-  join pg_catalog.pg_class as c on c.oid = a.attrelid and c.relname = $4
-  join pg_catalog.pg_namespace as n on n.oid = c.relnamespace and n.nspname = $3`;
+  join pg_catalog.pg_class as c on c.oid = a.attrelid
+  join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+ where $3::pg_catalog.jsonb @> pg_catalog.jsonb_build_array(pg_catalog.jsonb_build_array(n.nspname, c.relname))`;
 
 /** The row in a generated function's arguments: `create` takes a row, `update` an id and a row, the others a key. */
 function rowOf(name: string, values: (string | number | null)[], failed: number): Input {
