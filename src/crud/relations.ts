@@ -56,6 +56,7 @@ function relation(
     throw new DefinitionError(where + problem, { hint });
   };
   if (!/^[A-Za-z_]\w{0,62}$/.test(name)) fail("which cannot be a name.", "Use letters, digits and _.");
+  if (name === "_count") fail("which is the member for numbers of related rows.", "Give the relation another name.");
   if (name === "OR" || name === "AND" || crud.columns.some(({ property }) => property === name)) {
     fail("which is the name of a column or a group of filters.", "Give the relation another name in relations().");
   }

@@ -43,6 +43,7 @@ const createCrud = createCrudFactory(createSvcProcedureBuilders<typeof schema>()
 // biome-ignore format: a table
 test.for<[keyof typeof schema & string, unknown, string, string]>([
   ["shelves", "name", 'names "name", which is the name of a column', "Give the relation another name"],
+  ["shelves", "_count", "which is the member for numbers of related rows", "another name"],
   ["shelves", "a b", "cannot be a name", "Use letters"],
   ["shelves", "books", 'as many rows of "books", but not how they refer to "shelves"', "relations(books, ({ one }) => ({ shelves: one(shelves,"],
   ["books", "kept", 'names "kept"', 'Complete relations() of "books"'],
