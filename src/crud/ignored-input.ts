@@ -139,7 +139,7 @@ function sayCondition(crud: CrudDefinition, operation: string, name: string, con
 }
 
 function wrongIn(column: ColumnDescription, condition: unknown): string | undefined {
-  const { kind, isArray, values } = column;
+  const { kind, isArray } = column;
   const isWhole = isArray || kind === "json";
   if (Array.isArray(condition) && !isWhole) return 'write { op: "in", value: […] } for a list of values.';
   const isOperator = isPlain(condition) && operators.includes(condition.op);
@@ -154,34 +154,53 @@ function wrongIn(column: ColumnDescription, condition: unknown): string | undefi
   const isExact = op === "eq" || op === "ne";
   if (value === null && isExact) return undefined;
   const isList = op === "in" || op === "nin";
-  const isTaken = isExact || (!isWhole && (isList || (op.endsWith("like") ? kind === "text" : ordered.has(kind))));
-  if (!isTaken) return `its column has no operator ${op}.`;
+  const hasOperator = isExact || (!isWhole && (isList || (op.endsWith("like") ? kind === "text" : ordered.has(kind))));
+  if (!hasOperator) return `its column has no operator ${op}.`;
   if (isList && !Array.isArray(value)) return `the operator ${op} takes a list of values.`;
   if (isArray) return wrongInArray(column, value);
   const given: unknown[] = isList ? (value as unknown[]).filter((one) => one !== null) : [value];
-  return given.every((one) => hasForm(kind, values, one)) ? undefined : `its value must be ${wireForms[kind].expects}.`;
+  if (op.endsWith("like") && endsInEscape(String(value))) return "its pattern ends in a single \\.";
+  return given.every((one) => hasForm(column, one)) ? undefined : `its value must be ${expectedOf(column)}.`;
 }
 
-function wrongInArray({ kind, dimensions, values }: ColumnDescription, value: unknown): string | undefined {
-  if (dimensions > 1) return "an array of arrays can only be compared with null.";
+function wrongInArray(column: ColumnDescription, value: unknown): string | undefined {
+  if (column.dimensions > 1) return "an array of arrays can only be compared with null.";
   if (!Array.isArray(value)) return "its value must be an array.";
-  const isItem = (one: unknown) =>
-    one === null || filterForm(kind).accept(toFilterJson({ one })?.one, values) !== undefined;
-  return value.every(isItem) ? undefined : `each item of its value must be ${wireForms[kind].expects}.`;
+  const isItem = (one: unknown) => one === null || isTaken(column, toFilterJson({ one })?.one);
+  return value.every(isItem) ? undefined : `each item of its value must be ${expectedOf(column)}.`;
 }
 
 const operators: readonly unknown[] = filterOperators;
 const ordered: ReadonlySet<string> = new Set(["integer", "bigint", "number", "numeric", "timestamp", "date"]);
 
+/** PostgreSQL refuses a pattern whose last character escapes nothing. */
+const endsInEscape = (pattern: string) => (/\\*$/.exec(pattern)?.[0].length ?? 0) % 2 === 1;
+
 /** Filters take more numbers than columns do: 2.5 has a place in the order of integers. Larger ones have lost digits. */
-function hasForm(kind: WireKind, values: readonly string[] | undefined, value: unknown): boolean {
-  if (kind === "integer") return Number.isFinite(value);
-  if (kind === "bigint" && typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
-  return filterForm(kind).accept(toFilterJson({ value })?.value, values) !== undefined;
+function hasForm(column: ColumnDescription, value: unknown): boolean {
+  if (column.kind === "integer") return Number.isFinite(value);
+  if (column.kind === "bigint" && typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+  return isTaken(column, toFilterJson({ value })?.value);
 }
 
+/** As svc_hidden.filter_value() takes values: of a time, fewer forms than a column does. */
+function isTaken({ kind, type, values, limit }: ColumnDescription, value: unknown): boolean {
+  if (wireForms[isTime(kind) ? "timestamp" : kind].accept(value, values) === undefined) return false;
+  if (isTime(kind)) return !String(value).includes(":") || clock.test(String(value));
+  if (kind === "integer") return limit?.holds(value) ?? true;
+  return !isReal(type) || Math.abs(Number(value)) <= 3.4028235e38;
+}
+
+const isReal = (type: string) => /^(real|float4)\b/.test(type);
 /** A filter of a date takes times too, and of each its day in UTC. */
-const filterForm = (kind: WireKind) => wireForms[kind === "date" ? "timestamp" : kind];
+const isTime = (kind: WireKind) => kind === "timestamp" || kind === "date";
+const clock = /[T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-](0\d|1[0-4])(:?[0-5]\d)?)?$/;
+
+/** Ends the sentence "… must be". */
+function expectedOf({ kind, type, limit }: ColumnDescription): string {
+  if (kind === "timestamp") return `${wireForms[kind].expects}, with an hour from 00 to 23`;
+  return ((isReal(type) || kind === "integer") && limit?.expects) || wireForms[kind].expects;
+}
 
 const quoted = (name: string) => JSON.stringify(name.slice(0, 64));
 
