@@ -9,7 +9,12 @@ const begin = {
   read: { name: "svc_begin_read", text: "begin isolation level repeatable read read only" },
   write: { name: "svc_begin_write", text: "begin isolation level read committed" },
 };
+// Types and operators of extensions are found as in migrations: an extension lies in public or in extensions. Behind what is set
+// already, so that no other name changes its meaning.
+const findExtensions =
+  "set_config('search_path', concat_ws(', ', nullif(current_setting('search_path'), ''), 'extensions'), true)";
 const become =
+  `${findExtensions}, ` +
   "set_config('statement_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true), " +
   "set_config('svc.user_id', $3, true), set_config('role', $4, true)";
 // A transaction that writes returns its id at once: if the connection is lost during COMMIT, its outcome can be
