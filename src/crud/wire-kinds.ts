@@ -3,6 +3,7 @@
  * travel as text.
  */
 import type { WireKind } from "../contract/crud.ts";
+import { isPlain } from "../kit/input-checks.ts";
 import { isStorableText } from "../kit/storable-text.ts";
 import { isUuid } from "../kit/uuid.ts";
 
@@ -50,7 +51,7 @@ function isJsonValue(value: unknown, level = 1): boolean {
   if (level > maxLevels) return false;
   const isInner = (one: unknown) => isJsonValue(one, level + 1);
   if (Array.isArray(value)) return value.every(isInner);
-  return Object.getPrototypeOf(value) === Object.prototype && Object.entries(value).flat().every(isInner);
+  return isPlain(value) && Object.entries(value).flat().every(isInner);
 }
 
 export const wireForms: Record<WireKind, WireForm> = {

@@ -1,6 +1,7 @@
 /**
  * Corrects formats of PostGraphile that would show another value: infinite times as null, years before Christ without BC,
- * 24:00 as 00:00, negative intervals without their fraction, a range that is null as one without bounds.
+ * 24:00 as 00:00, negative intervals without their fraction, a range that is null as one without bounds. Refuses numbers of
+ * JSON that JavaScript reads as Infinity.
  * Next hop: `preset.ts`, `tables-plugin.ts`; `plain-values.ts` gives plain documents the same forms.
  */
 import { LIST_TYPES, type PgCodec, TYPES } from "@dataplan/pg";
@@ -64,6 +65,14 @@ export function correctCodecs(): void {
     const interval = fromPg(value);
     return Object.defineProperty(interval, "toJSON", { value: () => toPg(interval) });
   };
+  for (const codec of [TYPES.json, TYPES.jsonb, LIST_TYPES.json, LIST_TYPES.jsonb] as PgCodec[]) {
+    const { fromPg } = codec;
+    codec.fromPg = (text) => {
+      const value = fromPg(text);
+      if (mayBeInfinite.test(text)) requireFinite(value);
+      return value;
+    };
+  }
   for (const codec of Object.values(TYPES)) keepNull(codec);
   for (const [name, correct] of Object.entries(corrections)) {
     const codec = TYPES[name as keyof typeof corrections] as PgCodec;
@@ -74,6 +83,15 @@ export function correctCodecs(): void {
   }
 }
 let isCorrected = false;
+
+const mayBeInfinite = /\d{309}|e\+?\d{3}/i;
+/** PostGraphile would write Infinity into the answer, which is no JSON. */
+function requireFinite(value: unknown): void {
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) {
+    throw new SvcError("VALIDATION_FAILED", "GraphQL cannot represent a number of this JSON.");
+  }
+  if (typeof value === "object" && value !== null) Object.values(value).forEach(requireFinite);
+}
 
 /** A range of GraphQL has two bounds and nothing else: an empty one is an error of its field. */
 export function correctRange(codec: PgCodec): void {

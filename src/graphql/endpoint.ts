@@ -131,7 +131,18 @@ async function readRequest(request: IncomingMessage, limits: BodyLimits): Promis
     return {
       query: member("query", "string") as string,
       operationName: (member("operationName", "string", "") as string) || null,
-      variables: member("variables", "object", {}) as Record<string, unknown>,
+      variables: withoutPrototypes(member("variables", "object", {}) as Record<string, unknown>),
     };
   });
+}
+
+/** graphql-js takes `constructor` of Object.prototype for a value where a table has such a column and the caller says nothing of it. */
+function withoutPrototypes(variables: Record<string, unknown>): Record<string, unknown> {
+  const open: unknown[] = [variables];
+  for (const value of open) {
+    if (typeof value !== "object" || value === null) continue;
+    if (!Array.isArray(value)) Object.setPrototypeOf(value, null);
+    for (const inner of Object.values(value)) open.push(inner);
+  }
+  return variables;
 }

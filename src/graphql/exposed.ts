@@ -34,6 +34,12 @@ export const keyOf = (schema: string, table: string) => `${schema}\0${table}`;
 /** Whether GraphQL allows the name: letters, digits and _, but not two _ in front. Other properties are omitted. */
 const isName = (property: string) => /^[A-Za-z_]\w*$/.test(property) && !property.startsWith("__");
 
+/**
+ * Whether every object has such a member. grafast takes it for the value of a condition that does not name the column, and
+ * no condition of the table would work.
+ */
+const isInherited = (property: string) => property in Object.prototype;
+
 /** Vectors are only compared inside the database, and PostGraphile reads of an array of arrays nulls. */
 const has = ({ kind, dimensions }: ColumnDescription) => kind !== "vector" && dimensions < 2;
 
@@ -59,7 +65,7 @@ export function exposedTables(api: Api): Exposed {
           {
             field: column.property,
             column,
-            canFilter: crud.allowedFilters.includes(column.property),
+            canFilter: crud.allowedFilters.includes(column.property) && !isInherited(column.property),
             canWrite: written.has(column),
           },
         ]),

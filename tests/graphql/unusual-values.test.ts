@@ -1,5 +1,5 @@
 // If this file fails, GraphQL shows another value than the table has: a time without end as null, a year before Christ as one after.
-import { customType, date, interval, pgTable, serial, text, time, timestamp } from "drizzle-orm/pg-core";
+import { customType, date, interval, json, jsonb, pgTable, serial, text, time, timestamp } from "drizzle-orm/pg-core";
 import { beforeAll, expect, test } from "vitest";
 import { crudFile } from "../../src/crud/crud-sql.ts";
 import { createCrudFactory, createSvcProcedureBuilders, defineApi, openRls } from "../../src/index.ts";
@@ -22,6 +22,9 @@ const moments = pgTable(
     seats: own("int4range")("seats"),
     ats: timestamp("ats", { withTimezone: true }).array(),
     address: own("address")("address"),
+    data: jsonb("data"),
+    note: json("note"),
+    notes: jsonb("notes").array(),
   },
   () => openRls({ read: "anyone", write: "anyone" }),
 );
@@ -34,7 +37,7 @@ beforeAll(() =>
   db.sql(`
     create type address as (street text, number integer);
     create table moments (id serial primary key, title text, at timestamptz, local timestamp, day date, clock time,
-      lasts interval, open daterange, seats int4range, ats timestamptz[], address address);
+      lasts interval, open daterange, seats int4range, ats timestamptz[], address address, data jsonb, note json, notes jsonb[]);
     alter table moments enable row level security;
     create policy all_anyone on moments to svc_anonymous, svc_authenticated using (true);
     grant all on moments to svc_anonymous, svc_authenticated;
@@ -44,6 +47,8 @@ beforeAll(() =>
         '[0044-03-15 BC,)', '{0044-03-15 00:00:00+00 BC}'),
       (3, null, null, null, null, null, null, null);
     insert into moments (id, open, seats) values (4, 'empty', 'empty');
+    insert into moments (id, data, note, notes) values
+      (5, '{"a": [1e400]}', '-1e400', '{1e400}'), (6, '"1e400"', '1e300', '{1,"[\\"1e999\\"]"}');
     ${api["~svc"].crud.map(crudFile).join("\n")}`),
 );
 const ask = asker(service(db, api));
@@ -94,4 +99,16 @@ test("an empty range is an error of its field, and not a range without bounds", 
     [["moment", "open"], "GraphQL cannot represent an empty range."],
     [["moment", "seats"], "GraphQL cannot represent an empty range."],
   ]);
+});
+
+test("a number of JSON that is infinite in JavaScript is an error of its field, and the answer is JSON", async () => {
+  const fields = "id data note notes";
+  const { data, errors } = await ask(null, `{ moment(id: 5) { ${fields} } other: moment(id: 6) { ${fields} } }`);
+  expect(data).toEqual({
+    moment: { id: 5, data: null, note: null, notes: null },
+    other: { id: 6, data: "1e400", note: 1e300, notes: [1, ["1e999"]] },
+  });
+  expect(errors.map(({ path, message }) => [path, message])).toEqual(
+    ["data", "note", "notes"].map((name) => [["moment", name], "GraphQL cannot represent a number of this JSON."]),
+  );
 });
