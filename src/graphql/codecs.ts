@@ -1,11 +1,12 @@
 /**
  * Corrects formats of PostGraphile that would show another value: infinite times as null, years before Christ without BC,
  * 24:00 as 00:00, negative intervals without their fraction, a range that is null as one without bounds. Refuses numbers of
- * JSON that JavaScript reads as Infinity.
+ * JSON that JavaScript reads as Infinity, and applies the offset of a time that is compared with one without zone.
  * Next hop: `preset.ts`, `tables-plugin.ts`; `plain-values.ts` gives plain documents the same forms.
  */
 import { LIST_TYPES, type PgCodec, TYPES } from "@dataplan/pg";
 import { type SQL, sql } from "pg-sql2";
+import { dateOf } from "../crud/wire-kinds.ts";
 import { SvcError } from "../kit/svc-error.ts";
 
 type Cast = (value: SQL) => SQL;
@@ -73,6 +74,13 @@ export function correctCodecs(): void {
       return value;
     };
   }
+  for (const [codec, form] of [
+    [TYPES.timestamp, utc],
+    [TYPES.date, (text: string) => utc(text).split("T", 1)[0]],
+  ] as [PgCodec, (text: string) => string][]) {
+    const { toPg } = codec;
+    codec.toPg = (value) => (typeof value === "string" && offset.test(value) ? form(value) : toPg(value));
+  }
   for (const codec of Object.values(TYPES)) keepNull(codec);
   for (const [name, correct] of Object.entries(corrections)) {
     const codec = TYPES[name as keyof typeof corrections] as PgCodec;
@@ -83,6 +91,17 @@ export function correctCodecs(): void {
   }
 }
 let isCorrected = false;
+
+const offset = /^\d{4,6}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(\.\d+)?)?[+-]\d\d(:?\d\d)?$/;
+/** PostgreSQL ignores the offset of a text that it reads as a time without zone; in filters and input it counts. */
+function utc(text: string): string {
+  const time = dateOf(text);
+  if (Number.isNaN(time.getTime())) return text;
+  return time
+    .toISOString()
+    .replace(/^\+0*/, "")
+    .replace(/\.\d+Z$/, offset.exec(text)?.[1] ?? "");
+}
 
 const mayBeInfinite = /\d{309}|e\+?\d{3}/i;
 /** PostGraphile would write Infinity into the answer, which is no JSON. */

@@ -29,7 +29,10 @@ const moments = pgTable(
   () => openRls({ read: "anyone", write: "anyone" }),
 );
 const procedures = {
-  moments: createCrudFactory(createSvcProcedureBuilders())(moments, { allowAnonymous: true }),
+  moments: createCrudFactory(createSvcProcedureBuilders())(moments, {
+    allowAnonymous: true,
+    allowedFilters: ["local", "day"],
+  }),
 };
 const api = defineApi({ procedures });
 const db = database();
@@ -111,4 +114,18 @@ test("a number of JSON that is infinite in JavaScript is an error of its field, 
   expect(errors.map(({ path, message }) => [path, message])).toEqual(
     ["data", "note", "notes"].map((name) => [["moment", name], "GraphQL cannot represent a number of this JSON."]),
   );
+});
+
+test("a time with an offset is compared in UTC, also with a column without zone", async () => {
+  await db.sql("insert into moments (id, local, day) values (7, '12026-03-29 02:30:00.123456', '2026-03-30')");
+  for (const condition of [
+    '{ local: "12026-03-29T04:30:00.123456+02:00" }',
+    '{ local: "12026-03-28 21:00:00.123456-0530" }',
+    '{ local: "12026-03-29T02:30:00.123456Z" }',
+    '{ day: "2026-03-29T23:59:59-05:00" }',
+    '{ day: "2026-03-30" }',
+  ]) {
+    const { data, errors } = await ask(null, `{ moments(condition: ${condition}) { nodes { id } edges { cursor } } }`);
+    expect([condition, data?.moments.nodes, errors]).toEqual([condition, [{ id: 7 }], []]);
+  }
 });
