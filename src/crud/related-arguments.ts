@@ -238,3 +238,16 @@ export function checkFollowed(crud: CrudDefinition, filters: unknown, issues: Is
 /** The path to the first relation of the input whose resource needs a session. */
 export const closedRelation = (crud: CrudDefinition, input: unknown): string | undefined =>
   followedRelations(crud, input).find(({ relation }) => !relation.target.anonymous)?.path;
+
+/**
+ * Whether a get reads the row with its id and no other of its table, so that the changes of this row are all to be told. Not
+ * if it finds the row by another key, includes rows of the same table, or has an id that equals other texts.
+ */
+export function isOneRow(crud: CrudDefinition, input: unknown): boolean {
+  const { id } = Object(input) as Input;
+  const isSame = crud.id.kind !== "text" || ["text", "varchar"].includes(crud.id.castType);
+  const readsOthers = followedRelations(crud, input).some(
+    ({ relation: { target } }) => target.table === crud.table && target.schema === crud.schema,
+  );
+  return id !== undefined && isSame && !readsOthers;
+}

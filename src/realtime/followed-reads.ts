@@ -8,6 +8,7 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes }
 import type { Logger } from "pino";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { type FollowedTable, nameOfTable, tableName } from "../crud/followed-tables.ts";
+import { isOneRow } from "../crud/related-arguments.ts";
 import type { TeamScope } from "../crud/rls.ts";
 import { type CallerTeams, scopeKey } from "./caller-teams.ts";
 
@@ -90,15 +91,17 @@ export class FollowedReads {
    * The token and the notice that the answer of a watched query has besides its snapshot.
    *
    * @param teams the caller's, for `scopes`
+   * @param input of the call
    */
   describe(
     procedure: ProcedureDefinition,
     reads: Reads,
     userId: string | null,
     teams: CallerTeams,
+    input: unknown,
   ): { follows?: string; notice?: string } {
     const named = procedure.follows?.map(nameOfTable) ?? [];
-    const byResource = this.#notifiedByResource(procedure);
+    const byResource = this.#notifiedByResource(procedure, input);
     if (byResource === "all") return {};
     const read = reads.tables.filter((name) => this.#tables.has(name) && !named.includes(name) && name !== byResource);
     const followed = [...named, ...read];
@@ -148,7 +151,7 @@ export class FollowedReads {
    * the token does not name it. "all" where the author wants no events, or where a grant decides the topics. Null for a list of
    * teams' rows, because topics of the resource have no teams, and for reads of a view: they follow tables like other queries.
    */
-  #notifiedByResource({ name, statement, crud }: ProcedureDefinition): string | "all" | null {
+  #notifiedByResource({ name, statement, crud }: ProcedureDefinition, input: unknown): string | "all" | null {
     if (!statement) return null;
     if (!crud?.realtime) return "all";
     if (crud.isView) return null;
@@ -157,7 +160,7 @@ export class FollowedReads {
     if ((isList || operation === "aggregate") && (!crud.realtime.list || crud.realtime.scoped)) return "all";
     const table = tableName({ schema: crud.schema, name: crud.table });
     if (isList && this.#tables.get(table)?.team) return null;
-    return isList || operation === "get" ? table : null;
+    return isList || (operation === "get" && isOneRow(crud, input)) ? table : null;
   }
 
   /** Says which changes are not followed, and logs it once. */

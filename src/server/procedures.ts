@@ -142,7 +142,7 @@ async function answerWatched({ runtime, reads }: ProcedureTransport, call: Call)
   if (!seen) return { body };
   const user = caller.session?.user.id ?? null;
   const teams = await callerTeams(runtime.requestPool, user, caller.holder, reads.scopes(seen.reads));
-  const { notice, ...members } = reads.describe(procedure, seen.reads, user, teams);
+  const { notice, ...members } = reads.describe(procedure, seen.reads, user, teams, args);
   return { body: withMembers(body, { snapshot: seen.snapshot, ...members }), notice };
 }
 
