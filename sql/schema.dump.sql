@@ -6788,6 +6788,47 @@ $function$
 execute: svc_system
 comment: Roles, privileges on the database, its settings and its sequences: a dump leaves them out, or they must not fall behind.
 
+-- function svc_private.drop_search_groups(integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.drop_search_groups(most integer DEFAULT 1000)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO ''
+ SET lock_timeout TO '50ms'
+ SET jit TO 'off'
+AS $function$
+declare
+  unused constant integer[] := array(
+    select g.id from svc_private.search_groups g
+      left join svc_private.search_totals t on t.group_id = g.id
+     group by g.id
+    having coalesce(sum(t.documents), 0) = 0
+     limit most);
+  removed integer;
+begin
+  -- Above READ COMMITTED the documents of writers that have committed since would not be visible.
+  if unused = '{}' or current_setting('transaction_isolation') <> 'read committed' then
+    return 0;
+  end if;
+  lock table svc_private.search_groups in share row exclusive mode;
+  with gone as (
+    delete from svc_private.search_groups g
+     where g.id = any (unused)
+       and (select coalesce(sum(t.documents), 0) from svc_private.search_totals t where t.group_id = g.id) = 0
+    returning g.id
+  ), counters as (
+    delete from svc_private.search_counters c where c.group_id = any (array(select id from gone))
+  ), totals as (
+    delete from svc_private.search_totals t where t.group_id = any (array(select id from gone))
+  )
+  select count(*) into removed from gone;
+  return removed;
+exception when lock_not_available then
+  return 0;
+end
+$function$
+execute: svc_system
+comment: Removes groups of the search index that have no documents; returns how many.
+
 -- function svc_private.drop_unwritten_crud(text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.drop_unwritten_crud(fingerprints text[])
  RETURNS SETOF text
@@ -7788,6 +7829,13 @@ begin
      and svc_private.search_group_id(target, s.corpus, s.visibility, s.owner_id) is null
    order by 2, 3, 4
   on conflict do nothing;
+  -- Above READ COMMITTED a group is also found that svc_private.drop_search_groups() has removed since: locking it fails.
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform from svc_private.search_groups g
+      where g.id = any (array(
+        select svc_private.search_group_id(target, s.corpus, s.visibility, s.owner_id) from unnest(source) as s))
+        for key share;
+  end if;
 
   with document as materialized (
     -- Rows without a scope have no group.

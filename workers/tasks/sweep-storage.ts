@@ -1,8 +1,8 @@
 /**
  * Removes bytes without a stored object, left by unfinished uploads and by calls that rolled back while their process
  * died. Also removes conversions that were not used for a month or whose file is gone, counters of the search index that
- * cancel each other out, and old rows of the history of jobs. Every starting worker ensures that one such job is queued;
- * each enqueues the next day's.
+ * cancel each other out, groups of it without rows, and old rows of the history of jobs. Every starting worker ensures
+ * that one such job is queued; each enqueues the next day's.
  *
  * Retries: 3 attempts; the next day's run does the rest.
  * Idempotency: it only removes what is unused at the time.
