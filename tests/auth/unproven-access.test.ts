@@ -145,3 +145,9 @@ test("a user who is signed in and confirms the address keeps everything", async 
   expect(await left()).toEqual({ ...all, email_verified: true });
   expect(await server.caller(sessionToken)).not.toBeNull();
 });
+
+test("a deleted user leaves no API key, and others keep theirs", async () => {
+  const answer = await server.post("/delete-user", { password: ann.password }, { bearer: sessionToken });
+  expect(answer.status).toBe(200);
+  expect(await db.sql("select id from auth.apikey")).toEqual([{ id: "2" }]);
+});

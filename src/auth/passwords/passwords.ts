@@ -43,6 +43,9 @@ export class Passwords {
     internalAdapter.deleteUser = async (userId) => {
       await deleteUser(userId);
       await endDelegated(library.context, userId);
+      if (library.context.hasPlugin("api-key") && !(await internalAdapter.findUserById(userId))) {
+        await deleteKeys(library.context, userId);
+      }
     };
     internalAdapter.deleteUserSessions = async (userId) => {
       await deleteUserSessions(userId);
@@ -169,6 +172,12 @@ async function endGrants({ adapter, hasPlugin }: Library["context"], userId: str
   const current = await getCurrentAdapter(adapter);
   const where = [{ field: "userId", value: userId }];
   for (const model of ["oauthAccessToken", "oauthRefreshToken"]) await current.deleteMany({ model, where });
+}
+
+/** No foreign key does it: a key may belong to an organization. */
+async function deleteKeys({ adapter }: Library["context"], value: string): Promise<void> {
+  const current = await getCurrentAdapter(adapter);
+  await current.deleteMany({ model: "apikey", where: [{ field: "referenceId", value }] });
 }
 
 /** @throws SvcError FORBIDDEN when a hook of the application refuses */
