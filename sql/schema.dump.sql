@@ -6108,7 +6108,10 @@ begin
 
   select string_agg(condition, ' and ') into same
     from (
-      select format('t.%I = ($1 -> ''key'' ->> %s)::%s', a.attname, k.place - 1, pg_catalog.format_type(a.atttypid, -1))
+      select format(case when svc_private.is_of_extension(pg_catalog.format_type(a.atttypid, -1))
+                         then 'row(t.%I)::record = row(($1 -> ''key'' ->> %s)::%s)::record'
+                         else 't.%I = ($1 -> ''key'' ->> %s)::%s' end,
+                    a.attname, k.place - 1, pg_catalog.format_type(a.atttypid, -1))
         from pg_catalog.pg_index i
         cross join lateral unnest(i.indkey::smallint[]) with ordinality as k (attnum, place)
         join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
@@ -8080,6 +8083,21 @@ AS $function$
 $function$
 execute: svc_system
 comment: Whether a living worker has this procedure, this cron with its schedule, or this version of a workflow.
+
+-- function svc_private.is_of_extension(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.is_of_extension(type text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  -- The operators of enums, domains and composite types are in pg_catalog.
+  select exists (
+    select from pg_catalog.pg_type y
+     where y.oid = to_regtype(is_of_extension.type) and y.typtype = 'b' and y.typnamespace <> 'pg_catalog'::regnamespace)
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: Whether the search path of svc's functions lacks the operators of a type.
 
 -- function svc_private.is_searchable(regclass,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.is_searchable(relation regclass, search_id integer)
@@ -11210,20 +11228,23 @@ declare
   texts text;
   lower_bound text;
   upper_bound text;
+  -- As records, because the search path has no operator of an extension's type.
+  compared text;
 begin
   select string_agg(format('t.%I', c.name), ', ' order by c.key_place),
          string_agg(format('t.%I::text', c.name), ', ' order by c.key_place),
          string_agg(format('($1)[%s]::%s', c.key_place, c.type), ', ' order by c.key_place),
-         string_agg(format('($2)[%s]::%s', c.key_place, c.type), ', ' order by c.key_place)
-    into keys, texts, lower_bound, upper_bound
+         string_agg(format('($2)[%s]::%s', c.key_place, c.type), ', ' order by c.key_place),
+         case when bool_or(svc_private.is_of_extension(c.type)) then 'row(%s)::record %s row(%s)::record' else '(%s) %s (%s)' end
+    into keys, texts, lower_bound, upper_bound, compared
     from svc_private.studio_columns(one_table) c where c.key_place is not null;
   if keys is null then
     return;
   end if;
   return query execute format(
     'select array[%s] from %s t where %s and %s order by %s limit $3', texts, one_table,
-    case when after is null then 'true' else format('(%s) > (%s)', keys, lower_bound) end,
-    case when upto is null then 'true' else format('(%s) <= (%s)', keys, upper_bound) end, keys)
+    case when after is null then 'true' else format(compared, keys, '>', lower_bound) end,
+    case when upto is null then 'true' else format(compared, keys, '<=', upper_bound) end, keys)
     using after, upto, most;
 end
 $function$
@@ -11297,6 +11318,34 @@ $function$
 execute: svc_studio_read, svc_system
 comment: Replication slots with their limits, and the published tables with what identifies a changed row. Definer: svc_studio_read may not read the views of svc_private.
 
+-- function svc_private.studio_record(text,text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_record(one_table text, key text[])
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  condition text;
+  found_row text;
+begin
+  -- As records, because the search path has no operator of an extension's type.
+  select string_agg(
+           format(case when svc_private.is_of_extension(c.type) then 'row(t.%I)::record = row(($1)[%s]::%s)::record'
+                       else 't.%I = ($1)[%s]::%s' end, c.name, c.key_place, c.type), ' and ')
+    into condition
+    from svc_private.studio_columns(one_table) c where c.key_place is not null;
+  if condition is null then
+    return null;
+  end if;
+  -- t.*, because t may be the name of a column.
+  execute format('select row(t.*)::text from %s t where %s', one_table, condition) into found_row using key;
+  return found_row;
+end
+$function$
+execute: svc_studio_read, svc_system
+comment: One row by its primary key, as the text of its row type; null when there is none. Definer: an operator asks why a policy hides the row from a user.
+
 -- function svc_private.studio_row(text,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_row(one_table text, key text[])
  RETURNS text
@@ -11314,7 +11363,7 @@ begin
   if condition is null then
     return null;
   end if;
-  execute format('select to_jsonb(t)::text from %s t where %s', one_table, condition) into found_row using key;
+  execute format('select to_jsonb(t.*)::text from %s t where %s', one_table, condition) into found_row using key;
   return found_row;
 end
 $function$
@@ -11339,19 +11388,31 @@ AS $function$
              select coalesce(json_agg(s order by s.seq), '[]')
                from (select w.seq, w.position, w.kind, w.name, w.is_done, w.timed_out, w.error is not null as failed,
                             w.due_at, w.started_at, w.finished_at
-                       from svc.workflow_steps w where w.run_id = r.id order by w.seq limit 500) s),
+                       from svc.workflow_steps w where w.run_id = r.id order by w.seq desc limit 500) s),
            'events', (
              select coalesce(json_agg(e order by e.id), '[]')
                from (select v.id, v.name, v.taken_by, v.created_at
-                       from svc.workflow_events v where v.run_id = r.id order by v.id limit 500) e))
+                       from svc.workflow_events v where v.run_id = r.id order by v.id desc limit 500) e))
     from svc.workflow_runs r
    where r.id = studio_run.run_id
 $function$
 execute: svc_studio_read, svc_system
-comment: One run with its first 500 steps and events, without arguments, results and payloads; null when there is none. Definer: svc_studio_read reads tables only as a user.
+comment: One run with its last 500 steps and events, without arguments, results and payloads; null when there is none. Definer: svc_studio_read reads tables only as a user.
 
 -- function svc_private.studio_runs(text,text,timestamp with time zone,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_runs(wanted_status text, wanted_name text, next timestamp with time zone, most integer)
+ RETURNS TABLE(id uuid, name text, version integer, status text, wait_marker text, caller text, attempts integer, created_at timestamp with time zone, wake_at timestamp with time zone, started_at timestamp with time zone, finished_at timestamp with time zone, error text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.studio_runs(wanted_status, wanted_name, next, null, most)
+$function$
+execute: svc_studio_read, svc_system
+comment: The same with the time alone, for Studio of earlier versions. Definer: svc_studio_read reads tables only as a user.
+
+-- function svc_private.studio_runs(text,text,timestamp with time zone,uuid,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_runs(wanted_status text, wanted_name text, next timestamp with time zone, next_id uuid, most integer)
  RETURNS TABLE(id uuid, name text, version integer, status text, wait_marker text, caller text, attempts integer, created_at timestamp with time zone, wake_at timestamp with time zone, started_at timestamp with time zone, finished_at timestamp with time zone, error text)
  LANGUAGE sql
  STABLE SECURITY DEFINER
@@ -11363,7 +11424,8 @@ AS $function$
          left(concat_ws(': ', r.error ->> 'code', r.error ->> 'message'), 500)
     from svc.workflow_runs r
    where (wanted_status is null or r.status = wanted_status) and (wanted_name is null or r.name = wanted_name)
-     and (next is null or r.created_at < next)
+     -- Runs that one transaction starts have the same time.
+     and (r.created_at, r.id) < (coalesce(next, 'infinity'), coalesce(next_id, '00000000-0000-0000-0000-000000000000'))
    order by r.created_at desc, r.id desc
    limit most
 $function$

@@ -13,20 +13,23 @@ declare
   texts text;
   lower_bound text;
   upper_bound text;
+  -- As records, because the search path has no operator of an extension's type.
+  compared text;
 begin
   select string_agg(format('t.%I', c.name), ', ' order by c.key_place),
          string_agg(format('t.%I::text', c.name), ', ' order by c.key_place),
          string_agg(format('($1)[%s]::%s', c.key_place, c.type), ', ' order by c.key_place),
-         string_agg(format('($2)[%s]::%s', c.key_place, c.type), ', ' order by c.key_place)
-    into keys, texts, lower_bound, upper_bound
+         string_agg(format('($2)[%s]::%s', c.key_place, c.type), ', ' order by c.key_place),
+         case when bool_or(svc_private.is_of_extension(c.type)) then 'row(%s)::record %s row(%s)::record' else '(%s) %s (%s)' end
+    into keys, texts, lower_bound, upper_bound, compared
     from svc_private.studio_columns(one_table) c where c.key_place is not null;
   if keys is null then
     return;
   end if;
   return query execute format(
     'select array[%s] from %s t where %s and %s order by %s limit $3', texts, one_table,
-    case when after is null then 'true' else format('(%s) > (%s)', keys, lower_bound) end,
-    case when upto is null then 'true' else format('(%s) <= (%s)', keys, upper_bound) end, keys)
+    case when after is null then 'true' else format(compared, keys, '>', lower_bound) end,
+    case when upto is null then 'true' else format(compared, keys, '<=', upper_bound) end, keys)
     using after, upto, most;
 end
 $$;

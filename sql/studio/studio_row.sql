@@ -1,5 +1,4 @@
--- One row past every policy, as JSON: the expressions of the policies are evaluated on this copy as the user
--- (src/postgres/row-access.ts). Studio sends no value of it to the page.
+-- One row past every policy, as JSON. Studio of earlier versions calls it; svc_private.studio_record() replaces it.
 
 create or replace function svc_private.studio_row(one_table text, key text[])
 returns text
@@ -18,7 +17,7 @@ begin
   if condition is null then
     return null;
   end if;
-  execute format('select to_jsonb(t)::text from %s t where %s', one_table, condition) into found_row using key;
+  execute format('select to_jsonb(t.*)::text from %s t where %s', one_table, condition) into found_row using key;
   return found_row;
 end
 $$;

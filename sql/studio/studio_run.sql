@@ -19,17 +19,17 @@ as $$
              select coalesce(json_agg(s order by s.seq), '[]')
                from (select w.seq, w.position, w.kind, w.name, w.is_done, w.timed_out, w.error is not null as failed,
                             w.due_at, w.started_at, w.finished_at
-                       from svc.workflow_steps w where w.run_id = r.id order by w.seq limit 500) s),
+                       from svc.workflow_steps w where w.run_id = r.id order by w.seq desc limit 500) s),
            'events', (
              select coalesce(json_agg(e order by e.id), '[]')
                from (select v.id, v.name, v.taken_by, v.created_at
-                       from svc.workflow_events v where v.run_id = r.id order by v.id limit 500) e))
+                       from svc.workflow_events v where v.run_id = r.id order by v.id desc limit 500) e))
     from svc.workflow_runs r
    where r.id = studio_run.run_id
 $$;
 
 comment on function svc_private.studio_run(uuid) is
-  'One run with its first 500 steps and events, without arguments, results and payloads; null when there is none. '
+  'One run with its last 500 steps and events, without arguments, results and payloads; null when there is none. '
   'Definer: svc_studio_read reads tables only as a user.';
 
 grant execute on function svc_private.studio_run(uuid) to svc_studio_read;

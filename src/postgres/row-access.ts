@@ -16,7 +16,7 @@ export interface Verdict {
 /** Runs one statement as the caller, and returns its first row. */
 export type AsCaller = (text: string, values: unknown[]) => Promise<Record<string, unknown>>;
 
-/** The grant, then each policy's own result. @param row as JSON */
+/** The grant, then each policy's own result. @param row as the text of the table's row type */
 export async function verdict(access: Access, row: string, asCaller: AsCaller): Promise<Verdict> {
   const { name, command, granted, policies, has_rls } = access;
   const because = (admitted: boolean, reason: string) => ({ command, admitted, reason, policies: [] });
@@ -24,7 +24,7 @@ export async function verdict(access: Access, row: string, asCaller: AsCaller): 
   if (!has_rls) return because(true, "row-level security is off");
   if (policies.length === 0) return because(false, "no policy applies to it");
   // Under the table's own name, because expressions may use it.
-  const copy = `(select (jsonb_populate_record(null::${name}, $1::jsonb)).*) as ${/("([^"]|"")*"|[^".]*)$/.exec(name)?.[0]}`;
+  const copy = `(select (one.row).* from (select $1::${name} as row offset 0) as one) as ${/("([^"]|"")*"|[^".]*)$/.exec(name)?.[0]}`;
   const passed = { permissive: false, restrictive: true };
   const results: Verdict["policies"] = [];
   for (const policy of policies) {

@@ -50,7 +50,10 @@ export const dataPanels = {
     const rules = (await listAccess(tools, table)).filter((rule) => rule.role === role);
     return viewAs(tools.read, as, async (transaction) => {
       await columnsOf(transaction, table);
-      const found = await transaction.asLogin({ text: "select svc_private.studio_row($1, $2) as row" }, [table, key]);
+      const found = await transaction.asLogin({ text: "select svc_private.studio_record($1, $2) as row" }, [
+        table,
+        key,
+      ]);
       const row: string | null = found.rows[0].row;
       if (row === null) throw new SvcError("NOT_FOUND", `${table} has no such row at all.`);
       const verdicts = [];

@@ -56,6 +56,10 @@ export interface Rows {
   next: string[] | null;
   /** Whether more rows are hidden in this range than are listed. */
   moreHidden: boolean;
+  /** Whether the viewer may select the primary key: without it there are no further pages, and no hidden rows. */
+  isKeyed: boolean;
+  /** Whether the viewer sees more rows than these. */
+  more: boolean;
 }
 
 /** Characters of a cell in a page of rows, and of one that is opened. */
@@ -85,16 +89,16 @@ export const readRows = (pool: pg.Pool, input: RowsInput): Promise<Rows> =>
     const key = keyOf(all);
     const withheld = all.filter((column) => !columns.includes(column)).map(({ name }) => name);
     const isKeyed = key.length > 0 && key.every((column) => columns.includes(column));
-    const empty = { columns, withheld, rows: [], next: null, moreHidden: false };
-    const seen = columns.length === 0 ? empty.rows : await select(transaction, input, columns, isKeyed ? key : []);
+    const seen = columns.length === 0 ? [] : await select(transaction, input, columns, isKeyed ? key : []);
     const isLast = seen.length <= input.limit;
     const page = seen.slice(0, input.limit);
     const last = page.at(-1)?.key ?? null;
-    const wantsGhosts = input.ghosts && key.length > 0 && !input.filter;
+    // Without the key, the rows that the viewer sees cannot be told from the hidden ones.
+    const wantsGhosts = input.ghosts && key.length > 0 && (isKeyed || columns.length === 0) && !input.filter;
     const { rows, moreHidden } = wantsGhosts
       ? await addHidden(transaction, input, page, isLast ? null : last)
       : { rows: page, moreHidden: false };
-    return { columns, withheld, rows, next: isLast ? null : last, moreHidden };
+    return { columns, withheld, rows, next: isLast ? null : last, moreHidden, isKeyed, more: !isLast };
   });
 
 async function select(transaction: RequestTransaction, input: RowsInput, columns: Column[], key: Column[]) {
@@ -104,7 +108,7 @@ async function select(transaction: RequestTransaction, input: RowsInput, columns
   if (input.after && key.length > 0) {
     if (input.after.length !== key.length) throw new SvcError("BAD_REQUEST", "The key has another number of columns.");
     const bounds = key.map(({ type }, index) => value(input.after?.[index], type));
-    conditions.push(`(${key.map(({ name }) => `t.${quote(name)}`)}) > (${bounds})`);
+    conditions.push(await compared(transaction, key, ">", bounds));
   }
   if (input.filter) conditions.push(await condition(transaction, input.filter, columns, value));
   const cells = columns.map(({ name }) => `left(t.${quote(name)}::text, ${shortCell + 1})`);
@@ -117,6 +121,18 @@ async function select(transaction: RequestTransaction, input: RowsInput, columns
     const cut = cells.flatMap((cell, index) => ([...(cell ?? "")].length > shortCell ? [index] : []));
     return { key, cells: cells.map((cell, index) => (cut.includes(index) ? shorten(cell) : cell)), cut };
   });
+}
+
+/**
+ * Compares a key. As records where a column has a type of an extension: those compare by the type's own order, in which
+ * the rows come, and need no operator of the search path.
+ */
+async function compared(transaction: RequestTransaction, key: Column[], operator: ">" | "=", values: string[]) {
+  const names = key.map(({ name }) => `t.${quote(name)}`);
+  for (const { type } of key) {
+    if (await isOfExtension(transaction, type)) return `row(${names})::record ${operator} row(${values})::record`;
+  }
+  return `(${names}) ${operator} (${values})`;
 }
 
 /** By code points, as PostgreSQL's left() counts. */
@@ -177,9 +193,10 @@ export const readCell = (pool: pg.Pool, input: { table: string; as: Viewer; key:
     const key = keyOf(all);
     const column = all.filter(seenBy(input.as)).find(({ name }) => name === input.column);
     if (!column || key.length === 0 || key.length !== input.key.length) throw new SvcError("NOT_FOUND");
-    const same = key.map(({ name, type }, index) => `t.${quote(name)} = $${index + 1}::text::${type}`);
+    const values = key.map(({ type }, index) => `$${index + 1}::text::${type}`);
+    const same = await compared(transaction, key, "=", values);
     const text = `select left(t.${quote(column.name)}::text, ${wholeCell + 1}) as cell
-      from ${input.table} t where ${same.join(" and ")}`;
+      from ${input.table} t where ${same}`;
     const { rows } = await transaction.query({ text }, input.key);
     if (!rows[0]) throw new SvcError("NOT_FOUND", "The viewer sees no such row.");
     const characters = [...(rows[0].cell ?? "")];

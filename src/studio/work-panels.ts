@@ -12,10 +12,19 @@ const runStates = ["pending", "running", "completed", "failed", "cancelled"] as 
 /** Rows of a page. */
 const most = 50;
 
+/** The time of a run, and its id: runs that one transaction starts have the same time. */
+const placeOfRun = z
+  .string()
+  .transform((text) => {
+    const [at = "", id = null] = text.split(" ");
+    return { at, id };
+  })
+  .pipe(z.object({ at: z.iso.datetime({ offset: true }), id: z.uuid().nullable() }));
+
 const runs = z.strictObject({
   status: z.enum(runStates).nullable(),
   name: z.string().max(200).nullable(),
-  before: z.iso.datetime({ offset: true }).nullable(),
+  before: placeOfRun.nullable(),
 });
 
 const finished = z.strictObject({
@@ -42,10 +51,12 @@ export const workPanels = {
   }),
   runs: panel(runs, async ({ status, name, before }, { ask }) => {
     // As JSON: the time of the last row is the key of the next page, to the microsecond.
-    const text = "select to_jsonb(r) as run from svc_private.studio_runs($1, $2, $3, $4) r";
-    const found = (await ask(text, [status, name, before, most + 1])).map(({ run }) => run);
+    const text = "select to_jsonb(r) as run from svc_private.studio_runs($1, $2, $3, $4, $5) r";
+    const { at = null, id = null } = before ?? {};
+    const found = (await ask(text, [status, name, at, id, most + 1])).map(({ run }) => run);
     const rows = found.slice(0, most);
-    return { runs: rows, next: found.length > most ? rows.at(-1).created_at : null };
+    const last = rows.at(-1);
+    return { runs: rows, next: found.length > most ? `${last.created_at} ${last.id}` : null };
   }),
   run: panel(z.strictObject({ id: z.uuid() }), async ({ id }, { ask }) => {
     const [{ run }] = await ask("select svc_private.studio_run($1) as run", [id]);

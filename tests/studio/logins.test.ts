@@ -44,6 +44,7 @@ test("the reading login reaches the named operator functions, and no table", asy
       "svc_private.studio_people",
       "svc_private.studio_queue",
       "svc_private.studio_realtime",
+      "svc_private.studio_record",
       "svc_private.studio_row",
       "svc_private.studio_run",
       "svc_private.studio_runs",

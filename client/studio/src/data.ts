@@ -103,6 +103,7 @@ async function rows(state: State): Promise<Child> {
     page.withheld.length > 0 && h("p", { class: "quiet" }, `Without a grant for: ${page.withheld.join(", ")}.`),
     body.length > 0 ? table(`Rows of ${name}`, head, body) : h("p", { class: "quiet" }, empty(state)),
     page.moreHidden && h("p", { class: "quiet" }, "More rows are hidden in this range than are listed."),
+    !page.isKeyed && h("p", { class: "quiet" }, keyless(page, state)),
     h(
       "p",
       { class: "pages" },
@@ -118,6 +119,13 @@ const empty = ({ column, ghosts }: State) =>
     : ghosts === "1"
       ? "The table is empty."
       : "This viewer sees no row. Show hidden rows to see whether there are any.";
+
+/** What a page lacks whose rows have no key. */
+const keyless = ({ rows, more }: Rows, { ghosts }: State) => [
+  "This viewer may select no primary key of the table. ",
+  more && `More rows follow the ${number(rows.length)} above: a filter finds them. `,
+  ghosts === "1" && "Hidden rows are not known without it.",
+];
 
 function line({ key, cells, cut }: Row, columns: readonly Column[]): Child[] {
   const id = key?.join(", ") ?? "";

@@ -20,6 +20,8 @@ export interface Rows {
   rows: Row[];
   next: string[] | null;
   moreHidden: boolean;
+  isKeyed: boolean;
+  more: boolean;
 }
 
 export interface Table {

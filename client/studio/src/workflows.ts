@@ -5,6 +5,9 @@ import { bar, type Child, command, copyButton, field, h, lasting, later, problem
 import { fresh, href, type State } from "./state.ts";
 import type { Run, RunDetails, Step } from "./types.ts";
 
+/** That Studio sends of a run. */
+const mostSteps = 500;
+
 const states = ["pending", "running", "completed", "failed", "cancelled"] as const;
 
 export function workflows(state: State): Child {
@@ -96,6 +99,7 @@ async function show(id: string): Promise<Child> {
           run.steps.map((step) => [...stepCells(step, run), ...(mayRetry ? [retryFrom(run, step)] : [])]),
         )
       : h("p", { class: "quiet" }, "No step has been recorded yet."),
+    run.steps.length === mostSteps && h("p", { class: "quiet" }, `These are the last ${mostSteps}.`),
     run.events.length > 0 && [
       h("h2", {}, "Events"),
       table(

@@ -91,7 +91,7 @@ const describeCounts = ({ name, kind }: Access, { seen, rows }: Counts, who: str
     ? `${who} has no grant to select from ${name}, which has ${rows} rows.\n`
     : `${name}: ${who} sees ${seen} of ${rows} rows.${kind === "table" ? " Pass --row ID to see why." : ""}\n`;
 
-/** The row as JSON. @throws DefinitionError when it does not exist, or the table has a composite key */
+/** The row as the text of its row type. @throws DefinitionError when it does not exist, or the table has a composite key */
 async function readRow(pool: pg.Pool, { name, relation, beneath }: Access, id: string): Promise<string> {
   if (beneath) {
     throw new DefinitionError(`${name} is a view: it has no policies of its own.`, {
@@ -108,7 +108,7 @@ async function readRow(pool: pg.Pool, { name, relation, beneath }: Access, id: s
   );
   if (key.rows.length !== 1) throw new DefinitionError(`${name} has no primary key of one column.`);
   const { rows } = await pool.query(
-    `select to_jsonb(t)::text as row from ${name} t where ${key.rows[0].column}::text = $1 limit 2`,
+    `select row(t.*)::text as row from ${name} t where t.${key.rows[0].column}::text = $1 limit 2`,
     [id],
   );
   if (!rows[0]) throw new DefinitionError(`${name} has no row ${id} at all.`);
