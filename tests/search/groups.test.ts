@@ -14,8 +14,7 @@ const owners = async () =>
   (await db.sql<{ owner_id: string }>("select owner_id from svc_private.search_groups order by 1")).map(
     ({ owner_id }) => owner_id,
   );
-const matches =
-  `select from svc_private.find_matches('"public"."pages"', '{title}', 'boat', 'default', 'private', $1, 9)`;
+const matches = `select from svc_private.find_matches('"public"."pages"', '{title}', 'boat', 'default', 'private', $1, 9)`;
 const found = async (owner: string) => (await db.sql(matches, [owner])).length;
 
 beforeEach(async () => {
