@@ -6723,7 +6723,7 @@ AS $function$
              regexp_replace(f.definition, '::[a-z_ ."]+(\([0-9,]+\))?(\[\])*|[()\s]', '', 'g')),
            E'\n' order by f.kind, f.part, f.place), 'UTF8')), 'hex')
     from svc_private.list_facts() f
-   where f.kind <> 'version' and f.object !~ '^(role|PostgreSQL''s own) '
+   where f.kind <> 'version' and not (f.kind = 'index' and f.definition like '% INVALID') and f.object !~ '^(role|PostgreSQL''s own) '
    group by f.object
 $function$
 execute: svc_system

@@ -5,7 +5,8 @@
 --
 -- Casts, parentheses and white space are left out, because they change when an expression is read back (an `in` on a
 -- varchar column becomes an array of casts). Server-wide objects are left out too: versions of extensions, roles,
--- PostgreSQL's own functions.
+-- PostgreSQL's own functions. So are invalid indexes, which a failed CREATE INDEX CONCURRENTLY has left: pg_dump leaves
+-- them out.
 
 create or replace function svc_private.describe_definitions()
 returns table (name text, hash text)
@@ -19,7 +20,7 @@ as $$
              regexp_replace(f.definition, '::[a-z_ ."]+(\([0-9,]+\))?(\[\])*|[()\s]', '', 'g')),
            E'\n' order by f.kind, f.part, f.place), 'UTF8')), 'hex')
     from svc_private.list_facts() f
-   where f.kind <> 'version' and f.object !~ '^(role|PostgreSQL''s own) '
+   where f.kind <> 'version' and not (f.kind = 'index' and f.definition like '% INVALID') and f.object !~ '^(role|PostgreSQL''s own) '
    group by f.object
 $$;
 

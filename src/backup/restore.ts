@@ -23,6 +23,7 @@ import { putBytes } from "../storage/storage.ts";
 import { backedUpFiles } from "./check.ts";
 import { createRoles, furnishDatabase } from "./cluster-state.ts";
 import { inParallel, syncFiles } from "./copy-files.ts";
+import { withDropsRepaired } from "./drop-section.ts";
 import { BackupError } from "./error.ts";
 import { dumpName, type Manifest, majorOf, storageName } from "./manifest.ts";
 import { ended, findPrograms, type Programs, start } from "./programs.ts";
@@ -249,12 +250,9 @@ async function pour(programs: Programs, file: string, input: Writable, target: T
 async function pipeInto(input: Writable, server: number, child: ChildProcess): Promise<void> {
   const over = ended(child, "pg_restore");
   over.catch(() => {});
-  let head = true;
-  for await (let chunk of child.stdout as Readable) {
-    // A newer program sets parameters that an older server does not know, in the first lines.
-    if (head && server < 17)
-      chunk = Buffer.from(chunk.toString("latin1").replace(/^SET transaction_timeout = 0;$/m, ""), "latin1");
-    head = false;
+  // A newer program sets parameters that an older server does not know, in the first lines.
+  const known = (text: string) => (server < 17 ? text.replace(/^SET transaction_timeout = 0;$/m, "") : text);
+  for await (const chunk of withDropsRepaired(child.stdout as Readable, known)) {
     if (!input.write(chunk)) await drained(input);
   }
   await over;

@@ -50,6 +50,15 @@ beforeAll(async () => {
     drop table readings_3;
     insert into readings values (1, '2026-01-31'), (1, '2026-02-01');
     insert into alerts values (1, '2026-02-01')`);
+  // Views that depend on a primary key, by their grouping, and a constraint of a domain: each is dropped in two steps.
+  await db.sql(`set local role svc_owner; create schema "Sales"; create type "Sales"."Mood" as enum ('glad');
+    create domain "Sales".code as text; alter domain "Sales".code add constraint short check (length(value) < 9) not valid;
+    create table "Sales".orders (id integer primary key, mood "Sales"."Mood", code "Sales".code, note text);
+    create view "Sales".counted as select id, mood, count(*) as n from "Sales".orders group by id;
+    create view "Sales".over_it as select n from "Sales".counted`);
+  // As a failed CREATE INDEX CONCURRENTLY leaves one.
+  await db.sql("create index half_made on guestbook (message)");
+  await db.sql("update pg_index set indisvalid = false where indexrelid = 'half_made'::regclass");
   // A job that a worker holds.
   await db.sql("select graphile_worker.add_job('procedure', '{}')");
   await db.sql("update graphile_worker._private_jobs set locked_by = 'worker-1', locked_at = now()");
