@@ -3,8 +3,9 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { EffectiveConfig } from "../config/config.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
 
-/** @returns newest first; never empty */
+/** @returns newest first; never empty @throws DefinitionError when the file is empty */
 export async function readSecrets(config: EffectiveConfig): Promise<readonly string[]> {
   if (config.auth.secrets.length > 0) return config.auth.secrets;
 
@@ -17,5 +18,8 @@ export async function readSecrets(config: EffectiveConfig): Promise<readonly str
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
-  return [(await readFile(file, "utf8")).trim()];
+  const secret = (await readFile(file, "utf8")).trim();
+  if (secret !== "") return [secret];
+  // A full disk, or a stop in between, has left it so; or another first start is about to write it.
+  throw new DefinitionError(`${file} is empty.`, { hint: "Delete it, and start again: svc then makes another one." });
 }

@@ -1,8 +1,9 @@
-// If this file fails, variables in .env are missing, or override those that the operator has set.
+// If this file fails, variables in .env are missing, or override those that the operator has set; or the secret that svc makes is none.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { readConfig } from "../../src/cli/command.ts";
+import { readSecrets } from "../../src/cli/read-secrets.ts";
 import { root } from "../support/global-setup.ts";
 
 const names = ["AI_BASE_URL", "AI_API_KEY", "OF_THE_APPLICATION"];
@@ -25,5 +26,18 @@ test("the variables of .env are there, for the application too, and those that a
   await rm(join(folder, ".env"));
   await mkdir(join(folder, ".env"));
   await expect(readConfig(folder)).rejects.toThrow(`${join(folder, ".env")} could not be read`);
+  await rm(folder, { recursive: true });
+});
+
+test("the generated secret stays, and one that is empty is refused", async () => {
+  const folder = await mkdtemp(join(root, ".svc/env-"));
+  await mkdir(join(folder, "backend"));
+  vi.stubEnv("AUTHLIB_SECRET", undefined);
+  const config = await readConfig(folder);
+  const [secret = ""] = await readSecrets(config);
+  expect(secret).toMatch(/^[0-9a-f]{64}$/);
+  expect(await readSecrets(config)).toEqual([secret]);
+  await writeFile(join(folder, ".svc/secret"), "");
+  await expect(readSecrets(config)).rejects.toThrow("is empty.\n  Delete it, and start again");
   await rm(folder, { recursive: true });
 });
