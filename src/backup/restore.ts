@@ -23,7 +23,7 @@ import { putBytes } from "../storage/storage.ts";
 import { backedUpFiles } from "./check.ts";
 import { createRoles, furnishDatabase } from "./cluster-state.ts";
 import { inParallel, syncFiles } from "./copy-files.ts";
-import { withDropsRepaired } from "./drop-section.ts";
+import { withDropsRepaired } from "./drop-sql.ts";
 import { BackupError } from "./error.ts";
 import { dumpName, type Manifest, majorOf, storageName } from "./manifest.ts";
 import { ended, findPrograms, type Programs, start } from "./programs.ts";
