@@ -37,6 +37,9 @@ export interface ListenerOptions {
   failed(error: unknown): void;
 }
 
+/** In bytes. The state of the page is in its address: a statement of 20,000 characters, each of which takes up to nine bytes. */
+const longestAddress = 262_144;
+
 /** Largest body of a call, in bytes. */
 const largestBody = 65_536;
 
@@ -66,7 +69,7 @@ export async function openListener(options: ListenerOptions): Promise<Server> {
   const keys = new Keys();
   let origin = "";
   const announce = () => options.announce(`${origin}/#${keys.next()}`);
-  const server = createServer((request, response) => {
+  const server = createServer({ maxHeaderSize: longestAddress }, (request, response) => {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     reply(request, response).catch((error) => {
       const known = error instanceof SvcError ? error : new SvcError("INTERNAL", undefined, { cause: error });

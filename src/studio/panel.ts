@@ -1,7 +1,8 @@
 /** One thing that Studio's page may ask for: what it takes, and who answers. */
-import type pg from "pg";
+import pg from "pg";
 import { z } from "zod";
 import { SvcError } from "../kit/svc-error.ts";
+import { acquire } from "../postgres/acquire.ts";
 import type { Observations } from "../telemetry/observations.ts";
 import { explained } from "./view.ts";
 
@@ -46,9 +47,18 @@ export function toolsOf(options: PanelOptions): Tools {
   return { ...options, command: onceAtATime(command), ask: (text, values) => ask(read, text, values) };
 }
 
-/** @throws SvcError for the page */
-export const ask = async (pool: pg.Pool, text: string, values: unknown[] = []): Promise<Row[]> =>
-  (await pool.query(text, values).catch((error) => Promise.reject(explained(error)))).rows;
+/** @throws SvcError for the page; UNAVAILABLE when the database cannot be reached */
+export async function ask(pool: pg.Pool, text: string, values: unknown[] = []): Promise<Row[]> {
+  const { client, release } = await acquire(pool);
+  try {
+    const { rows } = await client.query(text, values);
+    release();
+    return rows;
+  } catch (error) {
+    release(!(error instanceof pg.DatabaseError));
+    throw explained(error);
+  }
+}
 
 /** A command costs a process: a second request for it, while it runs, gets the same result. */
 function onceAtATime(command: PanelOptions["command"]): PanelOptions["command"] {

@@ -9,6 +9,8 @@ import { type Viewer, viewAs } from "./view.ts";
 
 export interface Column {
   name: string;
+  /** As SQL has it. */
+  quoted: string;
   type: string;
   /** Its place in the primary key, from 1. */
   key_place: number | null;
@@ -72,7 +74,8 @@ const quote = pg.escapeIdentifier;
 
 /** @throws SvcError NOT_FOUND for an unknown table; so its name may stand in a statement */
 export async function columnsOf(transaction: RequestTransaction, table: string): Promise<Column[]> {
-  const { rows } = await transaction.asLogin({ text: "select * from svc_private.studio_columns($1)" }, [table]);
+  const text = "select c.*, quote_ident(c.name) as quoted from svc_private.studio_columns($1) c";
+  const { rows } = await transaction.asLogin({ text }, [table]);
   if (rows.length === 0) throw new SvcError("NOT_FOUND", `There is no table ${table}.`);
   return rows;
 }

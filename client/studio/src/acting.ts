@@ -36,13 +36,15 @@ export function actButton(
 ): HTMLElement {
   const button = h("button", { type: "button", class: "plain", "aria-label": `${label} ${on}` }, label);
   let isSure = !isFinal;
-  button.addEventListener("click", async () => {
+  button.addEventListener("click", async ({ detail }) => {
+    if (detail > 1) return; // a double click is one press
     if (!isSure) {
       isSure = true;
       button.textContent = `${label}: sure?`;
       button.setAttribute("aria-label", `${label}: sure? ${on}`);
       return;
     }
+    button.disabled = true;
     await perform(input).catch((error) => button.replaceWith(problem(error)));
   });
   return button;

@@ -30,7 +30,7 @@ export async function ask<Result>(name: string, input: object = {}): Promise<Res
 
 /** Redeems the token of the address, if there is one, and removes it from the address. */
 export async function enter(): Promise<void> {
-  const token = location.hash.slice(1);
+  const [, token] = /^#([\w-]{43})$/.exec(location.hash) ?? [];
   if (!token) return;
   history.replaceState(null, "", location.pathname + location.search);
   const { secret } = await ask<{ secret: string }>("redeem", { token });

@@ -3,7 +3,7 @@ import { mayAct } from "./acting.ts";
 import { ask } from "./api.ts";
 import { type Child, command, copyButton, h, later, number, table } from "./dom.ts";
 import { newRow, stagedChanges } from "./edits.ts";
-import { openRow } from "./row.ts";
+import { nameOfRow, openRow } from "./row.ts";
 import { fresh, go, href, type State } from "./state.ts";
 import type { Column, Row, Rows, Table } from "./types.ts";
 import { viewer } from "./viewer.ts";
@@ -77,10 +77,13 @@ async function rows(state: State): Promise<Child> {
   const filter = state.column
     ? { column: state.column, operator: state.operator ?? "=", value: state.value ?? "" }
     : null;
-  const after = state.after ? JSON.parse(state.after) : null;
+  const after = state.after ? keyOf(state.after) : null;
+  const open = state.row ? keyOf(state.row) : null;
+  const { href: address } = location;
   const input = { table: name, as, after, filter, ghosts: state.ghosts === "1" };
   const page = await ask<Rows>("rows", input);
-  if (state.row) openRow(name, as, JSON.parse(state.row), page);
+  // Meanwhile the operator may have gone elsewhere.
+  if (open && location.href === address) openRow(name, as, open, page);
   if (page.columns.length === 0) {
     return h(
       "p",
@@ -120,6 +123,16 @@ const empty = ({ column, ghosts }: State) =>
       ? "The table is empty."
       : "This viewer sees no row. Show hidden rows to see whether there are any.";
 
+function keyOf(text: string): string[] {
+  try {
+    const key: unknown = JSON.parse(text);
+    if (Array.isArray(key) && key.every((part) => typeof part === "string")) return key;
+  } catch {
+    // As one that is no key.
+  }
+  throw new Error(`The address names no row: ${text} is not the key of one.`);
+}
+
 /** What a page lacks whose rows have no key. */
 const keyless = ({ rows, more }: Rows, { ghosts }: State) => [
   "This viewer may select no primary key of the table. ",
@@ -128,7 +141,7 @@ const keyless = ({ rows, more }: Rows, { ghosts }: State) => [
 ];
 
 function line({ key, cells, cut }: Row, columns: readonly Column[]): Child[] {
-  const id = key?.join(", ") ?? "";
+  const id = key ? nameOfRow(key) : "";
   const open = key
     ? h(
         "a",

@@ -66,6 +66,10 @@ export const command = (...words: string[]): string =>
     .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
     .join(" ");
 
+/** A name as SQL has it. */
+export const identifier = (name: string): string =>
+  /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
+
 const times = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 export const time = (text: string | null): string => (text ? times.format(new Date(text)) : "–");
 export const number = (value: number | string): string => new Intl.NumberFormat().format(Number(value));

@@ -31,11 +31,13 @@ export function stagedChanges(): Child {
   const make = h("button", { type: "button" }, "Make them");
   const forget = h("button", { type: "button", class: "plain" }, "Forget them");
   make.addEventListener("click", async () => {
+    make.disabled = true;
     try {
       await ask("act", { act: "act_change_rows", as, changes });
       staged = { as, changes: [] };
       go(href({}));
     } catch (error) {
+      make.disabled = false;
       place.replaceChildren(problem(error), h("p", { class: "quiet" }, "Nothing was changed."));
     }
   });
@@ -54,7 +56,9 @@ export function stagedChanges(): Child {
   );
 }
 
-const name = (text: string) => (/^[a-z_][a-z0-9_]*$/.test(text) ? text : `"${text.replaceAll('"', '""')}"`);
+/** As PostgreSQL quotes them: a column may be named user, which is something else without quotes. */
+const quoted = new Map<string, string>();
+const name = (column: string) => quoted.get(column) ?? column;
 const literal = (cell: string | null) => (cell === null ? "null" : `'${cell.replaceAll("'", "''")}'`);
 
 function statement(change: Change): string {
@@ -77,6 +81,10 @@ function statement(change: Change): string {
   return `update ${table} set ${set.join(", ")} where ${where};`;
 }
 
+function know(columns: readonly Column[]): void {
+  for (const { name, quoted: text } of columns) quoted.set(name, text);
+}
+
 interface Known {
   table: string;
   as: string | null;
@@ -95,6 +103,7 @@ const keyCells = ({ columns, key }: Known): Cells =>
 /** Buttons under an opened row. */
 export function editRow(row: Known): Child {
   const { table, as, key, columns, cells } = row;
+  know(columns);
   const place = h("div", {});
   const edit = h("button", { type: "button", class: "plain" }, "Edit");
   const remove = h("button", { type: "button", class: "plain" }, "Stage its deletion");
@@ -117,6 +126,7 @@ export function editRow(row: Known): Child {
 
 /** A button that opens a form for a new row. */
 export function newRow(table: string, as: string | null, columns: readonly Column[]): HTMLElement {
+  know(columns);
   const button = h("button", { type: "button", class: "plain" }, "New row");
   button.addEventListener("click", () => {
     const close = h("button", { type: "button", class: "plain" }, "Close");

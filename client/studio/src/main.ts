@@ -54,11 +54,17 @@ async function start(): Promise<void> {
   });
   followLinks();
   onChange(show);
+  // Another address of this Studio, such as that of one that was started again, does not load the page anew.
+  addEventListener("hashchange", () => location.hash && void begin());
+  await begin();
+}
+
+async function begin(): Promise<void> {
   try {
     await enter();
     show();
   } catch (error) {
-    append(main, [h("h1", { tabindex: -1 }, "Studio"), problem(error)]);
+    main.replaceChildren(h("h1", { tabindex: -1 }, "Studio"), problem(error));
   }
 }
 

@@ -1,6 +1,6 @@
 /** Policies: which role may do what to which rows, in words and in SQL. */
 import { ask } from "./api.ts";
-import { type Child, h, later, table } from "./dom.ts";
+import { type Child, h, identifier, later, table } from "./dom.ts";
 import { fresh, href, type State } from "./state.ts";
 import type { Rule } from "./types.ts";
 
@@ -95,7 +95,7 @@ function sql({ name, role, command, granted, policies: its }: Rule): string {
   const grant = granted === null ? `-- no grant of ${command}` : `grant ${command}${columns} on ${name} to ${role};`;
   const statements = its.map(
     ({ name: policy, permissive, using, check }) =>
-      `create policy ${policy} on ${name}${permissive ? "" : " as restrictive"}\n  for ${command} to ${role}` +
+      `create policy ${identifier(policy)} on ${name}${permissive ? "" : " as restrictive"}\n  for ${command} to ${role}` +
       `${using === null ? "" : `\n  using (${using})`}${check === null ? "" : `\n  with check (${check})`};`,
   );
   return [grant, ...statements].join("\n");

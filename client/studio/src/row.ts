@@ -6,6 +6,10 @@ import { editRow } from "./edits.ts";
 import { go, href } from "./state.ts";
 import type { Row, Rows, Verdict } from "./types.ts";
 
+/** Its key as text. A part that would not be seen has quotes. */
+export const nameOfRow = (key: readonly string[]): string =>
+  key.map((part) => (part.trim() === "" ? JSON.stringify(part) : part)).join(", ");
+
 /** @param key of a row of the page; another one shows the verdicts alone */
 export function openRow(table: string, as: string | null, key: string[], page: Rows): void {
   const row = page.rows.find((one) => JSON.stringify(one.key) === JSON.stringify(key));
@@ -13,9 +17,13 @@ export function openRow(table: string, as: string | null, key: string[], page: R
   const dialog = h(
     "dialog",
     { class: "row", "aria-labelledby": "row" },
-    h("header", {}, h("h2", { id: "row" }, `${table} ${key.join(", ")}`), close),
+    h("header", {}, h("h2", { id: "row" }, `${table} ${nameOfRow(key)}`), close),
     row?.cells
-      ? h("dl", {}, ...row.cells.flatMap((cell, index) => field(table, as, key, page, cell, index)))
+      ? h(
+          "dl",
+          {},
+          ...row.cells.flatMap((cell, index) => field(table, as, key, page, cell, row.cut.includes(index), index)),
+        )
       : h("p", {}, "This viewer does not see the row."),
     row?.cells && later("what can be done", async () => (await mayAct()) && edits(table, as, key, page, row)),
     h("h3", {}, "What this viewer may do with it"),
@@ -43,11 +51,12 @@ function field(
   key: string[],
   page: Rows,
   cell: string | null,
+  isCut: boolean,
   index: number,
 ): Child[] {
   const { name, type, says } = page.columns[index] ?? { name: "", type: "", says: null };
   const value = h("dd", {}, cell === null ? h("i", {}, "null") : cell);
-  if (page.rows.find((one) => one.key?.join() === key.join())?.cut.includes(index)) {
+  if (isCut) {
     const more = h("button", { type: "button", class: "plain" }, "Show all of it");
     more.addEventListener("click", async () => {
       try {

@@ -24,7 +24,8 @@ const tell = () => {
 };
 
 export function go(address: string): void {
-  history.pushState(null, "", address);
+  // The same place, shown anew, is no step of the way back.
+  if (address !== location.pathname + location.search) history.pushState(null, "", address);
   tell();
 }
 
@@ -35,8 +36,8 @@ export function followLinks(): void {
     const link = event.target instanceof Element ? event.target.closest("a") : null;
     if (!link || link.origin !== location.origin || event.metaKey || event.ctrlKey || event.shiftKey || event.button)
       return;
-    if (link.hash && link.search === location.search) return; // the skip link
     event.preventDefault();
+    if (link.hash) return document.querySelector<HTMLElement>(`${link.hash} h1`)?.focus(); // the skip link
     go(link.pathname + link.search);
   });
 }

@@ -2,6 +2,8 @@
 
 export interface Column {
   name: string;
+  /** As SQL has it. */
+  quoted: string;
   type: string;
   key_place: number | null;
   is_null: boolean;

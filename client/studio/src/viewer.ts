@@ -39,7 +39,7 @@ export function viewer(as: string | undefined): HTMLElement {
       (users) => {
         // The rows are those of this id, so the name must be, too: an address may begin with the same letters.
         const user = users.find(({ id }) => id === as);
-        message.textContent = user ? `${user.name}, ${user.email}` : "No user has this id.";
+        message.replaceChildren(...(user ? [h("bdi", {}, user.name), `, ${user.email}`] : ["No user has this id."]));
       },
       () => {},
     );

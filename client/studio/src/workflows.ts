@@ -146,12 +146,15 @@ function acts({ id, status }: RunDetails, isOver: boolean): Child {
   const event = h("input", { id: "event", type: "text", required: true, spellcheck: "false" });
   const content = h("input", { id: "content", type: "text", value: "null", spellcheck: "false" });
   const said = h("span", { role: "status" });
+  const send = h("button", {}, "Send");
   const submit = async (submitted: SubmitEvent) => {
     submitted.preventDefault();
+    send.disabled = true;
     try {
       const input = { act: "act_signal_workflow", run: id, event: event.value, content: JSON.parse(content.value) };
       await perform(input);
     } catch (error) {
+      send.disabled = false;
       said.replaceChildren(problem(error));
     }
   };
@@ -164,7 +167,7 @@ function acts({ id, status }: RunDetails, isOver: boolean): Child {
       event,
       h("label", { for: "content" }, "with the JSON"),
       content,
-      h("button", {}, "Send"),
+      send,
       said,
     ),
   ];
