@@ -86,6 +86,16 @@ if (!chromiumPath) {
     expect(await page.title()).toContain("Studio");
   });
 
+  test("in a narrow window the links scroll away, and leave room before", async () => {
+    const page = await tab("?panel=data&table=public.notes&as=ann");
+    await settled(page);
+    await page.setViewportSize({ width: 320, height: 640 });
+    expect((await page.getByRole("heading", { name: "public.notes" }).boundingBox())?.y).toBeLessThan(640);
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+    await expect.poll(() => page.evaluate(() => document.elementFromPoint(20, 20)?.closest("header.top"))).toBeNull();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
+  });
+
   test("an address names a viewer by id: no other user's name stands beside the rows", async () => {
     const page = await tab("?panel=data&table=public.notes&as=ann@example.com");
     await page.getByText("No user has this id.").waitFor();
