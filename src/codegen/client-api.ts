@@ -4,28 +4,43 @@
  * Next hop: `resources.ts` for generated CRUD; `client/sdk/src/operation.ts` for the functions that the file calls.
  */
 import type { Api } from "../contract/api.ts";
+import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { importPath } from "./db-module.ts";
+import type { Exported } from "./exported.ts";
+import { Modules } from "./modules.ts";
 import { Resources, unusedName } from "./resources.ts";
 
-/** Names by segment; a leaf holds its expression. */
+/** An operation: its expression, and its type. */
+type Operation = readonly [value: string, type: string];
+
+/** By segment of the name. */
 interface Folder {
-  [segment: string]: Folder | string;
+  [segment: string]: Folder | Operation;
 }
 
 /** Without inherited members: a procedure may be named toString. */
 const emptyFolder = (): Folder => Object.create(null);
 
 /**
- * @param folder of the generated file, absolute
- * @param index  the backend's index.ts, absolute
+ * @param folder   of the generated file, absolute
+ * @param index    the backend's index.ts, absolute
+ * @param exported where procedures are exported; the type of another is read from the backend's default export
  * @throws DefinitionError when a procedure's name is also the prefix of another's
  */
-export function clientApi(api: Api, folder: string, index: string): string {
+export function clientApi(
+  api: Api,
+  folder: string,
+  index: string,
+  exported: ReadonlyMap<ProcedureDefinition, Exported> = new Map(),
+): string {
   const { procedures, crud, paths } = api["~svc"];
   const root = emptyFolder();
   const imported = new Set<string>();
+  const modules = new Modules(folder);
   const typeOf = (name: string) => {
+    const definition = procedures.get(name);
+    const place = definition && exported.get(definition);
+    if (place) return modules.typeOf(place);
     const path = paths.get(name)?.map((key) => `[${JSON.stringify(key)}]`);
     return path && `Procedures${path.join("")}`;
   };
@@ -34,42 +49,44 @@ export function clientApi(api: Api, folder: string, index: string): string {
     if (kind === "internal") continue;
     const [read, measured] = [resources.readBy(name), resources.measuredBy(name)];
     const resource = read ?? measured;
-    const maker = read ? "resourceQuery" : measured ? "aggregateQuery" : kind;
-    imported.add(maker);
+    const type = read ? "ResourceQueryOf" : measured ? "AggregateQueryOf" : kind === "query" ? "QueryOf" : "MutationOf";
+    imported.add(kind).add(`type ${type}`);
     // The legacy crud bag is not in the backend's type, so its operations are callable but untyped.
     const types = [typeOf(name) ?? builtIn(name) ?? "Untyped", ...(resource ? [resource] : [])];
     const columns = measured ? undefined : resources.columnsOf(name); // groups are plain JSON
-    place(
-      root,
-      name,
-      `${maker}<${types.join(", ")}>(${[JSON.stringify(name), ...(columns ? [columns] : [])].join(", ")})`,
-    );
+    const args = [JSON.stringify(name), ...(columns ? [columns] : [])];
+    place(root, name, [`${kind}(${args.join(", ")})`, `${type}<${types.join(", ")}>`]);
   }
   const interfacesOfResources = resources.interfaces();
   for (const type of ["Conversions", "FiltersOf", "Many", "One", "RowIn"])
     if ([...resources.constants(), ...interfacesOfResources].some((line) => new RegExp(`\\b${type}\\b`).test(line)))
       imported.add(`type ${type}`);
+  const operations = print(root, "");
+  const interfacesOfGroups = interfaces(root);
+  const bags = [
+    ["Procedures", "types"],
+    ["Workflows", "workflowTypes"],
+  ] as const;
+  const types = bags
+    .filter(([name]) => [...interfacesOfResources, ...interfacesOfGroups].some((line) => line.includes(`${name}[`)))
+    .map(([name, member]) => `type ${name} = NonNullable<(typeof backend)["~svc"]["${member}"]>;`);
   const text = [
     "// Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.",
     imported.size > 0 ? importOf([...imported]) : "",
-    `import type backend from ${JSON.stringify(importPath(folder, index))};`,
-    "",
-    'type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;',
-    'type Workflows = NonNullable<(typeof backend)["~svc"]["workflowTypes"]>;',
+    ...modules.imports(types.length > 0 ? index : undefined),
+    ...(types.length > 0 ? ["", ...types] : []),
     ...resources.constants().map((constant) => `\n${constant}`),
     ...interfacesOfResources.map((one) => `\n${one}`),
     "",
-    `const operations = ${print(root, "")} as const;`,
+    "// Interfaces: the compiler names them in its messages, and infers the types of the members that are used.",
+    ...interfacesOfGroups,
     "",
-    "// Interfaces: the compiler names them in its messages. It would print other types with every table in them.",
-    ...interfaces(root),
-    "",
-    "export const api: Api = operations;",
+    `export const api: Api = ${operations} as never;`,
     "",
   ];
   const body = text.join("\n").replace("\n\nimport type", "\nimport type");
   const untyped = 'type Untyped = { "~svc": { types?: { input: unknown; output: unknown } } };\n';
-  return body.includes("<Untyped>") ? body.replace("\n\nconst operations", `\n${untyped}\nconst operations`) : body;
+  return body.includes("<Untyped>") ? body.replace("\n\n// Interfaces", `\n${untyped}\n// Interfaces`) : body;
 }
 
 /** The type of a procedure of the platform. */
@@ -93,18 +110,18 @@ function importOf(names: string[]): string {
     : `import {\n${sorted.map((name) => `  ${name},\n`).join("")}} from "@svc/client";`;
 }
 
-function place(root: Folder, name: string, expression: string): void {
+function place(root: Folder, name: string, operation: Operation): void {
   const segments = name.split(".");
   const leaf = segments.pop() as string;
   let folder = root;
   for (const segment of segments) {
     folder[segment] ??= emptyFolder();
     const next = folder[segment];
-    if (typeof next === "string") throw collision(name);
+    if (isOperation(next)) throw collision(name);
     folder = next;
   }
   if (leaf in folder) throw collision(name);
-  folder[leaf] = expression;
+  folder[leaf] = operation;
 }
 
 const collision = (name: string) =>
@@ -115,19 +132,20 @@ const collision = (name: string) =>
 function print(folder: Folder, indent: string): string {
   const inner = `${indent}  `;
   const lines = Object.entries(folder).map(([segment, item]) => {
-    const line = `${inner}${segment}: ${typeof item === "string" ? item : print(item, inner)},`;
-    return typeof item === "string" && line.length > width ? broken(line, inner) : line;
+    const line = `${inner}${segment}: ${isOperation(item) ? item[0] : print(item, inner)},`;
+    return isOperation(item) && line.length > width ? broken(line, inner) : line;
   });
   return lines.length > 0 ? `{\n${lines.join("\n")}\n${indent}}` : "{}";
 }
 
-/** As formatters break a call that is too long for a line. */
+/** As formatters break a call, or a type with parameters, that is too long for a line. */
 function broken(line: string, indent: string): string {
-  const [, head, args = ""] = /^(.*\()(.*)\),$/.exec(line) ?? [];
+  const [, head, args = "", end] = /^(.*?[(<])(.*)([)>][,;])$/.exec(line) ?? [];
+  const comma = end === ">;" ? "" : ",";
   return `${head}\n${args
     .split(", ")
-    .map((arg) => `${indent}  ${arg},\n`)
-    .join("")}${indent}),`;
+    .map((arg) => `${indent}  ${arg}`)
+    .join(",\n")}${comma}\n${indent}${end}`;
 }
 
 /** One interface per group, inner groups first. */
@@ -135,21 +153,20 @@ function interfaces(root: Folder): string[] {
   const lines: string[] = [];
   const names = new Set<string>();
   const declare = (folder: Folder, path: string[]): string => {
-    const type = `(typeof operations)${path.map((segment) => `["${segment}"]`).join("")}`;
-    const members = Object.entries(folder).map(
-      ([segment, item]) =>
-        `readonly ${segment}: ${typeof item === "string" ? `${type}["${segment}"]` : declare(item, [...path, segment])};`,
-    );
+    const members = Object.entries(folder).map(([segment, item]) => {
+      const line = `  readonly ${segment}: ${isOperation(item) ? item[1] : declare(item, [...path, segment])};`;
+      return line.length > width ? broken(line, "  ") : line;
+    });
     const name = path.length === 0 ? "Api" : operationsName(path, names);
-    const isFlat = path.length > 0 && !Object.values(folder).some((item) => typeof item !== "string");
-    if (isFlat) lines.push(`interface ${name} extends Readonly<${type}> {}`);
-    else
-      lines.push(`${path.length === 0 ? "export " : ""}interface ${name} {`, ...members.map((one) => `  ${one}`), "}");
+    lines.push(`${path.length === 0 ? "export " : ""}interface ${name} {${members.length > 0 ? "" : "}"}`);
+    if (members.length > 0) lines.push(...members, "}");
     return name;
   };
   declare(root, []);
   return lines;
 }
+
+const isOperation = (item: Folder | Operation): item is Operation => Array.isArray(item);
 
 /** ["books", "loans"] and ["booksLoans"] both give BooksLoansOperations; the second one gets a number. */
 const operationsName = (path: readonly string[], used: Set<string>) =>

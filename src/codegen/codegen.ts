@@ -13,11 +13,13 @@ import { realtimeFile } from "../crud/realtime-sql.ts";
 import { searchFile } from "../search/search-sql.ts";
 import { clientApi } from "./client-api.ts";
 import { dbModule } from "./db-module.ts";
+import { exportedProcedures } from "./exported.ts";
 
 /** @returns the changes: "wrote FILE" or "removed FILE", relative to the application */
 export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<string[]> {
   const crudFolder = join(config.cwd, "sql", "crud");
   const { clientOutDir } = config.codegen;
+  const index = join(config.rootDir, "index.ts");
   const files = new Map([
     ...app.api["~svc"].crud.map((crud) => [join(crudFolder, `${crud.prefix}.sql`), crudFile(crud)] as const),
     [join(config.cwd, "sql", "realtime.sql"), realtimeFile(followedTables(app.api, app.schema))],
@@ -29,7 +31,7 @@ export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<
         config.schema.filter((file) => existsSync(file)),
       ),
     ],
-    [join(clientOutDir, "api.ts"), clientApi(app.api, clientOutDir, join(config.rootDir, "index.ts"))],
+    [join(clientOutDir, "api.ts"), clientApi(app.api, clientOutDir, index, await exportedProcedures(index))],
   ]);
   const done: string[] = [];
   const note = (verb: string, path: string) => done.push(`${verb} ${relative(config.cwd, path)}`);

@@ -11,6 +11,8 @@ export class Resources {
   readonly #resources: readonly CrudDefinition[];
   readonly #typeOf: (name: string) => string | undefined;
   readonly #names = new Map<CrudDefinition, string>();
+  /** By the name of each operation. */
+  readonly #operations = new Map<string, CrudDefinition>();
 
   /** @param typeOf the type of a procedure of the backend; undefined for one that its type does not have */
   constructor(resources: readonly CrudDefinition[], typeOf: (name: string) => string | undefined) {
@@ -18,6 +20,7 @@ export class Resources {
     this.#typeOf = typeOf;
     const used = new Set<string>();
     for (const crud of resources) {
+      for (const method of crud.methods) this.#operations.set(`${crud.prefix}.${method}`, crud);
       if (this.#source(crud) === undefined) continue;
       this.#names.set(crud, unusedName(typeName(crud), used));
     }
@@ -25,19 +28,19 @@ export class Resources {
 
   /** The interface of the resource that a list or get reads. */
   readBy(name: string): string | undefined {
-    const crud = this.#of(name);
+    const crud = this.#operations.get(name);
     return crud && reading.some((method) => name === `${crud.prefix}.${method}`) ? this.#names.get(crud) : undefined;
   }
 
   /** The interface of the resource that an aggregate measures. */
   measuredBy(name: string): string | undefined {
-    const crud = this.#resources.find(({ prefix, aggregate }) => aggregate && name === `${prefix}.aggregate`);
-    return crud && this.#names.get(crud);
+    const crud = this.#operations.get(name);
+    return crud?.aggregate && name === `${crud.prefix}.aggregate` ? this.#names.get(crud) : undefined;
   }
 
   /** The constant with the columns of a resource, for its operations; undefined where there is none. */
   columnsOf(name: string): string | undefined {
-    const crud = this.#of(name);
+    const crud = this.#operations.get(name);
     return crud && needsConversions(crud) ? constantName(crud) : undefined;
   }
 
@@ -67,10 +70,6 @@ export class Resources {
   #source(crud: CrudDefinition): string | undefined {
     const method = reading.find((one) => crud.methods.includes(one));
     return method && this.#typeOf(`${crud.prefix}.${method}`);
-  }
-
-  #of(name: string): CrudDefinition | undefined {
-    return this.#resources.find(({ prefix, methods }) => methods.some((method) => name === `${prefix}.${method}`));
   }
 }
 

@@ -2,8 +2,12 @@
 import type { NodePgQueryResultHKT } from "drizzle-orm/node-postgres";
 import type { PgDatabase } from "drizzle-orm/pg-core";
 
-/** A map of Drizzle tables and relations, as `typeof schema`. */
-export type Schema = Record<string, unknown>;
+/**
+ * A map of Drizzle tables and relations, as `typeof schema`. `any` and not `unknown`: for `unknown` the compiler infers the
+ * type of every table before it answers about one handler.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: see above
+export type Schema = Record<string, any>;
 
 type Drizzle<S extends Schema> = PgDatabase<NodePgQueryResultHKT, S>;
 

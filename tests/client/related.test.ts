@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts";
 import { clientApi } from "../../src/codegen/client-api.ts";
+import { exportedProcedures } from "../../src/codegen/exported.ts";
 import { createSvcProcedureBuilders, defineApi } from "../../src/index.ts";
 import { blogSql } from "../crud/blog.ts";
 import { database } from "../support/database.ts";
@@ -22,6 +23,14 @@ test("the file that the types are tested with is what codegen writes", async () 
   expect(clientApi(backend, folder, join(folder, "index.ts"))).toBe(await readFile(join(folder, "api.ts"), "utf8"));
 });
 
+test("of a procedure that a module exports, it takes the type from that module", async () => {
+  const lazy = join(root, "tests/types/lazy");
+  const index = join(lazy, "index.ts");
+  const { default: exporting } = await import("../types/lazy/index.ts");
+  const text = clientApi(exporting, lazy, index, await exportedProcedures(index));
+  expect(text).toBe(await readFile(join(lazy, "api.ts"), "utf8"));
+});
+
 // The first was taken for a name that is used twice, the second was left out.
 test.for(["prices.valueOf", "constructor.list"])("a procedure may be named %s", (name) => {
   const named = createSvcProcedureBuilders()
@@ -29,7 +38,8 @@ test.for(["prices.valueOf", "constructor.list"])("a procedure may be named %s", 
     .handler(() => 1);
   const [group, operation] = name.split(".");
   const text = clientApi(defineApi({ procedures: { named } }), folder, join(folder, "index.ts"));
-  expect(text).toContain(`${group}: {\n    ${operation}: query<Procedures["named"]>("${name}")`);
+  expect(text).toContain(`${group}: {\n    ${operation}: query("${name}")`);
+  expect(text).toContain(`readonly ${operation}: QueryOf<Procedures["named"]>;`);
 });
 
 test("dates of related rows are Dates, at every depth", async () => {

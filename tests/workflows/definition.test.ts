@@ -51,7 +51,7 @@ describe("defineApi", () => {
 
   test("gives the client api.workflows", () => {
     const text = clientApi(defineApi({ workflows: { fine } }), "/app/web", "/app/backend/index.ts");
-    expect(text).toContain('get: query<Workflows["get"]>("workflows.get")');
+    expect(text).toContain('get: query("workflows.get")');
     expect(text).not.toContain("Untyped");
   });
 });

@@ -49,8 +49,15 @@ type Certain<List> = List extends readonly [infer First, ...infer Rest]
   : never;
 type IsUnion<T, Whole = T> = T extends unknown ? ([Whole] extends [T] ? false : true) : never;
 
+/** An aggregate of the backend. @typeParam R its resource, as `api.ts` declares it */
+export type AggregateQueryOf<P extends Declared, R extends Resource> = AggregateQuery<
+  R,
+  TypesOf<P>["input"],
+  TypesOf<P>["output"]
+>;
+
 /**
- * The aggregate of a generated resource.
+ * The aggregate of a generated resource, as `api.ts` of earlier versions makes it.
  *
  * @typeParam R its resource, as `api.ts` declares it
  */

@@ -3,6 +3,7 @@ export {
   type AggregateInput,
   type AggregateOutput,
   type AggregateQuery,
+  type AggregateQueryOf,
   aggregateQuery,
   type GroupBy,
   type Measures,
@@ -17,11 +18,13 @@ export { operationKey } from "./key.ts";
 export {
   type InputOf,
   type Mutation,
+  type MutationOf,
   mutation,
   type Operation,
   type Operations,
   type OutputOf,
   type Query,
+  type QueryOf,
   query,
 } from "./operation.ts";
 export type { RealtimeStatus } from "./realtime/connection.ts";
@@ -35,6 +38,7 @@ export {
   type ResourceInput,
   type ResourceOutput,
   type ResourceQuery,
+  type ResourceQueryOf,
   type RowIn,
   resourceQuery,
   type SelectOf,

@@ -53,18 +53,16 @@ export interface Declared {
 }
 export type TypesOf<P extends Declared> = NonNullable<P["~svc"]["types"]>;
 
+/** The references to a query and a mutation of the backend, of which the generated `api.ts` makes interfaces. */
+export type QueryOf<P extends Declared> = Query<TypesOf<P>["input"], TypesOf<P>["output"]>;
+export type MutationOf<P extends Declared> = Mutation<TypesOf<P>["input"], TypesOf<P>["output"]>;
+
 /** A query of the backend. @param columns the conversions of a generated resource */
-export function query<P extends Declared>(
-  name: string,
-  columns?: Conversions,
-): Query<TypesOf<P>["input"], TypesOf<P>["output"]> {
+export function query<P extends Declared>(name: string, columns?: Conversions): QueryOf<P> {
   return { name, kind: "query", columns };
 }
 
 /** A mutation of the backend. @param columns the conversions of a generated resource */
-export function mutation<P extends Declared>(
-  name: string,
-  columns?: Conversions,
-): Mutation<TypesOf<P>["input"], TypesOf<P>["output"]> {
+export function mutation<P extends Declared>(name: string, columns?: Conversions): MutationOf<P> {
   return { name, kind: "mutation", columns };
 }

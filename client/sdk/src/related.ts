@@ -162,8 +162,15 @@ type RelatedRow<R extends Resource, I, S> = Flat<
 /** undefined where it is not given: then nothing is included, and all is selected. */
 type Member<T, K extends string> = K extends keyof T ? T[K] : undefined;
 
+/** A list or a get of the backend. @typeParam R its resource, as `api.ts` declares it */
+export type ResourceQueryOf<P extends Declared, R extends Resource> = ResourceQuery<
+  R,
+  TypesOf<P>["input"],
+  TypesOf<P>["output"]
+>;
+
 /**
- * A list or a get of a generated resource.
+ * A list or a get of a generated resource, as `api.ts` of earlier versions makes it.
  *
  * @typeParam R its resource, as `api.ts` declares it
  * @param columns the conversions of the resource

@@ -1,14 +1,16 @@
 // Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
 import {
-  aggregateQuery,
+  type AggregateQueryOf,
   type Conversions,
   type FiltersOf,
   type Many,
+  type MutationOf,
   mutation,
   type One,
+  type QueryOf,
   query,
+  type ResourceQueryOf,
   type RowIn,
-  resourceQuery,
 } from "@svc/client";
 import type backend from "./index.ts";
 
@@ -97,68 +99,58 @@ interface PrintsResource {
   };
 }
 
-const operations = {
-  authors: {
-    list: resourceQuery<Procedures["authors"]["list"], AuthorsResource>("authors.list", authorsColumns),
-    get: resourceQuery<Procedures["authors"]["get"], AuthorsResource>("authors.get", authorsColumns),
-    create: mutation<Procedures["authors"]["create"]>("authors.create", authorsColumns),
-    update: mutation<Procedures["authors"]["update"]>("authors.update", authorsColumns),
-    remove: mutation<Procedures["authors"]["remove"]>("authors.remove", authorsColumns),
-    aggregate: aggregateQuery<Procedures["authors"]["aggregate"], AuthorsResource>("authors.aggregate"),
-  },
-  blog_posts: {
-    list: resourceQuery<Procedures["posts"]["list"], BlogPostsResource>("blog_posts.list", blog_postsColumns),
-    get: resourceQuery<Procedures["posts"]["get"], BlogPostsResource>("blog_posts.get", blog_postsColumns),
-    create: mutation<Procedures["posts"]["create"]>("blog_posts.create", blog_postsColumns),
-    update: mutation<Procedures["posts"]["update"]>("blog_posts.update", blog_postsColumns),
-    remove: mutation<Procedures["posts"]["remove"]>("blog_posts.remove", blog_postsColumns),
-  },
-  comments: {
-    list: resourceQuery<Procedures["comments"]["list"], CommentsResource>("comments.list", commentsColumns),
-    get: resourceQuery<Procedures["comments"]["get"], CommentsResource>("comments.get", commentsColumns),
-    create: mutation<Procedures["comments"]["create"]>("comments.create", commentsColumns),
-    update: mutation<Procedures["comments"]["update"]>("comments.update", commentsColumns),
-    remove: mutation<Procedures["comments"]["remove"]>("comments.remove", commentsColumns),
-  },
-  tags: {
-    list: resourceQuery<Procedures["tags"]["list"], TagsResource>("tags.list", tagsColumns),
-    get: resourceQuery<Procedures["tags"]["get"], TagsResource>("tags.get", tagsColumns),
-    create: mutation<Procedures["tags"]["create"]>("tags.create", tagsColumns),
-    update: mutation<Procedures["tags"]["update"]>("tags.update", tagsColumns),
-    remove: mutation<Procedures["tags"]["remove"]>("tags.remove", tagsColumns),
-  },
-  editions: {
-    list: resourceQuery<Procedures["editions"]["list"], EditionsResource>("editions.list"),
-    get: resourceQuery<Procedures["editions"]["get"], EditionsResource>("editions.get"),
-    create: mutation<Procedures["editions"]["create"]>("editions.create"),
-    update: mutation<Procedures["editions"]["update"]>("editions.update"),
-    remove: mutation<Procedures["editions"]["remove"]>("editions.remove"),
-  },
-  prints: {
-    list: resourceQuery<Procedures["prints"]["list"], PrintsResource>("prints.list"),
-    get: resourceQuery<Procedures["prints"]["get"], PrintsResource>("prints.get"),
-    create: mutation<Procedures["prints"]["create"]>("prints.create"),
-    update: mutation<Procedures["prints"]["update"]>("prints.update"),
-    remove: mutation<Procedures["prints"]["remove"]>("prints.remove"),
-    aggregate: aggregateQuery<Procedures["prints"]["aggregate"], PrintsResource>("prints.aggregate"),
-  },
-  workflows: {
-    list: query<Workflows["list"]>("workflows.list"),
-    get: query<Workflows["get"]>("workflows.get"),
-    signal: mutation<Workflows["signal"]>("workflows.signal"),
-    cancel: mutation<Workflows["cancel"]>("workflows.cancel"),
-    retry: mutation<Workflows["retry"]>("workflows.retry"),
-  },
-} as const;
-
-// Interfaces: the compiler names them in its messages. It would print other types with every table in them.
-interface AuthorsOperations extends Readonly<(typeof operations)["authors"]> {}
-interface Blog_postsOperations extends Readonly<(typeof operations)["blog_posts"]> {}
-interface CommentsOperations extends Readonly<(typeof operations)["comments"]> {}
-interface TagsOperations extends Readonly<(typeof operations)["tags"]> {}
-interface EditionsOperations extends Readonly<(typeof operations)["editions"]> {}
-interface PrintsOperations extends Readonly<(typeof operations)["prints"]> {}
-interface WorkflowsOperations extends Readonly<(typeof operations)["workflows"]> {}
+// Interfaces: the compiler names them in its messages, and infers the types of the members that are used.
+interface AuthorsOperations {
+  readonly list: ResourceQueryOf<Procedures["authors"]["list"], AuthorsResource>;
+  readonly get: ResourceQueryOf<Procedures["authors"]["get"], AuthorsResource>;
+  readonly create: MutationOf<Procedures["authors"]["create"]>;
+  readonly update: MutationOf<Procedures["authors"]["update"]>;
+  readonly remove: MutationOf<Procedures["authors"]["remove"]>;
+  readonly aggregate: AggregateQueryOf<Procedures["authors"]["aggregate"], AuthorsResource>;
+}
+interface Blog_postsOperations {
+  readonly list: ResourceQueryOf<Procedures["posts"]["list"], BlogPostsResource>;
+  readonly get: ResourceQueryOf<Procedures["posts"]["get"], BlogPostsResource>;
+  readonly create: MutationOf<Procedures["posts"]["create"]>;
+  readonly update: MutationOf<Procedures["posts"]["update"]>;
+  readonly remove: MutationOf<Procedures["posts"]["remove"]>;
+}
+interface CommentsOperations {
+  readonly list: ResourceQueryOf<Procedures["comments"]["list"], CommentsResource>;
+  readonly get: ResourceQueryOf<Procedures["comments"]["get"], CommentsResource>;
+  readonly create: MutationOf<Procedures["comments"]["create"]>;
+  readonly update: MutationOf<Procedures["comments"]["update"]>;
+  readonly remove: MutationOf<Procedures["comments"]["remove"]>;
+}
+interface TagsOperations {
+  readonly list: ResourceQueryOf<Procedures["tags"]["list"], TagsResource>;
+  readonly get: ResourceQueryOf<Procedures["tags"]["get"], TagsResource>;
+  readonly create: MutationOf<Procedures["tags"]["create"]>;
+  readonly update: MutationOf<Procedures["tags"]["update"]>;
+  readonly remove: MutationOf<Procedures["tags"]["remove"]>;
+}
+interface EditionsOperations {
+  readonly list: ResourceQueryOf<Procedures["editions"]["list"], EditionsResource>;
+  readonly get: ResourceQueryOf<Procedures["editions"]["get"], EditionsResource>;
+  readonly create: MutationOf<Procedures["editions"]["create"]>;
+  readonly update: MutationOf<Procedures["editions"]["update"]>;
+  readonly remove: MutationOf<Procedures["editions"]["remove"]>;
+}
+interface PrintsOperations {
+  readonly list: ResourceQueryOf<Procedures["prints"]["list"], PrintsResource>;
+  readonly get: ResourceQueryOf<Procedures["prints"]["get"], PrintsResource>;
+  readonly create: MutationOf<Procedures["prints"]["create"]>;
+  readonly update: MutationOf<Procedures["prints"]["update"]>;
+  readonly remove: MutationOf<Procedures["prints"]["remove"]>;
+  readonly aggregate: AggregateQueryOf<Procedures["prints"]["aggregate"], PrintsResource>;
+}
+interface WorkflowsOperations {
+  readonly list: QueryOf<Workflows["list"]>;
+  readonly get: QueryOf<Workflows["get"]>;
+  readonly signal: MutationOf<Workflows["signal"]>;
+  readonly cancel: MutationOf<Workflows["cancel"]>;
+  readonly retry: MutationOf<Workflows["retry"]>;
+}
 export interface Api {
   readonly authors: AuthorsOperations;
   readonly blog_posts: Blog_postsOperations;
@@ -169,4 +161,56 @@ export interface Api {
   readonly workflows: WorkflowsOperations;
 }
 
-export const api: Api = operations;
+export const api: Api = {
+  authors: {
+    list: query("authors.list", authorsColumns),
+    get: query("authors.get", authorsColumns),
+    create: mutation("authors.create", authorsColumns),
+    update: mutation("authors.update", authorsColumns),
+    remove: mutation("authors.remove", authorsColumns),
+    aggregate: query("authors.aggregate"),
+  },
+  blog_posts: {
+    list: query("blog_posts.list", blog_postsColumns),
+    get: query("blog_posts.get", blog_postsColumns),
+    create: mutation("blog_posts.create", blog_postsColumns),
+    update: mutation("blog_posts.update", blog_postsColumns),
+    remove: mutation("blog_posts.remove", blog_postsColumns),
+  },
+  comments: {
+    list: query("comments.list", commentsColumns),
+    get: query("comments.get", commentsColumns),
+    create: mutation("comments.create", commentsColumns),
+    update: mutation("comments.update", commentsColumns),
+    remove: mutation("comments.remove", commentsColumns),
+  },
+  tags: {
+    list: query("tags.list", tagsColumns),
+    get: query("tags.get", tagsColumns),
+    create: mutation("tags.create", tagsColumns),
+    update: mutation("tags.update", tagsColumns),
+    remove: mutation("tags.remove", tagsColumns),
+  },
+  editions: {
+    list: query("editions.list"),
+    get: query("editions.get"),
+    create: mutation("editions.create"),
+    update: mutation("editions.update"),
+    remove: mutation("editions.remove"),
+  },
+  prints: {
+    list: query("prints.list"),
+    get: query("prints.get"),
+    create: mutation("prints.create"),
+    update: mutation("prints.update"),
+    remove: mutation("prints.remove"),
+    aggregate: query("prints.aggregate"),
+  },
+  workflows: {
+    list: query("workflows.list"),
+    get: query("workflows.get"),
+    signal: mutation("workflows.signal"),
+    cancel: mutation("workflows.cancel"),
+    retry: mutation("workflows.retry"),
+  },
+} as never;

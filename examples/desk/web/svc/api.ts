@@ -1,8 +1,23 @@
 // Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
-import { type FiltersOf, mutation, query, type RowIn, resourceQuery } from "@svc/client";
+import {
+  type FiltersOf,
+  type MutationOf,
+  mutation,
+  type QueryOf,
+  query,
+  type ResourceQueryOf,
+  type RowIn,
+} from "@svc/client";
+import type * as attachmentsModule from "../../backend/attachments.ts";
+import type * as boardModule from "../../backend/board.ts";
+import type * as cardsModule from "../../backend/cards.ts";
+import type * as docsModule from "../../backend/docs.ts";
+import type * as expensesModule from "../../backend/expenses.ts";
+import type * as handbookModule from "../../backend/handbook.ts";
 import type backend from "../../backend/index.ts";
+import type * as libraryModule from "../../backend/library.ts";
+import type * as tasksModule from "../../backend/tasks.ts";
 
-type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
 type Workflows = NonNullable<(typeof backend)["~svc"]["workflowTypes"]>;
 
 const cardsColumns = {
@@ -30,115 +45,102 @@ const expensesColumns = {
 } as const;
 
 interface CardsResource {
-  row: RowIn<Procedures["cards"]["list"]>;
-  filters: FiltersOf<Procedures["cards"]["list"]>;
+  row: RowIn<typeof cardsModule.cardsCrud.list>;
+  filters: FiltersOf<typeof cardsModule.cardsCrud.list>;
   relations: Record<never, never>;
 }
 
 interface TasksResource {
-  row: RowIn<Procedures["tasks"]["list"]>;
-  filters: FiltersOf<Procedures["tasks"]["list"]>;
+  row: RowIn<typeof tasksModule.tasksCrud.list>;
+  filters: FiltersOf<typeof tasksModule.tasksCrud.list>;
   relations: Record<never, never>;
 }
 
 interface PostsResource {
-  row: RowIn<Procedures["posts"]["list"]>;
-  filters: FiltersOf<Procedures["posts"]["list"]>;
+  row: RowIn<typeof boardModule.postsCrud.list>;
+  filters: FiltersOf<typeof boardModule.postsCrud.list>;
   relations: Record<never, never>;
 }
 
 interface GuestbookResource {
-  row: RowIn<Procedures["guestbook"]["list"]>;
-  filters: FiltersOf<Procedures["guestbook"]["list"]>;
+  row: RowIn<typeof boardModule.guestbookCrud.list>;
+  filters: FiltersOf<typeof boardModule.guestbookCrud.list>;
   relations: Record<never, never>;
 }
 
 interface ExpensesResource {
-  row: RowIn<Procedures["expenses"]["list"]>;
-  filters: FiltersOf<Procedures["expenses"]["list"]>;
+  row: RowIn<typeof expensesModule.expensesCrud.list>;
+  filters: FiltersOf<typeof expensesModule.expensesCrud.list>;
   relations: Record<never, never>;
 }
 
-const operations = {
-  cards: {
-    list: resourceQuery<Procedures["cards"]["list"], CardsResource>("cards.list", cardsColumns),
-    create: mutation<Procedures["cards"]["create"]>("cards.create", cardsColumns),
-    update: mutation<Procedures["cards"]["update"]>("cards.update", cardsColumns),
-    remove: mutation<Procedures["cards"]["remove"]>("cards.remove", cardsColumns),
-    run: mutation<Procedures["runStatement"]>("cards.run"),
-  },
-  tasks: {
-    list: resourceQuery<Procedures["tasks"]["list"], TasksResource>("tasks.list", tasksColumns),
-    get: resourceQuery<Procedures["tasks"]["get"], TasksResource>("tasks.get", tasksColumns),
-    create: mutation<Procedures["tasks"]["create"]>("tasks.create", tasksColumns),
-    update: mutation<Procedures["tasks"]["update"]>("tasks.update", tasksColumns),
-    remove: mutation<Procedures["tasks"]["remove"]>("tasks.remove", tasksColumns),
-    openCount: query<Procedures["openCount"]>("tasks.openCount"),
-    finishAll: mutation<Procedures["finishAll"]>("tasks.finishAll"),
-    remind: mutation<Procedures["remind"]>("tasks.remind"),
-  },
-  attachments: {
-    add: mutation<Procedures["attachments"]["add"]>("attachments.add"),
-    list: query<Procedures["attachments"]["list"]>("attachments.list"),
-    remove: mutation<Procedures["attachments"]["remove"]>("attachments.remove"),
-  },
-  posts: {
-    list: resourceQuery<Procedures["posts"]["list"], PostsResource>("posts.list", postsColumns),
-    get: resourceQuery<Procedures["posts"]["get"], PostsResource>("posts.get", postsColumns),
-    create: mutation<Procedures["posts"]["create"]>("posts.create", postsColumns),
-    update: mutation<Procedures["posts"]["update"]>("posts.update", postsColumns),
-    remove: mutation<Procedures["posts"]["remove"]>("posts.remove", postsColumns),
-  },
-  guestbook: {
-    list: resourceQuery<Procedures["guestbook"]["list"], GuestbookResource>("guestbook.list", guestbookColumns),
-    get: resourceQuery<Procedures["guestbook"]["get"], GuestbookResource>("guestbook.get", guestbookColumns),
-    create: mutation<Procedures["guestbook"]["create"]>("guestbook.create", guestbookColumns),
-    update: mutation<Procedures["guestbook"]["update"]>("guestbook.update", guestbookColumns),
-    remove: mutation<Procedures["guestbook"]["remove"]>("guestbook.remove", guestbookColumns),
-  },
-  docs: {
-    contents: query<Procedures["docs"]["contents"]>("docs.contents"),
-    prepare: mutation<Procedures["docs"]["prepare"]>("docs.prepare"),
-    ask: query<Procedures["docs"]["ask"]>("docs.ask"),
-    section: query<Procedures["docs"]["section"]>("docs.section"),
-  },
-  handbook: {
-    contents: query<Procedures["handbook"]["contents"]>("handbook.contents"),
-    prepare: mutation<Procedures["handbook"]["prepare"]>("handbook.prepare"),
-    ask: query<Procedures["handbook"]["ask"]>("handbook.ask"),
-  },
-  expenses: {
-    list: resourceQuery<Procedures["expenses"]["list"], ExpensesResource>("expenses.list", expensesColumns),
-    file: mutation<Procedures["fileExpense"]>("expenses.file"),
-    decide: mutation<Procedures["decideExpense"]>("expenses.decide"),
-  },
-  library: {
-    add: mutation<Procedures["library"]["add"]>("library.add"),
-    list: query<Procedures["library"]["list"]>("library.list"),
-    remove: mutation<Procedures["library"]["remove"]>("library.remove"),
-    open: mutation<Procedures["library"]["open"]>("library.open"),
-    ask: query<Procedures["library"]["ask"]>("library.ask"),
-  },
-  workflows: {
-    list: query<Workflows["list"]>("workflows.list"),
-    get: query<Workflows["get"]>("workflows.get"),
-    signal: mutation<Workflows["signal"]>("workflows.signal"),
-    cancel: mutation<Workflows["cancel"]>("workflows.cancel"),
-    retry: mutation<Workflows["retry"]>("workflows.retry"),
-  },
-} as const;
-
-// Interfaces: the compiler names them in its messages. It would print other types with every table in them.
-interface CardsOperations extends Readonly<(typeof operations)["cards"]> {}
-interface TasksOperations extends Readonly<(typeof operations)["tasks"]> {}
-interface AttachmentsOperations extends Readonly<(typeof operations)["attachments"]> {}
-interface PostsOperations extends Readonly<(typeof operations)["posts"]> {}
-interface GuestbookOperations extends Readonly<(typeof operations)["guestbook"]> {}
-interface DocsOperations extends Readonly<(typeof operations)["docs"]> {}
-interface HandbookOperations extends Readonly<(typeof operations)["handbook"]> {}
-interface ExpensesOperations extends Readonly<(typeof operations)["expenses"]> {}
-interface LibraryOperations extends Readonly<(typeof operations)["library"]> {}
-interface WorkflowsOperations extends Readonly<(typeof operations)["workflows"]> {}
+// Interfaces: the compiler names them in its messages, and infers the types of the members that are used.
+interface CardsOperations {
+  readonly list: ResourceQueryOf<typeof cardsModule.cardsCrud.list, CardsResource>;
+  readonly create: MutationOf<typeof cardsModule.cardsCrud.create>;
+  readonly update: MutationOf<typeof cardsModule.cardsCrud.update>;
+  readonly remove: MutationOf<typeof cardsModule.cardsCrud.remove>;
+  readonly run: MutationOf<typeof cardsModule.run>;
+}
+interface TasksOperations {
+  readonly list: ResourceQueryOf<typeof tasksModule.tasksCrud.list, TasksResource>;
+  readonly get: ResourceQueryOf<typeof tasksModule.tasksCrud.get, TasksResource>;
+  readonly create: MutationOf<typeof tasksModule.tasksCrud.create>;
+  readonly update: MutationOf<typeof tasksModule.tasksCrud.update>;
+  readonly remove: MutationOf<typeof tasksModule.tasksCrud.remove>;
+  readonly openCount: QueryOf<typeof tasksModule.openCount>;
+  readonly finishAll: MutationOf<typeof tasksModule.finishAll>;
+  readonly remind: MutationOf<typeof tasksModule.remind>;
+}
+interface AttachmentsOperations {
+  readonly add: MutationOf<typeof attachmentsModule.add>;
+  readonly list: QueryOf<typeof attachmentsModule.list>;
+  readonly remove: MutationOf<typeof attachmentsModule.remove>;
+}
+interface PostsOperations {
+  readonly list: ResourceQueryOf<typeof boardModule.postsCrud.list, PostsResource>;
+  readonly get: ResourceQueryOf<typeof boardModule.postsCrud.get, PostsResource>;
+  readonly create: MutationOf<typeof boardModule.postsCrud.create>;
+  readonly update: MutationOf<typeof boardModule.postsCrud.update>;
+  readonly remove: MutationOf<typeof boardModule.postsCrud.remove>;
+}
+interface GuestbookOperations {
+  readonly list: ResourceQueryOf<typeof boardModule.guestbookCrud.list, GuestbookResource>;
+  readonly get: ResourceQueryOf<typeof boardModule.guestbookCrud.get, GuestbookResource>;
+  readonly create: MutationOf<typeof boardModule.guestbookCrud.create>;
+  readonly update: MutationOf<typeof boardModule.guestbookCrud.update>;
+  readonly remove: MutationOf<typeof boardModule.guestbookCrud.remove>;
+}
+interface DocsOperations {
+  readonly contents: QueryOf<typeof docsModule.contents>;
+  readonly prepare: MutationOf<typeof docsModule.prepare>;
+  readonly ask: QueryOf<typeof docsModule.ask>;
+  readonly section: QueryOf<typeof docsModule.section>;
+}
+interface HandbookOperations {
+  readonly contents: QueryOf<typeof handbookModule.contents>;
+  readonly prepare: MutationOf<typeof handbookModule.prepare>;
+  readonly ask: QueryOf<typeof handbookModule.ask>;
+}
+interface ExpensesOperations {
+  readonly list: ResourceQueryOf<typeof expensesModule.expensesCrud.list, ExpensesResource>;
+  readonly file: MutationOf<typeof expensesModule.file>;
+  readonly decide: MutationOf<typeof expensesModule.decide>;
+}
+interface LibraryOperations {
+  readonly add: MutationOf<typeof libraryModule.add>;
+  readonly list: QueryOf<typeof libraryModule.list>;
+  readonly remove: MutationOf<typeof libraryModule.remove>;
+  readonly open: MutationOf<typeof libraryModule.open>;
+  readonly ask: QueryOf<typeof libraryModule.ask>;
+}
+interface WorkflowsOperations {
+  readonly list: QueryOf<Workflows["list"]>;
+  readonly get: QueryOf<Workflows["get"]>;
+  readonly signal: MutationOf<Workflows["signal"]>;
+  readonly cancel: MutationOf<Workflows["cancel"]>;
+  readonly retry: MutationOf<Workflows["retry"]>;
+}
 export interface Api {
   readonly cards: CardsOperations;
   readonly tasks: TasksOperations;
@@ -152,4 +154,71 @@ export interface Api {
   readonly workflows: WorkflowsOperations;
 }
 
-export const api: Api = operations;
+export const api: Api = {
+  cards: {
+    list: query("cards.list", cardsColumns),
+    create: mutation("cards.create", cardsColumns),
+    update: mutation("cards.update", cardsColumns),
+    remove: mutation("cards.remove", cardsColumns),
+    run: mutation("cards.run"),
+  },
+  tasks: {
+    list: query("tasks.list", tasksColumns),
+    get: query("tasks.get", tasksColumns),
+    create: mutation("tasks.create", tasksColumns),
+    update: mutation("tasks.update", tasksColumns),
+    remove: mutation("tasks.remove", tasksColumns),
+    openCount: query("tasks.openCount"),
+    finishAll: mutation("tasks.finishAll"),
+    remind: mutation("tasks.remind"),
+  },
+  attachments: {
+    add: mutation("attachments.add"),
+    list: query("attachments.list"),
+    remove: mutation("attachments.remove"),
+  },
+  posts: {
+    list: query("posts.list", postsColumns),
+    get: query("posts.get", postsColumns),
+    create: mutation("posts.create", postsColumns),
+    update: mutation("posts.update", postsColumns),
+    remove: mutation("posts.remove", postsColumns),
+  },
+  guestbook: {
+    list: query("guestbook.list", guestbookColumns),
+    get: query("guestbook.get", guestbookColumns),
+    create: mutation("guestbook.create", guestbookColumns),
+    update: mutation("guestbook.update", guestbookColumns),
+    remove: mutation("guestbook.remove", guestbookColumns),
+  },
+  docs: {
+    contents: query("docs.contents"),
+    prepare: mutation("docs.prepare"),
+    ask: query("docs.ask"),
+    section: query("docs.section"),
+  },
+  handbook: {
+    contents: query("handbook.contents"),
+    prepare: mutation("handbook.prepare"),
+    ask: query("handbook.ask"),
+  },
+  expenses: {
+    list: query("expenses.list", expensesColumns),
+    file: mutation("expenses.file"),
+    decide: mutation("expenses.decide"),
+  },
+  library: {
+    add: mutation("library.add"),
+    list: query("library.list"),
+    remove: mutation("library.remove"),
+    open: mutation("library.open"),
+    ask: query("library.ask"),
+  },
+  workflows: {
+    list: query("workflows.list"),
+    get: query("workflows.get"),
+    signal: mutation("workflows.signal"),
+    cancel: mutation("workflows.cancel"),
+    retry: mutation("workflows.retry"),
+  },
+} as never;

@@ -1,8 +1,16 @@
 // Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
-import { type FiltersOf, mutation, query, type RowIn, resourceQuery } from "@svc/client";
+import {
+  type FiltersOf,
+  type MutationOf,
+  mutation,
+  type QueryOf,
+  query,
+  type ResourceQueryOf,
+  type RowIn,
+} from "@svc/client";
 import type backend from "../../backend/index.ts";
+import type * as notesModule from "../../backend/notes.ts";
 
-type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
 type Workflows = NonNullable<(typeof backend)["~svc"]["workflowTypes"]>;
 
 const notesColumns = {
@@ -11,35 +19,46 @@ const notesColumns = {
 } as const;
 
 interface NotesResource {
-  row: RowIn<Procedures["notes"]["list"]>;
-  filters: FiltersOf<Procedures["notes"]["list"]>;
+  row: RowIn<typeof notesModule.notesCrud.list>;
+  filters: FiltersOf<typeof notesModule.notesCrud.list>;
   relations: Record<never, never>;
 }
 
-const operations = {
-  notes: {
-    list: resourceQuery<Procedures["notes"]["list"], NotesResource>("notes.list", notesColumns),
-    get: resourceQuery<Procedures["notes"]["get"], NotesResource>("notes.get", notesColumns),
-    create: mutation<Procedures["notes"]["create"]>("notes.create", notesColumns),
-    update: mutation<Procedures["notes"]["update"]>("notes.update", notesColumns),
-    remove: mutation<Procedures["notes"]["remove"]>("notes.remove", notesColumns),
-    clearDone: mutation<Procedures["clearDone"]>("notes.clearDone"),
-  },
-  workflows: {
-    list: query<Workflows["list"]>("workflows.list"),
-    get: query<Workflows["get"]>("workflows.get"),
-    signal: mutation<Workflows["signal"]>("workflows.signal"),
-    cancel: mutation<Workflows["cancel"]>("workflows.cancel"),
-    retry: mutation<Workflows["retry"]>("workflows.retry"),
-  },
-} as const;
-
-// Interfaces: the compiler names them in its messages. It would print other types with every table in them.
-interface NotesOperations extends Readonly<(typeof operations)["notes"]> {}
-interface WorkflowsOperations extends Readonly<(typeof operations)["workflows"]> {}
+// Interfaces: the compiler names them in its messages, and infers the types of the members that are used.
+interface NotesOperations {
+  readonly list: ResourceQueryOf<typeof notesModule.notesCrud.list, NotesResource>;
+  readonly get: ResourceQueryOf<typeof notesModule.notesCrud.get, NotesResource>;
+  readonly create: MutationOf<typeof notesModule.notesCrud.create>;
+  readonly update: MutationOf<typeof notesModule.notesCrud.update>;
+  readonly remove: MutationOf<typeof notesModule.notesCrud.remove>;
+  readonly clearDone: MutationOf<typeof notesModule.clearDone>;
+}
+interface WorkflowsOperations {
+  readonly list: QueryOf<Workflows["list"]>;
+  readonly get: QueryOf<Workflows["get"]>;
+  readonly signal: MutationOf<Workflows["signal"]>;
+  readonly cancel: MutationOf<Workflows["cancel"]>;
+  readonly retry: MutationOf<Workflows["retry"]>;
+}
 export interface Api {
   readonly notes: NotesOperations;
   readonly workflows: WorkflowsOperations;
 }
 
-export const api: Api = operations;
+export const api: Api = {
+  notes: {
+    list: query("notes.list", notesColumns),
+    get: query("notes.get", notesColumns),
+    create: mutation("notes.create", notesColumns),
+    update: mutation("notes.update", notesColumns),
+    remove: mutation("notes.remove", notesColumns),
+    clearDone: mutation("notes.clearDone"),
+  },
+  workflows: {
+    list: query("workflows.list"),
+    get: query("workflows.get"),
+    signal: mutation("workflows.signal"),
+    cancel: mutation("workflows.cancel"),
+    retry: mutation("workflows.retry"),
+  },
+} as never;

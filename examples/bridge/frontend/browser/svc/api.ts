@@ -1,5 +1,13 @@
 // Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
-import { type FiltersOf, mutation, query, type RowIn, resourceQuery } from "@svc/client";
+import {
+  type FiltersOf,
+  type MutationOf,
+  mutation,
+  type QueryOf,
+  query,
+  type ResourceQueryOf,
+  type RowIn,
+} from "@svc/client";
 import type backend from "../../../backend/index.ts";
 
 type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
@@ -15,34 +23,46 @@ interface NotesResource {
   relations: Record<never, never>;
 }
 
-const operations = {
-  notes: {
-    list: resourceQuery<Procedures["notes"]["list"], NotesResource>("notes.list", notesColumns),
-    get: resourceQuery<Procedures["notes"]["get"], NotesResource>("notes.get", notesColumns),
-    create: mutation<Procedures["notes"]["create"]>("notes.create", notesColumns),
-    update: mutation<Procedures["notes"]["update"]>("notes.update", notesColumns),
-    remove: mutation<Procedures["notes"]["remove"]>("notes.remove", notesColumns),
-  },
-  site: {
-    motto: query<Procedures["motto"]>("site.motto"),
-  },
-  workflows: {
-    list: query<Workflows["list"]>("workflows.list"),
-    get: query<Workflows["get"]>("workflows.get"),
-    signal: mutation<Workflows["signal"]>("workflows.signal"),
-    cancel: mutation<Workflows["cancel"]>("workflows.cancel"),
-    retry: mutation<Workflows["retry"]>("workflows.retry"),
-  },
-} as const;
-
-// Interfaces: the compiler names them in its messages. It would print other types with every table in them.
-interface NotesOperations extends Readonly<(typeof operations)["notes"]> {}
-interface SiteOperations extends Readonly<(typeof operations)["site"]> {}
-interface WorkflowsOperations extends Readonly<(typeof operations)["workflows"]> {}
+// Interfaces: the compiler names them in its messages, and infers the types of the members that are used.
+interface NotesOperations {
+  readonly list: ResourceQueryOf<Procedures["notes"]["list"], NotesResource>;
+  readonly get: ResourceQueryOf<Procedures["notes"]["get"], NotesResource>;
+  readonly create: MutationOf<Procedures["notes"]["create"]>;
+  readonly update: MutationOf<Procedures["notes"]["update"]>;
+  readonly remove: MutationOf<Procedures["notes"]["remove"]>;
+}
+interface SiteOperations {
+  readonly motto: QueryOf<Procedures["motto"]>;
+}
+interface WorkflowsOperations {
+  readonly list: QueryOf<Workflows["list"]>;
+  readonly get: QueryOf<Workflows["get"]>;
+  readonly signal: MutationOf<Workflows["signal"]>;
+  readonly cancel: MutationOf<Workflows["cancel"]>;
+  readonly retry: MutationOf<Workflows["retry"]>;
+}
 export interface Api {
   readonly notes: NotesOperations;
   readonly site: SiteOperations;
   readonly workflows: WorkflowsOperations;
 }
 
-export const api: Api = operations;
+export const api: Api = {
+  notes: {
+    list: query("notes.list", notesColumns),
+    get: query("notes.get", notesColumns),
+    create: mutation("notes.create", notesColumns),
+    update: mutation("notes.update", notesColumns),
+    remove: mutation("notes.remove", notesColumns),
+  },
+  site: {
+    motto: query("site.motto"),
+  },
+  workflows: {
+    list: query("workflows.list"),
+    get: query("workflows.get"),
+    signal: mutation("workflows.signal"),
+    cancel: mutation("workflows.cancel"),
+    retry: mutation("workflows.retry"),
+  },
+} as never;

@@ -1,5 +1,13 @@
 // Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
-import { type FiltersOf, mutation, query, type RowIn, resourceQuery } from "@svc/client";
+import {
+  type FiltersOf,
+  type MutationOf,
+  mutation,
+  type QueryOf,
+  query,
+  type ResourceQueryOf,
+  type RowIn,
+} from "@svc/client";
 import type backend from "../../backend/index.ts";
 
 type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
@@ -15,30 +23,41 @@ interface MarksResource {
   relations: Record<never, never>;
 }
 
-const operations = {
-  marks: {
-    list: resourceQuery<Procedures["marks"]["list"], MarksResource>("marks.list", marksColumns),
-    get: resourceQuery<Procedures["marks"]["get"], MarksResource>("marks.get", marksColumns),
-    create: mutation<Procedures["marks"]["create"]>("marks.create", marksColumns),
-    update: mutation<Procedures["marks"]["update"]>("marks.update", marksColumns),
-    remove: mutation<Procedures["marks"]["remove"]>("marks.remove", marksColumns),
-    add: mutation<Procedures["add"]>("marks.add"),
-  },
-  workflows: {
-    list: query<Workflows["list"]>("workflows.list"),
-    get: query<Workflows["get"]>("workflows.get"),
-    signal: mutation<Workflows["signal"]>("workflows.signal"),
-    cancel: mutation<Workflows["cancel"]>("workflows.cancel"),
-    retry: mutation<Workflows["retry"]>("workflows.retry"),
-  },
-} as const;
-
-// Interfaces: the compiler names them in its messages. It would print other types with every table in them.
-interface MarksOperations extends Readonly<(typeof operations)["marks"]> {}
-interface WorkflowsOperations extends Readonly<(typeof operations)["workflows"]> {}
+// Interfaces: the compiler names them in its messages, and infers the types of the members that are used.
+interface MarksOperations {
+  readonly list: ResourceQueryOf<Procedures["marks"]["list"], MarksResource>;
+  readonly get: ResourceQueryOf<Procedures["marks"]["get"], MarksResource>;
+  readonly create: MutationOf<Procedures["marks"]["create"]>;
+  readonly update: MutationOf<Procedures["marks"]["update"]>;
+  readonly remove: MutationOf<Procedures["marks"]["remove"]>;
+  readonly add: MutationOf<Procedures["add"]>;
+}
+interface WorkflowsOperations {
+  readonly list: QueryOf<Workflows["list"]>;
+  readonly get: QueryOf<Workflows["get"]>;
+  readonly signal: MutationOf<Workflows["signal"]>;
+  readonly cancel: MutationOf<Workflows["cancel"]>;
+  readonly retry: MutationOf<Workflows["retry"]>;
+}
 export interface Api {
   readonly marks: MarksOperations;
   readonly workflows: WorkflowsOperations;
 }
 
-export const api: Api = operations;
+export const api: Api = {
+  marks: {
+    list: query("marks.list", marksColumns),
+    get: query("marks.get", marksColumns),
+    create: mutation("marks.create", marksColumns),
+    update: mutation("marks.update", marksColumns),
+    remove: mutation("marks.remove", marksColumns),
+    add: mutation("marks.add"),
+  },
+  workflows: {
+    list: query("workflows.list"),
+    get: query("workflows.get"),
+    signal: mutation("workflows.signal"),
+    cancel: mutation("workflows.cancel"),
+    retry: mutation("workflows.retry"),
+  },
+} as never;

@@ -1,0 +1,38 @@
+/** The modules of the backend from which `api.ts` takes types. */
+import { basename } from "node:path";
+import { importPath } from "./db-module.ts";
+import type { Exported } from "./exported.ts";
+import { unusedName } from "./resources.ts";
+
+export class Modules {
+  readonly #folder: string;
+  readonly #names = new Map<string, string>();
+  readonly #used = new Set<string>();
+
+  /** @param folder of the generated file, absolute */
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** The type of an export, such as `typeof notesModule.notesCrud.list`. */
+  typeOf({ file, path }: Exported): string {
+    const name = this.#names.get(file) ?? unusedName(moduleName(file), this.#used);
+    this.#names.set(file, name);
+    return `typeof ${[name, ...path].join(".")}`;
+  }
+
+  /** In the order of formatters. @param index the file whose default export is the backend, absolute, if it is used */
+  imports(index: string | undefined): string[] {
+    return [...(index ? [[index, "backend"]] : []), ...[...this.#names].map(([file, name]) => [file, `* as ${name}`])]
+      .map(([file = "", name]) => [importPath(this.#folder, file), name] as const)
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([path, name]) => `import type ${name} from ${JSON.stringify(path)};`);
+  }
+}
+
+/** Of `note-lines.ts`: noteLinesModule, which is neither a word of the language nor another name of the file. */
+const moduleName = (file: string) =>
+  `${basename(file)
+    .replace(/\.\w+$/, "")
+    .replaceAll(/[^A-Za-z0-9]+(.?)/g, (_, letter: string) => letter.toUpperCase())
+    .replace(/^(?=\d|$)/, "_")}Module`;

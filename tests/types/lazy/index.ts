@@ -1,0 +1,5 @@
+/** The backend whose api.ts is beside it. */
+import { defineApi } from "../../../src/index.ts";
+import { count, last } from "./handlers.ts";
+
+export default defineApi({ procedures: { count, last } });
