@@ -2,7 +2,7 @@
  * `POST /api/graphql`: parses the body, runs the operation and sends the answer. The caller is identified as for a
  * mutation by name, even for queries: a cookie counts only from pages of listed origins.
  * Source: https://graphql.github.io/graphql-over-http/draft/
- * Next hop: `engine.ts`, which is loaded with the first request.
+ * Next hop: `engine.ts`, which is loaded with the first request; in production before the service listens.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { answerMethods } from "../http/allowed-methods.ts";
@@ -35,9 +35,13 @@ export interface GraphqlOptions extends EngineOptions {
  *
  * @throws DefinitionError in production, if the packages for GraphQL are not installed
  */
-export function graphqlEndpoint(options: GraphqlOptions): Endpoint {
-  if (options.production) requirePackages("graphql");
+export async function graphqlEndpoint(options: GraphqlOptions): Promise<Endpoint> {
   const load = engineLoader(options);
+  if (options.production) {
+    requirePackages("graphql");
+    // With hundreds of tables it takes seconds, in which the process answers nothing, not even a health check.
+    await load().catch((err) => options.runtime.log.warn({ err }, "GraphQL is not ready: a request tries again"));
+  }
   return async (request, response) => {
     const exchange = exchangeOf(response);
     exchange.operation = "graphql";

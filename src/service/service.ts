@@ -233,7 +233,7 @@ function openBodies({ storage, limits }: EffectiveConfig, requests: RequestLimit
   return new BodyBudget(limits, files, (request) => requests.networkOf(request));
 }
 
-function openApp(
+async function openApp(
   { options, databases, origins, checkHost, auth, requests, bodies, runtime, authenticate }: Parts,
   realtime: ReturnType<typeof createRealtime>,
   inFlight: HttpServer["inFlight"],
@@ -248,7 +248,7 @@ function openApp(
     files: fileEndpoint(runtime.storage, config.plan, (request) => requests.networkOf(request)),
     uploads: uploadEndpoint(runtime.storage, authenticate),
     graphql: config.graphql.enabled
-      ? graphqlEndpoint({
+      ? await graphqlEndpoint({
           api: app.api,
           runtime,
           settings: config.graphql,
