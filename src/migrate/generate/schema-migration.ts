@@ -32,6 +32,8 @@ export async function writeMigration(
   answers: Answers,
   functions?: Functions,
 ): Promise<string | null> {
+  // After every save under `svc dev`: the steps below copy and compare both several times.
+  if (textOf(previous) === textOf(next)) return null;
   const [aligned, after] = alignCore(previous, next);
   const { before, statements: renames } = resolveRenames(followDeclarations(aligned, after), after, answers);
   renames.push(...followNames(before, after));
@@ -66,6 +68,9 @@ export async function writeMigration(
   if (filled.length === 0) return null;
   return `${[header, ...filled.map(section)].join("\n\n")}\n`;
 }
+
+/** Without the ids, which are new in each snapshot. */
+const textOf = (snapshot: Snapshot) => JSON.stringify({ ...snapshot, id: "", prevId: "" });
 
 const section = ([title, statements]: [string, string[]]): string =>
   [...(title ? [`-- ${title}`] : []), statements.map(spaced).join("\n").trim()].join("\n");
