@@ -2,6 +2,9 @@
  * Makes connection strings for PostgreSQL's own programs. The password goes into the environment, because every user of
  * the machine can read arguments.
  */
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
 
 /**
  * Parameters of libpq. It refuses others, which `pg` has (`uselibpqcompat`, `statement_timeout`) or ignores (`pgbouncer`).
@@ -28,8 +31,30 @@ export function libpqTarget(url: string): { dbname: string; env: { PGPASSWORD?: 
     parameters.set("sslmode", "require");
   }
   if (parameters.get("sslmode") === "no-verify") parameters.set("sslmode", "require");
+  if (/^verify-/.test(parameters.get("sslmode") ?? "") && !parameters.has("sslrootcert")) {
+    const authorities = trustedAuthorities();
+    if (authorities) parameters.set("sslrootcert", authorities);
+  }
   address.password = "";
   // libpq does not decode a plus as a space.
   address.search = [...parameters].map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
   return { dbname: address.href, env: password ? { PGPASSWORD: password } : {} };
+}
+
+/** Where systems have the certificates of public authorities. */
+const bundles = [
+  "/etc/ssl/certs/ca-certificates.crt", // Debian, Alpine
+  "/etc/pki/tls/certs/ca-bundle.crt", // Fedora
+  "/etc/ssl/ca-bundle.pem", // SUSE
+  "/etc/ssl/cert.pem", // macOS
+];
+
+/**
+ * Whose certificates a server may have. Node knows public authorities by itself, and libpq only those of a file that it is
+ * told, so one URL would serve `pg` and not `pg_dump`.
+ */
+function trustedAuthorities(): string | undefined {
+  const { PGSSLROOTCERT: given, NODE_EXTRA_CA_CERTS: extra } = process.env;
+  const places = [join(homedir(), ".postgresql/root.crt"), extra, ...bundles]; // the first is libpq's own
+  return given || places.find((place) => place && existsSync(place));
 }

@@ -1,6 +1,6 @@
 // If this file fails, the command line does not tell a DBA what is wrong with the database.
 import { spawnSync } from "node:child_process";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { libpqTarget } from "../../src/cluster/libpq.ts";
 import { fixture, type Part, svcAll, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
@@ -68,6 +68,15 @@ test("the programs of PostgreSQL get what they know of a URL, and no password", 
     dbname: "postgres://me@host/db?sslmode=require",
     env: { PGPASSWORD: "secret" },
   });
+});
+
+test("they trust the authorities that Node trusts, unless the URL names others", () => {
+  vi.stubEnv("PGSSLROOTCERT", "/ca.pem");
+  const of = (query: string) => libpqTarget(`postgres://me@host/db?${query}`).dbname;
+  expect(of("sslmode=verify-full")).toBe("postgres://me@host/db?sslmode=verify-full&sslrootcert=%2Fca.pem");
+  expect(of("sslmode=verify-full&sslrootcert=/own.pem")).toContain("sslrootcert=%2Fown.pem");
+  expect(of("sslmode=require")).toBe("postgres://me@host/db?sslmode=require");
+  vi.unstubAllEnvs();
 });
 
 const withoutPsql = spawnSync("psql", ["--version"]).error !== undefined;
