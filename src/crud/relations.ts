@@ -36,7 +36,12 @@ export function linkRelations(resources: readonly CrudDefinition[]): void {
  */
 type Declarations = Map<Record<string, unknown>, ReturnType<typeof collect>>;
 
-const collect = (schema: Record<string, unknown>) => extractTablesRelationalConfig(schema, createTableRelationsHelpers);
+function collect(schema: Record<string, unknown>) {
+  /** The name of each table's first export. */
+  const keys = new Map<unknown, string>();
+  for (const [key, value] of Object.entries(schema)) if (!keys.has(value)) keys.set(value, key);
+  return { keys, ...extractTablesRelationalConfig(schema, createTableRelationsHelpers) };
+}
 
 function declarationsOf(schema: Record<string, unknown>, declarations: Declarations) {
   const found = declarations.get(schema) ?? collect(schema);
@@ -90,8 +95,8 @@ function failNaming(
 }
 
 function relationsOf(table: PgTable, schema: Record<string, unknown>, declarations: Declarations): string[] {
-  const { tables } = declarationsOf(schema, declarations);
-  const key = Object.keys(schema).find((one) => schema[one] === table);
+  const { keys, tables } = declarationsOf(schema, declarations);
+  const key = keys.get(table);
   return Object.keys((key !== undefined && tables[key]?.relations) || {});
 }
 
@@ -129,8 +134,8 @@ function declared(
   declarations: Declarations,
 ): Link | undefined {
   if (!schema) return undefined;
-  const { tables, tableNamesMap } = declarationsOf(schema, declarations);
-  const key = Object.keys(schema).find((one) => schema[one] === table);
+  const { keys, tables, tableNamesMap } = declarationsOf(schema, declarations);
+  const key = keys.get(table);
   const found = key === undefined ? undefined : tables[key]?.relations[name];
   if (!found) return undefined;
   try {
