@@ -1,5 +1,15 @@
 // Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
-import { type FiltersOf, type Many, mutation, type One, query, type RowIn, resourceQuery } from "@svc/client";
+import {
+  type FiltersOf,
+  type Many,
+  type MutationOf,
+  mutation,
+  type One,
+  type QueryOf,
+  query,
+  type ResourceQueryOf,
+  type RowIn,
+} from "@svc/client";
 import type backend from "../../backend/index.ts";
 
 type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
@@ -114,92 +124,73 @@ interface CommentsResource {
   relations: Record<never, never>;
 }
 
-const operations = {
-  items: {
-    list: resourceQuery<Procedures["items"]["list"], ItemsResource>("items.list", itemsColumns),
-    get: resourceQuery<Procedures["items"]["get"], ItemsResource>("items.get", itemsColumns),
-    create: mutation<Procedures["items"]["create"]>("items.create", itemsColumns),
-    update: mutation<Procedures["items"]["update"]>("items.update", itemsColumns),
-    remove: mutation<Procedures["items"]["remove"]>("items.remove", itemsColumns),
-    import: mutation<Procedures["items"]["import"]>("items.import"),
-  },
-  items_1e3: {
-    list: resourceQuery<Procedures["items1e3"]["list"], Items1e3Resource>("items_1e3.list", items_1e3Columns),
-    get: resourceQuery<Procedures["items1e3"]["get"], Items1e3Resource>("items_1e3.get", items_1e3Columns),
-    create: mutation<Procedures["items1e3"]["create"]>("items_1e3.create", items_1e3Columns),
-    update: mutation<Procedures["items1e3"]["update"]>("items_1e3.update", items_1e3Columns),
-    remove: mutation<Procedures["items1e3"]["remove"]>("items_1e3.remove", items_1e3Columns),
-  },
-  items_1e4: {
-    list: resourceQuery<Procedures["items1e4"]["list"], Items1e4Resource>("items_1e4.list", items_1e4Columns),
-    get: resourceQuery<Procedures["items1e4"]["get"], Items1e4Resource>("items_1e4.get", items_1e4Columns),
-    create: mutation<Procedures["items1e4"]["create"]>("items_1e4.create", items_1e4Columns),
-    update: mutation<Procedures["items1e4"]["update"]>("items_1e4.update", items_1e4Columns),
-    remove: mutation<Procedures["items1e4"]["remove"]>("items_1e4.remove", items_1e4Columns),
-  },
-  items_1e5: {
-    list: resourceQuery<Procedures["items1e5"]["list"], Items1e5Resource>("items_1e5.list", items_1e5Columns),
-    get: resourceQuery<Procedures["items1e5"]["get"], Items1e5Resource>("items_1e5.get", items_1e5Columns),
-    create: mutation<Procedures["items1e5"]["create"]>("items_1e5.create", items_1e5Columns),
-    update: mutation<Procedures["items1e5"]["update"]>("items_1e5.update", items_1e5Columns),
-    remove: mutation<Procedures["items1e5"]["remove"]>("items_1e5.remove", items_1e5Columns),
-  },
-  items_1e6: {
-    list: resourceQuery<Procedures["items1e6"]["list"], Items1e6Resource>("items_1e6.list", items_1e6Columns),
-    get: resourceQuery<Procedures["items1e6"]["get"], Items1e6Resource>("items_1e6.get", items_1e6Columns),
-    create: mutation<Procedures["items1e6"]["create"]>("items_1e6.create", items_1e6Columns),
-    update: mutation<Procedures["items1e6"]["update"]>("items_1e6.update", items_1e6Columns),
-    remove: mutation<Procedures["items1e6"]["remove"]>("items_1e6.remove", items_1e6Columns),
-  },
-  items_1e7: {
-    list: resourceQuery<Procedures["items1e7"]["list"], Items1e7Resource>("items_1e7.list", items_1e7Columns),
-    get: resourceQuery<Procedures["items1e7"]["get"], Items1e7Resource>("items_1e7.get", items_1e7Columns),
-    create: mutation<Procedures["items1e7"]["create"]>("items_1e7.create", items_1e7Columns),
-    update: mutation<Procedures["items1e7"]["update"]>("items_1e7.update", items_1e7Columns),
-    remove: mutation<Procedures["items1e7"]["remove"]>("items_1e7.remove", items_1e7Columns),
-  },
-  deep_items: {
-    list: resourceQuery<Procedures["deepItems"]["list"], DeepItemsResource>("deep_items.list", deep_itemsColumns),
-  },
-  articles: {
-    list: resourceQuery<Procedures["articles"]["list"], ArticlesResource>("articles.list", articlesColumns),
-  },
-  authors: {
-    list: resourceQuery<Procedures["authors"]["list"], AuthorsResource>("authors.list"),
-    get: resourceQuery<Procedures["authors"]["get"], AuthorsResource>("authors.get"),
-  },
-  tags: {
-    list: resourceQuery<Procedures["tags"]["list"], TagsResource>("tags.list"),
-  },
-  comments: {
-    list: resourceQuery<Procedures["comments"]["list"], CommentsResource>("comments.list"),
-  },
-  echo: query<Procedures["echo"]>("echo"),
-  echoToAnyone: query<Procedures["echoToAnyone"]>("echoToAnyone"),
-  storeFile: mutation<Procedures["storeFile"]>("storeFile"),
-  openItems: query<Procedures["openItems"]>("openItems"),
-  workflows: {
-    list: query<Workflows["list"]>("workflows.list"),
-    get: query<Workflows["get"]>("workflows.get"),
-    signal: mutation<Workflows["signal"]>("workflows.signal"),
-    cancel: mutation<Workflows["cancel"]>("workflows.cancel"),
-    retry: mutation<Workflows["retry"]>("workflows.retry"),
-  },
-} as const;
-
-// Interfaces: the compiler names them in its messages. It would print other types with every table in them.
-interface ItemsOperations extends Readonly<(typeof operations)["items"]> {}
-interface Items_1e3Operations extends Readonly<(typeof operations)["items_1e3"]> {}
-interface Items_1e4Operations extends Readonly<(typeof operations)["items_1e4"]> {}
-interface Items_1e5Operations extends Readonly<(typeof operations)["items_1e5"]> {}
-interface Items_1e6Operations extends Readonly<(typeof operations)["items_1e6"]> {}
-interface Items_1e7Operations extends Readonly<(typeof operations)["items_1e7"]> {}
-interface Deep_itemsOperations extends Readonly<(typeof operations)["deep_items"]> {}
-interface ArticlesOperations extends Readonly<(typeof operations)["articles"]> {}
-interface AuthorsOperations extends Readonly<(typeof operations)["authors"]> {}
-interface TagsOperations extends Readonly<(typeof operations)["tags"]> {}
-interface CommentsOperations extends Readonly<(typeof operations)["comments"]> {}
-interface WorkflowsOperations extends Readonly<(typeof operations)["workflows"]> {}
+// Interfaces: the compiler names them in its messages, and infers the types of the members that are used.
+interface ItemsOperations {
+  readonly list: ResourceQueryOf<Procedures["items"]["list"], ItemsResource>;
+  readonly get: ResourceQueryOf<Procedures["items"]["get"], ItemsResource>;
+  readonly create: MutationOf<Procedures["items"]["create"]>;
+  readonly update: MutationOf<Procedures["items"]["update"]>;
+  readonly remove: MutationOf<Procedures["items"]["remove"]>;
+  readonly import: MutationOf<Procedures["items"]["import"]>;
+}
+interface Items_1e3Operations {
+  readonly list: ResourceQueryOf<Procedures["items1e3"]["list"], Items1e3Resource>;
+  readonly get: ResourceQueryOf<Procedures["items1e3"]["get"], Items1e3Resource>;
+  readonly create: MutationOf<Procedures["items1e3"]["create"]>;
+  readonly update: MutationOf<Procedures["items1e3"]["update"]>;
+  readonly remove: MutationOf<Procedures["items1e3"]["remove"]>;
+}
+interface Items_1e4Operations {
+  readonly list: ResourceQueryOf<Procedures["items1e4"]["list"], Items1e4Resource>;
+  readonly get: ResourceQueryOf<Procedures["items1e4"]["get"], Items1e4Resource>;
+  readonly create: MutationOf<Procedures["items1e4"]["create"]>;
+  readonly update: MutationOf<Procedures["items1e4"]["update"]>;
+  readonly remove: MutationOf<Procedures["items1e4"]["remove"]>;
+}
+interface Items_1e5Operations {
+  readonly list: ResourceQueryOf<Procedures["items1e5"]["list"], Items1e5Resource>;
+  readonly get: ResourceQueryOf<Procedures["items1e5"]["get"], Items1e5Resource>;
+  readonly create: MutationOf<Procedures["items1e5"]["create"]>;
+  readonly update: MutationOf<Procedures["items1e5"]["update"]>;
+  readonly remove: MutationOf<Procedures["items1e5"]["remove"]>;
+}
+interface Items_1e6Operations {
+  readonly list: ResourceQueryOf<Procedures["items1e6"]["list"], Items1e6Resource>;
+  readonly get: ResourceQueryOf<Procedures["items1e6"]["get"], Items1e6Resource>;
+  readonly create: MutationOf<Procedures["items1e6"]["create"]>;
+  readonly update: MutationOf<Procedures["items1e6"]["update"]>;
+  readonly remove: MutationOf<Procedures["items1e6"]["remove"]>;
+}
+interface Items_1e7Operations {
+  readonly list: ResourceQueryOf<Procedures["items1e7"]["list"], Items1e7Resource>;
+  readonly get: ResourceQueryOf<Procedures["items1e7"]["get"], Items1e7Resource>;
+  readonly create: MutationOf<Procedures["items1e7"]["create"]>;
+  readonly update: MutationOf<Procedures["items1e7"]["update"]>;
+  readonly remove: MutationOf<Procedures["items1e7"]["remove"]>;
+}
+interface Deep_itemsOperations {
+  readonly list: ResourceQueryOf<Procedures["deepItems"]["list"], DeepItemsResource>;
+}
+interface ArticlesOperations {
+  readonly list: ResourceQueryOf<Procedures["articles"]["list"], ArticlesResource>;
+}
+interface AuthorsOperations {
+  readonly list: ResourceQueryOf<Procedures["authors"]["list"], AuthorsResource>;
+  readonly get: ResourceQueryOf<Procedures["authors"]["get"], AuthorsResource>;
+}
+interface TagsOperations {
+  readonly list: ResourceQueryOf<Procedures["tags"]["list"], TagsResource>;
+}
+interface CommentsOperations {
+  readonly list: ResourceQueryOf<Procedures["comments"]["list"], CommentsResource>;
+}
+interface WorkflowsOperations {
+  readonly list: QueryOf<Workflows["list"]>;
+  readonly get: QueryOf<Workflows["get"]>;
+  readonly signal: MutationOf<Workflows["signal"]>;
+  readonly cancel: MutationOf<Workflows["cancel"]>;
+  readonly retry: MutationOf<Workflows["retry"]>;
+}
 export interface Api {
   readonly items: ItemsOperations;
   readonly items_1e3: Items_1e3Operations;
@@ -212,11 +203,82 @@ export interface Api {
   readonly authors: AuthorsOperations;
   readonly tags: TagsOperations;
   readonly comments: CommentsOperations;
-  readonly echo: (typeof operations)["echo"];
-  readonly echoToAnyone: (typeof operations)["echoToAnyone"];
-  readonly storeFile: (typeof operations)["storeFile"];
-  readonly openItems: (typeof operations)["openItems"];
+  readonly echo: QueryOf<Procedures["echo"]>;
+  readonly echoToAnyone: QueryOf<Procedures["echoToAnyone"]>;
+  readonly storeFile: MutationOf<Procedures["storeFile"]>;
+  readonly openItems: QueryOf<Procedures["openItems"]>;
   readonly workflows: WorkflowsOperations;
 }
 
-export const api: Api = operations;
+export const api: Api = {
+  items: {
+    list: query("items.list", itemsColumns),
+    get: query("items.get", itemsColumns),
+    create: mutation("items.create", itemsColumns),
+    update: mutation("items.update", itemsColumns),
+    remove: mutation("items.remove", itemsColumns),
+    import: mutation("items.import"),
+  },
+  items_1e3: {
+    list: query("items_1e3.list", items_1e3Columns),
+    get: query("items_1e3.get", items_1e3Columns),
+    create: mutation("items_1e3.create", items_1e3Columns),
+    update: mutation("items_1e3.update", items_1e3Columns),
+    remove: mutation("items_1e3.remove", items_1e3Columns),
+  },
+  items_1e4: {
+    list: query("items_1e4.list", items_1e4Columns),
+    get: query("items_1e4.get", items_1e4Columns),
+    create: mutation("items_1e4.create", items_1e4Columns),
+    update: mutation("items_1e4.update", items_1e4Columns),
+    remove: mutation("items_1e4.remove", items_1e4Columns),
+  },
+  items_1e5: {
+    list: query("items_1e5.list", items_1e5Columns),
+    get: query("items_1e5.get", items_1e5Columns),
+    create: mutation("items_1e5.create", items_1e5Columns),
+    update: mutation("items_1e5.update", items_1e5Columns),
+    remove: mutation("items_1e5.remove", items_1e5Columns),
+  },
+  items_1e6: {
+    list: query("items_1e6.list", items_1e6Columns),
+    get: query("items_1e6.get", items_1e6Columns),
+    create: mutation("items_1e6.create", items_1e6Columns),
+    update: mutation("items_1e6.update", items_1e6Columns),
+    remove: mutation("items_1e6.remove", items_1e6Columns),
+  },
+  items_1e7: {
+    list: query("items_1e7.list", items_1e7Columns),
+    get: query("items_1e7.get", items_1e7Columns),
+    create: mutation("items_1e7.create", items_1e7Columns),
+    update: mutation("items_1e7.update", items_1e7Columns),
+    remove: mutation("items_1e7.remove", items_1e7Columns),
+  },
+  deep_items: {
+    list: query("deep_items.list", deep_itemsColumns),
+  },
+  articles: {
+    list: query("articles.list", articlesColumns),
+  },
+  authors: {
+    list: query("authors.list"),
+    get: query("authors.get"),
+  },
+  tags: {
+    list: query("tags.list"),
+  },
+  comments: {
+    list: query("comments.list"),
+  },
+  echo: query("echo"),
+  echoToAnyone: query("echoToAnyone"),
+  storeFile: mutation("storeFile"),
+  openItems: query("openItems"),
+  workflows: {
+    list: query("workflows.list"),
+    get: query("workflows.get"),
+    signal: mutation("workflows.signal"),
+    cancel: mutation("workflows.cancel"),
+    retry: mutation("workflows.retry"),
+  },
+} as never;
