@@ -102,12 +102,13 @@ async function open(
   const { writeEntry } = await import("../studio/studio-entry.ts");
   let isFirst = true;
   let removeEntry = () => {};
+  const stopping = new AbortController();
   const studio = await openStudio({
     urls,
     port,
     page,
     observations,
-    command: (...words) => runCommand(cwd, words),
+    command: (...words) => runCommand(cwd, words, { signal: stopping.signal }),
     announce(address) {
       tell(address, isFirst ? "Studio" : "Studio, for another tab");
       isFirst = false;
@@ -127,6 +128,7 @@ async function open(
   return {
     async stop() {
       removeEntry();
+      stopping.abort();
       await studio.stop();
     },
   };
@@ -134,16 +136,35 @@ async function open(
 
 const inputOption = "--input=";
 
+/** In milliseconds. A handler that never ends would keep its process, and a processor, for ever. */
+const longestDryRun = 60_000;
+
+interface Ends {
+  /** Ends the process. */
+  signal?: AbortSignal;
+  /** Of a dry run, in milliseconds. (Default: 60,000) */
+  timeout?: number;
+}
+
 /**
  * In a process of its own, because imported modules of the application cannot be unloaded. The input of a dry run goes
  * through a pipe: every user of the machine may read the arguments of a process.
  */
-export function runCommand(cwd: string, given: readonly string[]): Promise<unknown> {
+export function runCommand(
+  cwd: string,
+  given: readonly string[],
+  { signal, timeout = longestDryRun }: Ends = {},
+): Promise<unknown> {
   const input = given.find((word) => word.startsWith(inputOption))?.slice(inputOption.length);
   const words = given.map((word) => (word.startsWith(inputOption) ? `${inputOption}-` : word));
   const args = [process.argv[1] ?? "", ...words, "--json", "--cwd", cwd];
+  // By SIGKILL: a busy process hears nothing else. Its transaction is rolled back.
+  const ends = words[0] === "dry-run" ? ({ timeout, killSignal: "SIGKILL" } as const) : {};
   return new Promise((resolve, reject) => {
-    const { stdin } = execFile(process.execPath, args, { maxBuffer: 1e7 }, (error, out, log) => {
+    const { stdin } = execFile(process.execPath, args, { maxBuffer: 1e7, signal, ...ends }, (error, out, log) => {
+      if (error?.killed && ends.timeout) {
+        return reject(new SvcError("TIMEOUT", `The dry run took longer than ${timeout / 1000} s, and was ended.`));
+      }
       try {
         const result = JSON.parse(out); // also with exit code 1, which means findings
         if (typeof result.error === "string")

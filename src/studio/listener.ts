@@ -83,6 +83,7 @@ export async function openListener(options: ListenerOptions): Promise<Server> {
     // Another name that resolves to this machine is a page that rebinds its own name.
     if (`http://${request.headers.host}` !== origin)
       throw new SvcError("FORBIDDEN", "Studio answers under its own address only.", { hint: `Open ${origin}.` });
+    if (!URL.canParse(request.url ?? "/", origin)) throw new SvcError("NOT_FOUND");
     const { pathname } = new URL(request.url ?? "/", origin);
     if (pathname.startsWith("/api/")) return send(response, 200, await call(request, pathname.slice(5)));
     if (request.method !== "GET" && request.method !== "HEAD") throw new SvcError("METHOD_NOT_ALLOWED");

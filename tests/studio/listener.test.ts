@@ -112,7 +112,14 @@ test("the page's files are served, and no other file", async () => {
   expect((await opened.raw("/")).headers["content-type"]).toContain("text/html");
   const script = await opened.raw("/main.js");
   expect([script.status, script.headers["content-type"]]).toEqual([200, "text/javascript; charset=utf-8"]);
-  for (const path of ["/../package.json", "/..%2fpackage.json", "/package.json", "//etc/passwd", "/main.js.map"]) {
+  for (const path of [
+    "/../package.json",
+    "/..%2fpackage.json",
+    "/package.json",
+    "//etc/passwd",
+    "/main.js.map",
+    "//",
+  ]) {
     expect((await opened.raw(path)).status).toBe(404);
   }
 });
