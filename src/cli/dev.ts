@@ -60,7 +60,7 @@ export const command = defineCommand({
     const reload = async () => {
       const began = performance.now();
       waiting--;
-      if (isEnding) return;
+      if (isEnding || waiting > 0) return; // the last of several saves prepares all of them
       preparing = true;
       const result = await prepare(spare, ["prepare", "--cwd", cwd, ...(isPrepared ? ["--quick"] : [])]);
       preparing = false;
