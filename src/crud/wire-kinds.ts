@@ -3,7 +3,6 @@
  * travel as text.
  */
 import type { WireKind } from "../contract/crud.ts";
-import { isPlain } from "../kit/input-checks.ts";
 import { isStorableText } from "../kit/storable-text.ts";
 import { isUuid } from "../kit/uuid.ts";
 
@@ -51,7 +50,8 @@ function isJsonValue(value: unknown, level = 1): boolean {
   if (level > maxLevels) return false;
   const isInner = (one: unknown) => isJsonValue(one, level + 1);
   if (Array.isArray(value)) return value.every(isInner);
-  return isPlain(value) && Object.entries(value).flat().every(isInner);
+  const prototype: unknown = Object.getPrototypeOf(value); // null: of an object in GraphQL's variables
+  return (prototype === null || prototype === Object.prototype) && Object.entries(value).flat().every(isInner);
 }
 
 export const wireForms: Record<WireKind, WireForm> = {
