@@ -6108,10 +6108,8 @@ begin
 
   select string_agg(condition, ' and ') into same
     from (
-      select format(case when svc_private.is_of_extension(pg_catalog.format_type(a.atttypid, -1))
-                         then 'row(t.%I)::record = row(($1 -> ''key'' ->> %s)::%s)::record'
-                         else 't.%I = ($1 -> ''key'' ->> %s)::%s' end,
-                    a.attname, k.place - 1, pg_catalog.format_type(a.atttypid, -1))
+      select svc_private.key_condition(a.attname, pg_catalog.format_type(a.atttypid, -1),
+               format('($1 -> ''key'' ->> %s)', k.place - 1))
         from pg_catalog.pg_index i
         cross join lateral unnest(i.indkey::smallint[]) with ordinality as k (attnum, place)
         join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
@@ -8174,6 +8172,20 @@ AS $function$
 $function$
 execute: svc_system
 comment: Keeps one sweep of stored bytes in the queue: the one already waiting, or a new one after the delay. Definer: svc_system has no rights on the queue's tables.
+
+-- function svc_private.key_condition(text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.key_condition(name text, type text, given text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  -- As records, because the search path has no operator of an extension's type.
+  select format(case when svc_private.is_of_extension(key_condition.type) then 'row(t.%I)::record = row(%s::%s)::record'
+                     else 't.%I = %s::%s' end, key_condition.name, key_condition.given, key_condition.type)
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: The condition that the column of the table t has a value, which is given as SQL.
 
 -- function svc_private.left_by(jsonb,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.left_by(flags jsonb, worker text)
@@ -11329,10 +11341,7 @@ declare
   condition text;
   found_row text;
 begin
-  -- As records, because the search path has no operator of an extension's type.
-  select string_agg(
-           format(case when svc_private.is_of_extension(c.type) then 'row(t.%I)::record = row(($1)[%s]::%s)::record'
-                       else 't.%I = ($1)[%s]::%s' end, c.name, c.key_place, c.type), ' and ')
+  select string_agg(svc_private.key_condition(c.name, c.type, format('($1)[%s]', c.key_place)), ' and ')
     into condition
     from svc_private.studio_columns(one_table) c where c.key_place is not null;
   if condition is null then
@@ -11354,16 +11363,12 @@ CREATE OR REPLACE FUNCTION svc_private.studio_row(one_table text, key text[])
  SET search_path TO ''
 AS $function$
 declare
-  condition text;
+  record constant text := svc_private.studio_record(one_table, key);
   found_row text;
 begin
-  select string_agg(format('t.%I = ($1)[%s]::%s', c.name, c.key_place, c.type), ' and ')
-    into condition
-    from svc_private.studio_columns(one_table) c where c.key_place is not null;
-  if condition is null then
-    return null;
+  if record is not null then
+    execute format('select to_jsonb($1::%s)::text', one_table) into found_row using record;
   end if;
-  execute format('select to_jsonb(t.*)::text from %s t where %s', one_table, condition) into found_row using key;
   return found_row;
 end
 $function$

@@ -43,10 +43,8 @@ begin
 
   select string_agg(condition, ' and ') into same
     from (
-      select format(case when svc_private.is_of_extension(pg_catalog.format_type(a.atttypid, -1))
-                         then 'row(t.%I)::record = row(($1 -> ''key'' ->> %s)::%s)::record'
-                         else 't.%I = ($1 -> ''key'' ->> %s)::%s' end,
-                    a.attname, k.place - 1, pg_catalog.format_type(a.atttypid, -1))
+      select svc_private.key_condition(a.attname, pg_catalog.format_type(a.atttypid, -1),
+               format('($1 -> ''key'' ->> %s)', k.place - 1))
         from pg_catalog.pg_index i
         cross join lateral unnest(i.indkey::smallint[]) with ordinality as k (attnum, place)
         join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum

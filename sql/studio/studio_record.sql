@@ -14,10 +14,7 @@ declare
   condition text;
   found_row text;
 begin
-  -- As records, because the search path has no operator of an extension's type.
-  select string_agg(
-           format(case when svc_private.is_of_extension(c.type) then 'row(t.%I)::record = row(($1)[%s]::%s)::record'
-                       else 't.%I = ($1)[%s]::%s' end, c.name, c.key_place, c.type), ' and ')
+  select string_agg(svc_private.key_condition(c.name, c.type, format('($1)[%s]', c.key_place)), ' and ')
     into condition
     from svc_private.studio_columns(one_table) c where c.key_place is not null;
   if condition is null then

@@ -8,16 +8,12 @@ security definer
 set search_path = ''
 as $$
 declare
-  condition text;
+  record constant text := svc_private.studio_record(one_table, key);
   found_row text;
 begin
-  select string_agg(format('t.%I = ($1)[%s]::%s', c.name, c.key_place, c.type), ' and ')
-    into condition
-    from svc_private.studio_columns(one_table) c where c.key_place is not null;
-  if condition is null then
-    return null;
+  if record is not null then
+    execute format('select to_jsonb($1::%s)::text', one_table) into found_row using record;
   end if;
-  execute format('select to_jsonb(t.*)::text from %s t where %s', one_table, condition) into found_row using key;
   return found_row;
 end
 $$;

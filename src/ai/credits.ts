@@ -72,8 +72,9 @@ async function reserve(pool: pg.Pool, values: unknown[]): Promise<string> {
     return (await pool.query({ name: "svc_reserve_credits", text }, values)).rows[0].id;
   } catch (error) {
     if (sqlState(error) !== "SV402") throw error;
+    const { message, hint } = error as pg.DatabaseError;
     throw new SvcError("CREDIT_LIMIT_EXCEEDED", undefined, {
-      hint: `${(error as Error).message}.`,
+      hint: `${message}. ${hint}`,
       cause: error,
     });
   }

@@ -59,7 +59,11 @@ test("a count that the provider leaves out is estimated, and the other one is it
 test("a model without a price is refused before it is called, and a local one still costs nothing", async () => {
   await db.sql("delete from svc_private.ai_prices where model = '*'");
   const { status, body } = await svc.query(ann, "ai.chat", { text: "hello" });
-  expect([status, body.code, body.hint]).toEqual([402, "CREDIT_LIMIT_EXCEEDED", "there is no price for the model c."]);
+  expect([status, body.code, body.hint]).toEqual([
+    402,
+    "CREDIT_LIMIT_EXCEEDED",
+    "there is no price for the model c. Add its row, or the row * for all others, to svc_private.ai_prices.",
+  ]);
   expect([provider.asked, await ledger(ann)]).toEqual([[], []]);
   expect((await db.sql("select svc_private.price_of('local-hash', 10, 0) as price"))[0]).toEqual({ price: "0" });
   await db.sql("insert into svc_private.ai_prices (model, input_per_1000, output_per_1000) values ('*', 1, 3)");
