@@ -88,7 +88,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     return made;
   });
   // A mistake in what an application has chosen must end the start. In production nobody should wait for modules.
-  if (options.production || definition.betterAuth || definition.emailVerification?.required) {
+  if (options.production || definition.betterAuth || definition.social || definition.emailVerification?.required) {
     const { library } = await signIn();
     const { expiresIn, updateAge } = library.context.sessionConfig;
     const isFixed = library.context.options.session?.disableSessionRefresh === true;

@@ -5,10 +5,7 @@
  */
 import type { Router } from "express";
 import type pg from "pg";
-import type { Logger } from "pino";
-import type { AuthDefinition } from "../contract/auth.ts";
 import type { HandlerAuth } from "../contract/handler-auth.ts";
-import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { SignedClientAddress } from "../http/signed-client-address.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { Accounts } from "./accounts.ts";
@@ -35,30 +32,22 @@ import { social } from "./routes/social.ts";
 import { tokenStyle } from "./routes/token-style.ts";
 import type { AuthenticateOptions } from "./sessions/authenticate.ts";
 import { Flows } from "./social/flows.ts";
-import { Provider, type ProviderSettings } from "./social/provider.ts";
+import { openProviders, type ProviderOptions } from "./social/providers.ts";
 import { SocialAccounts } from "./social/social-accounts.ts";
 import { endUnprovenAccess } from "./unproven-access.ts";
 import { UserAdmin } from "./user-admin.ts";
 import type { AdditionalFields } from "./user-fields.ts";
 
-export interface SignInOptions {
+export interface SignInOptions extends ProviderOptions {
   /** Connections as svc_auth. The caller closes them. */
   pool: pg.Pool;
   /** Newest first: the first one signs and encrypts, all of them verify and decrypt. */
   secrets: readonly string[];
-  /** Our own origin issues the tokens. */
-  origins: OriginPolicy;
-  definition: AuthDefinition;
-  /** Social sign-in; null switches it off. */
-  google: ProviderSettings | null;
   limits: AttemptLimits;
   /** Verifies the client address that a bridge signs. (Default: no signed address is accepted) */
   handed?: SignedClientAddress;
-  /** Outside production, a mail without a mailer is printed to the log. */
-  production: boolean;
   /** Shows mails to the author, while developing. (Default: nobody sees them) */
   showMail?: ShowMail | undefined;
-  log: Logger;
 }
 
 /** What `create-auth.ts` needs for identifying callers anyway. */
@@ -81,7 +70,7 @@ export interface SignIn {
 
 /** @throws DefinitionError as `createAuth` */
 export async function createSignIn(options: SignInOptions, means: Means): Promise<SignIn> {
-  const { pool, secrets, origins, definition, google, log } = options;
+  const { pool, secrets, origins, definition, log } = options;
   const { fields, once, sessions, sessionTokens, verified } = means;
   const attempts = new Attempts({ pool, secret: secrets[0] ?? "", limits: options.limits, log });
   const library = await createLibrary({ pool, secrets, origins, definition, fields, attempts, log });
@@ -100,7 +89,7 @@ export async function createSignIn(options: SignInOptions, means: Means): Promis
     links,
     library,
     social: {
-      google: google && new Provider(google, origins.own, log),
+      providers: openProviders(options),
       flows: new Flows(once, origins.own.startsWith("https:")),
       accounts: new SocialAccounts(library, log),
       modes: definition.oauth?.allowedReturnModes ?? (["token"] as const),

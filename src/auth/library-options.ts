@@ -4,7 +4,7 @@
  * Next hop: `library.ts` runs them, `src/auth/auth-tables.ts` reads their tables.
  */
 import type { BetterAuthOptions } from "better-auth";
-import type { AuthDefinition } from "../contract/auth.ts";
+import { type AuthDefinition, knownProviders } from "../contract/auth.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { banRules } from "./ban-rules.ts";
 import { addressHeader } from "./library-types.ts";
@@ -29,7 +29,7 @@ const days = 24 * 60 * 60;
  * @throws DefinitionError for a plugin that svc refuses, or that declares a table of the platform
  */
 export function libraryOptions(
-  { betterAuth, emailAndPassword, emailVerification }: AuthDefinition,
+  { betterAuth, emailAndPassword, emailVerification, social }: AuthDefinition,
   fields: AdditionalFields,
   fixedOptions: FixedOptions,
 ): BetterAuthOptions {
@@ -60,6 +60,7 @@ export function libraryOptions(
   const options: BetterAuthOptions = {
     ...rest,
     ...fixedOptions,
+    socialProviders: reservedProviders(social, wanted.socialProviders),
     emailAndPassword: {
       enabled: false,
       ...defaults.emailAndPassword,
@@ -112,6 +113,19 @@ export function libraryOptions(
   checkPluginTables(options);
   checkLifetime(options.session?.expiresIn);
   return options;
+}
+
+/**
+ * Without a flow, because `social/` has ours. The ids are reserved: otherwise a user could register a provider of that
+ * name by the `sso` plugin, which would then speak for the users of the real one.
+ */
+function reservedProviders(
+  social: AuthDefinition["social"],
+  wanted: BetterAuthOptions["socialProviders"] & Record<string, unknown> = {},
+): BetterAuthOptions["socialProviders"] {
+  const ids = [...knownProviders, ...Object.keys(social?.oidc ?? {})];
+  // The plugin `oneTap` reads the client of google here.
+  return Object.fromEntries(ids.map((id) => [id, { ...(wanted[id] as object), enabled: false }]));
 }
 
 /** @throws DefinitionError for an async hook, whose options would be lost */

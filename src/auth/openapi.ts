@@ -20,6 +20,7 @@ import {
 import type { Schemas } from "../kit/schemas.ts";
 import { libraryOptions } from "./library-options.ts";
 import { endpointsOf } from "./plugins/plugins.ts";
+import { labelOf, providersOf } from "./social/names.ts";
 
 const object = (properties: Record<string, JsonSchema>, optional: readonly string[] = []): JsonSchema => ({
   type: "object",
@@ -57,7 +58,7 @@ interface Endpoint {
 const bodyErrors: Parameters<typeof errors> = [400, 413, 415];
 
 /** The lengths of a password depend on the `betterAuth` hook. */
-function ownEndpoints({ emailAndPassword }: BetterAuthOptions): Record<string, Endpoint> {
+function ownEndpoints({ emailAndPassword }: BetterAuthOptions, providers: readonly string[]): Record<string, Endpoint> {
   const { minPasswordLength: minLength, maxPasswordLength: maxLength } = emailAndPassword ?? {};
   const password = text({ maxLength });
   const newPassword = text({ minLength, maxLength });
@@ -151,7 +152,7 @@ function ownEndpoints({ emailAndPassword }: BetterAuthOptions): Record<string, E
     "get /sign-in/social/redirect": {
       summary: "Redirect to the provider's sign-in",
       query: {
-        provider: text({ enum: ["google"] }),
+        provider: text({ enum: [...providers] }),
         callbackURL: link,
         oauthReturnMode: text({ enum: ["token", "cookie"] }),
       },
@@ -159,13 +160,18 @@ function ownEndpoints({ emailAndPassword }: BetterAuthOptions): Record<string, E
       answer: null,
       errors: [400, 403, 404, 502],
     },
-    "get /callback/google": {
-      summary: "The callback that Google redirects to",
-      query: { state: text(), code: text(), error: text() },
-      required: ["state"],
-      answer: null,
-      errors: [400, 403, 404],
-    },
+    ...Object.fromEntries(
+      providers.map((id): [string, Endpoint] => [
+        `get /callback/${id}`,
+        {
+          summary: `The callback that ${labelOf(id)} redirects to`,
+          query: { state: text(), code: text(), error: text() },
+          required: ["state"],
+          answer: null,
+          errors: [400, 403, 404],
+        },
+      ]),
+    ),
     "post /oauth/exchange": {
       summary: "Exchange the one-time code of a social sign-in for a session",
       body: object({ code: text() }),
@@ -182,7 +188,7 @@ export function authPaths(definition: AuthDefinition, schemas: Schemas): Record<
     paths[full] = { ...paths[full], [method]: part };
   };
   const options = libraryOptions(definition, {}, { secrets: [], baseURL: "http://localhost", basePath: "/api/auth" });
-  for (const [key, endpoint] of Object.entries(ownEndpoints(options))) {
+  for (const [key, endpoint] of Object.entries(ownEndpoints(options, providersOf(definition)))) {
     const [method = "", path = ""] = key.split(" ");
     mount(method, path, operation(key, endpoint));
   }

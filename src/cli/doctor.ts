@@ -1,6 +1,7 @@
 /** `svc doctor`: checks everything that an application needs to run, and says how to fix problems. Changes nothing. */
 import type pg from "pg";
 import { loadApp } from "../app/load-app.ts";
+import { labelOf, providersOf, variablesOf } from "../auth/social/names.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { describeConfig } from "../config/describe-config.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
@@ -46,6 +47,7 @@ async function examine(cwd: string, verbose: boolean): Promise<void> {
     report.check("the application's definitions", () => loadApp(config)),
   );
   await during("Asking the database", () => report.check(null, () => examineDatabase(config, app, report)));
+  adviseProviders(config, app, report);
   adviseProduction(config, report);
   const configuration = describeConfig(config);
   print({ findings: report.findings, configuration: configuration.split("\n") }, () =>
@@ -123,14 +125,22 @@ async function examineQueue(pool: pg.Pool, report: Report): Promise<void> {
   }
 }
 
+/** What to register at the providers of social sign-in. */
+function adviseProviders({ auth }: EffectiveConfig, app: LoadedApp | undefined, report: Report): void {
+  for (const id of providersOf(app?.auth ?? {})) {
+    const [client, secret] = variablesOf(id);
+    const isSet = id === "google" ? auth.google !== null : auth.clients[client] && auth.clients[secret];
+    if (!isSet && id !== "google") report.note("advice", `${labelOf(id)}: ${client} and ${secret} are not both set.`);
+    if (!isSet || !auth.url) continue;
+    const { origin } = new URL(auth.url);
+    const needed = `${id === "google" ? `the JavaScript origin ${origin} and ` : ""}the redirect URI`;
+    report.note("ok", `${labelOf(id)}: its client needs ${needed} ${origin}/api/auth/callback/${id}`);
+  }
+}
+
 /** Settings that are fine in development but not in production. */
 function adviseProduction(config: EffectiveConfig, report: Report): void {
   const { database, auth } = config;
-  if (auth.google && auth.url) {
-    const { origin } = new URL(auth.url);
-    const callback = `${origin}/api/auth/callback/google`;
-    report.note("ok", `Google: its client needs the JavaScript origin ${origin} and the redirect URI ${callback}`);
-  }
   const advise = (condition: boolean, text: string) => condition && report.note("advice", text);
   advise(!auth.url, "AUTHLIB_URL is not set: tokens are issued for the port that is bound. Production needs it.");
   advise(

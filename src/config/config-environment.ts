@@ -1,5 +1,6 @@
 /** The environment variables, with the error message for each. Next hop: `load-config.ts`. */
 import { z } from "zod";
+import { isIssuer } from "../kit/issuer.ts";
 import { must } from "../kit/options.ts";
 import { host, hostName, plan, port, portNumber } from "./config-rules.ts";
 
@@ -25,14 +26,6 @@ const secrets = () =>
     .default("")
     .transform((text) => [...new Set(entries(text))])
     .pipe(z.array(z.string().min(32, secretRule)));
-
-/** OpenID Connect: a URL without query and fragment, over TLS; for tests also without TLS on this machine. */
-function isIssuer(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname, username, password } = new URL(text);
-  const isLocal = hostname === "localhost" || hostname === "127.0.0.1";
-  return (protocol === "https:" || (protocol === "http:" && isLocal)) && !username && !password && !/[?#@]/.test(text);
-}
 
 /** The environment variables. Read once, by name; a blank one counts as unset. `OTEL_*` is passed on unchanged. */
 export const environmentSchema = z.object({

@@ -272,6 +272,8 @@ export type EffectiveConfig = Frozen<
       /** Secrets shared with bridges, which sign their visitors' addresses, SVC_BRIDGE_SECRET. All are valid. */
       bridgeSecrets: string[];
       google: null | { clientId: string; clientSecret: string; issuer: string };
+      /** The variables …_CLIENT_ID, …_CLIENT_SECRET and …_ISSUER, unchanged: `auth.ts` names their providers. */
+      clients: Record<string, string>;
     };
     graphql: ReturnType<typeof graphqlSettings>;
     ai: z.output<typeof fileSchema>["ai"] & { baseUrl: string | null; apiKey: string | null };

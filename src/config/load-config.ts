@@ -24,7 +24,7 @@ export class ConfigError extends Error {
 
 const FILES = ["svc.config.ts", "svc.config.js", "svc.config.mjs"];
 /** Keys that belong to `auth.ts`, for a precise error. */
-const authKeys = ["oauth", "user", "emailAndPassword", "emailVerification", "betterAuth"];
+const authKeys = ["oauth", "user", "emailAndPassword", "emailVerification", "social", "schemes", "betterAuth"];
 const inAuth = Object.fromEntries(
   authKeys.map((key) => [key, `"${key}" belongs in auth.ts: defineAuth({ ${key}: … })`]),
 );
@@ -54,13 +54,11 @@ export async function loadConfig(
   if (!written || !set || problems.length > 0) {
     throw new ConfigError(`The configuration is not valid:\n${problems.map((line) => `- ${line}`).join("\n")}`);
   }
-  const otel = Object.entries(env).filter(([name]) => name.startsWith("OTEL_"));
-  return deepFreeze({
-    cwd,
-    file,
-    ...merge(written, set, cwd),
-    otel: Object.fromEntries(otel) as Record<string, string>,
-  });
+  const variables = (name: RegExp) =>
+    Object.fromEntries(Object.entries(env).filter(([one]) => name.test(one))) as Record<string, string>;
+  const merged = merge(written, set, cwd);
+  const clients = variables(/^(?!GOOGLE_)[A-Z0-9_]+_(CLIENT_ID|CLIENT_SECRET|ISSUER)$/);
+  return deepFreeze({ cwd, file, ...merged, auth: { ...merged.auth, clients }, otel: variables(/^OTEL_/) });
 }
 
 function findFile(cwd: string): string | null {

@@ -4,6 +4,7 @@
  */
 import type { BetterAuthOptions } from "better-auth";
 import { z } from "zod";
+import { isIssuer } from "../kit/issuer.ts";
 import { boolean, callable, checkOptions, integer, must, oneOf } from "../kit/options.ts";
 
 /** A message that the application's mailer must send. */
@@ -41,6 +42,23 @@ const fieldName = z
 
 /** A text such as "false" would be truthy. */
 const choice = () => z.boolean(must('true or false (for a variable: process.env.NAME === "true")')).optional();
+
+/** The ids of the providers that svc knows by name. An id is also stored with each account. */
+export const knownProviders = ["google", "github", "microsoft", "apple"] as const;
+
+/** better-auth stores `credential` with passwords. */
+const takenProviders = new Set<string>([...knownProviders, "credential"]);
+
+const providerName = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,30}$/, must("a name in lower case, with letters, digits and dashes, at most 31 characters"))
+  .refine((name) => !takenProviders.has(name), "is the name of another provider");
+
+const issuerRule = must("an issuer such as https://login.example.com, with http only on localhost or 127.0.0.1");
+const appleId = (of: string) => z.string().regex(/^[A-Z0-9]{10}$/, must(`the ${of}, 10 letters and digits`));
+
+/** Whether addresses count as verified that the provider does not call verified. */
+const trustEmail = () => z.boolean(must("true or false")).optional();
 
 const definitionSchema = z.strictObject({
   user: z
@@ -82,6 +100,42 @@ const definitionSchema = z.strictObject({
         .array(oneOf(["token", "cookie"]), must('a list of "token" and "cookie"'))
         .min(1, "is empty, so no social sign-in could complete: name a mode, or leave the key out")
         .readonly()
+        .optional(),
+    })
+    .optional(),
+  /**
+   * Providers of social sign-in, besides Google, which needs only its variables. Each has its client in
+   * `<NAME>_CLIENT_ID` and `<NAME>_CLIENT_SECRET`. (Default: none)
+   */
+  social: z
+    .strictObject({
+      github: z
+        .strictObject({
+          /** Of a GitHub Enterprise Server. (Default: https://github.com) */
+          url: z.string().refine(isIssuer, must("a URL such as https://github.example.com")).optional(),
+        })
+        .optional(),
+      /** One tenant of Microsoft Entra ID: a company. */
+      microsoft: z
+        .strictObject({
+          tenant: z.uuid(must("the directory (tenant) id, a UUID: with another tenant, its owner decides who is who")),
+          /** Entra ID calls no address verified. Only if your administrators alone set them. (Default: false) */
+          trustEmail: trustEmail(),
+        })
+        .optional(),
+      /** `APPLE_CLIENT_SECRET` is the text of the key file (.p8). */
+      apple: z.strictObject({ teamId: appleId("team's id"), keyId: appleId("key's id") }).optional(),
+      /** Providers of OpenID Connect, by name. */
+      oidc: z
+        .record(
+          providerName,
+          z.strictObject({
+            /** Its endpoints are discovered. */
+            issuer: z.string().refine(isIssuer, issuerRule),
+            /** Only if its users cannot set an address of somebody else. (Default: false) */
+            trustEmail: trustEmail(),
+          }),
+        )
         .optional(),
     })
     .optional(),

@@ -192,6 +192,7 @@ function openAuth(
     origins,
     definition: app.auth,
     google: config.auth.google,
+    clients: config.auth.clients,
     limits: config.limits,
     handed,
     production: config.production,

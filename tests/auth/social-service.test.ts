@@ -1,6 +1,7 @@
 // If this file fails, social sign-in does not work in a service that is started from its configuration.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { SvcConfig } from "../../src/config/config.ts";
+import type { AuthDefinition } from "../../src/contract/auth.ts";
 import { database } from "../support/database.ts";
 import { type ScriptedProvider, startScriptedProvider } from "../support/scripted-provider.ts";
 import { apiWith, TestService } from "../support/service.ts";
@@ -58,4 +59,20 @@ test("a browser that knows the service by its other name is first sent to the on
   const answer = await fetch(`${other}/api/auth/sign-in/social/redirect?provider=google`, { redirect: "manual" });
   expect(answer.headers.get("location")).toBe(`${service.url}/api/auth/sign-in/social/redirect?provider=google`);
   expect(answer.headers.getSetCookie()).toEqual([]);
+});
+
+test("a form from Apple's page, which is on no listed origin, is taken and leads to the callback", async () => {
+  const auth: AuthDefinition = { social: { apple: { teamId: "TEAM123456", keyId: "KEY1234567" } } };
+  const config = { auth: { url: null, secrets: [], google: null, clients: {} } } as Partial<SvcConfig>;
+  const other = new TestService(db, apiWith(), config, undefined, undefined, auth);
+  await other.start();
+  const answer = await fetch(`${other.url}/api/auth/callback/apple`, {
+    method: "POST",
+    redirect: "manual",
+    headers: { "content-type": "application/x-www-form-urlencoded", origin: "https://appleid.apple.com" },
+    body: "state=a%26b&code=c",
+  });
+  expect(answer.status).toBe(303);
+  expect(answer.headers.get("location")).toBe(`${other.url}/api/auth/callback/apple?state=a%26b&code=c`);
+  await other.stop();
 });

@@ -203,3 +203,20 @@ test("a code that the provider gave to another application opens nothing", async
   );
   expect(results(page)).toEqual({ error: "provider_error" });
 });
+
+test("an address that only the user info has, as at Okta, is asked for there", async () => {
+  const hal = { ...gina, sub: "hal-1", email: "hal@example.com" };
+  const thin = await startOpenIdProvider([hal], `${origin}/api/auth/callback/acme`, { thin: true });
+  const { issuer, clientId, clientSecret } = thin.settings;
+  const other = await startAuthServer(db, {
+    definition: { social: { oidc: { acme: { issuer } } } },
+    clients: { ACME_CLIENT_ID: clientId, ACME_CLIENT_SECRET: clientSecret },
+    frontendOrigins: [front],
+  });
+  const browser = new Browser(other);
+  const page = await browser.walk(await browser.begin({ provider: "acme", callbackURL: front }), { account: hal.sub });
+  const { body } = await exchange(other, results(page).code);
+  expect(body.user).toMatchObject({ email: hal.email, name: hal.name });
+  await other.close();
+  await thin.close();
+});

@@ -75,7 +75,7 @@ describe("without a file", () => {
       },
       pool: { request: 10, system: 4, auth: 4, waitMs: 5_000 },
       database: null,
-      auth: { url: null, secrets: [], bridgeSecrets: [], google: null },
+      auth: { url: null, secrets: [], bridgeSecrets: [], google: null, clients: {} },
       ai: {
         baseUrl: null,
         apiKey: null,

@@ -102,7 +102,7 @@ beforeAll(async () => {
       ...base,
       port: 0,
       logLevel: "trace",
-      auth: { url: own, secrets: [], bridgeSecrets: [], google },
+      auth: { url: own, secrets: [], bridgeSecrets: [], google, clients: {} },
     },
     urls: { ...db.urls, auth: auth.href },
     secrets: [planted.secret ?? ""],

@@ -24,6 +24,8 @@ export const origin = "https://app.test";
 export interface AuthServerOptions {
   definition?: AuthDefinition;
   google?: ProviderSettings;
+  /** Variables of other providers. */
+  clients?: Record<string, string>;
   secrets?: string[];
   baseUrl?: string;
   frontendOrigins?: string[];
@@ -134,6 +136,7 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
     origins,
     definition: options.costlyPasswords ? (options.definition ?? {}) : withQuickPasswords(options.definition ?? {}),
     google: options.google ?? null,
+    clients: options.clients,
     handed: new SignedClientAddress(options.bridgeSecrets ?? [], log),
     limits: { ...raisedLimits, ...options.limits },
     production: options.production ?? true,

@@ -55,8 +55,8 @@ export class Browser {
   }
 
   /** Returns from the provider. */
-  back(query: Record<string, string>): Promise<Page> {
-    return this.go(`/api/auth/callback/google?${new URLSearchParams(query)}`);
+  back(query: Record<string, string>, provider = "google"): Promise<Page> {
+    return this.go(`/api/auth/callback/${provider}?${new URLSearchParams(query)}`);
   }
 
   /** Begins a sign-in, and returns with the scripted provider's answer. */
@@ -64,7 +64,7 @@ export class Browser {
     const { location } = await this.begin(query);
     const state = location?.searchParams.get("state") ?? "";
     const nonce = location?.searchParams.get("nonce") ?? "";
-    return this.back({ state, code: provider.code(nonce, script) });
+    return this.back({ state, code: provider.code(nonce, script) }, query.provider);
   }
 
   /** Follows the provider's forms until the service redirects elsewhere. @returns the target */

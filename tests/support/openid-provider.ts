@@ -31,9 +31,11 @@ const client = (client_id: string, client_secret: string, redirectUri: string) =
   token_endpoint_auth_method: "client_secret_post" as const,
 });
 
+/** @param options.thin whether the ID token has nothing but the id, as at Okta; the user info has the rest */
 export async function startOpenIdProvider(
   accounts: readonly ProviderAccount[],
   redirectUri: string,
+  { thin = false } = {},
 ): Promise<OpenIdProvider> {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
@@ -49,7 +51,7 @@ export async function startOpenIdProvider(
     jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: "first", alg: "RS256", use: "sig" }] },
     cookies: { keys: ["cookies of the provider"] },
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name", "picture"] },
-    conformIdTokenClaims: false, // as Google does: the ID token has e-mail and name
+    conformIdTokenClaims: thin, // false as at Google: the ID token has e-mail and name
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
     ttl: { Interaction: 600, Session: 600, Grant: 600, AccessToken: 600, IdToken: 600 },

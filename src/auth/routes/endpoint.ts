@@ -23,7 +23,7 @@ import { type AuthenticateOptions, credentialIn, looksLikeJwt, requirePageOfOurs
 import type { Jwts } from "../sessions/jwt.ts";
 import type { Opened } from "../sessions/session-store.ts";
 import type { Flows } from "../social/flows.ts";
-import type { Provider } from "../social/provider.ts";
+import type { Providers } from "../social/providers.ts";
 import type { ReturnMode } from "../social/return-mode.ts";
 import type { SocialAccounts } from "../social/social-accounts.ts";
 
@@ -38,8 +38,7 @@ export interface AuthParts extends AuthenticateOptions {
   once: OneTimeTokens;
   library: Library;
   social: {
-    /** null without GOOGLE_CLIENT_ID. */
-    google: Provider | null;
+    providers: Providers;
     flows: Flows;
     accounts: SocialAccounts;
     /** Not empty; the first serves clients without a preference. */

@@ -19,9 +19,9 @@ export function withoutReferrer(response: Response): void {
   exchangeOf(response).headers["referrer-policy"] = "no-referrer";
 }
 
-/** Written by hand, because Express would repeat the address in the body. */
-export function redirect(response: Response, url: URL): undefined {
+/** Written by hand, because Express would repeat the address in the body. @param status 303 after a form */
+export function redirect(response: Response, url: URL, status: 302 | 303 = 302): undefined {
   withoutReferrer(response);
-  response.writeHead(302, { ...exchangeOf(response).headers, location: url.href, "cache-control": "no-store" });
+  response.writeHead(status, { ...exchangeOf(response).headers, location: url.href, "cache-control": "no-store" });
   response.end();
 }

@@ -8,9 +8,11 @@ import { requireDestination } from "../../http/origin-policy.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { challenge, hasSecondFactor, isTrusted, secondFactorRequired } from "../passwords/second-factor.ts";
 import type { Flow } from "../social/flows.ts";
+import { labelOf, variablesOf } from "../social/names.ts";
 import type { Provider } from "../social/provider.ts";
+import type { Providers } from "../social/providers.ts";
 import { chooseMode, type Result, requireMode, withResult } from "../social/return-mode.ts";
-import { type AuthParts, about, jsonBody, on, setSession, tokenAnswer } from "./endpoint.ts";
+import { type AuthParts, about, jsonBody, on, readAuthBody, setSession, tokenAnswer } from "./endpoint.ts";
 import { rawQuery, redirect, single, withoutReferrer } from "./redirect.ts";
 
 /** The content of a one-time code. */
@@ -27,38 +29,49 @@ const startPath = "/sign-in/social/redirect";
 
 export function social(router: Router, parts: AuthParts): void {
   const { library, once, origins, sessions, sessionTokens } = parts;
-  const { flows, google, modes, accounts } = parts.social;
+  const { flows, providers, modes, accounts } = parts.social;
 
   on(router, "get", startPath, async (request, response) => {
     withoutReferrer(response);
     const query = new URLSearchParams(rawQuery(request));
-    const provider = providerNamed(single(query, "provider"), google);
+    const provider = providerNamed(single(query, "provider"), providers);
     const mode = chooseMode(modes, single(query, "oauthReturnMode"));
     const callbackURL = requireDestination(origins, "callbackURL", single(query, "callbackURL") ?? "/").href;
     const elsewhere = ownAddress(parts, request);
     if (elsewhere) return redirect(response, elsewhere);
 
     const { checks, url } = await provider.begin();
-    const { state, cookie } = await flows.begin({ ...checks, callbackURL, mode });
+    const { state, cookie } = await flows.begin({ ...checks, provider: provider.id, callbackURL, mode });
     response.appendHeader("set-cookie", cookie);
     return redirect(response, url(state));
   });
 
-  on(router, "get", "/callback/google", async (request, response) => {
-    withoutReferrer(response);
-    const provider = providerNamed("google", google);
-    const query = rawQuery(request);
-    const state = single(new URLSearchParams(query), "state");
-    const flow = await flows.resume(state, request.headers.cookie);
-    if (state === undefined || !origins.allows(new URL(flow.callbackURL).origin)) throw new SvcError("BAD_REQUEST");
+  for (const id of providers.keys()) {
+    on(router, "get", `/callback/${id}`, async (request, response) => {
+      withoutReferrer(response);
+      const provider = providerNamed(id, providers);
+      const query = rawQuery(request);
+      const state = single(new URLSearchParams(query), "state");
+      const flow = await flows.resume(id, state, request.headers.cookie);
+      if (state === undefined || !origins.allows(new URL(flow.callbackURL).origin)) throw new SvcError("BAD_REQUEST");
 
-    const result = await complete(provider, query, state, flow, request, response).catch((err): Result => {
-      parts.social.log.error({ err }, "social sign-in failed");
-      return { error: "internal_error" };
+      const result = await complete(provider, query, state, flow, request, response).catch((err): Result => {
+        parts.social.log.error({ err }, "social sign-in failed");
+        return { error: "internal_error" };
+      });
+      response.appendHeader("set-cookie", flows.end(state));
+      return redirect(response, withResult(flow.callbackURL, result));
     });
-    response.appendHeader("set-cookie", flows.end(state));
-    return redirect(response, withResult(flow.callbackURL, result));
-  });
+  }
+
+  // Browsers send no cookie with a form from Apple's page. They do with the redirect that follows.
+  if (providers.has("apple")) {
+    on(router, "post", "/callback/apple", async (request, response) => {
+      const url = new URL("/api/auth/callback/apple", origins.own);
+      url.search = new URLSearchParams((await readAuthBody(request)).toString()).toString();
+      return redirect(response, url, 303);
+    });
+  }
 
   /** From the provider's answer to the result that the application gets. */
   async function complete(
@@ -71,7 +84,7 @@ export function social(router: Router, parts: AuthParts): void {
   ): Promise<Result> {
     const answer = await provider.finish(query, state, flow);
     if ("failure" in answer) return { error: answer.failure };
-    const found = await accounts.find(answer.profile);
+    const found = await accounts.find(provider.id, answer.profile);
     if ("failure" in found) return { error: found.failure };
     const { userId } = found;
     const isSpared = flow.mode === "cookie" && (await isTrusted(library, userId, request.headers.cookie));
@@ -120,14 +133,17 @@ export function social(router: Router, parts: AuthParts): void {
   });
 }
 
-/** @throws SvcError NOT_FOUND for other providers, and for Google without its variables */
-function providerNamed(name: string | undefined, google: Provider | null): Provider {
-  if (name !== "google") {
-    throw new SvcError("NOT_FOUND", "This sign-in provider does not exist.", { hint: "Send provider=google." });
+/** @throws SvcError NOT_FOUND for other providers, and for those without their variables */
+function providerNamed(name = "", providers: Providers): Provider {
+  const provider = providers.get(name);
+  if (provider) return provider;
+  if (provider === undefined) {
+    const known = [...providers.keys()].join(" or ");
+    throw new SvcError("NOT_FOUND", "This sign-in provider does not exist.", { hint: `Send provider=${known}.` });
   }
-  if (google) return google;
-  throw new SvcError("NOT_FOUND", "Sign-in with Google is not set up.", {
-    hint: "Set GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET in the environment of the service.",
+  const [id, secret] = variablesOf(name);
+  throw new SvcError("NOT_FOUND", `Sign-in with ${labelOf(name)} is not set up.`, {
+    hint: `Set ${id} and ${secret} in the environment of the service.`,
   });
 }
 

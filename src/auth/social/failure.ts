@@ -32,9 +32,8 @@ export function failureOf(error: unknown): Failure {
 /** No answer, a timeout, or an answer that means "not now". */
 function isOutage(error: unknown): boolean {
   if (error instanceof ResponseBodyError) return error.status >= 500;
-  if (error instanceof ClientError) {
-    return error.code === "OAUTH_TIMEOUT" || (error.cause instanceof Response && error.cause.status >= 500);
-  }
+  if (error instanceof ClientError && error.code === "OAUTH_TIMEOUT") return true;
+  if (error instanceof Error && error.cause instanceof Response) return error.cause.status >= 500;
   return error instanceof TypeError && !("code" in error); // fetch failed
 }
 

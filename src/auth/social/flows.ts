@@ -12,6 +12,8 @@ import type { FlowChecks } from "./provider.ts";
 import type { ReturnMode } from "./return-mode.ts";
 
 export interface Flow extends FlowChecks {
+  /** The provider's id: another provider's callback must not answer for it. */
+  provider: string;
   /** Absolute, on a listed origin. */
   callbackURL: string;
   mode: ReturnMode;
@@ -45,13 +47,17 @@ export class Flows {
   /**
    * Resumes a flow, once: the state is used up even if the call fails.
    *
+   * @param provider whose callback it is
    * @param cookies the header. Two different cookies of one name count as none: one came from a neighbouring host
-   * @throws SvcError BAD_REQUEST when the state is unknown, used, expired or from another browser
+   * @throws SvcError BAD_REQUEST when the state is unknown, used, expired from another browser, or was
+   *   sent to another provider
    */
-  async resume(state: string | undefined, cookies: string | undefined): Promise<Flow> {
+  async resume(provider: string, state: string | undefined, cookies: string | undefined): Promise<Flow> {
     const kept = await this.#once.take<Flow & { browser: string }>("oauth-state", state);
     const secret = kept && state !== undefined ? cookieValue(cookies, this.#name(state)) : null;
-    if (kept && secret !== null && digest(secret) === kept.browser) return kept;
+    const isOfBrowser = kept && secret !== null && digest(secret) === kept.browser;
+    // A process of the version before, which knew Google alone, may have begun it.
+    if (isOfBrowser && (kept.provider ?? "google") === provider) return kept;
     throw new SvcError("BAD_REQUEST", "This sign-in was not begun in this browser, took too long, or is over.", {
       hint: "Begin again in the application. Cookies have to be allowed.",
     });

@@ -1,5 +1,5 @@
 /**
- * The user's profile at the provider, from the claims of a verified ID token.
+ * The user's profile at the provider, from the claims of a verified ID token, or of the provider's API.
  * Next hop: `social-accounts.ts` finds or makes the user.
  */
 import { z } from "zod";
@@ -15,7 +15,7 @@ export interface Profile {
   name: string;
   /** An https URL. */
   image: string | null;
-  /** The provider's claims, unchanged. */
+  /** What the provider says of the user, unchanged. */
   claims: Readonly<Record<string, unknown>>;
 }
 
@@ -26,8 +26,11 @@ const longestImage = 2048;
 /** OpenID Connect Core, section 2: at most 255 characters of ASCII. */
 const subject = /^[\x20-\x7e]{1,255}$/;
 
-/** @returns null when the claims contain no valid `sub` */
-export function readProfile(claims: Readonly<Record<string, unknown>>): Profile | null {
+/**
+ * @param said what the provider says, if the claims are not its own
+ * @returns null when the claims contain no valid `sub`
+ */
+export function readProfile(claims: Readonly<Record<string, unknown>>, said = claims): Profile | null {
   if (typeof claims.sub !== "string" || !subject.test(claims.sub)) return null;
   const email = address.safeParse(textOf(claims.email).trim().toLowerCase()).data ?? null;
   const name = [...textOf(claims.name).toWellFormed().trim()].slice(0, longestName).join("").trim();
@@ -37,7 +40,7 @@ export function readProfile(claims: Readonly<Record<string, unknown>>): Profile 
     emailVerified: claims.email_verified === true, // not "true": only the boolean counts as verified
     name: isVisible(name) ? name : (email?.slice(0, email.indexOf("@")) ?? ""),
     image: pictureOf(textOf(claims.picture)),
-    claims,
+    claims: said,
   };
 }
 

@@ -11,8 +11,6 @@ import type { Library } from "../library-types.ts";
 import type { Failure } from "./failure.ts";
 import type { Profile } from "./profile.ts";
 
-const providerId = "google";
-
 /** Each attempt can fail because of a concurrent one; a second failure is already rare. */
 const attempts = 3;
 
@@ -30,12 +28,13 @@ export class SocialAccounts {
   /**
    * The user of a profile.
    *
+   * @param providerId the provider's id; only its own accounts count
    * @throws errors of the database
    */
-  async find(profile: Profile): Promise<Found> {
+  async find(providerId: string, profile: Profile): Promise<Found> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#findOrMake(profile);
+        return await this.#findOrMake(providerId, profile);
       } catch (error) {
         if (isAPIError(error)) return error.statusCode === 429 ? limited : this.#refused(error.body?.code);
         // Two concurrent callbacks: a unique constraint rejects one, and its retry finds the other's user.
@@ -44,16 +43,20 @@ export class SocialAccounts {
     }
   }
 
-  async #findOrMake(profile: Profile): Promise<Found> {
+  async #findOrMake(providerId: string, profile: Profile): Promise<Found> {
     const { internalAdapter } = this.#library.context;
     const known = await internalAdapter.findAccountOwnerByKey({ providerId, accountId: profile.id });
-    if (known?.kind === "owned") return (await this.#refusal(profile, "sign-in")) ?? { userId: known.user.id };
+    if (known?.kind === "owned")
+      return (await this.#refusal(providerId, profile, "sign-in")) ?? { userId: known.user.id };
 
     // Checked before looking for such a user, so an unverified address reveals nothing.
     if (profile.email === null) return { failure: "email_missing" };
     if (!profile.emailVerified) return { failure: "email_not_verified" };
     const local = await internalAdapter.findUserByEmail(profile.email, { includeAccounts: true });
-    if (!local) return (await this.#refusal(profile, "create-user")) ?? this.#make(profile, profile.email);
+    if (!local)
+      return (
+        (await this.#refusal(providerId, profile, "create-user")) ?? this.#make(providerId, profile, profile.email)
+      );
 
     // An unverified local account may belong to somebody else, who would then share it with the address's owner.
     if (!local.user.emailVerified || !this.#mayLink) return { failure: "account_not_linked" };
@@ -62,13 +65,13 @@ export class SocialAccounts {
     if (theirs.some(({ accountId }) => accountId === profile.id)) return { userId }; // created by a concurrent callback
     // Addresses of a company or a sold domain get new owners. Another id means another person.
     if (theirs.length > 0) return { failure: "account_not_linked" };
-    const refusal = await this.#refusal(profile, "link-account");
+    const refusal = await this.#refusal(providerId, profile, "link-account");
     if (refusal) return refusal;
     const account = await internalAdapter.linkAccount({ providerId, accountId: profile.id, userId });
     return account ? { userId } : this.#refused();
   }
 
-  async #make({ id, emailVerified, name, image }: Profile, email: string): Promise<Found> {
+  async #make(providerId: string, { id, emailVerified, name, image }: Profile, email: string): Promise<Found> {
     const { internalAdapter } = this.#library.context;
     // One transaction. The provider's tokens are not stored: nothing here calls the provider again.
     const { user, account } = await internalAdapter.createOAuthUser(
@@ -88,6 +91,7 @@ export class SocialAccounts {
 
   /** The application's own check (better-auth's `user.validateUserInfo`). */
   async #refusal(
+    providerId: string,
     { claims, email, emailVerified, name, image }: Profile,
     action: "create-user" | "link-account" | "sign-in",
   ): Promise<Found | null> {

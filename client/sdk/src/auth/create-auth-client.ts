@@ -51,8 +51,13 @@ export interface AuthClient extends AccountCalls {
   signUp(email: string, password: string, name: string): Promise<User>;
   /** Token mode deletes the session locally even if the service cannot be reached; cookie mode cannot. */
   signOut(): Promise<void>;
-  /** Redirects to the provider. @param options.callbackURL the page to return to, on a listed origin */
-  signInSocial(provider: "google", options?: { callbackURL?: string | undefined }): Promise<void>;
+  /**
+   * Redirects to the provider.
+   *
+   * @param provider `google`, or one that `auth.ts` names: `github`, `microsoft`, `apple`, or a name of `social.oidc`
+   * @param options.callbackURL the page to return to, on a listed origin
+   */
+  signInSocial(provider: string, options?: { callbackURL?: string | undefined }): Promise<void>;
   /**
    * Completes a social sign-in on the callback page. Called again on the same page, it gives the same result.
    *

@@ -1,0 +1,102 @@
+/**
+ * A provider of OpenID Connect, such as Google. The ID token is checked completely: signature, `iss`, `aud`, `exp`,
+ * nonce.
+ * Next hop: `profile.ts` reads the claims.
+ */
+import {
+  allowInsecureRequests,
+  type ClientAuth,
+  type Configuration,
+  customFetch,
+  discovery,
+  enableNonRepudiationChecks,
+  fetchUserInfo,
+} from "openid-client";
+import type { Logger } from "pino";
+import { describeFailure } from "./failure.ts";
+import { type Profile, readProfile } from "./profile.ts";
+import { fetchLimited, Provider, type ProviderSettings, type Tokens, timeout } from "./provider.ts";
+
+/**
+ * In milliseconds: how long the discovered endpoints are cached. openid-client caches the provider's keys (five
+ * minutes).
+ */
+const lifetime = 60 * 60 * 1000;
+
+export interface OpenIdOptions {
+  /** The only accepted signature of the ID token. (Default: any of those that the provider names) */
+  algorithm?: string;
+  /** Whether an address counts as verified that the provider does not call verified. (Default: false) */
+  trustEmail?: boolean | undefined;
+}
+
+export class OpenIdProvider extends Provider {
+  protected readonly isOpenId = true;
+  protected readonly parameters: { scope: string; response_mode?: string } = { scope: "openid email profile" };
+  /** How the service proves that it is the client. (Default: by the secret in the body) */
+  protected readonly authentication: ClientAuth | undefined = undefined;
+  readonly #settings: ProviderSettings;
+  readonly #options: OpenIdOptions;
+  #known: { configuration: Configuration; until: number } | undefined;
+  #asking: Promise<Configuration> | undefined;
+
+  constructor(id: string, settings: ProviderSettings, options: OpenIdOptions, own: string, log: Logger) {
+    super(id, own, log);
+    this.#settings = settings;
+    this.#options = options;
+  }
+
+  protected async read(configuration: Configuration, tokens: Tokens, query: URLSearchParams): Promise<Profile | null> {
+    let told: Record<string, unknown> & { sub?: string } = { ...tokens.claims() };
+    // Some providers, such as Okta, put no address into an ID token that comes with an access token.
+    if (told.sub && told.email === undefined && configuration.serverMetadata().userinfo_endpoint) {
+      told = { ...(await fetchUserInfo(configuration, tokens.access_token, told.sub)), ...told };
+    }
+    const claims = this.claims(told, query);
+    const isTrusted = this.#options.trustEmail === true && claims.email_verified === undefined;
+    return readProfile(isTrusted ? { ...claims, email_verified: true } : claims, claims);
+  }
+
+  /** The claims of the ID token, in the form of OpenID Connect. */
+  protected claims(claims: Record<string, unknown>, _query: URLSearchParams): Record<string, unknown> {
+    return claims;
+  }
+
+  protected async configuration(): Promise<Configuration> {
+    if (this.#known && this.#known.until > Date.now()) return this.#known.configuration;
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #ask(): Promise<Configuration> {
+    const { issuer, clientId, clientSecret } = this.#settings;
+    const { algorithm } = this.#options;
+    const server = new URL(issuer);
+    try {
+      const configuration = await discovery(
+        server,
+        clientId,
+        { client_secret: clientSecret, ...(algorithm && { id_token_signed_response_alg: algorithm }) },
+        this.authentication,
+        {
+          timeout,
+          [customFetch]: fetchLimited,
+          execute: [
+            // Without it the ID token's signature would not be verified, because the answer came over TLS.
+            enableNonRepudiationChecks,
+            // The configuration allows http on this machine only.
+            ...(server.protocol === "http:" ? [allowInsecureRequests] : []),
+          ],
+        },
+      );
+      this.#known = { configuration, until: Date.now() + lifetime };
+      return configuration;
+    } catch (error) {
+      this.log.error(describeFailure(error), "the provider's endpoints could not be discovered");
+      if (this.#known) return this.#known.configuration; // use the cached endpoints, although expired
+      throw error;
+    }
+  }
+}
