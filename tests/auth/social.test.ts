@@ -204,9 +204,12 @@ test("a code that the provider gave to another application opens nothing", async
   expect(results(page)).toEqual({ error: "provider_error" });
 });
 
-test("an address that only the user info has, as at Okta, is asked for there", async () => {
+test("a provider of another kind: the address is in the user info, and the client's secret in a header", async () => {
   const hal = { ...gina, sub: "hal-1", email: "hal@example.com" };
-  const thin = await startOpenIdProvider([hal], `${origin}/api/auth/callback/acme`, { thin: true });
+  const thin = await startOpenIdProvider([hal], `${origin}/api/auth/callback/acme`, {
+    thin: true,
+    method: "client_secret_basic",
+  });
   const { issuer, clientId, clientSecret } = thin.settings;
   const other = await startAuthServer(db, {
     definition: { social: { oidc: { acme: { issuer } } } },

@@ -22,20 +22,25 @@ export interface OpenIdProvider {
   close(): Promise<void>;
 }
 
-const client = (client_id: string, client_secret: string, redirectUri: string) => ({
+const client = (client_id: string, client_secret: string, redirectUri: string, method: Method) => ({
   client_id,
   client_secret,
   redirect_uris: [redirectUri],
   response_types: ["code" as const],
   grant_types: ["authorization_code"],
-  token_endpoint_auth_method: "client_secret_post" as const,
+  token_endpoint_auth_method: method,
 });
 
-/** @param options.thin whether the ID token has nothing but the id, as at Okta; the user info has the rest */
+type Method = "client_secret_post" | "client_secret_basic";
+
+/**
+ * @param options.thin whether the ID token has nothing but the id, as at Okta; the user info has the rest
+ * @param options.method how the client sends its secret; the provider takes no other way
+ */
 export async function startOpenIdProvider(
   accounts: readonly ProviderAccount[],
   redirectUri: string,
-  { thin = false } = {},
+  { thin = false, method = "client_secret_post" }: { thin?: boolean; method?: Method } = {},
 ): Promise<OpenIdProvider> {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
@@ -45,9 +50,10 @@ export async function startOpenIdProvider(
 
   const provider = new Provider(issuer, {
     clients: [
-      client(settings.clientId, settings.clientSecret, redirectUri),
-      client("other", "the-secret-of-the-other", redirectUri),
+      client(settings.clientId, settings.clientSecret, redirectUri, method),
+      client("other", "the-secret-of-the-other", redirectUri, method),
     ],
+    clientAuthMethods: [method],
     jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: "first", alg: "RS256", use: "sig" }] },
     cookies: { keys: ["cookies of the provider"] },
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name", "picture"] },

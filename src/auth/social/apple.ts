@@ -5,7 +5,6 @@
  */
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { SignJWT } from "jose";
-import type { ClientAuth } from "openid-client";
 import type { Logger } from "pino";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { OpenIdProvider } from "./openid.ts";
@@ -19,13 +18,12 @@ export interface AppleKey {
 
 export class AppleProvider extends OpenIdProvider {
   protected override readonly parameters = { scope: "openid email name", response_mode: "form_post" };
-  protected override readonly authentication: ClientAuth;
 
   /** @throws DefinitionError when the secret is not a key */
   constructor(settings: ProviderSettings, { teamId, keyId }: AppleKey, own: string, log: Logger) {
     super("apple", settings, { algorithm: "RS256" }, own, log);
     const key = readKey(settings.clientSecret);
-    // openid-client waits for it, although the type does not say so.
+    // openid-client waits for the promise, although the type does not say so.
     this.authentication = async (_server, { client_id }, body) => {
       const secret = new SignJWT()
         .setProtectedHeader({ alg: "ES256", kid: keyId })

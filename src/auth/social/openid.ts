@@ -6,6 +6,8 @@
 import {
   allowInsecureRequests,
   type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
   type Configuration,
   customFetch,
   discovery,
@@ -33,8 +35,8 @@ export interface OpenIdOptions {
 export class OpenIdProvider extends Provider {
   protected readonly isOpenId = true;
   protected readonly parameters: { scope: string; response_mode?: string } = { scope: "openid email profile" };
-  /** How the service proves that it is the client. (Default: by the secret in the body) */
-  protected readonly authentication: ClientAuth | undefined = undefined;
+  /** How the service proves that it is the client. */
+  protected authentication: ClientAuth;
   readonly #settings: ProviderSettings;
   readonly #options: OpenIdOptions;
   #known: { configuration: Configuration; until: number } | undefined;
@@ -44,6 +46,7 @@ export class OpenIdProvider extends Provider {
     super(id, own, log);
     this.#settings = settings;
     this.#options = options;
+    this.authentication = bySecret(settings.clientSecret);
   }
 
   protected async read(configuration: Configuration, tokens: Tokens, query: URLSearchParams): Promise<Profile | null> {
@@ -71,14 +74,14 @@ export class OpenIdProvider extends Provider {
   }
 
   async #ask(): Promise<Configuration> {
-    const { issuer, clientId, clientSecret } = this.#settings;
+    const { issuer, clientId } = this.#settings;
     const { algorithm } = this.#options;
     const server = new URL(issuer);
     try {
       const configuration = await discovery(
         server,
         clientId,
-        { client_secret: clientSecret, ...(algorithm && { id_token_signed_response_alg: algorithm }) },
+        algorithm === undefined ? {} : { id_token_signed_response_alg: algorithm },
         this.authentication,
         {
           timeout,
@@ -100,3 +103,11 @@ export class OpenIdProvider extends Provider {
     }
   }
 }
+
+/** In the body, where Google documents it; as Basic where the provider does not name the body. */
+const bySecret =
+  (secret: string): ClientAuth =>
+  (server, ...request) => {
+    const isBasic = server.token_endpoint_auth_methods_supported?.includes("client_secret_post") === false;
+    return (isBasic ? ClientSecretBasic : ClientSecretPost)(secret)(server, ...request);
+  };
