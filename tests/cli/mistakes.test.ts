@@ -159,6 +159,20 @@ describe("in the surroundings", () => {
     expect(output).toMatch(/redirect URI https:\/\/api\.example\.com\/api\/auth\/callback\/google/);
   });
 
+  test("doctor names what to register at other providers, and variables that are not set", async () => {
+    const auth =
+      'import { defineAuth } from "@svc/core";\nexport default defineAuth({ social: { github: {}, oidc: { acme: { issuer: "https://x.test" } } } });';
+    await write({ "backend/auth.ts": auth });
+    const github = { GITHUB_CLIENT_ID: "id", GITHUB_CLIENT_SECRET: "a-secret-of-github" };
+    const { output } = await svc(["doctor", "--verbose"], { AUTHLIB_URL: "https://api.example.com", ...github });
+    expect(output).toContain(
+      "GitHub: its client needs the redirect URI https://api.example.com/api/auth/callback/github",
+    );
+    expect(output).toContain("acme: ACME_CLIENT_ID and ACME_CLIENT_SECRET are not both set.");
+    expect(output).toContain("auth.clients.GITHUB_CLIENT_SECRET: ***");
+    expect(output).not.toContain("a-secret-of-github");
+  });
+
   test("a command that does not exist", async () => {
     const { code, output } = await svc(["strat"]);
     expect(output).toContain("unknown command 'strat'");

@@ -2,8 +2,10 @@
 import { expect, test } from "vitest";
 import { fixture, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
+import { mistakenApp } from "./mistaken-app.ts";
 
 const db = database();
+const app = mistakenApp(database("platform"));
 const seed = (env: NodeJS.ProcessEnv = {}, ...args: string[]) => svcHere(db, fixture, ["db", "seed", ...args], env);
 const rows = () =>
   db.sql(`select n.id, n.title, u.email, u.name, a.password like '%:%' as can_sign_in
@@ -36,4 +38,15 @@ test("production is not seeded by mistake, and what is no seed is named", async 
   expect((await seed({}, "--file", "backend/schema.ts")).error).toMatch(
     /schema\.ts is not a seed\.\s+Write: export default/,
   );
+});
+
+test("a provider of social sign-in need not be set up where a database is seeded", async () => {
+  const { svc, write } = app;
+  await write({
+    "backend/auth.ts": `import { defineAuth } from "@svc/core";\nexport default defineAuth({ social: { github: {} } });`,
+    "backend/seed.ts": `import { defineSeed } from "@svc/core";\nexport default defineSeed(async ({ user }) => void (await user({ email: "made@example.com", password: "correct horse" })));`,
+  });
+  const production = { NODE_ENV: "production", AUTHLIB_URL: "https://app.example.com", AUTHLIB_SECRET: "s".repeat(32) };
+  const { code, output } = await svc(["db", "seed", "--force"], production);
+  expect([code, output]).toEqual([0, expect.stringContaining("Seeded by")]);
 });
