@@ -18,7 +18,10 @@ test("users keep their ids, passwords, Google accounts and rows", async () => {
   await db.sql(insert, [bob, "bob@example.com", null, {}, null]);
   await db.sql(insert, [crypto.randomUUID(), null, null, {}, null]);
   await db.sql(insert, [crypto.randomUUID(), "gone@example.com", null, {}, "2026-01-01"]);
-  await db.sql("insert into auth.identities values ($1, 'google', '10769'), ($1, 'github', '583231'), ($1, 'email', $1)", [bob]);
+  await db.sql(
+    "insert into auth.identities values ($1, 'google', '10769'), ($1, 'github', '583231'), ($1, 'email', $1)",
+    [bob],
+  );
   const note = "insert into public.notes (id, user_id, title) values ";
   await db.sql(`set session_replication_role = replica`); // Supabase's foreign key leads to auth.users
   await db.sql(`${note} (7, $1, 'Of Ann'), (8, $2, 'Of Bob')`, [ann, bob]);
