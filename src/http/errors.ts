@@ -112,17 +112,17 @@ const procedurePaths =
   "docs/reference/http-routes.md lists the other paths.";
 
 const noRoom = "There is no room for this at the moment.";
-const noWrites = "Files cannot be stored at the moment.";
+const noFiles = "Files cannot be stored or read at the moment.";
 
 /** Errors of a disk that an operator repairs: full, read-only, of another owner, broken, unmounted, or a network folder that is gone. */
 const diskErrors: Partial<Record<string, string>> = {
   ENOSPC: noRoom,
   EDQUOT: noRoom,
-  EROFS: noWrites,
-  EACCES: noWrites,
-  EIO: noWrites,
-  ESTALE: noWrites,
-  FOLDER_GONE: noWrites,
+  EROFS: noFiles,
+  EACCES: noFiles,
+  EIO: noFiles,
+  ESTALE: noFiles,
+  FOLDER_GONE: noFiles,
 };
 
 /** Answers an error of the disk with 503: it is not the sender's. @returns any other error unchanged */

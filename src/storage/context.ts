@@ -135,7 +135,9 @@ export class CallStorage implements ContextStorage {
     const { bytesId, size } = await this.find(id);
     if (from > 0 && from >= size) return Readable.from([]);
     const range = from > 0 ? { start: from, end: size - 1 } : undefined;
-    const bytes = await this.#storage.driver.read(objectKey(bytesId), range);
+    const bytes = await this.#storage.driver.read(objectKey(bytesId), range).catch((error) => {
+      throw diskFailure(error);
+    });
     if (!bytes) throw fileNotFound();
     return bytes;
   }

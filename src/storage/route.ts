@@ -8,6 +8,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { StorageObject } from "../contract/storage.ts";
 import type { Endpoint } from "../http/endpoint.ts";
+import { diskFailure } from "../http/errors.ts";
 import { exchangeOf } from "../http/exchange.ts";
 import { leftSignal } from "../http/left-signal.ts";
 import { RecentMap } from "../kit/recent-map.ts";
@@ -66,7 +67,7 @@ export function fileEndpoint(
       image = await imageFor(transforms, object, options, webp, asker.ask);
     } catch (error) {
       if (asker.hasLeft()) return;
-      throw error;
+      throw diskFailure(error);
     }
     if (image === null) throw fileNotFound();
     const make = (): FileAnswer => {

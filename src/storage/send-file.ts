@@ -9,6 +9,7 @@ import { create as contentDisposition } from "content-disposition";
 import type { Logger } from "pino";
 import type { Disposition } from "../contract/storage.ts";
 import { isKnown } from "../http/conditions.ts";
+import { diskFailure } from "../http/errors.ts";
 import { exchangeOf } from "../http/exchange.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { requestedRange } from "./byte-ranges.ts";
@@ -41,7 +42,7 @@ const policy = "default-src 'none'; style-src 'unsafe-inline'; media-src 'self';
 
 /**
  * @param log receives errors of the store while it reads
- * @throws SvcError NOT_FOUND when the bytes are gone
+ * @throws SvcError NOT_FOUND when the bytes are gone, UNAVAILABLE when the disk fails
  */
 export async function sendFile(
   request: IncomingMessage,
@@ -66,7 +67,9 @@ export async function sendFile(
     const part = range ? file.bytes.subarray(range.start, range.end + 1) : file.bytes;
     return void response.writeHead(status, headers).end(part);
   }
-  const bytes = await file.open?.(range ?? undefined);
+  const bytes = await file.open?.(range ?? undefined).catch((error) => {
+    throw diskFailure(error);
+  });
   if (!bytes) throw fileNotFound();
   response.writeHead(status, headers);
   await stream(bytes, length, request, response, log);

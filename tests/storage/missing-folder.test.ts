@@ -3,11 +3,13 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import sharp from "sharp";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { describeMissingFolder } from "../../src/storage/missing-folder.ts";
 import { createDriver, objectKey } from "../../src/storage/storage.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
+import { fileProcedures, stored } from "../support/files.ts";
 import { apiWith, service } from "../support/service.ts";
 import { begun, head, patch } from "../support/uploads.ts";
 
@@ -40,7 +42,7 @@ describe("a folder that is moved away", () => {
   const buffer = procedure.mutation
     .name("moved.buffer")
     .handler(({ context }) => context.storage.storeBuffer(Buffer.from("x"), "a.txt", "text/plain"));
-  const svc = service(db, apiWith({ procedures: { buffer } }), {
+  const svc = service(db, apiWith({ procedures: { buffer, ...fileProcedures } }), {
     storage: { driver: "disk", dir },
     production: true,
   } as object);
@@ -65,6 +67,24 @@ describe("a folder that is moved away", () => {
     renameSync(join(parent, "elsewhere"), dir);
     expect(await send()).toEqual([200, 204]);
     expect((await patch(svc, ann, underWay, 1, "b")).status).toBe(204);
+  });
+
+  test("answers reads with 503, and no file counts as missing", async () => {
+    const ann = await svc.signUp("ann");
+    const image = sharp({ create: { width: 9, height: 9, channels: 3, background: "red" } });
+    const file = new File([new Uint8Array(await image.png().toBuffer())], "a.png", { type: "image/png" });
+    const id = await stored(svc, ann, file, { visibility: "public" });
+    const statuses = async () => {
+      const paths = [`/api/storage/${id}`, `/api/storage/${id}?w=3`].map((path) => fetch(svc.url + path));
+      return (await Promise.all([...paths, svc.query(ann, "files.read", { id })])).map(({ status }) => status);
+    };
+    renameSync(dir, join(parent, "elsewhere"));
+    expect(await statuses()).toEqual([503, 503, 503]);
+
+    renameSync(join(parent, "elsewhere"), dir);
+    expect(await statuses()).toEqual([200, 200, 200]);
+    rmSync(join(dir, "objects"), { recursive: true });
+    expect(await statuses()).toEqual([404, 200, 404]); // the folder is there; the image was made before
   });
 });
 

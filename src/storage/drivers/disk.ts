@@ -114,12 +114,12 @@ export class DiskDriver implements StorageDriver {
   }
 
   async read(key: string, range?: ByteRange): Promise<Readable | null> {
-    const file = await open(this.pathOf(key), "r").catch(orNull);
+    const file = await open(this.pathOf(key), "r").catch((error) => this.#missing(error));
     return file && createReadStream("", { fd: file, highWaterMark: chunk, ...range });
   }
 
   async readWhole(key: string): Promise<Buffer | null> {
-    return readFile(this.pathOf(key)).catch(orNull);
+    return readFile(this.pathOf(key)).catch((error) => this.#missing(error));
   }
 
   async delete(key: string): Promise<void> {
@@ -187,6 +187,13 @@ export class DiskDriver implements StorageDriver {
       if (made) await this.#giveToOwner(upTo(made, dirname(path)));
       return this.#inFolder(path, work, attempts - 1);
     }
+  }
+
+  /** @throws Error for a file of a folder that is gone for a time: nobody knows whether the file exists */
+  async #missing(error: NodeJS.ErrnoException): Promise<null> {
+    orNull(error);
+    await this.requireFolder();
+    return null;
   }
 
   /** Files in a new folder would be hidden once the disk is mounted again. */
