@@ -48,14 +48,14 @@ export function fileEndpoint(
   return async (request, response) => {
     exchangeOf(response).operation = "/api/storage/:id";
     const [path = "", search = ""] = (request.url ?? "").split("?", 2);
+    const id = path.slice(prefix.length).toLowerCase();
+    if (!isUuid(id)) throw fileNotFound();
     const { options, given } = queries.read(search);
     if (options && plan === "free") {
       throw new SvcError("PLAN_REQUIRED", "Image parameters are part of the Personal and Pro plans.", {
         hint: "Leave w, h, f, q and fit out, or set plan in svc.config.ts.",
       });
     }
-    const id = path.slice(prefix.length).toLowerCase();
-    if (!isUuid(id)) throw fileNotFound();
     const grant = given === null ? null : storage.grants.verify(id, given);
     const found = grant ? finder.find(id, grant.issuer) : publicObjects.find(id);
     const object = found instanceof Promise ? await found : found;
@@ -84,7 +84,7 @@ export function fileEndpoint(
 class Queries {
   readonly #read = new RecentMap<string, Query>(1_000);
 
-  /** @throws SvcError VALIDATION_FAILED, with every invalid parameter */
+  /** A kept query keeps the URL that it is a part of. @throws SvcError VALIDATION_FAILED, with every invalid parameter */
   read(search: string): Query {
     const known = this.#read.get(search);
     if (known) return known;

@@ -1,6 +1,8 @@
 // If this file fails, the cache of verified JWTs keeps ended ones, loses valid ones, or grows without limit.
 import { expect, test } from "vitest";
+import { credentialIn } from "../../src/auth/sessions/authenticate.ts";
 import { VerifiedTokens } from "../../src/auth/sessions/verified-tokens.ts";
+import { collectGarbage } from "../support/collect-garbage.ts";
 
 const later = Date.now() + 60_000;
 const session = (user: string, id: string) => ({ id, user: { id: user, email: "", name: "" } });
@@ -83,4 +85,18 @@ test("whoever listens hears of each end, after the tokens are gone", () => {
     [{ user: "ann", session: "1" }, "b"],
     [{}, ""],
   ]);
+});
+
+test("a token does not keep the header from which it was read", () => {
+  const verified = new VerifiedTokens();
+  verified.trust(Number.POSITIVE_INFINITY);
+  collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  for (let index = 0; index < 2_000; index++) {
+    const header = Buffer.from(`Bearer ${" ".repeat(15_000)}a token of one user, number ${index}`).toString("latin1");
+    verified.add(String(credentialIn(header, ["bearer"])), session("ann", "1"), later);
+  }
+  collectGarbage();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(5_000_000); // 30 MB when they kept it
+  expect(verified.get("a token of one user, number 1999")?.user.id).toBe("ann");
 });

@@ -61,7 +61,8 @@ export class VerifiedTokens {
   }
 
   /** @param expiresAt in milliseconds since 1970 */
-  add(token: string, session: Session, expiresAt: number): void {
+  add(given: string, session: Session, expiresAt: number): void {
+    const token = Buffer.from(given).toString(); // a copy: a part of a header keeps the whole header in memory
     const first = this.#byToken.entries().next();
     // All tokens are known for five minutes, so the oldest entry expires first, roughly.
     if (this.#byToken.size >= this.#size && !first.done) this.#drop(...first.value);
