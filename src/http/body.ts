@@ -199,14 +199,17 @@ export function parseJson(body: Buffer): unknown {
 }
 
 /**
- * Refuses content codings: the encoded bytes would be read as plain ones (RFC 9110, section 8.4).
+ * Refuses content codings, and other transfer codings than "chunked": the encoded bytes would be read as plain ones (RFC 9110,
+ * section 8.4; RFC 9112, section 6.1).
  *
  * @throws SvcError UNSUPPORTED_MEDIA_TYPE
  */
 export function refuseEncodedBody({ headers }: Pick<IncomingMessage, "headers">): void {
   const encoding = headers["content-encoding"];
-  if (encoding === undefined || /^(?:\s*|identity)$/i.test(encoding)) return;
+  const transfer = headers["transfer-encoding"];
+  const isPlain = encoding === undefined || /^(?:\s*|identity)$/i.test(encoding);
+  if (isPlain && (transfer === undefined || /^chunked$/i.test(transfer))) return;
   throw new SvcError("UNSUPPORTED_MEDIA_TYPE", "Compressed bodies are not accepted.", {
-    hint: "Send the body without content-encoding.",
+    hint: isPlain ? "The only transfer-encoding is chunked." : "Send the body without content-encoding.",
   });
 }

@@ -102,6 +102,19 @@ test.for<[string, string, string]>([
   expect((await send("identity")).status).not.toBe(415);
 });
 
+test.for([
+  ["chunked", 200],
+  ["Chunked", 200],
+  ["gzip, chunked", 415],
+  ["deflate, chunked", 415],
+] as const)("a body in the transfer coding %s is answered with %i", async ([coding, status]) => {
+  const headers = { "content-type": "application/json", "transfer-encoding": coding };
+  const sending = request(`${svc.url}/api/mutation`, { method: "POST", headers });
+  sending.end('{"name":"methods.echo","args":1}');
+  const [response] = await once(sending, "response");
+  expect(response.resume().statusCode).toBe(status);
+});
+
 describe("a client that waits for 100 Continue", () => {
   const send = (path: string, length: number, headers: object = {}) => {
     const sending = request(`${svc.url}${path}`, {
