@@ -160,9 +160,13 @@ async function condition(
   if (filter.operator.startsWith("is")) return `${name} ${filter.operator}`;
   if (filter.operator === "contains") return `strpos(lower(${name}::text), lower(${value(filter.value, "text")})) > 0`;
   const type = withoutLength(column.type);
-  const asText = ["=", "<>"].includes(filter.operator) && (await isOfExtension(transaction, type)) ? "::text" : "";
+  const isOdd = withoutEquality.test(type) || (await isOfExtension(transaction, type));
+  const asText = ["=", "<>"].includes(filter.operator) && isOdd ? "::text" : "";
   return `${name}${asText} ${filter.operator} ${value(filter.value, type)}${asText}`;
 }
+
+/** Types without `=`, and those of geometry, some of which compare areas by it. */
+const withoutEquality = /^(json|xml|point|line|lseg|box|path|polygon|circle)(\[\])*$/;
 
 /** Such as vector, ltree, hstore: their operators are in the extension's schema, and the search path names none. */
 async function isOfExtension(transaction: RequestTransaction, type: string): Promise<boolean> {

@@ -26,8 +26,13 @@ const input = z.strictObject({
  */
 const isQuery = /^(\s|\(|--.*(\n|$)|\/\*(?:(?!\*\/)[\s\S])*\*\/)*(select|with|values|table)\b/i;
 
+/**
+ * The end of a statement, with comments behind it. Without quotes and dollars: a text may hold what looks like it.
+ */
+const end = /;(?:\s|--[^\n'"$]*(?:\n|$)|\/\*[^*'"$]*\*\/)*$/;
+
 export const sqlPanel = panel(input, ({ as, text, plan }, { read }): Promise<unknown> => {
-  const statement = text.replace(/;\s*$/, "");
+  const statement = text.replace(end, "");
   if (!isQuery.test(statement)) {
     throw new SvcError("BAD_REQUEST", "This panel reads: it takes SELECT, WITH, VALUES and TABLE.", {
       hint: "Rows are changed by the application's own mutations, or with svc db psql.",

@@ -9,7 +9,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import { identityOfUser } from "../postgres/identity.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
 
-/** In milliseconds. */
+/** In milliseconds; of statements as a viewer. */
 export const limits = { statementTimeoutMs: 3_000, idleInTransactionMs: 10_000 };
 
 /** A user's id; null is somebody without an account. */
@@ -28,15 +28,18 @@ export async function viewAs<T>(
     return result;
   } catch (error) {
     await transaction.rollback();
-    throw explained(error);
+    if ((error as pg.DatabaseError).code !== "57014") throw explained(error);
+    throw new SvcError("TIMEOUT", `The statement took longer than ${limits.statementTimeoutMs / 1000} s.`, {
+      hint: "Filter by a column that has an index, or view as a user who sees more of the rows.",
+    });
   }
 }
 
 export function explained(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error;
   if (error.code === "57014") {
-    return new SvcError("TIMEOUT", `The statement took longer than ${limits.statementTimeoutMs / 1000} s.`, {
-      hint: "Filter by a column that has an index, or view as a user who sees more of the rows.",
+    return new SvcError("TIMEOUT", "The database took too long. Nothing was changed.", {
+      hint: "Another transaction may hold a lock that it needs. Try again later.",
     });
   }
   if (error.code === "P0002") {

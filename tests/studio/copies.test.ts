@@ -47,6 +47,13 @@ if (!chromiumPath) {
     expect((await copied(page, "Copy as CSV")).replaceAll(/\r?\n/g, "\r\n")).toBe(csv);
   });
 
+  test("the SQL of a policy quotes its name", async () => {
+    await db.sql(`create policy "select" on notes as restrictive for select to svc_authenticated using (true)`);
+    const page = await tab(address({ panel: "policies", table: "public.notes" }));
+    await page.getByText("As SQL").first().waitFor();
+    expect(await page.textContent("main")).toContain('create policy "select" on ');
+  });
+
   test("an address that names no panel shows the first one", async () => {
     const page = await tab(address({ panel: "constructor" }));
     expect(await page.title()).toBe("Home · Studio");

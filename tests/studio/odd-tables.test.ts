@@ -18,11 +18,14 @@ beforeAll(async () => {
     insert into no_key select i from generate_series(1, 60) i;
     create table withheld_key (id integer primary key, title text);
     insert into withheld_key select i, 'title ' || i from generate_series(1, 5) i;
+    create table of_odd_types (id integer primary key, j json, x xml, p point, b box);
+    insert into of_odd_types values (1, '{"a": 1}', '<a/>', '(1,2)', '(1,1),(0,0)'), (2, '[]', '<b/>', '(2,1)', '(2,1),(1,0)');
     create table of_vectors (v extensions.vector(1) primary key, is_shown boolean not null, title text);
     insert into of_vectors select array[i], i % 2 = 0, 'title ' || i from generate_series(1, 120) i`);
   for (const [table, using] of [
     [odd, "jb is not null"],
     ["no_key", "true"],
+    ["of_odd_types", "true"],
     ["withheld_key", "true"],
     ["of_vectors", "is_shown"],
   ]) {
@@ -64,6 +67,19 @@ test("no row that the viewer sees is shown as hidden where the viewer may not se
   const { rows, withheld, isKeyed } = await read("public.withheld_key", { ghosts: true });
   expect(rows.map(({ cells }: { cells: string[] }) => cells)).toEqual([1, 2, 3, 4, 5].map((n) => [`title ${n}`]));
   expect([withheld, isKeyed]).toEqual([["id"], false]);
+});
+
+test.each([
+  ["j", "[]", '{"a": 1}'],
+  ["x", "<b/>", "<a/>"],
+  ["p", "(2,1)", "(1, 2)"],
+  ["b", "(2,1),(1,0)", "(0,0),(1,1)"],
+])("a filter compares column %s, whose type has no equality, as text", async (column, second, first) => {
+  const found = async (operator: string, value: string) =>
+    (await read("public.of_odd_types", { filter: { column, operator, value } })).rows.map(
+      ({ key }: { key: string[] }) => key[0],
+    );
+  expect([await found("=", second), await found("=", first), await found("<>", first)]).toEqual([["2"], ["1"], ["2"]]);
 });
 
 describe("a key of an extension's type, whose operators the search path does not have", () => {

@@ -146,6 +146,9 @@ describe("SQL", () => {
     expect(body.rows[0]).toEqual([expect.any(String), "note 1", "note 1"]);
     expect((await send("select title from notes", "ben")).body.rows).toEqual([["of ben"]]);
     expect((await send("select svc.current_user_id() -- who")).body.rows).toEqual([["ann"]]);
+    for (const end of ["; -- who", ";\n/* two\nlines */ -- and\n", " -- a; b", "; "]) {
+      expect((await send(`select ';-- x', $$; -- y$$${end}`)).body.rows).toEqual([[";-- x", "; -- y"]]);
+    }
     const long = await send("values (repeat('😀', 1000000), null)");
     expect(long.text.length).toBeLessThan(5_000);
     expect(long.body.rows[0][1]).toBeNull();
@@ -165,6 +168,8 @@ describe("SQL", () => {
     ["insert into notes (user_id, title) values ('ann', 'x')", 400],
     ["with w as (delete from notes returning 1) select * from w", 400],
     ["select 1; delete from notes", 400],
+    ["select 1; delete from notes; -- x", 400],
+    ["select 1; -- x\n delete from notes", 400],
     ["select 1) as q; delete from notes --", 400],
     ["select nextval('svc.operator_acts_id_seq')", 403],
     ["reset role", 400],

@@ -66,9 +66,8 @@ export const command = (...words: string[]): string =>
     .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
     .join(" ");
 
-/** A name as SQL has it. */
-export const identifier = (name: string): string =>
-  /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
+/** A name as SQL has it. Always in quotes: it may be a keyword. */
+export const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 const times = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 export const time = (text: string | null): string => (text ? times.format(new Date(text)) : "–");
