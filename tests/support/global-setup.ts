@@ -80,7 +80,7 @@ export async function setup(project: TestProject) {
   // The two kinds of server may differ in version and settings, so each has its own cluster.
   const name = `test-${process.env.SVC_POSTGRES || "auto"}${compiles ? "-jit" : ""}`;
   const open = (more: Record<string, string>) =>
-    openCluster({ directory: join(root, ".svc"), name, settings: { ...settings, ...more } });
+    openCluster({ directory: join(root, ".svc"), name, shared: true, settings: { ...settings, ...more } });
   // Loaded if the server has it; it only counts when a test turns it on.
   const statistics = { shared_preload_libraries: "pg_stat_statements", "pg_stat_statements.track": "none" };
   const cluster = await open(statistics).catch(() => open({}));
