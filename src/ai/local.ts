@@ -4,7 +4,7 @@
  * install it.
  * Next hop: `program.ts`.
  */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SvcError } from "../kit/svc-error.ts";
@@ -62,8 +62,24 @@ export function localProvider(): Provider {
   };
 }
 
+const recordings = "svc-speech-";
+
+/** In milliseconds. No recording is read for as long. */
+const abandoned = 24 * 60 * 60_000;
+
+/** Removes what killed processes have left: people speak in it. */
+async function sweepRecordings(): Promise<void> {
+  const names = await readdir(tmpdir()).catch(() => []);
+  for (const name of names.filter((one) => one.startsWith(recordings))) {
+    const path = join(tmpdir(), name);
+    const known = await stat(path).catch(() => null);
+    if (known && Date.now() - known.mtimeMs > abandoned) await rm(path, { recursive: true, force: true }).catch(() => {}); // of another user
+  }
+}
+
 async function listen(audio: Uint8Array, signal: AbortSignal): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "svc-speech-"));
+  await sweepRecordings();
+  const folder = await mkdtemp(join(tmpdir(), recordings));
   try {
     const [recording, raw] = [join(folder, "recording"), join(folder, "audio.raw")];
     await writeFile(raw, speechSamples(audio) ?? (await samplesBySox(recording, audio, signal)));

@@ -1,6 +1,6 @@
 /** The local programs, if installed: tesseract reads, espeak-ng speaks, pocketsphinx listens. */
 import { accessSync, constants } from "node:fs";
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -51,6 +51,31 @@ needs("tesseract")("an image that names files reads none of them: they may be so
       await expect(read).rejects.toMatchObject({ code: "BAD_REQUEST" });
     }
   } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("what a killed process has left of a recording is removed a day later, and nothing else", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "svc-left-"));
+  const { TMPDIR: before } = process.env;
+  process.env.TMPDIR = folder;
+  try {
+    for (const [name, hours] of [
+      ["svc-speech-old", 25],
+      ["svc-speech-new", 23],
+      ["of-another", 25],
+    ] as const) {
+      await mkdir(join(folder, name));
+      await writeFile(join(folder, name, "audio.raw"), "");
+      const time = Date.now() / 1000 - hours * 3_600;
+      await utimes(join(folder, name), time, time);
+    }
+    const silence = Buffer.from("no recording");
+    await provider.transcribe?.("local-pocketsphinx", silence, "audio/wav", never)?.catch(() => {});
+    expect((await readdir(folder)).sort()).toEqual(["of-another", "svc-speech-new"]);
+  } finally {
+    if (before === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = before;
     await rm(folder, { recursive: true });
   }
 });
