@@ -30,7 +30,8 @@ export function checkOrigin(value: unknown, { production }: { production: boolea
   const url = new URL(value);
   const bare = `write ${url.origin}`;
   if (url.protocol !== "https:" && url.protocol !== "http:") {
-    return { reason: "does not start with https:// or http://; write it as https://app.example.com" };
+    const remedy = "write it as https://app.example.com; for an app with another scheme see docs/reference/origins.md";
+    return { reason: `does not start with https:// or http://; ${remedy}` };
   }
   // Check the raw text too: the parser drops an empty "@", "?" or "#".
   if (url.username || url.password || value.includes("@")) return { reason: `has a user name or password; ${bare}` };

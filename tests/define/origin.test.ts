@@ -59,7 +59,7 @@ describe("refused everywhere, with the reason", () => {
     ["localhost:3000", "does not start with https://"],
     ["ftp://app.example.com", "does not start with https://"],
     ["file:///etc/passwd", "does not start with https://"],
-    ["capacitor://localhost", "does not start with https://"],
+    ["capacitor://localhost", "for an app with another scheme see docs/reference/origins.md"],
     ["https://", "is not a URL"],
     ["null", "sandboxed"],
     ["", "is not a text"],
