@@ -90,6 +90,8 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   // A mistake in what an application has chosen must end the start. In production nobody should wait for modules.
   if (options.production || definition.betterAuth || definition.social || definition.emailVerification?.required) {
     const { library } = await signIn();
+    const { deviceCodeSweep } = await import("./plugins/device-codes.ts");
+    sweeper.also = deviceCodeSweep(library);
     const { expiresIn, updateAge } = library.context.sessionConfig;
     const isFixed = library.context.options.session?.disableSessionRefresh === true;
     sessions.lifetimes = { expiresIn, updateAge: isFixed ? expiresIn : updateAge };

@@ -18,6 +18,8 @@ export class Sweeper {
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
   #closed = false;
+  /** Removes what a plugin leaves. (Default: nothing) */
+  also: (() => Promise<unknown>) | undefined;
 
   constructor(pool: pg.Pool, log: Logger) {
     this.#pool = pool;
@@ -41,6 +43,7 @@ export class Sweeper {
       const [row] = await askAuth<{ removed: number }>(this.#pool, "auth.sweep($1) as removed", [batch]);
       removed = row?.removed ?? 0;
     }
+    await this.also?.();
   }
 
   #next(wait: number): void {
