@@ -73,7 +73,8 @@ async function sweepRecordings(): Promise<void> {
   for (const name of names.filter((one) => one.startsWith(recordings))) {
     const path = join(tmpdir(), name);
     const known = await stat(path).catch(() => null);
-    if (known && Date.now() - known.mtimeMs > abandoned) await rm(path, { recursive: true, force: true }).catch(() => {}); // of another user
+    if (known && Date.now() - known.mtimeMs > abandoned)
+      await rm(path, { recursive: true, force: true }).catch(() => {}); // of another user
   }
 }
 

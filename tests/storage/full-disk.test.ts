@@ -87,7 +87,10 @@ test.skipIf(!isMounted)(
     const write = () => Promise.all([upload(ben, 10_000), upload(ben, 200_000), svc.mutate(ben, "full.buffer")]);
     const remount = (mode: string) => execFileSync("mount", ["-o", `remount,${mode}`, dir]);
     expect((await write()).map(({ status }) => status)).toEqual([200, 200, 200]);
-    const failed = { status: 503, body: { code: "UNAVAILABLE", error: "Files cannot be stored or read at the moment." } };
+    const failed = {
+      status: 503,
+      body: { code: "UNAVAILABLE", error: "Files cannot be stored or read at the moment." },
+    };
     remount("ro");
     try {
       expect(await write()).toMatchObject([failed, failed, failed]);
