@@ -158,7 +158,7 @@ if (!chromiumPath) {
     await page.getByRole("heading", { name: "Signed-in users: select" }).waitFor();
     await page.getByText("Signed-in users may select rows where").waitFor();
     await page.getByText("As SQL").nth(4).click();
-    await page.getByText("create policy select_owner on public.notes").waitFor();
+    await page.getByText('create policy "select_owner" on public.notes').waitFor();
     await page.getByRole("link", { name: "Look at its rows" }).click();
     await page.getByLabel("View as").waitFor();
   });
