@@ -29,7 +29,7 @@ declare
   wanted constant integer := page_size + skipped;
   declared constant jsonb := svc_hidden.search_target(target ->> 'table');
   condition constant text := svc_hidden.search_condition(declared, scope, filters);
-  nearness text;
+  order_and_limit text;
   ids text[];
   distances double precision[];
 begin
@@ -40,28 +40,30 @@ begin
   exception when invalid_name or undefined_object then
     null;
   end;
-  -- The second form adds 0, so that PostgreSQL uses no index.
-  foreach nearness in array array['t.%2$I <=> %3$L', '(t.%2$I <=> %3$L) + 0'] loop
+  -- Rows at the same distance are in the order of their keys, or pages would repeat and miss some of them. The index knows no
+  -- such order: it gives all rows at the last distance. The second form adds 0, so that PostgreSQL uses no index.
+  foreach order_and_limit in array array[
+    't.%2$I <=> %3$L fetch first %6$s rows with ties', '(t.%2$I <=> %3$L) + 0, t.%1$I::text collate "C" limit %6$s'
+  ] loop
     for ids, distances in execute format($sql$
       select array_agg(id), array_agg(distance)
         from (
           select t.%1$I::text as id, t.%2$I <=> %3$L as distance
             from %4$s as t
            where %5$s and t.%2$I is not null
-           order by $sql$ || nearness || $sql$
-           limit %6$s
+           order by $sql$ || order_and_limit || $sql$
         ) as nearest
     $sql$, declared ->> 'id', vector_field, vector, declared ->> 'table', condition, wanted)
     loop
       exit;  -- there is one row
     end loop;
-    exit when cardinality(ids) = wanted;
+    exit when cardinality(ids) >= wanted;
   end loop;
 
   return query
-    select n.id, 1 - n.distance from unnest(ids, distances) with ordinality as n (id, distance, place)
+    select n.id, 1 - n.distance from unnest(ids, distances) as n (id, distance)
      where n.distance <> 'NaN'
-     order by n.place offset skipped limit page_size;
+     order by n.distance, n.id collate "C" offset skipped limit page_size;
 end
 $$;
 

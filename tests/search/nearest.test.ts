@@ -1,4 +1,5 @@
-// If this file fails, a user with few rows among many finds none of them by vector.
+// If this file fails, a user with few rows among many finds none of them by vector, or pages of rows that are equally near
+// repeat some and miss others.
 import { describe, expect, inject, test } from "vitest";
 import { database } from "../support/database.ts";
 
@@ -34,6 +35,43 @@ describe.skipIf(!inject("vector"))("vector search", () => {
     expect(await find("few", 2, 1)).toEqual(["3004", "3003"]);
     expect(await find("many", 3, 1)).toEqual(["2", "3", "4"]);
     await client.query("rollback");
+  });
+
+  test.for([
+    { how: "along the index", corpus: "many", setting: "set local enable_seqscan = off; set local enable_sort = off" },
+    { how: "without the index", corpus: "many", setting: "set local enable_indexscan = off" },
+    {
+      how: "where the index's walk ends early",
+      corpus: "some",
+      setting: "set local enable_seqscan = off; set local enable_sort = off; set local hnsw.max_scan_tuples = 1",
+    },
+  ])("pages of equally near rows have every row once: $how", async ({ corpus, setting }) => {
+    await db.sql(`
+      create table if not exists twins (id integer primary key, corpus text, at extensions.vector(2));
+      truncate twins;
+      insert into twins select n, 'many', array[1, n * n % 3]::extensions.vector from generate_series(1, 900) as n;
+      insert into twins select 900 + n, 'some', array[-1, n * n % 3]::extensions.vector from generate_series(1, 90) as n;
+      create index if not exists near on twins using hnsw (at extensions.vector_cosine_ops);
+      analyze twins;`);
+    const scope = { corpus: "corpus", visibility: null, owner: null, always: "public" };
+    const declared = [{ table: "public.twins", id: "id", fields: ["corpus"], language: "simple", ...scope }];
+    await db.sql("select svc_private.install_search($1, 'twins')", [JSON.stringify(declared)]);
+    const client = await db.connect("admin");
+    const size = 90;
+    for (const limit of [1, 7, 40]) {
+      const met: string[] = [];
+      for (let skipped = 0; skipped < size; skipped += limit) {
+        await client.query(`begin; ${setting}`);
+        const { rows } = await client.query<{ id: string }>(
+          "select id from svc.search_vector($1, 'at', '[1,0]', $2, '[]', $3, $4)",
+          [{ table: "public.twins" }, { corpus, visibility: "public" }, Math.min(limit, size - skipped), skipped],
+        );
+        await client.query("rollback");
+        met.push(...rows.map(({ id }) => id));
+      }
+      expect(met).toHaveLength(size);
+      expect(new Set(met).size).toBe(size);
+    }
   });
 
   test.each([
