@@ -41,7 +41,10 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
         },
         pgTables_PgResourceOptions(_info: unknown, { resourceOptions }: { resourceOptions: PgResourceOptions }) {
           const table = find(resourceOptions);
-          if (table) resourceOptions.selectAuth = ($select) => guard($select as PgSelectStep, table);
+          if (!table) return;
+          resourceOptions.selectAuth = ($select) => guard($select as PgSelectStep, table);
+          // The catalog knows no key of a view. Without one its pages have neither cursors nor an order of equal rows.
+          if (table.crud.isView) resourceOptions.uniques = [{ attributes: [table.crud.id.name] }];
         },
       },
     } as never, // its types require a cache and a state, which this plugin lacks
@@ -136,7 +139,7 @@ function behaviors(find: Find): Part<"schema", "entityBehavior"> {
       override(behavior, [resource, unique]) {
         const table = find(resource);
         const isId = unique.attributes.length === 1 && unique.attributes[0] === table?.crud.id.name;
-        return (table?.offers("get") && isId ? behavior : nothing(behavior)) as never;
+        return (table?.offers("get") && isId && !table.crud.isView ? behavior : nothing(behavior)) as never;
       },
     },
     pgCodecRelation: {
