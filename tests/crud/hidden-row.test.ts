@@ -70,6 +70,22 @@ test("an update of the owner says, while developing, that no request may make it
   await db.sql("grant update on notes to svc_authenticated");
 });
 
+test("a grant of fewer columns than callers can write refuses every create and update, and says so while developing", async () => {
+  for (const svc of [developing, serving]) {
+    const ann = await svc.signUp("ann");
+    const { body: row } = await svc.mutate(ann, "notes.create", { title: "first" });
+    await db.sql(`revoke insert, update on notes from svc_authenticated;
+      grant insert (user_id, title), update (title) on notes to svc_authenticated`);
+    const answers = [
+      await svc.mutate(ann, "notes.create", { title: "second" }),
+      await svc.mutate(ann, "notes.update", { id: row.json.id, title: "second" }),
+    ];
+    await db.sql("grant insert, update on notes to svc_authenticated");
+    const hint = svc === serving ? undefined : expect.stringContaining("A grant is missing");
+    for (const { status, body } of answers) expect([status, body.code, body.hint]).toEqual([403, "FORBIDDEN", hint]);
+  }
+});
+
 test("what unsafeDb refuses says, while developing, why callers are not told", async () => {
   for (const svc of [developing, serving]) {
     const { status, body } = await svc.mutate(await svc.signUp("ann"), "test.twice");
