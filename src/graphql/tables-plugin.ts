@@ -41,10 +41,9 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
         },
         pgTables_PgResourceOptions(_info: unknown, { resourceOptions }: { resourceOptions: PgResourceOptions }) {
           const table = find(resourceOptions);
-          if (!table) return;
-          resourceOptions.selectAuth = ($select) => guard($select as PgSelectStep, table);
+          if (table) resourceOptions.selectAuth = ($select) => guard($select as PgSelectStep, table);
           // The catalog knows no key of a view. Without one its pages have neither cursors nor an order of equal rows.
-          if (table.crud.isView) resourceOptions.uniques = [{ attributes: [table.crud.id.name] }];
+          if (table?.crud.isView) resourceOptions.uniques = [{ attributes: [table.crud.id.name] }];
         },
       },
     } as never, // its types require a cache and a state, which this plugin lacks
