@@ -181,6 +181,7 @@ describe("a secret is known by its shape, and does not get into the log", () => 
   const planted = [
     `fetch failed: https://user:${canary}@host/path`,
     `connect postgres://svc:${canary}@db:5432/app`,
+    `connect postgres://svc:an@${canary}@db:5432/app`,
     `Authorization: Bearer ${canary}`,
     `authorization: basic ${canary}==`,
     `GET /api/storage/1?w=10&grant=${canary}&x=1`,
