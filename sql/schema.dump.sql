@@ -951,6 +951,22 @@ comment column used_at: When it was last asked for; what nobody asks for is swep
 comment column claim: Of who converts it now; null once there is a result.
 comment column claimed_until: When somebody else may take it on, unless the claim is renewed.
 
+-- table svc_private.kept_answers: owner svc_owner
+column user_id: text not null
+column key: text not null
+column call: bytea not null
+column answers: text[]
+column kept_at: timestamp with time zone not null default clock_timestamp()
+constraint kept_answers_pkey: PRIMARY KEY (user_id, key)
+constraint kept_answers_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
+index kept_answers_kept_at: svc_private.kept_answers USING btree (kept_at)
+comment: Answers of mutations that were sent with an Idempotency-Key, for a day. A row commits with what its call wrote.
+comment column user_id: Who sent the call. The keys of two users have nothing to do with each other.
+comment column key: The key, which the client chose.
+comment column call: SHA-256 of the names and arguments that were called.
+comment column answers: The answer of each call. Null: together they were larger than 1 MiB.
+comment column kept_at: When the call began.
+
 -- table svc_private.search_counters: owner svc_owner
 column group_id: integer not null
 column documents: integer not null
@@ -2436,6 +2452,31 @@ $function$
 execute: svc_request, svc_system
 comment: Marks the transaction with a W3C traceparent, for the jobs it enqueues and the readers of its changes. Definer: only svc_owner may write messages into the log; the prefix is fixed.
 
+-- function svc.claim_key(text,bytea): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.claim_key(key text, call bytea)
+ RETURNS TABLE(is_new boolean, is_same boolean, answers text[])
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+begin
+  insert into svc_private.kept_answers (user_id, key, call)
+  values (svc.current_user_id(), claim_key.key, claim_key.call)
+  on conflict do nothing;
+  if found then
+    return query select true, true, null::text[];
+    return;
+  end if;
+  return query
+    select false, k.call = claim_key.call, case when k.call = claim_key.call then k.answers end
+      from svc_private.kept_answers k
+     where k.user_id = svc.current_user_id() and k.key = claim_key.key;
+end
+$function$
+execute: svc_request
+comment: Claims an idempotency key for the current user, or returns the answers of the call that has used it. No row: that call was removed meanwhile. Definer: requests have no rights on the table; it reads and writes rows of the transaction's user only.
+
 -- function svc.current_user_id(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.current_user_id()
  RETURNS text
@@ -3104,6 +3145,22 @@ AS $function$
 $function$
 execute: svc_request
 comment: Names and times of the jobs that the transaction has enqueued. Definer: requests have no rights on the queue's tables; it answers for its own transaction.
+
+-- function svc.keep_answers(text,text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.keep_answers(key text, answers text[])
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  update svc_private.kept_answers k
+     set answers = keep_answers.answers
+   where k.user_id = svc.current_user_id() and k.key = keep_answers.key
+     and k.answers is null
+     and (select sum(octet_length(a)) from unnest(keep_answers.answers) as a) <= 1048576
+$function$
+execute: svc_request
+comment: Keeps the answers of a call under the key that its transaction has claimed, up to 1 MiB. Definer: requests have no rights on the table; it writes the row of the transaction's user only.
 
 -- function svc.list_sources(text,text,text,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.list_sources(corpus text, visibility text, owner_id text, size integer, skip integer)
@@ -11565,6 +11622,28 @@ end
 $function$
 execute: svc_system
 comment: Releases a held run until an event or a timeout ends one of these waits. Definer: svc_system has no rights on the queue's tables.
+
+-- function svc_private.sweep_answers(integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.sweep_answers(batch integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  removed integer;
+begin
+  delete from svc_private.kept_answers k
+   where (k.user_id, k.key) in (
+     select e.user_id, e.key from svc_private.kept_answers e
+      where e.kept_at < now() - interval '1 day' limit sweep_answers.batch for update skip locked
+   );
+  get diagnostics removed = row_count;
+  return removed;
+end
+$function$
+execute: svc_system
+comment: Removes kept answers that are older than a day, up to a limit; returns their number. Definer: svc_system has no rights on the table.
 
 -- function svc_private.sweep_conversions(interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.sweep_conversions(unused interval)

@@ -25,6 +25,7 @@ import {
   requireSession,
   runRefusable,
 } from "./invoke.ts";
+import { type Answers, runOnce } from "./keyed-calls.ts";
 
 /** A mutation of a batch that may be called, with its arguments. */
 export interface BatchCall {
@@ -33,13 +34,19 @@ export interface BatchCall {
 }
 
 /**
+ * @param key idempotency key of the batch. (Default: none)
  * @returns the results in the order of the calls, each encoded as the body of its own answer
  * @throws SvcError with `index`, the place of the call that failed; without it if COMMIT failed
  */
-export async function invokeBatch(runtime: Runtime, calls: readonly BatchCall[], caller: Caller): Promise<string[]> {
+export async function invokeBatch(
+  runtime: Runtime,
+  calls: readonly BatchCall[],
+  caller: Caller,
+  key?: string,
+): Promise<Answers> {
   let index = -1;
   try {
-    return await inTransaction(runtime, caller, "write", async (transaction, context) => {
+    return await inKeyedTransaction(runtime, calls, caller, key, async (transaction, context) => {
       const results: string[] = [];
       while (results.length < calls.length) {
         index = results.length;
@@ -69,6 +76,36 @@ export async function invokeBatch(runtime: Runtime, calls: readonly BatchCall[],
     const located = await locate(runtime, call, caller, error);
     throw located instanceof SvcError ? atIndex(index, located) : located;
   }
+}
+
+/**
+ * Runs one mutation in a transaction that keeps its answer.
+ *
+ * @throws as `invoke`; CONFLICT if the key was used for another call
+ */
+export async function invokeKeyed(runtime: Runtime, call: BatchCall, caller: Caller, key: string): Promise<Answers> {
+  try {
+    return await inKeyedTransaction(runtime, [call], caller, key, async (transaction, context) => [
+      await runWithin(runtime, transaction, context, call),
+    ]);
+  } catch (error) {
+    throw await locate(runtime, call, caller, error);
+  }
+}
+
+function inKeyedTransaction(
+  runtime: Runtime,
+  calls: readonly BatchCall[],
+  caller: Caller,
+  key: string | undefined,
+  run: (transaction: RequestTransaction, context: CallContext) => Promise<string[]>,
+): Promise<Answers> {
+  return inTransaction(runtime, caller, "write", async (transaction, context) => {
+    const results = () => run(transaction, context);
+    return key === undefined
+      ? { results: await results(), replayed: false }
+      : runOnce(transaction, key, calls, results);
+  });
 }
 
 /** A generated mutation without a hook: one statement. */

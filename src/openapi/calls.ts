@@ -4,7 +4,7 @@
  * Next hop: `src/crud/openapi.ts` for generated ones, `src/kit/json-schema.ts` for the others.
  */
 import type { Api } from "../contract/api.ts";
-import type { ProcedureDefinition } from "../contract/procedure.ts";
+import type { ProcedureDefinition, ProcedureKind } from "../contract/procedure.ts";
 import { type CallSchemas, crudSchemas } from "../crud/openapi.ts";
 import { wireLimits } from "../http/wire.ts";
 import { type JsonSchema, takesNothing } from "../kit/json-schema.ts";
@@ -44,6 +44,13 @@ const position: Part = {
   schema: text(),
   description: "Where standbys answer: the position of the caller's last answer, `new` at first.",
 };
+/** Of mutations, for callers with a session. */
+const idempotencyKey: Part = {
+  name: "idempotency-key",
+  in: "header",
+  schema: { type: "string", pattern: "^[!#-\\[\\]-~]{1,128}$" },
+  description: "Chosen by the caller, for a call that may be sent again: it runs once, and is answered alike.",
+};
 const positionHeader: Part = { "svc-position": { description: "Where standbys answer.", schema: text() } };
 
 function declared({ name, input, output }: ProcedureDefinition, schemas: Schemas): CallSchemas {
@@ -65,6 +72,7 @@ function operation(
 ): Part {
   const body = bodySchema(args, optional, kind === "query");
   return call(
+    kind,
     {
       operationId: name,
       tags: [name.includes(".") ? name.slice(0, name.indexOf(".")) : "procedures"],
@@ -77,10 +85,16 @@ function operation(
 }
 
 /** An operation that calls procedures. @param content of the request @param result schema of the answer */
-function call(rest: Part, content: Part, result: JsonSchema, description = "What the procedure returns."): Part {
+function call(
+  kind: ProcedureKind,
+  rest: Part,
+  content: Part,
+  result: JsonSchema,
+  description = "What the procedure returns.",
+): Part {
   return {
     ...rest,
-    parameters: [position],
+    parameters: kind === "mutation" ? [position, idempotencyKey] : [position],
     requestBody: { required: true, content },
     responses: { 200: answers(description, json(result), positionHeader), ...callErrors() },
   };
@@ -153,6 +167,7 @@ function batch(open: readonly ProcedureDefinition[]): Part {
   const results = { type: "array", items: answerSchema({}, false) };
   return {
     post: call(
+      "mutation",
       {
         operationId: "svc-batch",
         tags: ["calls by name"],
@@ -172,6 +187,7 @@ function anyCall(kind: "query" | "mutation", open: readonly ProcedureDefinition[
   const body = namedCall(kind, open);
   return {
     post: call(
+      kind,
       {
         operationId: `svc-${kind}`,
         tags: ["calls by name"],

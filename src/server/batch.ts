@@ -4,6 +4,7 @@
  * Next hop: `src/call/batch.ts`.
  */
 import { type BatchCall, invokeBatch } from "../call/batch.ts";
+import { keyOf } from "../call/keyed-calls.ts";
 import { mediaType, parseJson, readBody } from "../http/body.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { callerOf, exchangeOf, sendJson } from "../http/exchange.ts";
@@ -11,7 +12,7 @@ import { decodeCall, wireLimits } from "../http/wire.ts";
 import { isJson } from "../kit/media-type.ts";
 import type { Session } from "../kit/session.ts";
 import { atIndex, SvcError } from "../kit/svc-error.ts";
-import { findProcedure, type ProcedureTransport } from "./procedures.ts";
+import { answerHeaders, findProcedure, type ProcedureTransport } from "./procedures.ts";
 import { positionOf } from "./replica-reads.ts";
 
 export function batchEndpoint(transport: ProcedureTransport): Endpoint {
@@ -26,18 +27,14 @@ export function batchEndpoint(transport: ProcedureTransport): Endpoint {
         hint: "Send application/json. Upload files first, and pass their ids.",
       });
     }
+    const key = keyOf(request.headers, session);
     const body = parseJson(await readBody(request, transport.limits.jsonBytes, session ? undefined : refuseLarge));
     const calls = callsIn(body).map((call, index) => admit(transport, call, session, index));
     transport.requests.countCalls(request, session, calls.length - 1);
     const caller = callerOf(request, response, session, transport.requests);
-    const results = await invokeBatch(transport.runtime, calls, caller);
+    const { results, replayed } = await invokeBatch(transport.runtime, calls, caller, key);
     const position = transport.replicas && (await positionOf(transport.replicas));
-    sendJson(
-      response,
-      200,
-      `{"results":[${results.join(",")}]}`,
-      position === undefined ? {} : { "svc-position": position },
-    );
+    sendJson(response, 200, `{"results":[${results.join(",")}]}`, answerHeaders({ position, replayed }));
   };
 }
 

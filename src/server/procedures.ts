@@ -3,7 +3,9 @@
  * Next hop: `src/call/invoke.ts`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { invokeKeyed } from "../call/batch.ts";
 import { checkOutput, invoke, invokeStatement, isGenerated, type Runtime } from "../call/invoke.ts";
+import { keyOf } from "../call/keyed-calls.ts";
 import type { Caller } from "../contract/caller.ts";
 import type { ProcedureDefinition, ProcedureKind } from "../contract/procedure.ts";
 import { noteIgnored } from "../crud/ignored-input.ts";
@@ -57,21 +59,33 @@ export function procedureEndpoint(
     const found = authenticate(request.headers, kind === "query" ? "read" : "write");
     const session = found instanceof Promise ? await found : found;
     if (session) exchangeOf(response).userId = session.user.id;
+    const key = kind === "mutation" ? keyOf(request.headers, session) : undefined;
     const { procedure, args, watch } = await admitCall(transport, kind, { request, response, session, named });
-    const call: Call = { procedure, args, caller: callerOf(request, response, session, requests) };
-    const ignored = runtime.production ? undefined : noteIgnored(runtime.log, procedure, args);
-    const { body, notice, position } = await reply(transport, call, watch, request.headers["svc-position"]);
+    const call: Call = { procedure, args, caller: callerOf(request, response, session, requests), key };
+    const ignored = runtime.production || key !== undefined ? undefined : noteIgnored(runtime.log, procedure, args);
+    const { body, notice, ...answered } = await reply(transport, call, watch, request.headers["svc-position"]);
     const notices = [ignored, notice].filter(Boolean).join("\n");
     const text = notices ? withMembers(body, { notice: notices }) : body;
-    sendJson(response, 200, text, position === undefined ? {} : { "svc-position": position });
+    sendJson(response, 200, text, answerHeaders(answered));
   };
 }
+
+/** What an answer says in its headers. */
+export const answerHeaders = ({
+  position,
+  replayed,
+}: Pick<Reply, "position" | "replayed">): Record<string, string> => ({
+  ...(position !== undefined && { "svc-position": position }),
+  ...(replayed && { "idempotent-replayed": "true" }),
+});
 
 /** What a client calls, and who it is. */
 interface Call {
   procedure: ProcedureDefinition;
   args: unknown;
   caller: Caller;
+  /** Idempotency key of a mutation. */
+  key?: string | undefined;
 }
 
 interface Reply {
@@ -80,6 +94,8 @@ interface Reply {
   notice?: string | undefined;
   /** Of the server that answered, for the header. */
   position?: string | undefined;
+  /** Whether the body is that of an earlier request with the same key, for the header. */
+  replayed?: boolean;
 }
 
 /**
@@ -91,7 +107,7 @@ async function admitCall(
   transport: ProcedureTransport,
   kind: "query" | "mutation",
   from: { request: IncomingMessage; response: ServerResponse; session: Session | null; named: string | undefined },
-): Promise<Omit<Call, "caller"> & { watch?: boolean | undefined }> {
+): Promise<Pick<Call, "procedure" | "args"> & { watch?: boolean | undefined }> {
   const { request, response, session, named } = from;
   const admit = (name: string) => {
     const procedure = findProcedure(transport, name, kind);
@@ -115,8 +131,15 @@ async function reply(
   const { runtime, replicas } = transport;
   // By the primary: a watched result is compared with the primary's events.
   if (watch && call.procedure.kind === "query") return answerWatched(transport, call);
+  if (call.key !== undefined) return answerKeyed(transport, call, call.key);
   if (replicas) return answerSomewhere(runtime, replicas, call, String(positionHeader ?? ""));
   return { body: await answer(runtime, call.procedure, call.args, call.caller) };
+}
+
+async function answerKeyed({ runtime, replicas }: ProcedureTransport, call: Call, key: string): Promise<Reply> {
+  const { procedure, args: input, caller } = call;
+  const { results, replayed } = await invokeKeyed(runtime, { procedure, input }, caller, key);
+  return { body: results[0] as string, replayed, position: replicas && (await positionOf(replicas)) };
 }
 
 /** The position that the client sent chooses between the primary and a standby; after a mutation it gets a new one. */

@@ -73,12 +73,18 @@ const isOpen = /foreign\.valibot|times\.next|workflows\.(signal|list)|\.aggregat
 
 /**
  * Whether the document allows this call. Cursors are texts that only the service creates, and no schema can say how many
- * rows and levels a call may include.
+ * rows and levels a call may include, and that a key needs a session.
  */
 function isRight({ path, fits, headers, body }: FuzzRequest): boolean {
   const isCall = /^\/api\/(query|mutation)\/./.test(path) && !isOpen.test(path);
   const isPlain = headers["content-type"] === "application/json" && headers["content-encoding"] !== "gzip";
-  return isCall && fits && isPlain && !/"cursor":"|"include":\{"/.test(Buffer.from(body).toString());
+  return (
+    isCall &&
+    fits &&
+    isPlain &&
+    !("idempotency-key" in headers) &&
+    !/"cursor":"|"include":\{"/.test(Buffer.from(body).toString())
+  );
 }
 
 /** The problem of an answer, or null. */

@@ -1,7 +1,7 @@
 /**
  * Removes bytes without a stored object, left by unfinished uploads and by calls that rolled back while their process
  * died. Also removes conversions that were not used for a month or whose file is gone, counters of the search index that
- * cancel each other out, groups of it without rows, and old rows of the history of jobs. Every starting worker ensures
+ * cancel each other out, groups of it without rows, old answers of keyed calls and old rows of the history of jobs. Every starting worker ensures
  * that one such job is queued; each enqueues the next day's.
  *
  * Retries: 3 attempts; the next day's run does the rest.
@@ -9,6 +9,7 @@
  * Next hop: `src/storage/sweep.ts`.
  */
 import { z } from "zod";
+import { sweepAnswers } from "../../src/call/keyed-calls.ts";
 import { foldSearch } from "../../src/search/fold-search.ts";
 import { claimStorage } from "../../src/storage/claim.ts";
 import { sweepStorage } from "../../src/storage/sweep.ts";
@@ -24,6 +25,7 @@ export const sweepStorageTask = defineTask({
     await runtime.systemPool.query("select svc_private.sweep_conversions('30 days')");
     await foldSearch(runtime.systemPool, job.signal);
     await history?.sweep();
+    await sweepAnswers(runtime.systemPool);
     // Files without a mark may be another database's, which has not been updated: it has a day to mark them.
     const marked = await claimStorage(runtime.storage);
     const removed = marked ? await sweepStorage(runtime.storage, undefined, job.signal) : 0;

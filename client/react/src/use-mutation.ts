@@ -15,6 +15,8 @@ import { useAuthState } from "./use-auth.ts";
 export interface UseMutationOptions<M extends Mutation> {
   /** Changes cached results at once; undone if the mutation fails. */
   optimistic?: ((cache: OptimisticCache, args: InputOf<M>) => void) | undefined;
+  /** Retries, if there was no answer or the service is busy. The call is saved once: see `client.mutate`. (Default: 0) */
+  retries?: number | undefined;
   /** Queries to fetch again afterwards. (Default: those of the same resource, `tasks.*` for `tasks.create`) */
   invalidates?: readonly Query[] | undefined;
   onSuccess?: ((result: OutputOf<M>, args: InputOf<M>) => void) | undefined;
@@ -46,7 +48,7 @@ export function useMutation<M extends Mutation>(
   const client = useSvcClient();
   const queries = useQueryClient();
   const user = useAuthState().user?.id ?? null;
-  const { optimistic, invalidates, onSuccess, onError } = options;
+  const { optimistic, retries, invalidates, onSuccess, onError } = options;
   /** The user of each call, by its arguments: TanStack Query holds calls back while offline, and another user may sign in. */
   const [callers] = useState(() => new Map<unknown, string>());
 
@@ -58,7 +60,7 @@ export function useMutation<M extends Mutation>(
           hint: "Nothing was saved. Sign in as that user, and do it again.",
         });
       }
-      return client.mutate(operation, args as never) as Promise<OutputOf<M>>;
+      return client.mutate(operation, args as never, { retries }) as Promise<OutputOf<M>>;
     },
     onMutate(args) {
       const caller = client.auth?.getState().user?.id;

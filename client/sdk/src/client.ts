@@ -13,8 +13,11 @@ import { Connection } from "./realtime/connection.ts";
 import { WatchedQueries } from "./realtime/watched-queries.ts";
 import { baseOf, failure, type RouteInit, request, type Transport, urlOf } from "./request.ts";
 import { pieces } from "./stream.ts";
-import type { QueryOptions, SvcClient, SvcClientOptions } from "./svc-client.ts";
+import type { MutationOptions, QueryOptions, SvcClient, SvcClientOptions } from "./svc-client.ts";
 import { cancelUpload, upload } from "./upload.ts";
+
+/** Only the user's own calls must have other keys. React Native has no `crypto`. */
+const randomKey = () => [1, 2].map(() => Math.random().toString(36).slice(2)).join("-");
 
 /**
  * Makes a client of a backend.
@@ -30,18 +33,20 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
 
   const position = new Position();
 
-  async function call(kind: Operation["kind"], operation: Operation, args: unknown, signal: AbortSignal) {
-    return fromBody(await send(toBody(nameOf(operation, kind), args), operation, signal), operation);
+  async function call(kind: Operation["kind"], operation: Operation, args: unknown, signal: AbortSignal, key?: string) {
+    return fromBody(await send(toBody(nameOf(operation, kind), args), operation, signal, key), operation);
   }
 
   async function send(
     body: string | FormData,
     operation: Pick<Operation, "kind">,
     signal: AbortSignal,
+    key?: string,
     path = `/api/${operation.kind}`,
   ): Promise<unknown> {
     // fetch sets the content type of a form, with its boundary.
-    const type: Record<string, string> = typeof body === "string" ? { "content-type": "application/json" } : {};
+    const own: Record<string, string> = typeof body === "string" ? { "content-type": "application/json" } : {};
+    if (key !== undefined) own["idempotency-key"] = key;
     const isQuery = operation.kind === "query";
     const { headers: seen, answered } = position.ask();
     let answer: Headers | undefined;
@@ -49,7 +54,7 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
       return await authorized(auth, signal, (credentials) =>
         request(transport, path, {
           ...credentials,
-          headers: { ...type, ...(isQuery && seen), ...credentials.headers },
+          headers: { ...own, ...(isQuery && seen), ...credentials.headers },
           body,
           signal,
           answered: (headers) => {
@@ -61,6 +66,15 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
       if (!isQuery) position.changed(answer);
       else if (answer) answered(answer);
     }
+  }
+
+  /** Runs a mutation, and repeats it under one idempotency key. */
+  function change(given: MutationOptions | undefined, run: (signal: AbortSignal, key?: string) => unknown) {
+    const { signal, timeoutMs: limit = timeoutMs, retries = 0, idempotencyKey } = given ?? {};
+    const key = idempotencyKey ?? (retries > 0 ? randomKey() : undefined);
+    return withDeadline(limit, signal, (both) =>
+      withRetries(retries, both, async () => run(both, key)),
+    ) as Promise<never>;
   }
 
   // Signing in and out writes too.
@@ -79,16 +93,14 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
       ) as Promise<never>;
     },
     mutate(operation, ...[args, given]) {
-      const { signal, timeoutMs: limit = timeoutMs } = given ?? {};
-      return withDeadline(limit, signal, (both) => call("mutation", operation, args, both)) as Promise<never>;
+      return change(given, (signal, key) => call("mutation", operation, args, signal, key));
     },
     batch(calls, given) {
-      const { signal, timeoutMs: limit = timeoutMs } = given ?? {};
       const sent = calls as readonly (readonly [Mutation, unknown])[];
-      return withDeadline(limit, signal, async (both) => {
-        const answer = await send(toBatch(sent), { kind: "mutation" }, both, "/api/batch");
+      return change(given, async (signal, key) => {
+        const answer = await send(toBatch(sent), { kind: "mutation" }, signal, key, "/api/batch");
         return fromBatch(answer, sent);
-      }) as Promise<never>;
+      });
     },
     watch(operation: Query, args: unknown, onResult: unknown, onError: (error: unknown) => void = () => {}) {
       nameOf(operation, "query");

@@ -44,5 +44,5 @@ export {
   type SelectOf,
 } from "./related.ts";
 export type { Conversions } from "./rows.ts";
-export type { CallOptions, QueryOptions, SvcClient, SvcClientOptions } from "./svc-client.ts";
+export type { CallOptions, MutationOptions, QueryOptions, SvcClient, SvcClientOptions } from "./svc-client.ts";
 export type { UploadOptions, UploadProgress } from "./upload.ts";

@@ -51,9 +51,15 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
 }
 
 /** Failures that a retry may resolve: there was no answer, or the service is busy. */
-const passing: ReadonlySet<string> = new Set(["NETWORK_ERROR", "UNAVAILABLE", "RATE_LIMITED", "INVALID_ANSWER"]);
+const passing: ReadonlySet<string> = new Set([
+  "NETWORK_ERROR",
+  "UNAVAILABLE",
+  "RATE_LIMITED",
+  "INVALID_ANSWER",
+  "OUTCOME_UNKNOWN",
+]);
 
-/** Repeats a read. @param retries after the first try */
+/** Repeats a read, or a mutation with an idempotency key. @param retries after the first try */
 export async function withRetries<T>(retries: number, signal: AbortSignal, run: () => Promise<T>): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     try {

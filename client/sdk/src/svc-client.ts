@@ -44,6 +44,19 @@ export interface QueryOptions extends CallOptions {
   retries?: number | undefined;
 }
 
+export interface MutationOptions extends CallOptions {
+  /**
+   * Retries, if there was no answer or the service is busy. The call has an idempotency key, so it is saved once. It needs a
+   * session, and arguments without files. (Default: 0)
+   */
+  retries?: number | undefined;
+  /**
+   * The key, for a call that you send again yourself, such as after a restart: 1 to 128 visible ASCII characters. (Default:
+   * with `retries`, a new one)
+   */
+  idempotencyKey?: string | undefined;
+}
+
 /** Arguments are optional if the operation allows it. */
 type Arguments<O extends Operation, Options> =
   undefined extends InputOf<O> ? [args?: ArgumentsOf<O>, options?: Options] : [args: ArgumentsOf<O>, options?: Options];
@@ -82,15 +95,15 @@ export interface SvcClient<Api extends Operations = Operations> {
   // Once more: editors complete arguments by the first signature, and the compiler explains wrong ones by the last.
   query<Q extends Query>(operation: Q, ...rest: Arguments<Q, QueryOptions>): Promise<OutputOf<Q>>;
   /**
-   * Calls a mutation. Never sent twice, except after a 401, which ran nothing: with NETWORK_ERROR, TIMEOUT,
-   * INVALID_ANSWER or OUTCOME_UNKNOWN it may have been saved. `File` and `Blob` arguments are uploaded.
+   * Calls a mutation. Without `retries` it is never sent twice, except after a 401, which ran nothing: with NETWORK_ERROR,
+   * TIMEOUT, INVALID_ANSWER or OUTCOME_UNKNOWN it may have been saved. `File` and `Blob` arguments are uploaded.
    *
    * @throws SvcError by code; or the signal's reason
    */
-  mutate<M extends Mutation>(operation: M, ...rest: Arguments<M, CallOptions>): Promise<OutputOf<M>>;
+  mutate<M extends Mutation>(operation: M, ...rest: Arguments<M, MutationOptions>): Promise<OutputOf<M>>;
   /**
-   * Calls up to 50 mutations in one transaction, in this order: all of them are saved, or none. Never sent twice, as
-   * `mutate`.
+   * Calls up to 50 mutations in one transaction, in this order: all of them are saved, or none. Sent once or
+   * repeated as by `mutate`.
    *
    * @param calls pairs of a mutation and its arguments; they cannot contain files
    * @returns the results, in the same order
@@ -101,7 +114,7 @@ export interface SvcClient<Api extends Operations = Operations> {
    */
   batch<M extends readonly Mutation[]>(
     calls: readonly [...{ [I in keyof M]: readonly [mutation: M[I], args: InputOf<M[I]>] }],
-    options?: CallOptions,
+    options?: MutationOptions,
   ): Promise<{ [I in keyof M]: OutputOf<M[I]> }>;
   /**
    * Calls a query now and after every change of what it reads.

@@ -1,0 +1,102 @@
+/**
+ * Runs mutations that are sent with an `Idempotency-Key` once: the key is claimed and the answer is kept in the transaction
+ * of the call, so they commit with what the call wrote. Sent again, the call gets that answer and does not run.
+ * Source: https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
+ * Next hop: `sql/call/claim_key.sql`.
+ */
+import { createHash } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import type pg from "pg";
+import { sortMembers, toParts } from "../kit/rich-values.ts";
+import type { Session } from "../kit/session.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import type { RequestTransaction } from "../postgres/transaction.ts";
+
+/** In the standard's form, a string in quotes, or without these. */
+const form = /^(?:"([!#-[\]-~]{1,128})"|([!#-[\]-~]{1,128}))$/;
+
+const uploadFirst = "Upload its files first, and pass their ids.";
+
+/**
+ * The key of a call.
+ *
+ * @returns undefined without the header
+ * @throws SvcError BAD_REQUEST for a key in another form, and without a session; UNSUPPORTED_MEDIA_TYPE with files
+ */
+export function keyOf(headers: IncomingHttpHeaders, session: Session | null): string | undefined {
+  const header = headers["idempotency-key"];
+  if (header === undefined) return undefined;
+  const [, quoted, key = quoted] = form.exec(String(header)) ?? [];
+  if (key === undefined) {
+    throw new SvcError("BAD_REQUEST", "The header Idempotency-Key is not a key.", {
+      hint: "Send 1 to 128 visible ASCII characters without quotes, backslashes and spaces, such as a UUID.",
+    });
+  }
+  if (headers["content-type"]?.startsWith("multipart/")) {
+    throw new SvcError("UNSUPPORTED_MEDIA_TYPE", "A call with an idempotency key is JSON.", { hint: uploadFirst });
+  }
+  if (session) return key;
+  throw new SvcError("BAD_REQUEST", "An idempotency key needs a session: it is kept for its user.", {
+    hint: "Sign in, or leave the header Idempotency-Key out.",
+  });
+}
+
+interface Called {
+  procedure: { name: string };
+  input: unknown;
+}
+
+export interface Answers {
+  /** Of each call, encoded as the body of its own answer. */
+  results: string[];
+  /** Whether they are of an earlier request with the same key. */
+  replayed: boolean;
+}
+
+/**
+ * Runs the calls, unless their key has been used.
+ *
+ * @throws SvcError CONFLICT if the key was used for other calls, or the earlier answers were too large to be kept
+ */
+export async function runOnce(
+  transaction: RequestTransaction,
+  key: string,
+  calls: readonly Called[],
+  run: () => Promise<string[]>,
+): Promise<Answers> {
+  const claim = { name: "svc_claim_key", text: "select * from svc.claim_key($1, $2)" };
+  const { rows } = await transaction.asLogin(claim, [key, digest(calls)]);
+  const [claimed] = rows as { is_new: boolean; is_same: boolean; answers: string[] | null }[];
+  if (claimed?.is_new) {
+    const results = await run();
+    await transaction.asLogin({ name: "svc_keep_answers", text: "select svc.keep_answers($1, $2)" }, [key, results]);
+    return { results, replayed: false };
+  }
+  if (claimed?.answers) return { results: claimed.answers, replayed: true };
+  throw claimed?.is_same
+    ? new SvcError("CONFLICT", "This call has been saved, and its answer was too large to be kept.", {
+        hint: "Do not send it again. Query what it wrote.",
+      })
+    : new SvcError("CONFLICT", "This idempotency key was used for another call.", {
+        hint: "Make a new key for each call. Only a repetition has the key, the name and the arguments of the first one.",
+      });
+}
+
+function digest(calls: readonly Called[]): Buffer {
+  const called = calls.map(({ procedure, input }) => [procedure.name, input]);
+  const { json, meta } = toParts("A call with an idempotency key", called, uploadFirst);
+  return createHash("sha256")
+    .update(JSON.stringify([json, meta], sortMembers))
+    .digest();
+}
+
+/** Answers that are removed in one transaction. */
+const batch = 1_000;
+
+/** Removes answers that were kept for longer than a day. @param pool of the system */
+export async function sweepAnswers(pool: pg.Pool): Promise<void> {
+  for (let removed = batch; removed === batch; ) {
+    const { rows } = await pool.query("select svc_private.sweep_answers($1) as removed", [batch]);
+    removed = rows[0].removed;
+  }
+}
