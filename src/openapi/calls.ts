@@ -52,6 +52,9 @@ const idempotencyKey: Part = {
   description: "Chosen by the caller, for a call that may be sent again: it runs once, and is answered alike.",
 };
 const positionHeader: Part = { "svc-position": { description: "Where standbys answer.", schema: text() } };
+const replayedHeader: Part = {
+  "idempotent-replayed": { description: "`true` if an earlier request with the same key ran.", schema: text() },
+};
 
 function declared({ name, input, output }: ProcedureDefinition, schemas: Schemas): CallSchemas {
   return {
@@ -92,11 +95,13 @@ function call(
   result: JsonSchema,
   description = "What the procedure returns.",
 ): Part {
+  const isKeyed = kind === "mutation";
+  const headers = isKeyed ? { ...positionHeader, ...replayedHeader } : positionHeader;
   return {
     ...rest,
-    parameters: kind === "mutation" ? [position, idempotencyKey] : [position],
+    parameters: isKeyed ? [position, idempotencyKey] : [position],
     requestBody: { required: true, content },
-    responses: { 200: answers(description, json(result), positionHeader), ...callErrors() },
+    responses: { 200: answers(description, json(result), headers), ...callErrors() },
   };
 }
 
