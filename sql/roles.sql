@@ -137,6 +137,9 @@ begin
 end
 $$;
 alter role svc_auth set search_path = 'auth';
+-- PostgreSQL's default, and behind it the schema of extensions: the system finds their types and operators as transactions of
+-- callers do (src/postgres/transaction-statements.ts).
+alter role svc_system set search_path = "$user", public, extensions;
 alter role svc_replicator set idle_session_timeout = 0;
 
 -- PostgreSQL compiles (JIT) plans that it estimates as expensive. Statements here are short: compiling one takes up to

@@ -95,6 +95,7 @@ setting default_transaction_isolation: read committed
 setting idle_session_timeout: 0
 setting jit: off
 setting row_security: on
+setting search_path: "$user", public, extensions
 setting standard_conforming_strings: on
 setting tcp_keepalives_count: 3
 setting tcp_keepalives_idle: 5
