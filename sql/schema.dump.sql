@@ -1180,6 +1180,17 @@ column remedy: text
 grant delete, insert, select, update to svc_system
 comment: Indexes of the application over "desc nulls last" of columns that are never null, which serve no "desc".
 
+-- view svc_private.lint_disabled_constraint: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text collate "C"
+column problem: text
+column remedy: text collate "C"
+grant delete, insert, select, update to svc_system
+comment: Foreign keys whose triggers are disabled.
+
 -- view svc_private.lint_dropped_owner_row: owner svc_owner
 column severity: text
 column catalog: regclass

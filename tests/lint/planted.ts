@@ -56,6 +56,18 @@ const others: Planted[] = [
   },
   { rule: "definer_function_without_search_path", plant: definer("f", ""), undo: "drop function lab.f()" },
   {
+    rule: "disabled_constraint",
+    plant: `create table lab.t (id bigint primary key);
+      create table lab.of_t (t bigint references lab.t); alter table lab.of_t disable trigger all`,
+    undo: "drop table lab.of_t, lab.t",
+  },
+  {
+    rule: "disabled_constraint",
+    plant: `create table lab.t (id bigint primary key);
+      create table lab.of_t (t bigint references lab.t on delete cascade); alter table lab.t disable trigger all`,
+    undo: "drop table lab.of_t, lab.t",
+  },
+  {
     rule: "executed_text",
     plant: `create function lab.f(name text) returns bigint language plpgsql set search_path = '' as
       'declare n bigint; begin execute ''select count(*) from '' || name into n; return n; end';
