@@ -1,5 +1,5 @@
 -- The keys whose signatures are accepted, newest first. Called by src/auth/sessions/key-store.ts as svc_auth: when a
--- process starts, when a token names an unknown key, and at most once a minute while signing.
+-- process starts, when a token names an unknown key, and at most once a minute while it signs or verifies.
 
 create or replace function auth.list_keys()
 returns table (id text, public_key text, private_key text, expires_at timestamptz)

@@ -85,7 +85,8 @@ export class Jwts {
     // A notice that arrived during the lookup may concern this token, so it is not cached and the next call asks again.
     // When revocations are not received, the cache is cleared before it is used again.
     if (endings === verified.endings) {
-      verified.add(token, session, Math.min(Number(payload.exp) * 1000, endsAt));
+      // Not for longer than our tokens live, whatever it claims: the key that signed it may be retired.
+      verified.add(token, session, Math.min(Number(payload.exp) * 1000, endsAt, Date.now() + jwtLifetime * 1000));
     }
     return session;
   }

@@ -36,7 +36,7 @@ const algorithm = "EdDSA";
  * each.
  */
 const lookAgainAfter = 2_000;
-/** In milliseconds: how soon the signing side notices that its key was retired. */
+/** In milliseconds: how soon a process notices that an operator has retired or removed a key. */
 const trustFor = 60_000;
 /** In milliseconds: a token's five minutes and a margin. A signature must be accepted until the token expires. */
 const signingMargin = 6 * 60_000;
@@ -74,14 +74,14 @@ export class KeyStore {
 
   /** The key with that id if its signatures are accepted, or null. */
   async publicKey(kid: string): Promise<CryptoKey | null> {
-    if (!this.#known.has(kid)) await this.#readAgain();
+    await this.#readAgain(this.#known.has(kid) ? trustFor : lookAgainAfter);
     const key = this.#known.get(kid);
     return key && key.expiresAt > Date.now() ? key.publicKey : null;
   }
 
   /** The JSON Web Key Set, for other services that verify our tokens. */
   async publicKeySet(): Promise<{ keys: JWK[] }> {
-    await this.#readAgain();
+    await this.#readAgain(lookAgainAfter);
     const live = [...this.#known].filter(([, key]) => key.expiresAt > Date.now());
     return { keys: live.map(([kid, { jwk }]) => ({ ...jwk, kid, alg: algorithm, use: "sig" })) };
   }
@@ -133,8 +133,8 @@ export class KeyStore {
     if (row?.added) this.#log.info("added a key that signs JWTs");
   }
 
-  async #readAgain(): Promise<void> {
-    if (performance.now() - this.#readAt >= lookAgainAfter) await this.#read();
+  async #readAgain(after: number): Promise<void> {
+    if (performance.now() - this.#readAt >= after) await this.#read();
   }
 
   #read(): Promise<void> {
