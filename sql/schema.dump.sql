@@ -822,7 +822,7 @@ index workflow_runs_key: UNIQUE svc.workflow_runs USING btree (name, idempotency
 index workflow_runs_owner: svc.workflow_runs USING btree (user_id, created_at DESC, id DESC)
 index workflow_runs_recent: svc.workflow_runs USING btree (created_at DESC, id DESC)
 index workflow_runs_turns: svc.workflow_runs USING btree (name, COALESCE(user_id, ''::text), created_at, id) WHERE (wait_marker = 'slot'::text)
-trigger free_slot: CREATE TRIGGER free_slot AFTER DELETE ON svc.workflow_runs FOR EACH ROW WHEN (((old.max_running IS NOT NULL) AND (old.status = ANY (ARRAY['pending'::text, 'running'::text])))) EXECUTE FUNCTION svc_private.free_slot_of_deleted()
+trigger free_slot: CREATE TRIGGER free_slot AFTER DELETE ON svc.workflow_runs REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION svc_private.free_slot_of_deleted()
 policy select_owner: for select to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
 grant delete, insert, select, update to svc_system
 grant id, name, version, args, status, wait_marker, result, error, user_id, attempts, deadline, wake_at, created_at, updated_at, started_at, finished_at to svc_authenticated (select)
@@ -7624,12 +7624,20 @@ CREATE OR REPLACE FUNCTION svc_private.free_slot_of_deleted()
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  run svc.workflow_runs;
 begin
-  perform svc_private.free_slot(old);
+  for run in
+    select d.* from deleted d
+     where d.max_running is not null and d.status in ('pending', 'running')
+     order by hashtext(d.name), d.created_at, d.id
+  loop
+    perform svc_private.free_slot(run);
+  end loop;
   return null;
 end
 $function$
-comment: Trigger of svc.workflow_runs: wakes the run that waits for a deleted one. Definer: a trigger; a role that deletes a run may not write to the queue.
+comment: Trigger of svc.workflow_runs: wakes the runs that wait for deleted ones. Definer: a trigger; a role that deletes a run may not write to the queue.
 
 -- function svc_private.functions_made_now(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.functions_made_now()

@@ -1,7 +1,7 @@
 // If this file fails, a run that waits for other runs of its workflow to stop waits for ever, although none runs.
 import type pg from "pg";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { database } from "../support/database.ts";
+import { database, waitsForLock } from "../support/database.ts";
 
 const db = database();
 let other: pg.Client;
@@ -188,5 +188,28 @@ describe("a run that waits for its turn", () => {
     const auth = await db.connect("auth");
     await auth.query(`delete from auth."user" where id = 'dot'`);
     expect([...(await work()).keys()]).toEqual([second]);
+  });
+
+  // Each deletion took the locks of its workflows in the order of its rows.
+  test("does not end the deletion of one of two users who have runs of the same two workflows", async () => {
+    const names = ["narrow", "thin"];
+    for (const [user, order] of [["eve", names] as const, ["fay", names.toReversed()] as const]) {
+      await db.sql(`insert into auth."user" (id, name, email) values ($1, $1, $1 || '@x.test')`, [user]);
+      for (const name of order) {
+        await db.sql("select svc_private.add_run($1, false, $2, 1, '{\"json\": {}}', null, null, 2)", [user, name]);
+      }
+    }
+    const locks = await Promise.all(names.map(() => db.connect("admin")));
+    for (const [index, lock] of locks.entries()) {
+      await lock.query("select pg_advisory_lock(726502188, hashtext($1))", [names[index]]);
+    }
+    const deletions: Promise<unknown>[] = [];
+    for (const user of ["eve", "fay"]) {
+      deletions.push((await db.connect("auth")).query(`delete from auth."user" where id = $1`, [user]));
+      await expect.poll(() => db.sql(waitsForLock)).toHaveLength(deletions.length);
+    }
+    for (const lock of locks) await lock.query("select pg_advisory_unlock_all()");
+    await Promise.all(deletions);
+    expect(await db.sql("select from svc.workflow_runs")).toEqual([]);
   });
 });
