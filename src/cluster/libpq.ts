@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { ClusterError } from "./error.ts";
 
 /**
  * Parameters of libpq. It refuses others, which `pg` has (`uselibpqcompat`, `statement_timeout`) or ignores (`pgbouncer`).
@@ -20,8 +21,31 @@ const known = new Set(
   ).split(" "),
 );
 
-/** @returns the address without its password, for `--dbname`, and the variable with the password */
+/** Parameters that lead libpq elsewhere than `pg`, which ignores them, and what to write instead. */
+const ignored = new Map([
+  ["dbname", "Write postgres://user@host:5432/name."],
+  ["hostaddr", "Write the address in the place of the host."],
+  ["service", "Write user, host and database of the service into the URL."],
+]);
+
+/** @returns what is wrong with a URL that the driver and libpq read differently, and the remedy; undefined without it */
+export function readDifferently(url: string): [problem: string, remedy: string] | undefined {
+  const parameters = URL.parse(url)?.searchParams;
+  for (const [name, remedy] of ignored) {
+    if (parameters?.has(name)) return [`${name} is read by PostgreSQL's programs and ignored by the driver.`, remedy];
+  }
+  if (parameters?.get("sslrootcert") !== "system") return undefined;
+  const remedy = "Leave it out: with sslmode=verify-full svc trusts public authorities.";
+  return ["sslrootcert=system names a file for the driver.", remedy];
+}
+
+/**
+ * @returns the address without its password, for `--dbname`, and the variable with the password
+ * @throws ClusterError when the program would connect elsewhere than the driver
+ */
 export function libpqTarget(url: string): { dbname: string; env: { PGPASSWORD?: string } } {
+  const different = readDifferently(url);
+  if (different) throw new ClusterError(`The URL of the database: ${different[0]}`, different[1]);
   const address = new URL(url);
   const { searchParams } = address;
   const password = searchParams.get("password") ?? decodeURIComponent(address.password);

@@ -1,5 +1,6 @@
 /** The environment variables, with the error message for each. Next hop: `load-config.ts`. */
 import { z } from "zod";
+import { readDifferently } from "../cluster/libpq.ts";
 import { isIssuer } from "../kit/issuer.ts";
 import { must } from "../kit/options.ts";
 import { host, hostName, plan, port, portNumber } from "./config-rules.ts";
@@ -9,13 +10,18 @@ const entries = (text: string): string[] =>
     .split(",")
     .map((entry) => entry.trim())
     .filter(Boolean);
-const databaseUrl = z.url({
-  protocol: /^postgres(ql)?$/,
-  hostname: /^[^,]*$/,
-  ...must(
-    "a URL with one host, such as postgres://user:password@host:5432/name, special characters in the password percent-encoded",
-  ),
-});
+const databaseUrl = z
+  .url({
+    protocol: /^postgres(ql)?$/,
+    hostname: /^[^,]*$/,
+    ...must(
+      "a URL with one host, such as postgres://user:password@host:5432/name, special characters in the password percent-encoded",
+    ),
+  })
+  .superRefine((url, context) => {
+    const different = readDifferently(url);
+    if (different) context.addIssue(different.join(" "));
+  });
 const secretRule = must(
   "secrets of at least 32 characters, newest first, separated by commas; try `openssl rand -hex 32`",
 );

@@ -79,6 +79,10 @@ test("they trust the authorities that Node trusts, unless the URL names others",
   vi.unstubAllEnvs();
 });
 
+test("a URL that the driver would read as that of another database reaches no program", () => {
+  expect(() => libpqTarget("postgres://me@host/db?dbname=other")).toThrow(/dbname .* Write postgres:/);
+});
+
 const withoutPsql = spawnSync("psql", ["--version"]).error !== undefined;
 if (withoutPsql) console.warn("svc db psql is not tested: there is no psql on this machine.");
 

@@ -92,6 +92,22 @@ describe("the environment", () => {
       "environment: DATABASE_URL: must be a URL with one host, such as postgres://",
     ],
     [{ DATABASE_URL: "postgres://db-1,db-2/app" }, "environment: DATABASE_URL: must be a URL with one host"],
+    [
+      { DATABASE_URL: `${database}?dbname=other` },
+      "environment: DATABASE_URL: dbname is read by PostgreSQL's programs and ignored by the driver. Write postgres://user@host:5432/name.",
+    ],
+    [
+      { DATABASE_URL: database, DATABASE_ADMIN_URL: `${database}?hostaddr=10.0.0.1` },
+      "environment: DATABASE_ADMIN_URL: hostaddr is read by PostgreSQL's programs and ignored by the driver. Write the address",
+    ],
+    [
+      { DATABASE_URL: `${database}?service=shop` },
+      "environment: DATABASE_URL: service is read by PostgreSQL's programs",
+    ],
+    [
+      { DATABASE_URL: `${database}?sslmode=verify-full&sslrootcert=system` },
+      "environment: DATABASE_URL: sslrootcert=system names a file for the driver. Leave it out: with sslmode=verify-full",
+    ],
     [{ DATABASE_URL: "hunter2" }, "environment: DATABASE_URL: must be a URL with one host, such as postgres://"],
     [
       { DATABASE_URL: database, DATABASE_REPLICA_URLS: `${database},hunter2` },
