@@ -1,7 +1,8 @@
 /**
  * Corrects formats of PostGraphile that would show another value: infinite times as null, years before Christ without BC,
- * 24:00 as 00:00, negative intervals without their fraction, a range that is null as one without bounds. Refuses numbers of
- * JSON that JavaScript reads as Infinity, and applies the offset of a time that is compared with one without zone.
+ * 24:00 as 00:00, a time of another zone in UTC, negative intervals without their fraction, a range that is null as one without
+ * bounds. Refuses numbers of JSON that JavaScript reads as Infinity, and applies the offset of a time that is compared with
+ * one without zone.
  * Next hop: `preset.ts`, `tables-plugin.ts`; `plain-values.ts` gives plain documents the same forms.
  */
 import { LIST_TYPES, type PgCodec, TYPES } from "@dataplan/pg";
@@ -25,6 +26,12 @@ const unlessMidnight =
   (value) =>
     sql`case when ${value} = '24:00' then '24:00:00.000000' else ${usual(value)} end`;
 
+/** PostGraphile would add a date, of which the time in UTC may be another one. */
+const unlessOffset =
+  (usual: Cast): Cast =>
+  (value) =>
+    sql`case when extract(timezone from ${value}) = 0 and ${value} < '24:00+00' then ${usual(value)} else ${json(value)} end`;
+
 /** Apart, because to_char() writes the sign of seconds and that of their fraction. PostGraphile takes the parts. */
 const parts: Cast = (value) => {
   const names = ["year", "month", "day", "hour", "minute", "second"];
@@ -44,6 +51,7 @@ const corrections: Partial<Record<keyof typeof TYPES & keyof typeof LIST_TYPES, 
   timestamptz: unlessUnusual,
   date: () => json,
   time: unlessMidnight,
+  timetz: unlessOffset,
   interval: () => parts,
 };
 

@@ -17,6 +17,8 @@ const moments = pgTable(
     local: timestamp("local"),
     day: date("day"),
     clock: time("clock"),
+    zoned: time("zoned", { withTimezone: true }),
+    shifts: own("timetz[]")("shifts"),
     lasts: interval("lasts"),
     open: own("daterange")("open"),
     seats: own("int4range")("seats"),
@@ -31,7 +33,7 @@ const moments = pgTable(
 const procedures = {
   moments: createCrudFactory(createSvcProcedureBuilders())(moments, {
     allowAnonymous: true,
-    allowedFilters: ["local", "day"],
+    allowedFilters: ["local", "day", "zoned"],
   }),
 };
 const api = defineApi({ procedures });
@@ -39,7 +41,7 @@ const db = database();
 beforeAll(() =>
   db.sql(`
     create type address as (street text, number integer);
-    create table moments (id serial primary key, title text, at timestamptz, local timestamp, day date, clock time,
+    create table moments (id serial primary key, title text, at timestamptz, local timestamp, day date, clock time, zoned timetz, shifts timetz[],
       lasts interval, open daterange, seats int4range, ats timestamptz[], address address, data jsonb, note json, notes jsonb[]);
     alter table moments enable row level security;
     create policy all_anyone on moments to svc_anonymous, svc_authenticated using (true);
@@ -127,5 +129,18 @@ test("a time with an offset is compared in UTC, also with a column without zone"
   ]) {
     const { data, errors } = await ask(null, `{ moments(condition: ${condition}) { nodes { id } edges { cursor } } }`);
     expect([condition, data?.moments.nodes, errors]).toEqual([condition, [{ id: 7 }], []]);
+  }
+});
+
+test("a time with an offset keeps it, also 24:00 and in arrays", async () => {
+  const times = ["24:00:00+00", "24:00:00-05:30", "01:00:00+02", "23:59:59.500000+00:00"];
+  for (const [index, time] of times.entries()) {
+    const id = 20 + index;
+    await db.sql("insert into moments (id, zoned, shifts) values ($1, $2, array[$2::timetz, null])", [id, time]);
+    for (const more of ["", "edges { cursor }"]) {
+      const question = `{ moments(condition: { zoned: "${time}" }) { nodes { id zoned shifts } ${more} } }`;
+      const { data, errors } = await ask(null, question);
+      expect([errors, data?.moments.nodes]).toEqual([[], [{ id, zoned: time, shifts: [time, null] }]]);
+    }
   }
 });
