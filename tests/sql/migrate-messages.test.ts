@@ -37,6 +37,12 @@ test.for<[what: string, file: string, text: string, message: RegExp]>([
     /^migrations\/0009_wrong.sql:3: END in a migration\n/,
   ],
   [
+    "a COMMIT behind a comment in a comment, and one that a name with dollars seems to quote",
+    "migrations/0009_wrong.sql",
+    "/* /* */ ' */ create table größe$a$ (id int);\ncommit; -- $a$ '\nselect 1/0;\n",
+    /^migrations\/0009_wrong.sql:2: COMMIT in a migration\n/,
+  ],
+  [
     "an error behind emojis, which are two units of a string",
     "migrations/0009_wrong.sql",
     `-- ${"🎉".repeat(40)}\n\n\nselect 1;\nselect nothing;\n`,
@@ -176,8 +182,9 @@ test("a warning of a file is reported, and a notice is not", async () => {
 
 test("what only looks like COMMIT is applied: in bodies, texts, names and comments, and ROLLBACK TO", async () => {
   const file = join(folder, "migrations/0011_right.sql");
-  const text = `/* ; commit; */ create table kept ("; commit" text default 'it''s; commit; e' || E'it\\'s; commit;');
+  const text = `/* /* ; */ commit; */ create table kept ("; commit" text default 'it''s; commit; e' || E'it\\'s; commit;');
     create procedure kept_procedure() language plpgsql as $body$ begin perform '$$'; commit; end $body$;
+    create or replace procedure kept_procedure() language plpgsql as $größe$ begin perform '$$'; commit; end $größe$;
     create function kept_function() returns integer begin atomic select case when true then 1 end; end;
     create table kept_rows (id int primary key, above int references kept_rows deferrable initially deferred);
     insert into kept_rows values (1, 2), (2, null);
