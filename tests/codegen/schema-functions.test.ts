@@ -10,6 +10,7 @@ import { emptySnapshot, takeSnapshot } from "../../src/migrate/generate/schema-s
 import { migrate } from "../../src/migrate/migrate.ts";
 import { root } from "../support/global-setup.ts";
 import { emptyDatabase, evolution } from "./evolution.ts";
+import { mood } from "./schemas.ts";
 
 evolution();
 
@@ -67,6 +68,47 @@ test("what a migration has made already is left to it", async () => {
   const folder = await application({ "migrations/0000_none.sql": `${me}\n${myTeams}`, "sql/my_teams.sql": myTeams });
   const text = await migration(folder, "team in (select my_teams())");
   expect(text).not.toContain("create or replace function");
+});
+
+test("an enum loses a value, although functions of sql/ take the type and policies call them", async () => {
+  const folder = await application({
+    "sql/is_calm.sql": `create or replace function public.is_calm(given public.mood) returns boolean language sql immutable
+      set search_path = '' as $$ select given = 'calm' $$;
+      grant execute on function public.is_calm to svc_authenticated;`,
+    "sql/moods.sql": `create or replace function public.moods() returns setof mood language sql set search_path = ''
+      as 'select unnest(enum_range(null::public.mood))';
+      create or replace function public.count_moods() returns bigint language sql set search_path = ''
+      as 'select count(*) from public.moods()';`,
+  });
+  const values: [string, ...string[]][] = [
+    ["calm", "angry", "sad"],
+    ["calm", "angry"],
+  ];
+  const db = await emptyDatabase();
+  let previous = await emptySnapshot();
+  for (const [index, given] of values.entries()) {
+    const type = mood(...given);
+    const days = pgTable("days", { id: serial("id").primaryKey(), mood: type("mood") }, () => [
+      pgPolicy("select_calm", { for: "select", to: signedIn, using: sql.raw("public.is_calm(mood)") }),
+    ]);
+    const weeks = pgTable("weeks", { id: serial("id").primaryKey() }, () => [
+      pgPolicy("select_all", { for: "select", to: signedIn, using: sql.raw("public.is_calm('calm')") }),
+    ]);
+    const next = await takeSnapshot({ schema: { type, days, weeks }, auth: {} }, previous);
+    const functions = await readFunctions(join(folder, "sql"), join(folder, "migrations"));
+    const text = await writeMigration(previous, next, { renames: [], drops: [] }, functions);
+    if (index > 0) expect(text).not.toContain("count_moods;");
+    await writeFile(join(folder, `migrations/000${index + 1}_days.sql`), text ?? "");
+    await migrate({ adminUrl: db.url("admin"), platform: root, application: folder });
+    await db.sql("insert into days (mood) values ('calm'), ('angry')");
+    previous = next;
+  }
+  expect(await db.sql("select public.moods()::text as is, public.count_moods()::int as of")).toEqual(
+    ["calm", "angry"].map((is) => ({ is, of: 2 })),
+  );
+  const client = await db.connect("request");
+  await client.query("begin; set local svc.user_id = 'ann'; set local role svc_authenticated");
+  expect((await client.query("select mood::text from days")).rows).toEqual([{ mood: "calm" }, { mood: "calm" }]);
 });
 
 test("what no file makes is told, also to who meets it", async () => {

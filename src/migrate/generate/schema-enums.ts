@@ -7,6 +7,13 @@ import { literal, qualified, quote, short } from "../../postgres/schema-names.ts
 import { stateOf } from "./schema-columns.ts";
 import type { Column, ColumnRef, Enum, Snapshot } from "./snapshot.ts";
 
+/** The names of the types that must be recreated. */
+export const rebuiltEnums = (from: Snapshot, to: Snapshot): string[] =>
+  Object.entries(from.enums).flatMap(([key, old]) => {
+    const wanted = to.enums[key];
+    return wanted && isRebuilt(old, wanted, to) ? [old.name] : [];
+  });
+
 /** Removes the types that must be recreated from the comparison, and returns the statements for them. */
 export function takeEnums(from: Snapshot, to: Snapshot): { statements: string[]; retyped: ColumnRef[] } {
   const statements: string[] = [];

@@ -1,8 +1,10 @@
 /**
  * The functions that new policies call. `sql/` is applied after the migrations, but a policy can only name an existing
- * function. So the first migration whose policies call a function also creates it.
+ * function. So the first migration whose policies call a function also creates it. Also the functions that take or return an
+ * enum that is made again: its old type cannot be dropped while they are there, and `sql/` creates them again.
  * Next hop: `schema-migration.ts` writes them above these.
  */
+import { mentions } from "../../postgres/schema-names.ts";
 import { type MigrationFile, readFolder } from "../migration-files.ts";
 import { platformSchemas } from "./schema-snapshot.ts";
 
@@ -48,13 +50,25 @@ export function askedBy(policies: readonly string[], { files, made }: Functions)
   return statements;
 }
 
+/** @param types that are recreated @returns the functions of `sql/` that must be dropped before them */
+export const takersOf = (types: readonly string[], { files }: Functions): string[] =>
+  files.flatMap(({ text }) =>
+    text
+      .split(/^(?=\s*create\s)/im)
+      .filter((one) => types.some((type) => mentions(withoutBody(one), type)))
+      .flatMap((one) => madeBy({ text: one })),
+  );
+
+/** PostgreSQL reads a body in quotes when it runs: it depends on nothing. */
+const withoutBody = (text: string) => text.replace(/\bas\s+('|\$)[\s\S]*/i, "");
+
 const missing = (name: string) =>
   `-- Fails unless there is a function ${name}: make it in sql/${name.replace(/^public\./, "")}.sql before you generate this.`;
 
 const name = String.raw`((?:[a-z_]\w*\.)?[a-z_]\w*)\s*\(`;
 
 /** Unquoted names, which are nearly all. Authors handle quoted ones themselves. */
-const madeBy = ({ text }: MigrationFile): string[] =>
+const madeBy = ({ text }: Pick<MigrationFile, "text">): string[] =>
   [...text.matchAll(new RegExp(String.raw`^\s*create\s+(?:or\s+replace\s+)?function\s+${name}`, "gim"))].map(qualified);
 
 function calledBy(text: string): string[] {

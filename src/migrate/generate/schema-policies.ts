@@ -7,15 +7,23 @@ import type { ColumnRef, Policy, Snapshot, Table } from "./snapshot.ts";
  *
  * @param before  with the new names
  * @param retyped columns that no policy may reference during conversion
+ * @param gone    names of types and functions that no policy may use meanwhile, as they are made again
  */
-export function diffPolicies(before: Snapshot, after: Snapshot, retyped: readonly ColumnRef[]) {
+export function diffPolicies(
+  before: Snapshot,
+  after: Snapshot,
+  retyped: readonly ColumnRef[],
+  gone: readonly string[] = [],
+) {
   const secure: string[] = [];
   const drop: string[] = [];
   const create: string[] = [];
   for (const [key, table] of Object.entries(after.tables)) {
     const old: Table | undefined = before.tables[key];
     if (!old) secure.push(`alter table ${qualified(key)} enable row level security;`);
-    const stays = (policy: Policy) => !retyped.some((column) => reads(policy, key, column, before));
+    const stays = (policy: Policy) =>
+      !retyped.some((column) => reads(policy, key, column, before)) &&
+      !gone.some((name) => mentions(textOf(policy), name));
 
     const statements = (of: Table | undefined) =>
       new Map(
@@ -36,15 +44,12 @@ export function diffPolicies(before: Snapshot, after: Snapshot, retyped: readonl
 }
 
 /** Whether a policy may read a column, of its own or another table. False positives are possible. */
-function reads(
-  { using = "", withCheck = "" }: Policy,
-  key: string,
-  { key: where, column }: ColumnRef,
-  before: Snapshot,
-) {
-  const text = `${using} ${withCheck}`;
+function reads(policy: Policy, key: string, { key: where, column }: ColumnRef, before: Snapshot) {
+  const text = textOf(policy);
   return mentions(text, column) && (where === key || mentions(text, before.tables[where]?.name ?? column));
 }
+
+const textOf = ({ using = "", withCheck = "" }: Policy) => `${using} ${withCheck}`;
 
 function createPolicy(key: string, { name, as, for: verb = "ALL", to = ["public"], using, withCheck }: Policy): string {
   const restrictive = as === "RESTRICTIVE" ? " as restrictive" : "";
