@@ -8,6 +8,7 @@ import { stat } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { milliseconds } from "../kit/duration.ts";
+import { dateOf, isIsoTime } from "../kit/iso-time.ts";
 import { formatEntry } from "../telemetry/pretty-log.ts";
 import { defineCommand } from "./define.ts";
 import { type Filter, follow, linesOf, parseLine, wanted } from "./log-lines.ts";
@@ -32,7 +33,8 @@ export const command = defineCommand({
     job: { type: "string", description: "Only lines of the job with this id. (Default: all)" },
     since: {
       type: "string",
-      description: 'Only lines since a time: ISO 8601, or how long ago, such as "10 minutes". (Default: the beginning)',
+      description:
+        'Only lines since a time: ISO 8601, in UTC without an offset, or how long ago, such as "10 minutes". (Default: the beginning)',
     },
     until: { type: "string", description: "Only lines up to a time, written the same way. (Default: the end)" },
     json: { type: "boolean", description: "As JSON lines, for programs." },
@@ -85,7 +87,8 @@ const paintless = (text: string) =>
 /** @throws DefinitionError */
 function timeOf(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  const time = /^\d{4}-/.test(text) ? Date.parse(text) : Date.now() - ago(text);
+  const isDate = /^\d{4}-/.test(text);
+  const time = !isDate ? Date.now() - ago(text) : isIsoTime(text) ? dateOf(text).getTime() : Number.NaN;
   if (!Number.isNaN(time)) return time;
   throw new DefinitionError(`--${option} ${text} is not a time.`, {
     hint: 'Write 2026-01-31T12:00:00Z, or how long ago: "10 minutes".',

@@ -18,7 +18,8 @@ export interface ContextScheduler {
   /**
    * Runs an internal procedure at a time; one in the past means now.
    *
-   * @param at a Date, epoch milliseconds or ISO 8601
+   * @param at a Date, epoch milliseconds or ISO 8601. A text without an offset is in UTC
+   * @throws SvcError INTERNAL for a date that does not exist, such as February 30, and for one after ten years
    */
   runAt(at: Date | number | string, name: string, args?: unknown): Promise<string>;
   /**

@@ -7,8 +7,9 @@
 import { getTableColumns, is, SQL } from "drizzle-orm";
 import { type AnyPgColumn, PgArray, type PgColumn, PgDialect, PgEnumColumn, type PgTable } from "drizzle-orm/pg-core";
 import type { ColumnDescription, Conversion, WireKind } from "../contract/crud.ts";
+import { dateOf } from "../kit/iso-time.ts";
 import { columnLimit, wholeOf } from "./column-limits.ts";
-import { dateOf, wireKind } from "./wire-kinds.ts";
+import { wireKind } from "./wire-kinds.ts";
 
 /** Kinds whose values are not plain JSON in the application's code. */
 const converted = new Set<WireKind>(["timestamp", "date", "bigint", "numeric", "bytes"]);

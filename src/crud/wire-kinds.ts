@@ -3,6 +3,7 @@
  * travel as text.
  */
 import type { WireKind } from "../contract/crud.ts";
+import { isIsoDate, isIsoTime } from "../kit/iso-time.ts";
 import { isStorableText } from "../kit/storable-text.ts";
 import { isUuid } from "../kit/uuid.ts";
 
@@ -13,26 +14,9 @@ interface WireForm {
   accept(value: unknown, values: readonly string[] | undefined): unknown;
 }
 
-const isoDate = /^\d{4,6}-\d\d-\d\d$/;
-const isoTimestamp = /^\d{4,6}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?$/;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 const isDate = (value: unknown): value is Date => value instanceof Date && value.getUTCFullYear() > 0;
-/** JavaScript reads February 30 as a day in March. PostgreSQL has no year 0 and no offset of 16 hours. */
-function isTime(text: string): boolean {
-  const [, year = 0, month = 0, day = 0] = /^(\d+)-(\d\d)-(\d\d)/.exec(text)?.map(Number) ?? [];
-  const days = new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
-  // Of any year: JavaScript ends before PostgreSQL.
-  const isClock = !Number.isNaN(dateOf(text.replace(/^\d+/, "2000")).getTime());
-  return year > 0 && year <= 294_276 && day <= days && !/:.*[+-](1[6-9]|2\d)/.test(text) && isClock;
-}
-/** @param text of a timestamp or date: without an offset it is in UTC, as PostgreSQL reads it */
-export function dateOf(text: string): Date {
-  const [, year = "", day, clock = "00:00", offset = "Z"] =
-    /^(\d+)(-\d\d-\d\d)(?:[T ]([\d:.]+)(.+)?)?$/.exec(text) ?? [];
-  const zone = offset.replace(/^([+-]\d\d):?(\d\d)?$/, (_, hours, minutes = "00") => `${hours}:${minutes}`);
-  return new Date(`${year.length > 4 ? `+${year.padStart(6, "0")}` : year}${day}T${clock}${zone}`);
-}
 /** Without JavaScript's sign before years after 9999. */
 const isoOf = (date: Date) => date.toISOString().replace(/^\+0*/, "");
 
@@ -95,15 +79,14 @@ export const wireForms: Record<WireKind, WireForm> = {
     expects: "an ISO 8601 timestamp",
     accept(value) {
       if (isDate(value)) return isoOf(value);
-      if (typeof value !== "string" || !(isoTimestamp.test(value) || isoDate.test(value))) return undefined;
-      return isTime(value) ? value : undefined;
+      return typeof value === "string" && isIsoTime(value) ? value : undefined;
     },
   },
   date: {
     expects: "a date as YYYY-MM-DD",
     accept(value) {
       if (isDate(value)) return isoOf(value).split("T", 1)[0];
-      return typeof value === "string" && isoDate.test(value) && isTime(value) ? value : undefined;
+      return typeof value === "string" && isIsoDate(value) ? value : undefined;
     },
   },
   json: {

@@ -7,7 +7,7 @@
  */
 import { LIST_TYPES, type PgCodec, TYPES } from "@dataplan/pg";
 import { type SQL, sql } from "pg-sql2";
-import { dateOf } from "../crud/wire-kinds.ts";
+import { dateOf } from "../kit/iso-time.ts";
 import { SvcError } from "../kit/svc-error.ts";
 
 type Cast = (value: SQL) => SQL;

@@ -5,6 +5,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { ContextScheduler } from "../contract/scheduler.ts";
+import { dateOf, isIsoTime } from "../kit/iso-time.ts";
 import { misuseError } from "../kit/misuse-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import type { SvcError } from "../kit/svc-error.ts";
@@ -75,7 +76,8 @@ export class CallScheduler implements ContextScheduler {
       const time = timeOf(at);
       if (time) return this.#enqueue(name, args, null, time);
       throw this.#misuse(
-        `runAt: ${at} must be a time within the next ten years. Pass a Date, epoch milliseconds or an ISO 8601 text.`,
+        `runAt: ${at} must be a time that exists, within the next ten years. Pass a Date, epoch milliseconds or an ` +
+          "ISO 8601 text, such as 2030-01-31T12:00:00Z.",
       );
     });
   }
@@ -121,12 +123,10 @@ export class CallScheduler implements ContextScheduler {
   }
 }
 
-/** JavaScript would read "5" as a day in May 2001, and null as 1970: both jobs would run at once. */
-const isTime = (at: unknown) =>
-  at instanceof Date || typeof at === "number" || (typeof at === "string" && /^[+-]?\d{4,6}-\d\d/.test(at));
-
 /** @returns null unless it is a time within the next ten years */
 function timeOf(at: Date | number | string): string | null {
-  const time = new Date(isTime(at) ? at : Number.NaN);
+  const isText = typeof at === "string";
+  if (isText ? !isIsoTime(at) : !(at instanceof Date) && typeof at !== "number") return null;
+  const time = isText ? dateOf(at) : new Date(at);
   return time.getTime() - Date.now() <= maxDelay ? time.toISOString() : null;
 }

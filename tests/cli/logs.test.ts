@@ -58,9 +58,11 @@ const entries = [
 ];
 const text = `${entries.map((entry) => JSON.stringify(entry)).join("\n")}\n`;
 
-const logs = (args: string[], input = text) =>
+const logs = (args: string[], input = text, env = {}) =>
   new Promise<{ code: number | null; out: string; error: string }>((resolve) => {
-    const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), "logs", ...args]);
+    const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), "logs", ...args], {
+      env: { ...process.env, ...env },
+    });
     let [out, error] = ["", ""];
     child.stdout.on("data", (chunk) => {
       out += chunk;
@@ -90,8 +92,12 @@ test("svc logs shows lines from a pipe for a person, what is no entry too, witho
 test("svc logs takes filters, and says what is wrong with one", async () => {
   const { out } = await logs(["--level", "warn", "--until", "2026-01-01T12:02:30Z", "--json"], `noise\n${text}`);
   expect(out).toBe(`${JSON.stringify(entries[2])}\n`);
-  const wrong = await logs(["--since", "yesterday"]);
-  expect([wrong.code, wrong.error]).toEqual([1, expect.stringContaining("--since yesterday is not a time.")]);
+  const inUtc = await logs(["--since", "2026-01-01T12:02:30", "--json"], text, { TZ: "Asia/Seoul" });
+  expect(inUtc.out).toBe(`${JSON.stringify(entries[3])}\n`);
+  for (const time of ["yesterday", "2026-02-30"]) {
+    const wrong = await logs(["--since", time]);
+    expect([wrong.code, wrong.error]).toEqual([1, expect.stringContaining(`--since ${time} is not a time.`)]);
+  }
 });
 
 describe("a filter finds", () => {

@@ -102,7 +102,23 @@ describe("ctx.scheduler", () => {
     expect(rows.map(({ run_at }) => run_at.toISOString())).toEqual([at, at, at]);
   });
 
-  test.for(["not a time", "99999-01-01", "", "5", null, true])("refuses runAt(%j)", async (at) => {
+  test("reads a text of runAt without an offset in UTC, whatever the time zone of the process", async () => {
+    const zone = process.env.TZ;
+    process.env.TZ = "Asia/Seoul";
+    try {
+      for (const at of ["2031-02-28T10:00:00", "2031-02-28 10:00", "2031-02-28T12:30+02:30"]) {
+        const { body } = await app.mutate(ann, "jobs.runAt", { at });
+        const [row] = await db.sql("select run_at from graphile_worker._private_jobs where id = $1", [body.json.id]);
+        expect(row?.run_at.toISOString()).toBe("2031-02-28T10:00:00.000Z");
+      }
+    } finally {
+      if (zone === undefined) delete process.env.TZ;
+      else process.env.TZ = zone;
+    }
+  });
+
+  const noTimes = ["not a time", "99999-01-01", "2031-02-30", "2031-02-30T10:00:00Z", "2031-02", "", "5", null, true];
+  test.for(noTimes)("refuses runAt(%j)", async (at) => {
     expect((await app.mutate(ann, "jobs.runAt", { at })).status).toBe(500);
   });
 
