@@ -38,11 +38,9 @@ export const libraryPool = (pool: pg.Pool, newUser: (client: pg.ClientBase) => P
         } catch (cause) {
           const refused = refusalIn(cause); // by a trigger of the application, or by our count of new users
           if (refused instanceof SvcError) throw refusal(refused);
-          if (sqlState(cause) === readOnlyState) throw takesNoWrites(cause);
           isLost = isConnectionLoss(cause);
-          if (!isLost) throw cause;
-          if (sql === "commit" && mayHaveRun(cause)) throw outcomeUnknown(cause);
-          throw new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause });
+          const told = errorOf(cause, sql);
+          throw told && writesUser.test(sql) ? refusal(told) : (told ?? cause);
         }
       },
       release: () => release(isLost),
@@ -51,7 +49,15 @@ export const libraryPool = (pool: pg.Pool, newUser: (client: pg.ClientBase) => P
   end: async () => {}, // who made the pool closes it
 });
 
-/** As an error of the library: its endpoints answer all others as failures of their own. */
+/** @returns undefined for an error that is neither a lost connection nor a database that takes no writes */
+function errorOf(cause: unknown, sql: string): SvcError | undefined {
+  if (sqlState(cause) === readOnlyState) return takesNoWrites(cause);
+  if (!isConnectionLoss(cause)) return undefined;
+  if (sql === "commit" && mayHaveRun(cause)) return outcomeUnknown(cause);
+  return new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause });
+}
+
+/** As an error of the library: its endpoints answer all others of a new user as failures of their own. */
 function refusal(cause: SvcError): APIError {
   const { code, message, retryAfter } = cause;
   const status = errorCodes[code].status as ConstructorParameters<typeof APIError>[0];

@@ -1,5 +1,5 @@
 // If this file fails, an answer says "not saved" for a saved change, so a client repeats it; or an error says nothing.
-import { organization } from "better-auth/plugins";
+import { anonymous, organization } from "better-auth/plugins";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, ann, startAuthServer } from "../support/auth-server.ts";
@@ -8,7 +8,7 @@ import { type Database, database } from "../support/database.ts";
 import { migrateAuth } from "../support/plugin-tables.ts";
 
 const definition = defineAuth({
-  betterAuth: (defaults) => ({ ...defaults, rateLimit: { enabled: false }, plugins: [organization()] }),
+  betterAuth: (defaults) => ({ ...defaults, rateLimit: { enabled: false }, plugins: [organization(), anonymous()] }),
 });
 const db = database();
 /** COMMIT in the simple protocol, with its length. */
@@ -43,14 +43,27 @@ test.for([
   expect(await users(email)).toBe(saved);
 });
 
-test("a sign-up whose connection breaks earlier is not saved, and may be sent again", async () => {
-  const email = "earlier@example.com";
-  proxy.cut = { at: 'insert into "auth"."account"', when: "during" };
-  const { status, body, headers } = await server.signUp({ ...ann, email });
+test.for([
+  ["user", "before"],
+  ["user", "during"],
+  ["account", "during"],
+] as const)(
+  "a sign-up whose connection breaks at its %s, %s that, is not saved, and may be sent again",
+  async ([table, when]) => {
+    const email = `${table}-${when}@example.com`;
+    proxy.cut = { at: `insert into "auth"."${table}"`, when };
+    const { status, body, headers } = await server.signUp({ ...ann, email });
+    expect([status, body.code, headers.get("retry-after")]).toEqual([503, "UNAVAILABLE", "1"]);
+    expect(await users(email)).toBe(0);
+    proxy.cut = undefined;
+    expect((await server.signUp({ ...ann, email })).status).toBe(200);
+  },
+);
+
+test("a plugin that makes users says that the database cannot be reached", async () => {
+  proxy.cut = { at: 'insert into "auth"."user"', when: "before" };
+  const { status, body, headers } = await server.post("/sign-in/anonymous", {});
   expect([status, body.code, headers.get("retry-after")]).toEqual([503, "UNAVAILABLE", "1"]);
-  expect(await users(email)).toBe(0);
-  proxy.cut = undefined;
-  expect((await server.signUp({ ...ann, email })).status).toBe(200);
 });
 
 test("other endpoints that write say that the database cannot be reached: ours and a plugin's", async () => {

@@ -214,6 +214,7 @@ const statusErrors: Record<number, ErrorCode> = {
 export function refusalOf(error: unknown): unknown {
   const told = refusalIn(error);
   if (told instanceof SvcError) return told;
+  if (isAPIError(error) && error.cause instanceof SvcError) return error.cause; // of library-pool.ts
   const code = isAPIError(error) && statusErrors[error.statusCode];
   return code ? new SvcError(code, error.message || undefined, { cause: error }) : error;
 }

@@ -113,12 +113,14 @@ async function refusal(answer: globalThis.Response): Promise<SvcError> {
   const { message = error, code = description } = Object(said) as Record<string, unknown>;
   const word = typeof code === "string" ? code : undefined;
   const cause = new Error(`A plugin's endpoint answered ${answer.status} ${word ?? ""}`.trim());
+  const seconds = Number(answer.headers.get("x-retry-after"));
+  const retryAfter = seconds > 0 ? seconds : undefined;
+  if (answer.status === 503) return new SvcError("UNAVAILABLE", undefined, { retryAfter, cause });
   if (answer.status >= 500) return new SvcError("INTERNAL", undefined, { cause });
   const ours = word === "VALIDATION_ERROR" ? "VALIDATION_FAILED" : (byStatus.get(answer.status) ?? "BAD_REQUEST");
-  const seconds = Number(answer.headers.get("x-retry-after"));
   return new SvcError(ours, typeof message === "string" && message ? message : undefined, {
     ...(word && word !== ours && { hint: word }),
-    ...(seconds > 0 && { retryAfter: seconds }),
+    retryAfter,
     cause,
   });
 }

@@ -36,6 +36,7 @@ export class SocialAccounts {
       try {
         return await this.#findOrMake(providerId, profile);
       } catch (error) {
+        if (isAPIError(error) && error.statusCode === 503) throw error.cause; // of library-pool.ts
         if (isAPIError(error)) return error.statusCode === 429 ? limited : this.#refused(error.body?.code);
         // Two concurrent callbacks: a unique constraint rejects one, and its retry finds the other's user.
         if (sqlState(error) !== uniqueViolation || attempt === attempts) throw error;
