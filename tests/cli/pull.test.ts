@@ -10,6 +10,7 @@ const db = database("platform");
 const other = database("platform");
 const third = database("platform");
 const fourth = database("platform");
+const fifth = database("platform");
 const old = database("template0");
 let folder: string;
 const svcOf = (db: Database, ...words: string[]) => svcHere(db, folder, words, words[1] === "pull" ? noDatabase : {});
@@ -47,8 +48,10 @@ test("policies, and foreign keys to schemas that were not asked for, stay behind
   await old.sql(`drop policy own on notes; drop role pull_reader_${process.pid}`);
   expect(pulled.code, pulled.text).toBe(0);
   expect(pulled.text).toContain("wrote backend/schema.ts\nwrote migrations/0001_existing.sql\n");
-  expect(pulled.text).toContain("Not read: the tables of users.");
-  expect(pulled.text).toContain("Policies were left out (1)");
+  expect(pulled.text).toContain("Not read, the tables of users. To read them, remove the files that were written, and");
+  expect(pulled.text).toContain("run it again with --schema public --schema users.\n");
+  expect(pulled.text).toContain("notes_owner on notes, to users.people. Their columns are there.\n");
+  expect(pulled.text).toContain("own on notes. Write yours in backend/schema.ts, beside each table.\n");
 
   const migration = await read("migrations/0001_existing.sql");
   expect(migration).not.toMatch(/policy|ROW LEVEL|notes_owner|\\\w*restrict|^SET (?!LOCAL)/im);
@@ -77,6 +80,28 @@ test("pgvector, which svc has in its schema extensions, is used from there", asy
     expect((await svcOf(other, "migrate", "generate")).text).toContain("Nothing to generate.");
   } finally {
     await old.sql("drop table vector_items; drop extension vector");
+  }
+});
+
+test("it names what the schema cannot declare, and leaves foreign tables out", async () => {
+  await old.sql(`
+    create schema odd; create extension btree_gist;
+    create foreign data wrapper far; create server far foreign data wrapper far; create foreign table odd.distant (a integer) server far;
+    comment on foreign table odd.distant is 'Elsewhere.';
+    create table odd.rooms (id integer primary key, during tsrange, size integer, constraint rooms_alone exclude using gist (id with =, during with &&));
+    create index rooms_size on odd.rooms (size) include (during);
+    create index on odd.rooms (during)`);
+  try {
+    const pulled = await svcOf(fifth, "db", "pull", old.url("admin"), "--schema", "odd");
+    expect(pulled.code, pulled.text).toBe(0);
+    expect(pulled.text).toContain(
+      "Only in migrations/0001_existing.sql, because backend/schema.ts cannot declare them: rooms_alone on odd.rooms; rooms_size on odd.rooms. To change one, write a migration",
+    );
+    expect(pulled.text).toContain("because their servers belong to no schema: distant. Write a migration of your own");
+    const applied = await svcOf(fifth, "migrate");
+    expect(applied.code, applied.text).toBe(0);
+  } finally {
+    await old.sql("drop schema odd cascade; drop server far; drop foreign data wrapper far; drop extension btree_gist");
   }
 });
 

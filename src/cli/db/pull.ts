@@ -15,7 +15,7 @@ import { generateMigration } from "../../migrate/generate/schema-generate.ts";
 import { nextNumber, readHistory } from "../../migrate/generate/schema-history.ts";
 import { platformSchemas } from "../../migrate/generate/schema-snapshot.ts";
 import { type Catalog, readCatalog } from "../../migrate/pull/catalog.ts";
-import { migrationText } from "../../migrate/pull/dump-text.ts";
+import { leavingKeys, migrationText } from "../../migrate/pull/dump-text.ts";
 import { writeSchema } from "../../migrate/pull/write-schema.ts";
 import { withClient } from "../../postgres/with-client.ts";
 import { cwdArgument, readConfig } from "../command.ts";
@@ -62,7 +62,7 @@ export const command = defineCommand({
       ...(await generateMigration(config, { renames: [], drops: [], baseline: true })),
     ];
     const wrote = [place, name, ...others];
-    conclude({ wrote }, ...wrote.map((one) => `wrote ${one}`), ...advice(catalog));
+    conclude({ wrote }, ...wrote.map((one) => `wrote ${one}`), ...advice(catalog, schemas, wrote));
   },
 });
 
@@ -92,14 +92,40 @@ async function read(url: string, schemas: readonly string[]): Promise<{ catalog:
   return { catalog, migration: migrationText(dump, catalog) };
 }
 
-/** What the author has to decide. */
-function advice({ policies, others }: Catalog): string[] {
-  const named = others.filter((name) => !platformSchemas.includes(name));
+/** What is not in the schema file, and what its author can do about it. */
+function advice(catalog: Catalog, schemas: readonly string[], [place, migration]: readonly string[]): string[] {
+  const others = catalog.others.filter((name) => !platformSchemas.includes(name));
+  const every = [...schemas, ...others].map((name) => `--schema ${/\W/.test(name) ? `"${name}"` : name}`).join(" ");
+  const again = `To read them, remove the files that were written, and run it again with ${every}.`;
+  const keys = leavingKeys(catalog.tables).map(
+    ({ from, key }) => `${key.name} on ${from}, to ${key.schema}.${key.table}`,
+  );
+  const byHand = `Write a migration of your own with the next free number.`;
+  const parts: [names: string[], beginning: string, end: string][] = [
+    [others, "Not read, the tables of", again],
+    [keys, "Left out, foreign keys to tables that were not read:", "Their columns are there."],
+    [
+      catalog.policies,
+      "Left out, policies, because they name roles that svc does not use:",
+      `Write yours in ${place}, beside each table.`,
+    ],
+    [
+      catalog.foreignTables,
+      "Left out, foreign tables, because their servers belong to no schema:",
+      `${byHand} It makes the server and the tables.`,
+    ],
+    [
+      catalog.undeclared,
+      `Only in ${migration}, because ${place} cannot declare them:`,
+      `To change one, ${byHand.replace("W", "w")}`,
+    ],
+  ];
   return [
-    ...(named.length > 0 ? [`Not read: the tables of ${named.join(", ")}. Add --schema for each that you need.`] : []),
-    ...(policies > 0
-      ? [`Policies were left out (${policies}): they name roles that svc does not use. Write yours in the schema.`]
-      : []),
+    ...parts.flatMap(([names, beginning, end]) => (names.length > 0 ? [`${beginning} ${some(names)}. ${end}`] : [])),
     "No caller sees a row until you give its table a policy: @svc/core/docs/how-to/existing-database.md",
   ];
 }
+
+/** A schema may have thousands. */
+const some = (names: readonly string[]) =>
+  names.length > 12 ? `${names.slice(0, 10).join("; ")}; and ${names.length - 10} more` : names.join("; ");

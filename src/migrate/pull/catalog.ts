@@ -88,8 +88,12 @@ export interface Catalog {
   extensions: PulledExtension[];
   enums: { schema: string; name: string; values: string[] }[];
   tables: PulledTable[];
-  /** Of the tables: they name the database's own roles and functions, so they do not come along. */
-  policies: number;
+  /** Of the tables, such as "own on notes": they name the database's own roles and functions, so they do not come along. */
+  policies: string[];
+  /** Constraints and indexes that Drizzle cannot declare, such as "notes_body_idx on notes": only the migration has them. */
+  undeclared: string[];
+  /** Their servers belong to no schema, so that pg_dump leaves these out. */
+  foreignTables: string[];
   /** Schemas that were not asked for, and have tables of their own. */
   others: string[];
 }
@@ -279,7 +283,15 @@ select jsonb_build_object(
        left join columns c on c.attrelid = r.oid
        left join constraints k on k.conrelid = r.oid
        left join indexes i on i.indrelid = r.oid), '[]'),
-  'policies', (select count(*) from pg_catalog.pg_policy p join relations r on r.oid = p.polrelid),
+  'policies', array(select p.polname || ' on ' || r.oid::regclass from pg_catalog.pg_policy p join relations r on r.oid = p.polrelid order by 1),
+  'undeclared', array(
+     select c.relname || ' on ' || r.oid::regclass
+       from pg_catalog.pg_index i join relations r on r.oid = i.indrelid join pg_catalog.pg_class c on c.oid = i.indexrelid
+       left join pg_catalog.pg_constraint k on k.conindid = i.indexrelid and k.conrelid = r.oid and k.contype in ('p', 'u', 'x')
+      where i.indislive and case when k.oid is null
+              then i.indnatts > i.indnkeyatts or coalesce((to_jsonb(i) ->> 'indnullsnotdistinct')::boolean, false)
+              else k.contype = 'x' or coalesce((to_jsonb(k) ->> 'conperiod')::boolean, false) end order by 1),
+  'foreignTables', array(select c.relname from pg_catalog.pg_class c join wanted w on w.oid = c.relnamespace where c.relkind = 'f' order by 1),
   'others', coalesce((
      select jsonb_agg(distinct n.nspname)
        from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace

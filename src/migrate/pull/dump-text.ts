@@ -4,7 +4,7 @@
  */
 import { quote } from "../../postgres/schema-names.ts";
 import { usageOf } from "../generate/schema-migration.ts";
-import type { Catalog, PulledExtension, SequenceOptions } from "./catalog.ts";
+import type { Catalog, PulledExtension, PulledForeignKey, PulledTable, SequenceOptions } from "./catalog.ts";
 import { isNumbered } from "./write-columns.ts";
 
 /** Above each object. */
@@ -14,15 +14,13 @@ const notForUs = /^(SET default_\w+ = .*;|\\unrestrict .*|--\n-- PostgreSQL data
 
 /**
  * @param dump of the schemas
- * @returns it without policies, which name roles of the old database, and without foreign keys to other schemas; with
+ * @returns it without policies, which name roles of the old database, without foreign keys to other schemas, and without
+ *   foreign tables, whose servers it lacks; with
  *   the extensions, which pg_dump leaves out because they may be elsewhere
  */
 export function migrationText(dump: string, catalog: Catalog): string {
   const { extensions, tables } = catalog;
-  const known = new Set(tables.map(({ schema, name }) => `${schema}.${name}`));
-  const leavingHere = tables.flatMap(({ name, foreignKeys }) =>
-    foreignKeys.filter((key) => !known.has(`${key.schema}.${key.table}`)).map((key) => `${name} ${key.name}`),
-  );
+  const leavingHere = leavingKeys(tables).map(({ from, key }) => `${from} ${key.name}`);
   const moved = extensions.find(({ name, schema }) => name === "vector" && schema !== "extensions");
   // Before the first heading stand settings only.
   const [, ...parts] = dump.split(heading);
@@ -32,7 +30,8 @@ export function migrationText(dump: string, catalog: Catalog): string {
     const [name = "", type = "", schema, body = ""] = parts.slice(at, at + 4);
     const isPublic = schema === "-" && (name === "public" || name === "SCHEMA public"); // every database has it
     const isPolicy = type === "POLICY" || type === "ROW SECURITY" || (type === "COMMENT" && name.startsWith("POLICY "));
-    if (isPublic || isPolicy || (type === "FK CONSTRAINT" && leavingHere.includes(name))) continue;
+    const isForeign = type === "FOREIGN TABLE" || (type === "COMMENT" && name.startsWith("FOREIGN TABLE "));
+    if (isPublic || isPolicy || isForeign || (type === "FK CONSTRAINT" && leavingHere.includes(name))) continue;
     // As `svc migrate generate` does for a new schema.
     if (type === "SCHEMA") there.add(name);
     const grant = type === "SCHEMA" ? `\n${usageOf(name)}` : "";
@@ -47,6 +46,14 @@ export function migrationText(dump: string, catalog: Catalog): string {
   const title = "-- What was there before svc: written by `svc db pull`, with pg_dump.";
   const here = moved ? objects.map((object) => inExtensions(object, moved)) : objects;
   return `${[title, ...made, needed.join("\n"), ...here, ...numberByIdentity(catalog)].filter(Boolean).join("\n\n")}\n`;
+}
+
+/** Foreign keys to tables that were not read. @returns each with the name of its own table */
+export function leavingKeys(tables: readonly PulledTable[]): { from: string; key: PulledForeignKey }[] {
+  const known = new Set(tables.map(({ schema, name }) => `${schema}.${name}`));
+  return tables.flatMap(({ name, foreignKeys }) =>
+    foreignKeys.filter((key) => !known.has(`${key.schema}.${key.table}`)).map((key) => ({ from: name, key })),
+  );
 }
 
 /** svc has pgvector in its schema `extensions`, and a database has an extension only once. */
