@@ -141,30 +141,29 @@ function registerHandlers(crons: readonly CronDefinition[], procedures: Map<stri
  * part.
  */
 function collectCrud(procedures: Iterable<ProcedureDefinition>): CrudDefinition[] {
-  const registered = new Map<CrudDefinition, string[]>();
+  // PostgreSQL folds the names of the generated functions to lower case.
+  const registered = new Map<string, { crud: CrudDefinition; names: Set<string> }>();
   for (const { crud, name } of procedures) {
     if (!crud) continue;
-    refuseTwin([...registered.keys()], crud);
-    registered.set(crud, [...(registered.get(crud) ?? []), name]);
+    const prefix = crud.prefix.toLowerCase();
+    const known = registered.get(prefix);
+    if (known && known.crud !== crud) throw twins(known.crud.prefix, crud.prefix);
+    if (known) known.names.add(name);
+    else registered.set(prefix, { crud, names: new Set([name]) });
   }
-  return [...registered].map(([crud, names]) => ({
+  return [...registered.values()].map(({ crud, names }) => ({
     ...crud,
-    methods: crud.methods.filter((method) => names.includes(`${crud.prefix}.${method}`)),
+    methods: crud.methods.filter((method) => names.has(`${crud.prefix}.${method}`)),
   }));
 }
 
-/** PostgreSQL folds the names of the generated functions to lower case. */
-function refuseTwin(others: readonly CrudDefinition[], crud: CrudDefinition): void {
-  const { prefix } = crud;
-  const twin = others.find((other) => other.prefix.toLowerCase() === prefix.toLowerCase() && other !== crud);
-  if (!twin) return;
-  throw new DefinitionError(
-    twin.prefix === prefix
-      ? `Two createCrud have the prefix "${prefix}".`
-      : `The prefixes "${twin.prefix}" and "${prefix}" of createCrud differ only in upper and lower case.`,
+const twins = (first: string, second: string) =>
+  new DefinitionError(
+    first === second
+      ? `Two createCrud have the prefix "${first}".`
+      : `The prefixes "${first}" and "${second}" of createCrud differ only in upper and lower case.`,
     { hint: "Their SQL functions would have the same names. Give one of them another { prefix }." },
   );
-}
 
 function collectRoutes(bag: Record<string, HttpRoute>): RouteDefinition[] {
   const seen = new Map<string, string>();
