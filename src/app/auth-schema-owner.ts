@@ -4,8 +4,9 @@
  */
 import { relative } from "node:path";
 import { is } from "drizzle-orm";
-import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
+import { PgTable } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { tableConfig } from "../kit/table-config.ts";
 
 export interface SchemaFile {
   file: string;
@@ -20,8 +21,8 @@ export function refuseForkedAuth(files: readonly SchemaFile[], cwd: string): voi
   const known = new Map<string, { table: PgTable; place: string }>();
   for (const { file, exports } of files) {
     for (const [name, table] of Object.entries(exports)) {
-      if (!is(table, PgTable) || getTableConfig(table).schema !== "auth") continue;
-      const key = getTableConfig(table).name;
+      if (!is(table, PgTable) || tableConfig(table).schema !== "auth") continue;
+      const key = tableConfig(table).name;
       const place = `${name} in ${relative(cwd, file)}`;
       const other = known.get(key);
       if (!other) known.set(key, { table, place });

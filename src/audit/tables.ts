@@ -6,8 +6,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { is } from "drizzle-orm";
-import { getTableConfig, PgSchema, PgTable } from "drizzle-orm/pg-core";
+import { PgSchema, PgTable } from "drizzle-orm/pg-core";
 import type { LoadedApp } from "../contract/loaded-app.ts";
+import { tableConfig } from "../kit/table-config.ts";
 import type { Finding } from "./report.ts";
 import { placeOf } from "./source.ts";
 
@@ -37,7 +38,7 @@ export function runtimeTablesIn(
       return [{ ...at(key), what, remedy }];
     }
     if (!is(value, PgTable)) return [];
-    const { name, schema: folder } = getTableConfig(value);
+    const { name, schema: folder } = tableConfig(value);
     return isRuntimeName(name) || isRuntimeSchema(folder) ? [{ ...at(key), ...modelled(name) }] : [];
   });
   const served = api["~svc"].crud.flatMap(({ table, schema: folder }) => {

@@ -3,8 +3,9 @@
  * another database would be missing in migrations without a word.
  */
 import { getTableColumns, getTableName, is, type Table } from "drizzle-orm";
-import { getTableConfig, PgColumn, type PgTable } from "drizzle-orm/pg-core";
+import { PgColumn, type PgTable } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { tableConfig } from "../kit/table-config.ts";
 
 /** @throws DefinitionError for a table of another database, and for a third argument that returns nothing */
 export function checkTable(table: Table): asserts table is PgTable {
@@ -16,7 +17,7 @@ export function checkTable(table: Table): asserts table is PgTable {
     });
   }
   try {
-    getTableConfig(table as PgTable);
+    tableConfig(table as PgTable);
   } catch (error) {
     if (!(error instanceof TypeError && error.message.includes("undefined or null to object"))) throw error;
     throw new DefinitionError(`The third argument of table "${name}" returns nothing.`, {

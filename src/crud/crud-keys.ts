@@ -3,9 +3,10 @@
  * covers them.
  */
 import { getTableColumns, getTableName } from "drizzle-orm";
-import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+import type { PgTable } from "drizzle-orm/pg-core";
 import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { tableConfig } from "../kit/table-config.ts";
 import { writableColumns } from "./crud-definition.ts";
 
 /** Kinds by which `get` finds a row. No times: a Date has lost the microseconds. */
@@ -64,7 +65,7 @@ export function checkWritableKeys(crud: CrudDefinition): void {
 
 /** The properties of each unique constraint. A partial unique index does not count: it allows several such rows. */
 function uniqueColumns(table: PgTable): Set<string>[] {
-  const { uniqueConstraints, primaryKeys, indexes } = getTableConfig(table);
+  const { uniqueConstraints, primaryKeys, indexes } = tableConfig(table);
   const properties = new Map(Object.entries(getTableColumns(table)).map(([property, { name }]) => [name, property]));
   const named = (columns: readonly unknown[]) =>
     new Set(columns.map((column) => properties.get((column as { name?: string }).name ?? "") ?? ""));

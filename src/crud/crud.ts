@@ -4,7 +4,7 @@
  * functions, `src/crud/statement.ts` calls them.
  */
 import { getTableColumns, getTableName } from "drizzle-orm";
-import { getTableConfig, type PgTable, type PgView } from "drizzle-orm/pg-core";
+import type { PgTable, PgView } from "drizzle-orm/pg-core";
 import {
   type ColumnDescription,
   type CrudDefinition,
@@ -17,6 +17,7 @@ import { definedAt } from "../contract/defined-at.ts";
 import type { Procedure, ProcedureBuilders, ProcedureDefinition } from "../contract/procedure.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { isStorableText } from "../kit/storable-text.ts";
+import { tableConfig } from "../kit/table-config.ts";
 import { describeAggregate } from "./aggregate.ts";
 import { describeColumns } from "./columns.ts";
 import { crudHook } from "./crud-hooks.ts";
@@ -90,7 +91,7 @@ function describeCrud(
   application: Schema | undefined,
 ): CrudDefinition {
   const name = getTableName(table);
-  const { schema = view?.schema ?? "public", policies } = getTableConfig(table);
+  const { schema = view?.schema ?? "public", policies } = tableConfig(table);
   const columns = describeColumns(table);
   const id = findId(name, columns);
   if ((options.methods ?? crudOperations).includes("create")) checkNewId(name, id, table);

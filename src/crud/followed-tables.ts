@@ -4,8 +4,9 @@
  * Next hop: `realtime-sql.ts` publishes them, `src/realtime/transaction-events.ts` tells their changes.
  */
 import { is } from "drizzle-orm";
-import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
+import { PgTable } from "drizzle-orm/pg-core";
 import type { Api } from "../contract/api.ts";
+import { tableConfig } from "../kit/table-config.ts";
 import { ownerColumns, type TeamScope, teamScope } from "./rls.ts";
 
 export interface FollowedTable {
@@ -26,7 +27,7 @@ export const tableName = ({ schema, name }: Pick<FollowedTable, "schema" | "name
 
 /** The same of a Drizzle table. */
 export const nameOfTable = (table: PgTable): string => {
-  const { schema = "public", name } = getTableConfig(table);
+  const { schema = "public", name } = tableConfig(table);
   return tableName({ schema, name });
 };
 
@@ -41,7 +42,7 @@ export function followedTables(api: Api, schema: Readonly<Record<string, unknown
   for (const { schema: space, table: name, realtime, owners, id, source } of resources.filter(
     ({ realtime, isView }) => realtime && !isView,
   )) {
-    const { columns, policies } = getTableConfig(source.table);
+    const { columns, policies } = tableConfig(source.table);
     const team = teamScope(policies);
     const narrowing = narrowingColumns({ owners: owners.map((column) => column.name), team });
     const required = notNull(columns, narrowing);
@@ -58,7 +59,7 @@ export function followedTables(api: Api, schema: Readonly<Record<string, unknown
   for (const value of Object.values(schema)) {
     if (!is(value, PgTable) || silent.has(nameOfTable(value))) continue;
     // The platform's own, such as those of generated/auth-schema.ts, change too often, and hold secrets.
-    if (!isOfPlatform(getTableConfig(value).schema)) add(value);
+    if (!isOfPlatform(tableConfig(value).schema)) add(value);
   }
   for (const { follows } of procedures.values()) for (const table of follows ?? []) add(table);
   // Who joins or leaves a team must hear of it: otherwise the rows of a team are told to all who read the table.
@@ -72,7 +73,7 @@ export function followedTables(api: Api, schema: Readonly<Record<string, unknown
 const isOfPlatform = (schema: string | undefined) => /^(auth|svc(_\w+)?|graphile_worker)$/.test(schema ?? "");
 
 function describe(table: PgTable): FollowedTable {
-  const { schema = "public", name, columns, primaryKeys, policies } = getTableConfig(table);
+  const { schema = "public", name, columns, primaryKeys, policies } = tableConfig(table);
   const owners = ownerColumns(policies);
   const team = teamScope(policies);
   const narrowing = narrowingColumns({ owners, team });

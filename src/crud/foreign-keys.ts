@@ -4,8 +4,9 @@
  * Next hop: `relations.ts` gives each its resource.
  */
 import { getTableColumns, getTableName, is } from "drizzle-orm";
-import { type ForeignKey, getTableConfig, PgTable } from "drizzle-orm/pg-core";
+import { type ForeignKey, PgTable } from "drizzle-orm/pg-core";
 import type { IncludeOption, RelationSource } from "../contract/crud.ts";
+import { tableConfig } from "../kit/table-config.ts";
 
 /** Two tables and the columns that are equal, by their names in the database. */
 export interface Link {
@@ -37,7 +38,7 @@ interface Key {
 }
 
 function keysOf(table: PgTable): Key[] {
-  return getTableConfig(table).foreignKeys.map((key: ForeignKey) => {
+  return tableConfig(table).foreignKeys.map((key: ForeignKey) => {
     const { columns, foreignTable, foreignColumns } = key.reference();
     return {
       from: table,
@@ -96,7 +97,7 @@ function joins(join: PgTable, table: PgTable, target: PgTable): Link[] {
 }
 
 const across = (near: Key, far: Key): Link => {
-  const { schema = "public", name, policies } = getTableConfig(near.from);
+  const { schema = "public", name, policies } = tableConfig(near.from);
   return {
     table: far.to,
     many: true,

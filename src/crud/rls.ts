@@ -4,8 +4,9 @@
  * Next hop: the `create policy` statements in the application's `migrations/`.
  */
 import { Column, getTableColumns, getTableName, is, type SQL, sql } from "drizzle-orm";
-import { type AnyPgColumn, getTableConfig, type PgPolicy, type PgTable, pgPolicy, pgRole } from "drizzle-orm/pg-core";
+import { type AnyPgColumn, type PgPolicy, type PgTable, pgPolicy, pgRole } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { tableConfig } from "../kit/table-config.ts";
 import { platformSql } from "../postgres/anonymous-gate.ts";
 
 const anonymous = pgRole("svc_anonymous").existing();
@@ -171,7 +172,7 @@ export function memberRls(options: {
 }): PgPolicy[] {
   const { through, team, user, write } = options;
   checkOne("memberRls", "write", write, [undefined, "nobody"]);
-  const { schema = "public" } = getTableConfig(through);
+  const { schema = "public" } = tableConfig(through);
   if (schema === "auth") {
     throw new DefinitionError(`memberRls: requests cannot read auth.${getTableName(through)}.`, {
       hint: "Keep memberships in a table of your own: docs/how-to/organizations.md.",
@@ -199,7 +200,7 @@ export function memberRls(options: {
 
 /** A key of the memberships that has the name of the team's column, such as `id`, is no team. */
 function teamOfMembership(through: PgTable, team: AnyPgColumn): AnyPgColumn {
-  for (const { reference } of getTableConfig(through).foreignKeys) {
+  for (const { reference } of tableConfig(through).foreignKeys) {
     const { columns, foreignColumns } = reference();
     const [column, foreign] = [columns[0], foreignColumns[0]];
     if (columns.length === 1 && column && foreign?.table === team.table && foreign.name === team.name) return column;

@@ -4,16 +4,7 @@
  * Next hop: `src/search/search-sql.ts`, `sql/search/install_search.sql`.
  */
 import { getTableColumns, getTableName, is, sql } from "drizzle-orm";
-import {
-  type AnyPgColumn,
-  getTableConfig,
-  PgColumn,
-  PgPolicy,
-  PgTable,
-  PgVector,
-  pgPolicy,
-  pgRole,
-} from "drizzle-orm/pg-core";
+import { type AnyPgColumn, PgColumn, PgPolicy, PgTable, PgVector, pgPolicy, pgRole } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import type { ColumnDescription } from "../contract/crud.ts";
 import type { RagScope } from "../contract/search.ts";
@@ -21,6 +12,7 @@ import { describeColumns } from "../crud/columns.ts";
 import { isCaller, readsOwn } from "../crud/rls.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { checkOptions, must, number, type ShapeOf } from "../kit/options.ts";
+import { tableConfig } from "../kit/table-config.ts";
 import { platformSql } from "../postgres/anonymous-gate.ts";
 
 export interface SearchableOptions {
@@ -205,7 +197,7 @@ export function searchTables(schema: Readonly<Record<string, unknown>>): Map<str
   const found = new Map<string, SearchTable>();
   for (const [name, value] of Object.entries(schema)) {
     if (!is(value, PgTable)) continue;
-    const { policies } = getTableConfig(value);
+    const { policies } = tableConfig(value);
     const declared = policies.map((policy) => declarations.get(policy)).find((one) => one !== undefined);
     if (declared) found.set(name, describe(value, declared));
   }
@@ -213,9 +205,9 @@ export function searchTables(schema: Readonly<Record<string, unknown>>): Map<str
 }
 
 function describe(table: PgTable, declared: Declaration): SearchTable {
-  const { schema = "public", primaryKeys } = getTableConfig(table);
+  const { schema = "public", primaryKeys } = tableConfig(table);
   const columns = describeColumns(table);
-  const all = getTableConfig(table).columns as PgColumn[];
+  const all = tableConfig(table).columns as PgColumn[];
   const keys = [...all.filter(({ primary }) => primary), ...primaryKeys.flatMap((key) => key.columns)];
   const id = columns.find(({ name }) => name === keys[0]?.name);
   if (!id || keys.length !== 1) {

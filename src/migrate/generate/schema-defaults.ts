@@ -4,12 +4,13 @@
  * Next hop: `schema-snapshot.ts`.
  */
 import { is, SQL } from "drizzle-orm";
-import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+import type { PgTable } from "drizzle-orm/pg-core";
 import { defaultSql } from "../../crud/columns.ts";
+import { tableConfig } from "../../kit/table-config.ts";
 import type { Table } from "./snapshot.ts";
 
 export function correctDefaults(table: PgTable, taken: Table): void {
-  for (const column of getTableConfig(table).columns) {
+  for (const column of tableConfig(table).columns) {
     const [kept, given] = [taken.columns[column.name], column.default];
     if (!kept || given === undefined || given === null || is(given, SQL)) continue;
     const type = column.getSQLType();

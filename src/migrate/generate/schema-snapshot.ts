@@ -5,10 +5,11 @@
  * Next hop: `schema-migration.ts` compares two of them.
  */
 import { is } from "drizzle-orm";
-import { getTableConfig, PgRole, PgTable } from "drizzle-orm/pg-core";
+import { PgRole, PgTable } from "drizzle-orm/pg-core";
 import { meaningOf } from "../../crud/rls.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { requirePackages } from "../../kit/optional-packages.ts";
+import { tableConfig } from "../../kit/table-config.ts";
 import { short } from "../../postgres/schema-names.ts";
 import { isCoreKey, libraryPrivileges, pluginTables } from "./schema-auth.ts";
 import { correctDefaults } from "./schema-defaults.ts";
@@ -60,7 +61,7 @@ export async function takeSnapshot({ schema, auth }: Declared, previous: Snapsho
     numberByIdentity(table);
     correctDefaults(value, table);
     addOwnerIndex(value, table);
-    for (const policy of getTableConfig(value).policies) {
+    for (const policy of tableConfig(value).policies) {
       const [taken, meaning] = [table.policies[policy.name], meaningOf(policy)];
       if (taken && meaning !== undefined) taken.meaning = meaning;
     }
@@ -78,12 +79,12 @@ export async function emptySnapshot(): Promise<Snapshot> {
 }
 
 function keyOf(table: PgTable): string {
-  const { schema = "public", name } = getTableConfig(table);
+  const { schema = "public", name } = tableConfig(table);
   return `${schema}.${name}`;
 }
 
 const isPlatform = (value: unknown) =>
-  is(value, PgTable) && platformSchemas.includes(getTableConfig(value).schema ?? "public");
+  is(value, PgTable) && platformSchemas.includes(tableConfig(value).schema ?? "public");
 
 function refuseOwnRole(name: string, role: PgRole): void {
   // Drizzle does not export this flag.
@@ -104,7 +105,7 @@ function refuseTwins(tables: readonly PgTable[]): void {
       });
     }
     names.add(key);
-    const policies = getTableConfig(table).policies.map(({ name }) => name);
+    const policies = tableConfig(table).policies.map(({ name }) => name);
     const twin = policies.find((name, index) => policies.indexOf(name) !== index);
     if (twin === undefined) continue;
     throw new DefinitionError(`The table "${key}" has two policies named "${twin}".`, {

@@ -1,0 +1,18 @@
+/**
+ * What a table declares. Drizzle runs the third argument of a table at each call, and makes its policies and indexes anew:
+ * with hundreds of tables that was a large part of loading an application.
+ */
+import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+
+type TableConfig = ReturnType<typeof getTableConfig>;
+
+const known = new WeakMap<PgTable, TableConfig>();
+
+/** @returns the same object at each call; do not change it @throws errors of the table's third argument */
+export function tableConfig(table: PgTable): TableConfig {
+  const found = known.get(table);
+  if (found) return found;
+  const config = getTableConfig(table);
+  known.set(table, config);
+  return config;
+}
