@@ -16,9 +16,6 @@ import { pieces } from "./stream.ts";
 import type { MutationOptions, QueryOptions, SvcClient, SvcClientOptions } from "./svc-client.ts";
 import { cancelUpload, upload } from "./upload.ts";
 
-/** Only the user's own calls must have other keys. React Native has no `crypto`. */
-const randomKey = () => [1, 2].map(() => Math.random().toString(36).slice(2)).join("-");
-
 /**
  * Makes a client of a backend.
  *
@@ -33,9 +30,13 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
 
   const position = new Position();
 
-  async function call(kind: Operation["kind"], operation: Operation, args: unknown, signal: AbortSignal, key?: string) {
-    return fromBody(await send(toBody(nameOf(operation, kind), args), operation, signal, key), operation);
-  }
+  const call = async (
+    kind: Operation["kind"],
+    operation: Operation,
+    args: unknown,
+    signal: AbortSignal,
+    key?: string,
+  ) => fromBody(await send(toBody(nameOf(operation, kind), args), operation, signal, key), operation);
 
   async function send(
     body: string | FormData,
@@ -44,9 +45,6 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
     key?: string,
     path = `/api/${operation.kind}`,
   ): Promise<unknown> {
-    // fetch sets the content type of a form, with its boundary.
-    const own: Record<string, string> = typeof body === "string" ? { "content-type": "application/json" } : {};
-    if (key !== undefined) own["idempotency-key"] = key;
     const isQuery = operation.kind === "query";
     const { headers: seen, answered } = position.ask();
     let answer: Headers | undefined;
@@ -54,7 +52,13 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
       return await authorized(auth, signal, (credentials) =>
         request(transport, path, {
           ...credentials,
-          headers: { ...own, ...(isQuery && seen), ...credentials.headers },
+          headers: {
+            // fetch sets the content type of a form, with its boundary.
+            ...(typeof body === "string" && { "content-type": "application/json" }),
+            ...(key !== undefined && { "idempotency-key": key }),
+            ...(isQuery && seen),
+            ...credentials.headers,
+          },
           body,
           signal,
           answered: (headers) => {
@@ -68,13 +72,16 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
     }
   }
 
-  /** Runs a mutation, and repeats it under one idempotency key. */
-  function change(given: MutationOptions | undefined, run: (signal: AbortSignal, key?: string) => unknown) {
-    const { signal, timeoutMs: limit = timeoutMs, retries = 0, idempotencyKey } = given ?? {};
-    const key = idempotencyKey ?? (retries > 0 ? randomKey() : undefined);
-    return withDeadline(limit, signal, (both) =>
-      withRetries(retries, both, async () => run(both, key)),
-    ) as Promise<never>;
+  /** Runs a call with all its tries. @param often it is retried by default @param run gets one key for all tries */
+  function tried(
+    given: MutationOptions = {},
+    often: number,
+    run: (signal: AbortSignal, key?: string) => Promise<unknown>,
+  ) {
+    const { signal, timeoutMs: limit = timeoutMs, retries = often, idempotencyKey } = given;
+    // Only the user's own calls must have other keys. React Native has no `crypto`.
+    const key = idempotencyKey ?? (retries ? `${Math.random()}${Math.random()}` : undefined);
+    return withDeadline(limit, signal, (both) => withRetries(retries, both, () => run(both, key))) as Promise<never>;
   }
 
   // Signing in and out writes too.
@@ -87,17 +94,14 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
     api,
     auth,
     query(operation: Query, args?: unknown, given?: QueryOptions) {
-      const { signal, timeoutMs: limit = timeoutMs, retries = 2 } = given ?? {};
-      return withDeadline(limit, signal, (both) =>
-        withRetries(retries, both, () => call("query", operation, args, both)),
-      ) as Promise<never>;
+      return tried(given, 2, (signal) => call("query", operation, args, signal));
     },
     mutate(operation, ...[args, given]) {
-      return change(given, (signal, key) => call("mutation", operation, args, signal, key));
+      return tried(given, 0, (signal, key) => call("mutation", operation, args, signal, key));
     },
     batch(calls, given) {
       const sent = calls as readonly (readonly [Mutation, unknown])[];
-      return change(given, async (signal, key) => {
+      return tried(given, 0, async (signal, key) => {
         const answer = await send(toBatch(sent), { kind: "mutation" }, signal, key, "/api/batch");
         return fromBatch(answer, sent);
       });

@@ -69,22 +69,17 @@ export interface SvcErrorDetails {
  */
 export class SvcError extends Error {
   override readonly name = "SvcError";
-  readonly code: SvcErrorCode;
-  readonly status: number;
-  readonly hint: string | undefined;
-  readonly issues: Issue[];
-  readonly index: number | undefined;
-  readonly requestId: string | undefined;
-  readonly retryAfter: number | undefined;
+  declare readonly code: SvcErrorCode;
+  declare readonly status: number;
+  declare readonly hint: string | undefined;
+  declare readonly issues: Issue[];
+  declare readonly index: number | undefined;
+  declare readonly requestId: string | undefined;
+  declare readonly retryAfter: number | undefined;
 
   constructor(code: SvcErrorCode, message: string, details: SvcErrorDetails = {}) {
-    super(message, { cause: details.cause });
-    this.code = code;
-    this.status = details.status ?? 0;
-    this.hint = details.hint;
-    this.issues = details.issues ?? [];
-    this.index = details.index;
-    this.requestId = details.requestId;
-    this.retryAfter = details.retryAfter;
+    const { status = 0, hint, issues = [], index, requestId, retryAfter, cause } = details;
+    super(message, { cause });
+    Object.assign(this, { code, status, hint, issues, index, requestId, retryAfter });
   }
 }

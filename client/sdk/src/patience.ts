@@ -51,13 +51,7 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
 }
 
 /** Failures that a retry may resolve: there was no answer, or the service is busy. */
-const passing: ReadonlySet<string> = new Set([
-  "NETWORK_ERROR",
-  "UNAVAILABLE",
-  "RATE_LIMITED",
-  "INVALID_ANSWER",
-  "OUTCOME_UNKNOWN",
-]);
+const passing = /^(NETWORK_ERROR|UNAVAILABLE|RATE_LIMITED|INVALID_ANSWER|OUTCOME_UNKNOWN)$/;
 
 /** Repeats a read, or a mutation with an idempotency key. @param retries after the first try */
 export async function withRetries<T>(retries: number, signal: AbortSignal, run: () => Promise<T>): Promise<T> {
@@ -65,10 +59,10 @@ export async function withRetries<T>(retries: number, signal: AbortSignal, run: 
     try {
       return await run();
     } catch (error) {
-      if (attempt >= retries || !(error instanceof SvcError) || !passing.has(error.code)) throw error;
+      if (attempt >= retries || !(error instanceof SvcError) || !passing.test(error.code)) throw error;
       // Jitter, so that clients stopped by one outage do not retry at the same moment.
-      const delay = 200 * 2 ** attempt * (0.5 + Math.random());
-      await sleep(error.retryAfter === undefined ? delay : error.retryAfter * 1000, signal);
+      const seconds = error.retryAfter ?? 0.2 * 2 ** attempt * (0.5 + Math.random());
+      await sleep(seconds * 1000, signal);
     }
   }
 }

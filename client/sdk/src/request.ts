@@ -92,8 +92,8 @@ export function toError(response: Response, text: string): SvcError {
       ...details,
     });
   }
-  if (status === 502 || status === 503 || status === 504) {
-    return new SvcError("UNAVAILABLE", "The service cannot be reached at the moment.", details);
+  if (status >= 502 && status <= 504) {
+    return new SvcError("UNAVAILABLE", "The service cannot be reached.", details);
   }
   return new SvcError("INVALID_ANSWER", "The answer is not one of the service's.", {
     ...details,

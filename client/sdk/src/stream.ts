@@ -13,7 +13,7 @@ export async function* pieces(
   const reader = response.body?.getReader();
   if (!reader) {
     const text = await response.text();
-    if (text !== "") yield text;
+    if (text) yield text;
     return;
   }
   const decoder = new TextDecoder();
@@ -26,7 +26,7 @@ export async function* pieces(
       const read = await reader.read().catch(brokenOff);
       throwIfAborted(signal);
       const text = decoder.decode(read.value, { stream: !read.done });
-      if (text !== "") yield text;
+      if (text) yield text;
       done = read.done;
     }
   } finally {

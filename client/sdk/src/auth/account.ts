@@ -70,7 +70,7 @@ export function accountCalls({ strategy, send }: Parts): AccountCalls {
       await leave();
     },
     async deleteUser(password) {
-      await send("/delete-user", password === undefined ? {} : { password }, true);
+      await send("/delete-user", { password }, true);
       await leave();
     },
   };
