@@ -24,7 +24,7 @@ import type { CreateRequestDatabase } from "../postgres/database.ts";
 import { identityOf, systemIdentity } from "../postgres/identity.ts";
 import { readerOfCall, readInOwnTransaction } from "../postgres/own-transaction.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
-import { tellUnsent } from "../postgres/unsent-writes.ts";
+import { tellUnsent, watchedCopy } from "../postgres/unsent-writes.ts";
 import { contextRag, ingestFile } from "../rag/context.ts";
 import { contextGrounding } from "../rag/grounding.ts";
 import { CallRealtime, type IsPublic } from "../realtime/context.ts";
@@ -94,6 +94,7 @@ export class CallContext implements Context {
     transaction: RequestTransaction;
     access: Access;
     db?: RequestDatabase;
+    unsafeDb?: SystemDatabase;
     log?: Logger;
     realtime?: CallRealtime;
     scheduler?: CallScheduler;
@@ -139,8 +140,11 @@ export class CallContext implements Context {
   /** @throws SvcError ANONYMOUS_BLOCKED in an anonymous call without an allow comment */
   get unsafeDb(): SystemDatabase {
     this[gate]?.open(unsafeDb);
-    this[state].usedSystem = true;
-    return this[state].services.systemDatabase;
+    const own = this[state];
+    own.usedSystem = true;
+    const { systemDatabase, production } = own.services;
+    own.unsafeDb ??= production ? systemDatabase : watchedCopy(systemDatabase);
+    return own.unsafeDb;
   }
 
   get search(): ContextSearch["search"] {
@@ -241,8 +245,10 @@ export class CallContext implements Context {
   static async tell(context: CallContext): Promise<void> {
     await context[state].pendingWork?.settle();
     await context[state].realtime?.flush(context[state].transaction);
-    const { services, db } = context[state];
-    if (!services.production) tellUnsent(context.log, "ctx.db", db);
+    const { services, db, unsafeDb } = context[state];
+    if (services.production) return;
+    tellUnsent(context.log, "ctx.db", db);
+    tellUnsent(context.log, "ctx.unsafeDb", unsafeDb);
   }
 
   /** The notifications that `tell` will send, as JSON. */

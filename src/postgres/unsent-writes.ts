@@ -11,6 +11,7 @@ type Verb = "insert" | "update" | "delete";
 
 /** What Drizzle's database and its builders have, of which its types tell only a part. */
 type Writer = { [verb in Verb]: (table: Table) => { dialect: PgDialect } };
+type Transacting = { transaction(run: (inner: object) => unknown, ...options: unknown[]): Promise<unknown> };
 
 interface Write {
   call: string;
@@ -20,8 +21,7 @@ interface Write {
 const unsent = new WeakMap<object, Set<Write>>();
 
 /** Watches the writes of a database until `tellUnsent`. A write is sent, or part of one, once its text is built. */
-export function watchWrites(database: object): void {
-  const writes = new Set<Write>();
+export function watchWrites(database: object, writes = new Set<Write>()): void {
   unsent.set(database, writes);
   const writer = database as Writer;
   for (const verb of ["insert", "update", "delete"] as const) {
@@ -33,6 +33,20 @@ export function watchWrites(database: object): void {
     };
     writer[verb] = watched;
   }
+}
+
+/** A database as one call sees it that has it in common with others: its writes are watched, also those of its transactions. */
+export function watchedCopy<Database extends object>(shared: Database): Database {
+  const writes = new Set<Write>();
+  const watch = <One extends object>(one: One): One => {
+    watchWrites(one, writes);
+    const transact = (one as unknown as Transacting).transaction.bind(one);
+    return Object.assign(one, {
+      transaction: ((run, ...options) =>
+        transact((inner) => run(watch(inner)), ...options)) as Transacting["transaction"],
+    });
+  };
+  return watch(Object.create(shared));
 }
 
 /** Calls `built` when the text of the builder's statement is made: `execute`, `then`, `toSQL` and subqueries make it. */

@@ -26,13 +26,32 @@ const careful = procedure.mutation.name("careful").handler(async ({ context: { d
   await Promise.all([db.with(changed).select().from(changed), db.delete(notes).where(eq(notes.id, 0)).execute()]);
   return db.insert(notes).values({ userId, title: "kept" });
 });
+const ofSystem = procedure.mutation.name("ofSystem").handler(async ({ context: { unsafeDb, auth } }) => {
+  const userId = auth.requireAuth().user.id;
+  void unsafeDb.insert(notes).values({ userId, title: "lost" });
+  await unsafeDb
+    .transaction(async (outer) => {
+      await outer.insert(notes).values({ userId, title: "rolled back" });
+      await outer.transaction(async (inner) => void inner.delete(notes));
+      outer.rollback();
+    })
+    .catch(() => {});
+  const kept = unsafeDb.update(notes).set({ userId }).where(eq(notes.id, 0)).returning();
+  return [
+    await kept,
+    await unsafeDb.query.notes.findMany({ where: eq(notes.id, 0) }),
+    await unsafeDb.execute("select 1 as it"),
+  ];
+});
+const byJob = procedure.internal.name("byJob").handler(({ context }) => void context.unsafeDb.delete(notes));
+const enqueue = procedure.mutation.name("enqueue").handler(({ context }) => context.scheduler.runAfter(0, "byJob", {}));
 const flow = workflow("forgetful.flow", {
   handler: (wf) => wf.step("write", () => void wf.db.delete(notes)),
 });
 const begin = procedure.mutation.name("begin").handler(({ context }) => context.workflows.start("forgetful.flow"));
 
 const db = database();
-const api = apiWith({ procedures: { forgetful, careful, begin }, workflows: { flow } });
+const api = apiWith({ procedures: { forgetful, careful, ofSystem, byJob, enqueue, begin }, workflows: { flow } });
 const svc = service(db, api);
 const startWorker = workers(db, api);
 let ann: User;
@@ -61,6 +80,26 @@ test("writes that are awaited, returned or part of another statement are not", a
   expect((await svc.mutate(ann, "careful")).status).toBe(200);
   expect((await svc.query(ann, "notes.list")).body.json.total).toBe(2);
   expect(told(svc.logged)).toEqual([]);
+});
+
+test("those of unsafeDb are named, also in its transactions", async () => {
+  svc.logged.length = 0;
+  const { status, body } = await svc.mutate(ann, "ofSystem");
+  expect([status, body.json?.map((one: unknown) => Object(one).rowCount ?? one)]).toEqual([200, [[], [], 1]]);
+  expect(told(svc.logged)).toEqual([
+    ["ctx.unsafeDb.insert(notes)", "unsent-writes.test.ts"],
+    ["ctx.unsafeDb.delete(notes)", "unsent-writes.test.ts"],
+  ]);
+});
+
+test("those of a job are named", async () => {
+  const lines: string[] = [];
+  const sink = new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk)) as never) });
+  const worker = await startWorker({ log: createLog("info", sink, false) });
+  await svc.mutate(ann, "enqueue");
+  await until(() => told(lines).length > 0);
+  expect(told(lines)).toEqual([["ctx.unsafeDb.delete(notes)", "unsent-writes.test.ts"]]);
+  await worker.stop();
 });
 
 test("in a step of a workflow", async () => {
