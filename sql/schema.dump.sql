@@ -11671,35 +11671,70 @@ CREATE OR REPLACE FUNCTION svc_private.sweep_conversions(unused interval)
  LANGUAGE sql
  SET search_path TO ''
 AS $function$
-  with without_file as (
+  select svc_private.sweep_conversions(unused, 1000)
+$function$
+execute: svc_system
+comment: Removes cached conversions for a worker of an earlier version of svc.
+
+-- function svc_private.sweep_conversions(interval,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.sweep_conversions(unused interval, batch integer)
+ RETURNS integer
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  with old as (
+    select c.id from svc_private.document_conversions c where c.used_at < now() - sweep_conversions.unused
+    union all
     select c.id from svc_private.document_conversions c
-     where c.used_at < now() - interval '1 day'
+     where c.used_at < now() - interval '1 day' and c.used_at >= now() - sweep_conversions.unused
        and not exists (select from svc.storage_objects o where o.sha256 = c.sha256)
        and not exists (
          select from svc.workflow_runs r join svc.workflow_steps s on s.run_id = r.id
           where r.status in ('pending', 'running') and s.name = 'document.convert' and s.result #>> '{json,conversionId}' = c.id::text
        )
+    limit sweep_conversions.batch
+  ), chosen as (
+    -- The time again: another session may have used it meanwhile.
+    select c.id from svc_private.document_conversions c
+     where c.id in (select id from old) and c.used_at < now() - least(sweep_conversions.unused, interval '1 day')
+       for update skip locked
   ), removed as (
-    delete from svc_private.document_conversions c
-     where c.used_at < now() - unused or c.id in (select id from without_file)
-    returning c.id
+    delete from svc_private.document_conversions c where c.id in (select id from chosen) returning c.id
   )
   select count(*)::integer from removed
 $function$
 execute: svc_system
-comment: Removes cached conversions that were not used for a given time, and those of deleted files.
+comment: Removes cached conversions that were not used for a given time, and those of deleted files, up to a limit; returns their number.
 
 -- function svc_private.sweep_job_history(interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.sweep_job_history(age interval)
  RETURNS void
  LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  select svc_private.sweep_job_history(age, 10000)
+$function$
+execute: svc_system
+comment: Removes finished jobs from the history for a worker of an earlier version of svc.
+
+-- function svc_private.sweep_job_history(interval,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.sweep_job_history(age interval, batch integer)
+ RETURNS integer
+ LANGUAGE sql
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  delete from svc.job_history h where h.finished_at < now() - age
+  with removed as (
+    delete from svc.job_history h
+     where h.entry in (
+       select o.entry from svc.job_history o
+        where o.finished_at < now() - sweep_job_history.age order by o.entry limit sweep_job_history.batch for update skip locked)
+    returning h.entry
+  )
+  select count(*)::integer from removed
 $function$
 execute: svc_system
-comment: Removes finished jobs that are older than this from the history. Definer: svc_system only reads svc.job_history.
+comment: Removes finished jobs that are older than this from the history, up to a limit; returns their number. Definer: svc_system only reads svc.job_history.
 
 -- function svc_private.tables_beneath(regclass): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.tables_beneath(view regclass)

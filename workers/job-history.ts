@@ -8,6 +8,8 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { jobName } from "./job-span.ts";
 
+/** Rows that are removed in one transaction. */
+const batch = 1_000;
 /** In milliseconds between a job's end and the statement that writes it. */
 const delay = 1_000;
 
@@ -50,9 +52,14 @@ export class JobHistory {
     }, delay);
   }
 
-  /** Removes the jobs that are too old. */
-  async sweep(): Promise<void> {
-    await this.#pool.query("select svc_private.sweep_job_history($1)", [`${this.#days} days`]);
+  /** Removes the jobs that are too old. @param signal stops it; the next day's does the rest */
+  async sweep(signal: AbortSignal): Promise<void> {
+    for (let removed = batch; removed === batch; ) {
+      signal.throwIfAborted();
+      const values = [`${this.#days} days`, batch];
+      const { rows } = await this.#pool.query("select svc_private.sweep_job_history($1, $2) as removed", values);
+      removed = rows[0].removed;
+    }
   }
 
   /** Writes the rest. */

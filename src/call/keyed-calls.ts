@@ -93,9 +93,10 @@ function digest(calls: readonly Called[]): Buffer {
 /** Answers that are removed in one transaction. */
 const batch = 1_000;
 
-/** Removes answers that were kept for longer than a day. @param pool of the system */
-export async function sweepAnswers(pool: pg.Pool): Promise<void> {
+/** Removes answers that were kept for longer than a day. @param signal stops it; the next day's does the rest */
+export async function sweepAnswers(pool: pg.Pool, signal: AbortSignal): Promise<void> {
   for (let removed = batch; removed === batch; ) {
+    signal.throwIfAborted();
     const { rows } = await pool.query("select svc_private.sweep_answers($1) as removed", [batch]);
     removed = rows[0].removed;
   }

@@ -205,7 +205,7 @@ test("answers are removed after a day, and with their user", async () => {
       where key = (select min(key) from svc_private.kept_answers where user_id = $1)`,
     [cleo.id],
   );
-  await sweepAnswers(db.pool("system"));
+  await sweepAnswers(db.pool("system"), new AbortController().signal);
   expect(await kept(cleo)).toBe(2);
   await db.sql("delete from notes");
   await db.sql('delete from auth."user" where id = $1', [cleo.id]);

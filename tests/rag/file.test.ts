@@ -242,13 +242,13 @@ test("conversions that nobody asked for in a month are swept", async () => {
   await db.sql("update svc_private.document_conversions set used_at = now() - interval '31 days' where id = $1", [
     conversionId,
   ]);
-  expect(await db.sql("select svc_private.sweep_conversions('30 days') as removed")).toEqual([{ removed: 1 }]);
+  expect(await db.sql("select svc_private.sweep_conversions('30 days', 9) as removed")).toEqual([{ removed: 1 }]);
 });
 
 test("the text of a deleted file is swept after a day, but not while a run needs it", async () => {
   const storageId = await upload("secret.txt", Buffer.from("The safe stands behind the mirror."));
   const run = await end(await begin({ storageId }));
-  const sweep = async () => (await db.sql("select svc_private.sweep_conversions('30 days') as removed"))[0];
+  const sweep = async () => (await db.sql("select svc_private.sweep_conversions('30 days', 9) as removed"))[0];
   const setStatus = (status: string) =>
     db.sql("update svc.workflow_runs set status = $1, finished_at = null where id = $2", [status, run.id]);
   const used = (interval: string) =>

@@ -129,7 +129,7 @@ test("a daily sweep that fails at each attempt is followed by that of the next d
   await clear();
   const running = await worker();
   await until(async () => (await db.sql("select from graphile_worker._private_jobs")).length > 0); // the sweep it asks for
-  await db.sql("alter function svc_private.sweep_conversions rename to away");
+  await db.sql("alter function svc_private.sweep_conversions(interval, integer) rename to away");
   await db.sql("update graphile_worker._private_jobs set attempts = 2, run_at = now()");
   const failed = "select from graphile_worker._private_jobs where attempts = 3 and locked_at is null";
   await until(async () => (await db.sql(failed)).length > 0).finally(() =>

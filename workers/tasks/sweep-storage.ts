@@ -10,6 +10,7 @@
  */
 import { z } from "zod";
 import { sweepAnswers } from "../../src/call/keyed-calls.ts";
+import { sweepConversions } from "../../src/documents/sweep-conversions.ts";
 import { foldSearch } from "../../src/search/fold-search.ts";
 import { claimStorage } from "../../src/storage/claim.ts";
 import { sweepStorage } from "../../src/storage/sweep.ts";
@@ -22,10 +23,10 @@ export const sweepStorageTask = defineTask({
     const keepNext = () => runtime.systemPool.query("select svc_private.keep_sweep_job('1 day')");
     // Not before the last attempt: the next day's job takes the key, and then this one is not tried again.
     if (job.attempt >= job.maxAttempts) await keepNext();
-    await runtime.systemPool.query("select svc_private.sweep_conversions('30 days')");
+    await sweepConversions(runtime.systemPool, job.signal);
     await foldSearch(runtime.systemPool, job.signal);
-    await history?.sweep();
-    await sweepAnswers(runtime.systemPool);
+    await history?.sweep(job.signal);
+    await sweepAnswers(runtime.systemPool, job.signal);
     // Files without a mark may be another database's, which has not been updated: it has a day to mark them.
     const marked = await claimStorage(runtime.storage);
     const removed = marked ? await sweepStorage(runtime.storage, undefined, job.signal) : 0;

@@ -1,0 +1,58 @@
+// If this file fails, the daily sweep removes a great number of rows in one transaction, which holds their locks until all are
+// gone; or it leaves some.
+import { expect, test } from "vitest";
+import { database } from "../support/database.ts";
+import { apiWith } from "../support/service.ts";
+import { until, workers } from "../support/worker.ts";
+
+const db = database();
+const startWorker = workers(db, apiWith());
+const counted = async (table: string) => Number((await db.sql(`select count(*) from ${table}`))[0]?.count);
+const history = (count: number) =>
+  db.sql(
+    `insert into svc.job_history (job, kind, name, outcome, attempts, run_at, started_at, finished_at)
+      select n, 'procedure', 'old', 'done', 1, at, at, at
+        from generate_series(1, $1) n cross join (select now() - interval '1 year' as at) t`,
+    [count],
+  );
+/** Of deleted files. */
+const conversions = (count: number, age: string) =>
+  db.sql(
+    `insert into svc_private.document_conversions (sha256, options, result, used_at)
+      select lpad(to_hex(n), 64, '0'), $2::text, '{}', now() - $2::text::interval from generate_series(1, $1) n`,
+    [count, age],
+  );
+
+test("one call removes up to its limit", async () => {
+  await history(3);
+  const old = "select svc_private.sweep_job_history('1 day', 2) as removed";
+  expect([await db.sql(old), await db.sql(old)]).toEqual([[{ removed: 2 }], [{ removed: 1 }]]);
+  await conversions(2, "2 months");
+  await conversions(3, "2 days");
+  await conversions(1, "2 hours");
+  const unused = "select svc_private.sweep_conversions('30 days', 2) as removed";
+  const removed = [await db.sql(unused), await db.sql(unused), await db.sql(unused)];
+  expect(removed.flat().map((row) => row.removed)).toEqual([2, 2, 1]);
+  expect(await counted("svc_private.document_conversions")).toBe(1);
+});
+
+test("one that is in use is left for the next time, and not waited for", async () => {
+  await conversions(1, "3 months");
+  const user = await db.connect("system");
+  await user.query("begin; select from svc_private.document_conversions where options = '3 months' for update");
+  expect(await db.sql("select svc_private.sweep_conversions('30 days', 2) as removed")).toEqual([{ removed: 0 }]);
+  await user.query("update svc_private.document_conversions set used_at = now() where options = '3 months'; commit");
+  expect(await db.sql("select svc_private.sweep_conversions('30 days', 2) as removed")).toEqual([{ removed: 0 }]);
+});
+
+test("the daily sweep removes more than one call does", async () => {
+  await history(2_500);
+  await conversions(350, "4 months");
+  const worker = await startWorker();
+  await db.sql("select svc_private.keep_sweep_job('0 seconds')");
+  const left = async () =>
+    (await db.sql("select from svc_private.document_conversions where options = '4 months'")).length;
+  await until(async () => (await left()) === 0);
+  await until(async () => (await db.sql("select from svc.job_history where name = 'old'")).length === 0);
+  await worker.stop();
+});
