@@ -6860,6 +6860,22 @@ $function$
 execute: svc_system
 comment: Roles, privileges on the database, its settings and its sequences: a dump leaves them out, or they must not fall behind.
 
+-- function svc_private.describe_upload(uuid,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.describe_upload(upload uuid, owner text)
+ RETURNS TABLE(name text, type text, visibility text)
+ LANGUAGE sql
+ STABLE ROWS 1
+ SET search_path TO ''
+AS $function$
+  select u.name, u.type, u.visibility from svc.storage_uploads u
+   where u.id = upload and u.user_id = owner and u.kind = 'parts'
+  union all
+  select o.name, o.type, o.visibility from svc.storage_objects o
+   where o.id = upload and o.user_id = owner
+$function$
+execute: svc_system
+comment: Name, type and visibility of an upload of this user, or of the stored object that it has become.
+
 -- function svc_private.drop_search_groups(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.drop_search_groups(most integer DEFAULT 1000)
  RETURNS integer

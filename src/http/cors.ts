@@ -12,7 +12,7 @@ import { foreignOrigin, type OriginPolicy } from "./origin-policy.ts";
 /** Answer headers that scripts may read, besides the CORS-safelisted ones. */
 const exposed = [
   "x-request-id, svc-position, idempotent-replayed, retry-after, etag, location, content-range, accept-ranges, content-disposition",
-  "tus-resumable, tus-version, tus-extension, tus-max-size, upload-offset, upload-length, upload-expires",
+  "tus-resumable, tus-version, tus-extension, tus-max-size, upload-offset, upload-length, upload-expires, upload-metadata",
 ].join(", ");
 
 /** In seconds: how long a browser caches a preflight. Chromium's maximum. */

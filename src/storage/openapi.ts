@@ -46,14 +46,21 @@ function file(head: boolean): Part {
 const version = header("tus-resumable", { const: "1.0.0" });
 const progress = headersOf("upload-offset", "upload-length", "upload-expires", "tus-resumable");
 
-const upload = (operationId: string, summary: string, status: number, description: string, more: Part): Part => ({
+const upload = (
+  operationId: string,
+  summary: string,
+  status: number,
+  description: string,
+  more: Part,
+  headers: Part = progress,
+): Part => ({
   operationId,
   tags: ["storage"],
   summary,
   security: signedIn,
   ...more,
   responses: {
-    [status]: answers(description, undefined, progress),
+    [status]: answers(description, undefined, headers),
     ...errors(...((more.errors as number[] | undefined) ?? []), 400, 401, 403, 404, 412, 413, 415),
   },
 });
@@ -90,9 +97,14 @@ export const storagePaths: Record<string, Part> = {
   },
   "/api/storage/uploads/{id}": {
     parameters: [id],
-    head: upload("svc-uploads-show", "How far an upload has come", 200, "The offset is in the headers.", {
-      parameters: [version],
-    }),
+    head: upload(
+      "svc-uploads-show",
+      "How far an upload has come",
+      200,
+      "The offset is in the headers.",
+      { parameters: [version] },
+      { ...progress, ...headersOf("upload-metadata") },
+    ),
     patch: {
       ...upload("svc-uploads-append", "Continue an upload", 204, "The bytes were stored.", {}),
       parameters: [

@@ -62,7 +62,10 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
 
   const show: Verb = async ({ response, owner, id }) => {
     const upload = await uploads.find(id, owner);
-    answer(response, 200, { ...progress(upload), "upload-length": String(upload.size) });
+    const { name: filename, type: filetype, visibility } = await uploads.describe(id, owner);
+    const metadata = writeMetadata({ filename, filetype, visibility });
+    const length = String(upload.size);
+    answer(response, 200, { ...progress(upload), "upload-length": length, "upload-metadata": metadata });
   };
 
   const append: Verb = async ({ request, response, owner, id }) => {
@@ -176,6 +179,11 @@ function readMetadata({ headers }: IncomingMessage): Partial<Record<string, stri
   const pairs = text.split(",").map((pair) => pair.trim().split(" "));
   return Object.fromEntries(pairs.map(([key = "", value = ""]) => [key, Buffer.from(value, "base64").toString()]));
 }
+
+const writeMetadata = (values: Record<string, string>): string =>
+  Object.entries(values)
+    .map(([key, value]) => `${key} ${Buffer.from(value).toString("base64")}`)
+    .join(",");
 
 /** In UTF-16 units. Limits names to 4 KiB, of which 255 bytes are kept. */
 const maxMetadata = 8192;

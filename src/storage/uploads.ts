@@ -82,6 +82,14 @@ export class Uploads {
     return found;
   }
 
+  /** What `start` was given, as it is kept. @throws SvcError NOT_FOUND as `find` */
+  async describe(id: string, owner: string): Promise<Pick<StorageObject, "name" | "type" | "visibility">> {
+    const what = "* from svc_private.describe_upload($1, $2)";
+    const [row] = await this.#ask<Pick<StorageObject, "name" | "type" | "visibility">>(what, [id, owner]);
+    if (!row) throw uploadNotFound();
+    return row;
+  }
+
   /**
    * Stores the body, and finishes the upload with its last byte.
    *

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { bytesFolder } from "../support/files.ts";
 import { apiWith, bearer, service, type User } from "../support/service.ts";
-import { begun, collection, metadata, patch, tus } from "../support/uploads.ts";
+import { begun, collection, head, metadata, patch, tus } from "../support/uploads.ts";
 
 const svc = service(database(), apiWith(), {
   storage: { driver: "disk", dir: bytesFolder() },
@@ -30,6 +30,17 @@ describe("the protocol", () => {
       body: "hello",
     });
     expect(sent.status).toBe(204);
+  });
+
+  test("HEAD gives the metadata back, also once the file is stored", async () => {
+    const values = { filename: "größe, 1.txt", filetype: "text/plain", visibility: "private" };
+    const id = await begun(svc, ann, 5, values);
+    const told = async () => (await head(svc, ann, id)).headers.get("upload-metadata");
+    expect(await told()).toBe(metadata(values));
+    await patchTo(id, {});
+    expect(await told()).toBe(metadata(values));
+    const bob = await head(svc, await svc.signUp("bob"), id);
+    expect([bob.status, bob.headers.get("upload-metadata")]).toEqual([404, null]);
   });
 
   const unsupported: [string, Record<string, string>][] = [
@@ -61,7 +72,9 @@ describe("the protocol", () => {
     });
     expect(preflight.headers.get("access-control-allow-methods")).toContain("PATCH");
     const answer = await svc.fetch(collection, { method: "OPTIONS", headers: { origin } });
-    expect(answer.headers.get("access-control-expose-headers")).toContain("upload-offset");
+    for (const name of ["upload-offset", "upload-metadata"]) {
+      expect(answer.headers.get("access-control-expose-headers")).toContain(name);
+    }
     const signUp = await svc.fetch("/api/auth/sign-up/email", {
       method: "POST",
       headers: { origin, "content-type": "application/json" },
