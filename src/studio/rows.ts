@@ -80,6 +80,8 @@ export async function columnsOf(transaction: RequestTransaction, table: string):
   return rows;
 }
 
+const names = (columns: readonly Column[]) => columns.map(({ name }) => `t.${quote(name)}`).join(", ");
+
 const seenBy = (viewer: Viewer) => (column: Column) => (viewer === null ? column.for_anonymous : column.for_users);
 
 const keyOf = (columns: readonly Column[]): Column[] =>
@@ -111,31 +113,19 @@ async function select(transaction: RequestTransaction, input: RowsInput, columns
   if (input.after && key.length > 0) {
     if (input.after.length !== key.length) throw new SvcError("BAD_REQUEST", "The key has another number of columns.");
     const bounds = key.map(({ type }, index) => value(input.after?.[index], type));
-    conditions.push(await compared(transaction, key, ">", bounds));
+    conditions.push(`(${names(key)}) > (${bounds})`);
   }
-  if (input.filter) conditions.push(await condition(transaction, input.filter, columns, value));
+  if (input.filter) conditions.push(condition(input.filter, columns, value));
   const cells = columns.map(({ name }) => `left(t.${quote(name)}::text, ${shortCell + 1})`);
   const keys = key.map(({ name }) => `t.${quote(name)}::text`);
   const text = `select array[${cells}]::text[] as cells, ${keys.length > 0 ? `array[${keys}]` : "null"} as key
     from ${input.table} t ${conditions.length > 0 ? `where ${conditions.join(" and ")}` : ""}
-    ${key.length > 0 ? `order by ${key.map(({ name }) => `t.${quote(name)}`)}` : ""} limit ${Number(input.limit) + 1}`;
+    ${key.length > 0 ? `order by ${names(key)}` : ""} limit ${Number(input.limit) + 1}`;
   const { rows } = await transaction.query({ text }, values);
   return rows.map(({ cells, key }: { cells: (string | null)[]; key: string[] | null }): Row => {
     const cut = cells.flatMap((cell, index) => ([...(cell ?? "")].length > shortCell ? [index] : []));
     return { key, cells: cells.map((cell, index) => (cut.includes(index) ? shorten(cell) : cell)), cut };
   });
-}
-
-/**
- * Compares a key. As records where a column has a type of an extension: those compare by the type's own order, in which
- * the rows come, and need no operator of the search path.
- */
-async function compared(transaction: RequestTransaction, key: Column[], operator: ">" | "=", values: string[]) {
-  const names = key.map(({ name }) => `t.${quote(name)}`);
-  for (const { type } of key) {
-    if (await isOfExtension(transaction, type)) return `row(${names})::record ${operator} row(${values})::record`;
-  }
-  return `(${names}) ${operator} (${values})`;
 }
 
 /** By code points, as PostgreSQL's left() counts. */
@@ -148,32 +138,19 @@ const withoutLength = (type: string) =>
     .replace(/^character(?! varying)/, "bpchar")
     .replace(/^bit(?! varying)/, '"bit"');
 
-async function condition(
-  transaction: RequestTransaction,
-  filter: Filter,
-  columns: Column[],
-  value: (it: unknown, type: string) => string,
-): Promise<string> {
+function condition(filter: Filter, columns: Column[], value: (it: unknown, type: string) => string): string {
   const column = columns.find(({ name }) => name === filter.column);
   if (!column) throw new SvcError("BAD_REQUEST", `The viewer sees no column ${filter.column}.`);
   const name = `t.${quote(column.name)}`;
   if (filter.operator.startsWith("is")) return `${name} ${filter.operator}`;
   if (filter.operator === "contains") return `strpos(lower(${name}::text), lower(${value(filter.value, "text")})) > 0`;
   const type = withoutLength(column.type);
-  const isOdd = withoutEquality.test(type) || (await isOfExtension(transaction, type));
-  const asText = ["=", "<>"].includes(filter.operator) && isOdd ? "::text" : "";
+  const asText = ["=", "<>"].includes(filter.operator) && withoutEquality.test(type) ? "::text" : "";
   return `${name}${asText} ${filter.operator} ${value(filter.value, type)}${asText}`;
 }
 
 /** Types without `=`, and those of geometry, some of which compare areas by it. */
 const withoutEquality = /^(json|xml|point|line|lseg|box|path|polygon|circle)(\[\])*$/;
-
-/** Such as vector, ltree, hstore: their operators are in the extension's schema, and the search path names none. */
-async function isOfExtension(transaction: RequestTransaction, type: string): Promise<boolean> {
-  if (!type.includes(".")) return false;
-  const text = "select typtype = 'b' as it from pg_catalog.pg_type where oid = pg_catalog.to_regtype($1)";
-  return (await transaction.query({ text }, [type])).rows[0]?.it === true;
-}
 
 /** Puts the keys that the viewer does not see between the rows that the viewer sees. */
 async function addHidden(transaction: RequestTransaction, input: RowsInput, page: Row[], upto: string[] | null) {
@@ -201,9 +178,8 @@ export const readCell = (pool: pg.Pool, input: { table: string; as: Viewer; key:
     const column = all.filter(seenBy(input.as)).find(({ name }) => name === input.column);
     if (!column || key.length === 0 || key.length !== input.key.length) throw new SvcError("NOT_FOUND");
     const values = key.map(({ type }, index) => `$${index + 1}::text::${type}`);
-    const same = await compared(transaction, key, "=", values);
     const text = `select left(t.${quote(column.name)}::text, ${wholeCell + 1}) as cell
-      from ${input.table} t where ${same}`;
+      from ${input.table} t where (${names(key)}) = (${values})`;
     const { rows } = await transaction.query({ text }, input.key);
     if (!rows[0]) throw new SvcError("NOT_FOUND", "The viewer sees no such row.");
     const characters = [...(rows[0].cell ?? "")];

@@ -82,7 +82,32 @@ test.each([
   expect([await found("=", second), await found("=", first), await found("<>", first)]).toEqual([["2"], ["1"], ["2"]]);
 });
 
-describe("a key of an extension's type, whose operators the search path does not have", () => {
+test.for(["extensions", "public"])(
+  "a filter compares a type of an extension in schema %s as the type does",
+  async (schema, { skip }) => {
+    const created = await db.sql(`create extension citext schema ${schema}`).catch((error) => {
+      if (error.code !== "0A000" && error.code !== "58P01") throw error; // a server without contrib
+    });
+    skip(!created, "this server has no citext");
+    await db.sql(`set role svc_owner;
+    create table of_words (id ${schema}.citext primary key, word ${schema}.citext, words ${schema}.citext[]);
+    insert into of_words values ('a', 'One', '{x,Y}'), ('B', 'two', '{z}'), ('c', 'Three', null);
+    alter table of_words enable row level security;
+    create policy all_rows on of_words to svc_authenticated using (true);
+    grant select on of_words to svc_authenticated; reset role`);
+    const table = "public.of_words";
+    const found = async (column: string, operator: string, value: string) =>
+      (await read(table, { filter: { column, operator, value } })).rows.map(({ key }: { key: string[] }) => key[0]);
+    expect([await found("word", "=", "ONE"), await found("word", "<>", "ONE")]).toEqual([["a"], ["B", "c"]]);
+    expect([await found("words", "=", "{X,y}"), await found("word", ">", "THREE")]).toEqual([["a"], ["B"]]);
+    const { next } = await read(table, { limit: 1 });
+    expect((await read(table, { after: next })).rows.map(({ key }: { key: string[] }) => key[0])).toEqual(["B", "c"]);
+    expect(await opened.ask("cell", { table, as: "ann", key: ["b"], column: "word" })).toMatchObject({ cell: "two" });
+    await db.sql("drop table of_words; drop extension citext");
+  },
+);
+
+describe("a key of an extension's type, whose operators the functions of Studio do not find", () => {
   const table = "public.of_vectors";
 
   test("pages, with the hidden rows between", async () => {
