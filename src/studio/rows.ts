@@ -40,7 +40,7 @@ export interface RowsInput {
 }
 
 interface Row {
-  /** null where the table has no primary key. */
+  /** null where the table has no primary key, and where it is longer than what is sent. */
   key: string[] | null;
   /** As PostgreSQL writes it; null where the row is hidden from the viewer. */
   cells: (string | null)[] | null;
@@ -67,6 +67,8 @@ export interface Rows {
 /** Characters of a cell in a page of rows, and of one that is opened. */
 const shortCell = 400;
 const wholeCell = 1_048_576;
+/** Characters of a key. A longer one is in an index only where it compresses well; the row cannot be opened. */
+const longestKey = 4_000;
 /** Keys that are read for one page, to find the hidden ones. */
 const mostKeys = 500;
 
@@ -96,10 +98,14 @@ export const readRows = (pool: pg.Pool, input: RowsInput): Promise<Rows> =>
     const isKeyed = key.length > 0 && key.every((column) => columns.includes(column));
     const seen = columns.length === 0 ? [] : await select(transaction, input, columns, isKeyed ? key : []);
     const isLast = seen.length <= input.limit;
-    const page = seen.slice(0, input.limit);
+    // The next page begins after a key: rows behind the last one that is sent are on that page.
+    const sent = seen.slice(0, input.limit);
+    const keyed = isLast ? -1 : sent.findLastIndex((row) => row.key !== null);
+    const page = keyed < 0 ? sent : sent.slice(0, keyed + 1);
     const last = page.at(-1)?.key ?? null;
+    const ends = isLast || last !== null;
     // Without the key, the rows that the viewer sees cannot be told from the hidden ones.
-    const wantsGhosts = input.ghosts && key.length > 0 && (isKeyed || columns.length === 0) && !input.filter;
+    const wantsGhosts = input.ghosts && key.length > 0 && (isKeyed || columns.length === 0) && !input.filter && ends;
     const { rows, moreHidden } = wantsGhosts
       ? await addHidden(transaction, input, page, isLast ? null : last)
       : { rows: page, moreHidden: false };
@@ -118,7 +124,8 @@ async function select(transaction: RequestTransaction, input: RowsInput, columns
   if (input.filter) conditions.push(condition(input.filter, columns, value));
   const cells = columns.map(({ name }) => `left(t.${quote(name)}::text, ${shortCell + 1})`);
   const keys = key.map(({ name }) => `t.${quote(name)}::text`);
-  const text = `select array[${cells}]::text[] as cells, ${keys.length > 0 ? `array[${keys}]` : "null"} as key
+  const sentKey = `case when length(concat(${keys})) <= ${longestKey} then array[${keys}] end`;
+  const text = `select array[${cells}]::text[] as cells, ${keys.length > 0 ? sentKey : "null"} as key
     from ${input.table} t ${conditions.length > 0 ? `where ${conditions.join(" and ")}` : ""}
     ${key.length > 0 ? `order by ${names(key)}` : ""} limit ${Number(input.limit) + 1}`;
   const { rows } = await transaction.query({ text }, values);
@@ -154,20 +161,18 @@ const withoutEquality = /^(json|xml|point|line|lseg|box|path|polygon|circle)(\[\
 
 /** Puts the keys that the viewer does not see between the rows that the viewer sees. */
 async function addHidden(transaction: RequestTransaction, input: RowsInput, page: Row[], upto: string[] | null) {
-  const { rows } = await transaction.asLogin({ text: "select * from svc_private.studio_keys($1, $2, $3, $4) as key" }, [
-    input.table,
-    input.after,
-    upto,
-    mostKeys,
-  ]);
-  const seen = new Map(page.map((row) => [JSON.stringify(row.key), row]));
-  const merged = rows.map(({ key }: { key: string[] }): Row => {
+  const text = `select case when length(array_to_string(key, '')) <= ${longestKey} then key end as key
+    from svc_private.studio_keys($1, $2, $3, $4) as key`;
+  const { rows } = await transaction.asLogin({ text }, [input.table, input.after, upto, mostKeys]);
+  const [keyed, others] = [page.filter((row) => row.key), page.filter((row) => !row.key)];
+  const seen = new Map(keyed.map((row) => [JSON.stringify(row.key), row]));
+  const merged = rows.flatMap(({ key }: { key: string[] | null }): Row[] => {
     const id = JSON.stringify(key);
     const row = seen.get(id) ?? { key, cells: null, cut: [] };
     seen.delete(id);
-    return row;
+    return key === null ? [] : [row];
   });
-  return { rows: [...merged, ...seen.values()], moreHidden: rows.length === mostKeys };
+  return { rows: [...merged, ...seen.values(), ...others], moreHidden: rows.length === mostKeys };
 }
 
 /** The text of one cell, for a cell that was cut. */

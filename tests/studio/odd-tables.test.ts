@@ -82,6 +82,26 @@ test.each([
   expect([await found("=", second), await found("=", first), await found("<>", first)]).toEqual([["2"], ["1"], ["2"]]);
 });
 
+test("the key of a row that has too many characters is not sent, nor are those of hidden rows", async () => {
+  await db.sql(`set role svc_owner;
+    create table of_long_keys (id text primary key, is_shown boolean not null);
+    insert into of_long_keys values ('a', true), ('b', false), (repeat('k', 100000), true), (repeat('l', 100000), false), ('m', true);
+    alter table of_long_keys enable row level security;
+    create policy shown on of_long_keys to svc_authenticated using (is_shown);
+    grant select on of_long_keys to svc_authenticated; reset role`);
+  const { rows } = await read("public.of_long_keys", { ghosts: true });
+  expect(rows).toEqual([
+    { key: ["a"], cells: ["a", "true"], cut: [] },
+    { key: ["b"], cells: null, cut: [] },
+    { key: ["m"], cells: ["m", "true"], cut: [] },
+    { key: null, cells: ["k".repeat(400), "true"], cut: [0] },
+  ]);
+  const first = await read("public.of_long_keys", { limit: 2 });
+  const second = await read("public.of_long_keys", { after: first.next });
+  const cells = [first, second].map((page) => page.rows.map((row: { cells: string[] }) => row.cells[0]?.length));
+  expect([first.next, cells, second.more]).toEqual([["a"], [[1], [400, 1]], false]);
+});
+
 test.for(["extensions", "public"])(
   "a filter compares a type of an extension in schema %s as the type does",
   async (schema, { skip }) => {
