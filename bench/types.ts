@@ -7,6 +7,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { clientApi } from "../src/codegen/client-api.ts";
+import { dbModule, dbModuleOf } from "../src/codegen/db-module.ts";
 import { median } from "./measure.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -68,11 +69,12 @@ export async function run(): Promise<void> {
 async function compiled(related: boolean) {
   const folder = join(root, "bench", `.types-${related}.svc`);
   rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder);
+  mkdirSync(join(folder, "generated"), { recursive: true });
   try {
     const file = join(folder, "index.ts");
     writeFileSync(file, backend(related));
     const { default: api } = await import(pathToFileURL(file).href);
+    writeFileSync(dbModuleOf(folder), dbModule(join(folder, "generated"), []));
     writeFileSync(join(folder, "api.ts"), clientApi(api, folder, file));
     writeFileSync(join(folder, "page.ts"), page(related));
     writeFileSync(

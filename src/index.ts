@@ -93,4 +93,5 @@ export { type Infer, v } from "./kit/v.ts";
 export { isConflict } from "./postgres/errors.ts";
 export type { IngestFileResult } from "./rag/ingest-workflow.ts";
 export { type SearchableOptions, searchable } from "./search/searchable.ts";
+export type { WorkflowProcedures } from "./workflows/procedures.ts";
 export { deriveWorkflowStatus } from "./workflows/status.ts";

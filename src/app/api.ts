@@ -15,7 +15,7 @@ import { checkOptions } from "../kit/options.ts";
 import { groundingOptions } from "../rag/application-judge.ts";
 import { ingestWorkflow } from "../rag/ingest-workflow.ts";
 import { importWorkflow } from "../transfer/import-workflow.ts";
-import { type WorkflowProcedures, workflowProcedures } from "../workflows/procedures.ts";
+import { workflowProcedures } from "../workflows/procedures.ts";
 
 /** First path segments reserved for the platform. The path `/api/` itself is free for the application. */
 // biome-ignore format: one line per kind
@@ -31,7 +31,7 @@ const reserved = [
  * @example
  * export default defineApi({ procedures: { tasks: tasksCrud, openCount }, httpRoutes: { hello } });
  */
-export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P, WorkflowProcedures> {
+export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P> {
   for (const bag of Object.keys(bags)) {
     if (!["procedures", "httpRoutes", "crons", "workflows", "grounding", "crud"].includes(bag)) {
       throw new DefinitionError(`defineApi does not know "${bag}".`, {

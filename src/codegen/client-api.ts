@@ -3,9 +3,11 @@
  * backend, which adds nothing to a bundle.
  * Next hop: `resources.ts` for generated CRUD; `client/sdk/src/operation.ts` for the functions that the file calls.
  */
+import { dirname } from "node:path";
 import type { Api } from "../contract/api.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { dbModuleOf } from "./db-module.ts";
 import type { Exported } from "./exported.ts";
 import { Modules } from "./modules.ts";
 import { Resources, unusedName } from "./resources.ts";
@@ -63,18 +65,16 @@ export function clientApi(
       imported.add(`type ${type}`);
   const operations = print(root, "");
   const interfacesOfGroups = interfaces(root);
-  const bags = [
-    ["Procedures", "types"],
-    ["Workflows", "workflowTypes"],
-  ] as const;
-  const types = bags
-    .filter(([name]) => [...interfacesOfResources, ...interfacesOfGroups].some((line) => line.includes(`${name}[`)))
-    .map(([name, member]) => `type ${name} = NonNullable<(typeof backend)["~svc"]["${member}"]>;`);
+  const types = [...interfacesOfResources, ...interfacesOfGroups];
+  const uses = (name: string) => types.some((line) => line.includes(`${name}[`));
+  const others: [file: string, clause: string][] = [];
+  if (uses("Procedures")) others.push([index, "backend"]);
+  if (uses("Workflows")) others.push([dbModuleOf(dirname(index)), "{ WorkflowProcedures as Workflows }"]);
   const text = [
     "// Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.",
     imported.size > 0 ? importOf([...imported]) : "",
-    ...modules.imports(types.length > 0 ? index : undefined),
-    ...(types.length > 0 ? ["", ...types] : []),
+    ...modules.imports(others),
+    ...(uses("Procedures") ? ["", 'type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;'] : []),
     ...resources.constants().map((constant) => `\n${constant}`),
     ...interfacesOfResources.map((one) => `\n${one}`),
     "",
@@ -89,7 +89,7 @@ export function clientApi(
   return body.includes("<Untyped>") ? body.replace("\n\n// Interfaces", `\n${untyped}\n// Interfaces`) : body;
 }
 
-/** The type of a procedure of the platform. */
+/** The type of a procedure of the platform. From the backend's default export, it would need the types of all procedures. */
 function builtIn(name: string): string | undefined {
   const [group, operation] = name.split(".");
   return group === "workflows" ? `Workflows["${operation}"]` : undefined;

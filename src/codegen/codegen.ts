@@ -12,7 +12,7 @@ import { followedTables } from "../crud/followed-tables.ts";
 import { realtimeFile } from "../crud/realtime-sql.ts";
 import { searchFile } from "../search/search-sql.ts";
 import { clientApi } from "./client-api.ts";
-import { dbModule } from "./db-module.ts";
+import { dbModule, dbModuleOf } from "./db-module.ts";
 import { exportedProcedures } from "./exported.ts";
 
 /** @returns the changes: "wrote FILE" or "removed FILE", relative to the application */
@@ -25,7 +25,7 @@ export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<
     [join(config.cwd, "sql", "realtime.sql"), realtimeFile(followedTables(app.api, app.schema))],
     [join(config.cwd, "sql", "search.sql"), searchFile(app.schema)],
     [
-      join(config.rootDir, "generated", "db.ts"),
+      dbModuleOf(config.rootDir),
       dbModule(
         join(config.rootDir, "generated"),
         config.schema.filter((file) => existsSync(file)),

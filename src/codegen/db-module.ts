@@ -1,5 +1,11 @@
-/** Generates `backend/generated/db.ts`: the type of `context.db`, for functions that handlers share. */
-import { relative, sep } from "node:path";
+/**
+ * Generates `backend/generated/db.ts`: the type of `context.db`, for functions that handlers share, and those that the client's
+ * `api.ts` needs of `@svc/core`, which its folder may not resolve.
+ */
+import { join, relative, sep } from "node:path";
+
+/** @param rootDir of the backend, absolute */
+export const dbModuleOf = (rootDir: string): string => join(rootDir, "generated", "db.ts");
 
 /** @param folder where the file will be @param schema the application's schema files */
 export function dbModule(folder: string, schema: readonly string[]): string {
@@ -10,6 +16,9 @@ import type { RequestDatabase } from "@svc/core";
 ${imports.join("")}
 /** The type of \`context.db\`, for functions that take it: \`(db: Db) => db.select()…\` */
 export type Db = RequestDatabase${names.length > 0 ? `<${names.map((name) => `typeof ${name}`).join(" & ")}>` : ""};
+
+/** The types of \`api.workflows\`, for the client's \`api.ts\`. */
+export type { WorkflowProcedures } from "@svc/core";
 `;
 }
 

@@ -21,10 +21,10 @@ export class Modules {
     return `typeof ${[name, ...path].join(".")}`;
   }
 
-  /** In the order of formatters. @param index the file whose default export is the backend, absolute, if it is used */
-  imports(index: string | undefined): string[] {
-    return [...(index ? [[index, "backend"]] : []), ...[...this.#names].map(([file, name]) => [file, `* as ${name}`])]
-      .map(([file = "", name]) => [importPath(this.#folder, file), name] as const)
+  /** In the order of formatters. @param others what the file imports besides: a file, absolute, and the clause of its import */
+  imports(others: readonly (readonly [file: string, clause: string])[]): string[] {
+    return [...others, ...[...this.#names].map(([file, name]) => [file, `* as ${name}`] as const)]
+      .map(([file, name]) => [importPath(this.#folder, file), name] as const)
       .sort(([one], [other]) => (one < other ? -1 : 1))
       .map(([path, name]) => `import type ${name} from ${JSON.stringify(path)};`);
   }

@@ -25,7 +25,7 @@ export interface ApiBags<P extends ProcedureBag> {
 }
 
 /** An application's checked definitions. `types` exists only for the type system. */
-export interface Api<P extends ProcedureBag = ProcedureBag, W = unknown> {
+export interface Api<P extends ProcedureBag = ProcedureBag> {
   readonly "~svc": {
     readonly procedures: ReadonlyMap<string, ProcedureDefinition>;
     readonly routes: readonly RouteDefinition[];
@@ -36,7 +36,5 @@ export interface Api<P extends ProcedureBag = ProcedureBag, W = unknown> {
     readonly workflows: Workflows;
     readonly grounding: GroundingOptions;
     readonly types?: P;
-    /** Options of the built-in workflow procedures. */
-    readonly workflowTypes?: W;
   };
 }

@@ -68,7 +68,7 @@ export const workflowProcedures = (workflows: Workflows) =>
       }),
   }) satisfies Record<string, Procedure>;
 
-/** For the generated `api.ts`. */
+/** The procedures of `api.workflows`, for the generated `api.ts`. */
 export type WorkflowProcedures = ReturnType<typeof workflowProcedures>;
 
 /** For a workflow that only another version of the application has: its restrictions are not known here. */

@@ -12,10 +12,10 @@ import {
   type ResourceQueryOf,
   type RowIn,
 } from "@svc/client";
+import type { WorkflowProcedures as Workflows } from "./generated/db.ts";
 import type backend from "./index.ts";
 
 type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
-type Workflows = NonNullable<(typeof backend)["~svc"]["workflowTypes"]>;
 
 const authorsColumns: Conversions = {
   bornAt: "date",

@@ -1,14 +1,13 @@
 // Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
 import { type MutationOf, mutation, type QueryOf, query } from "@svc/client";
+import type { WorkflowProcedures as Workflows } from "./generated/db.ts";
 import type * as handlersModule from "./handlers.ts";
-import type backend from "./index.ts";
-
-type Workflows = NonNullable<(typeof backend)["~svc"]["workflowTypes"]>;
 
 // Interfaces: the compiler names them in its messages, and infers the types of the members that are used.
 interface StonesOperations {
   readonly count: QueryOf<typeof handlersModule.count>;
   readonly last: QueryOf<typeof handlersModule.last>;
+  readonly lastRun: QueryOf<typeof handlersModule.lastRun>;
 }
 interface WorkflowsOperations {
   readonly list: QueryOf<Workflows["list"]>;
@@ -26,6 +25,7 @@ export const api: Api = {
   stones: {
     count: query("stones.count"),
     last: query("stones.last"),
+    lastRun: query("stones.lastRun"),
   },
   workflows: {
     list: query("workflows.list"),

@@ -5,3 +5,5 @@ import { api } from "./api.ts";
 declare const client: SvcClient;
 
 export const shown = client.query(api.stones.count);
+
+export const run = client.query(api.workflows.get, { id: "" });

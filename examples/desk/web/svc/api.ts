@@ -13,12 +13,10 @@ import type * as boardModule from "../../backend/board.ts";
 import type * as cardsModule from "../../backend/cards.ts";
 import type * as docsModule from "../../backend/docs.ts";
 import type * as expensesModule from "../../backend/expenses.ts";
+import type { WorkflowProcedures as Workflows } from "../../backend/generated/db.ts";
 import type * as handbookModule from "../../backend/handbook.ts";
-import type backend from "../../backend/index.ts";
 import type * as libraryModule from "../../backend/library.ts";
 import type * as tasksModule from "../../backend/tasks.ts";
-
-type Workflows = NonNullable<(typeof backend)["~svc"]["workflowTypes"]>;
 
 const cardsColumns = {
   createdAt: "date",

@@ -8,10 +8,8 @@ import {
   type ResourceQueryOf,
   type RowIn,
 } from "@svc/client";
-import type backend from "../../backend/index.ts";
+import type { WorkflowProcedures as Workflows } from "../../backend/generated/db.ts";
 import type * as notesModule from "../../backend/notes.ts";
-
-type Workflows = NonNullable<(typeof backend)["~svc"]["workflowTypes"]>;
 
 const notesColumns = {
   createdAt: "date",

@@ -8,10 +8,10 @@ import {
   type ResourceQueryOf,
   type RowIn,
 } from "@svc/client";
+import type { WorkflowProcedures as Workflows } from "../../../backend/generated/db.ts";
 import type backend from "../../../backend/index.ts";
 
 type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
-type Workflows = NonNullable<(typeof backend)["~svc"]["workflowTypes"]>;
 
 const notesColumns = {
   createdAt: "date",
