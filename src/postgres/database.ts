@@ -2,8 +2,14 @@
  * `ctx.db` and `ctx.unsafeDb`: Drizzle over the call's transaction, and over the system pool.
  * Next hop: `src/postgres/transaction.ts`.
  */
-import { createTableRelationsHelpers, extractTablesRelationalConfig, type SQL } from "drizzle-orm";
-import { drizzle, NodePgSession, NodePgTransaction } from "drizzle-orm/node-postgres";
+import {
+  createTableRelationsHelpers,
+  extractTablesRelationalConfig,
+  type RelationalSchemaConfig,
+  type SQL,
+  type TablesRelationalConfig,
+} from "drizzle-orm";
+import { NodePgDatabase, NodePgDriver, NodePgSession, NodePgTransaction } from "drizzle-orm/node-postgres";
 import { PgDialect } from "drizzle-orm/pg-core";
 import type pg from "pg";
 import type { RequestDatabase, Schema, SystemDatabase } from "../contract/database.ts";
@@ -26,10 +32,8 @@ export type CreateRequestDatabase = (
  * @param production as in `misuseError`
  */
 export function requestDatabases(schema: Schema, production: boolean): CreateRequestDatabase {
-  correctColumns(schema);
   const dialect = new PgDialect();
-  const { tables, tableNamesMap } = extractTablesRelationalConfig(schema, createTableRelationsHelpers);
-  const relational = { fullSchema: schema, schema: tables, tableNamesMap };
+  const relational = relationalSchema(schema);
   /**
    * A helpful error, not the security boundary: that is the login role, which has no more privileges than the caller.
    */
@@ -79,6 +83,27 @@ const rawSql =
 
 /** Drizzle as `svc_system`. */
 export function systemDatabase(pool: pg.Pool, schema: Schema): SystemDatabase {
-  correctColumns(schema);
-  return drizzle({ client: gatedPool(unlimited(pool)), schema }) as unknown as SystemDatabase;
+  const dialect = new PgDialect();
+  const relational = relationalSchema(schema);
+  const client = gatedPool(unlimited(pool));
+  const session = new NodePgDriver(client, dialect).createSession(relational);
+  return Object.assign(new NodePgDatabase(dialect, session, relational as never), {
+    $client: client,
+  }) as unknown as SystemDatabase;
 }
+
+/**
+ * What Drizzle knows of a schema, for `db.query`, as `drizzle()` makes it. A service and its worker need four databases of one schema:
+ * it is computed once.
+ */
+function relationalSchema(schema: Schema) {
+  const found = relationalSchemas.get(schema);
+  if (found) return found;
+  correctColumns(schema);
+  const { tables, tableNamesMap } = extractTablesRelationalConfig(schema, createTableRelationsHelpers);
+  const made = { fullSchema: schema, schema: tables, tableNamesMap };
+  relationalSchemas.set(schema, made);
+  return made;
+}
+
+const relationalSchemas = new WeakMap<Schema, RelationalSchemaConfig<TablesRelationalConfig>>();

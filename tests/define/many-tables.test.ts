@@ -1,9 +1,11 @@
 // If this file fails, applications with hundreds of tables take seconds to load, at each save under `svc dev`.
 import { integer, type PgTable, pgTable, serial, text } from "drizzle-orm/pg-core";
+import pg from "pg";
 import { expect, test } from "vitest";
 import { crudFile } from "../../src/crud/crud-sql.ts";
 import { followedTables } from "../../src/crud/followed-tables.ts";
 import { createCrudFactory, createSvcProcedureBuilders, defineApi, openRls } from "../../src/index.ts";
+import { requestDatabases, systemDatabase } from "../../src/postgres/database.ts";
 import { searchFile } from "../../src/search/search-sql.ts";
 
 test("the third argument of a table runs once for svc, however many tables there are", () => {
@@ -28,4 +30,11 @@ test("the third argument of a table runs once for svc, however many tables there
   searchFile(tables);
   // Drizzle itself runs it once more, for relations().
   expect([...runs.values()]).toEqual([2, 2, 2, 2]);
+
+  // Of the service, and of its worker.
+  for (let process = 1; process <= 2; process++) {
+    requestDatabases(tables, true);
+    systemDatabase(new pg.Pool(), tables);
+  }
+  expect([...runs.values()]).toEqual([3, 3, 3, 3]);
 });
