@@ -282,6 +282,13 @@ grant select, usage to svc_system
 range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.workflow_steps.seq
 grant select, usage to svc_system
 
+-- sequence svc_private.history_entries_id: owner svc_owner
+range: bigint start 1 increment 1 from 1 to 9223372036854775807
+
+-- sequence svc_private.history_tables_id_seq: owner svc_owner
+range: integer start 1 increment 1 from 1 to 2147483647 of svc_private.history_tables.id
+grant select, usage to svc_system
+
 -- sequence svc_private.search_groups_id_seq: owner svc_owner
 range: integer start 1 increment 1 from 1 to 2147483647 of svc_private.search_groups.id
 grant select, usage to svc_system
@@ -951,6 +958,76 @@ comment column result: As src/documents/types.ts describes it. json, not jsonb: 
 comment column used_at: When it was last asked for; what nobody asks for is swept.
 comment column claim: Of who converts it now; null once there is a result.
 comment column claimed_until: When somebody else may take it on, unless the claim is renewed.
+
+-- table svc_private.history_default: owner svc_owner part of svc_private.history_entries DEFAULT
+column id: bigint not null default nextval('svc_private.history_entries_id'::regclass)
+column at: timestamp with time zone not null default clock_timestamp()
+column table_id: integer not null
+column row_id: text
+column begins: boolean not null
+column operation: text not null
+column actor: text
+column login: text not null default SESSION_USER
+column via: text
+column request: text
+column trace: text
+column changed: jsonb not null
+constraint history_default_pkey: PRIMARY KEY (id, at)
+constraint history_entries_operation_check: CHECK ((operation = ANY (ARRAY['insert'::text, 'update'::text, 'delete'::text, 'truncate'::text])))
+index history_default_table_id_row_id_id_idx: svc_private.history_default USING btree (table_id, row_id, id)
+trigger forge_no_entries: CREATE TRIGGER forge_no_entries BEFORE INSERT ON svc_private.history_default FOR EACH ROW WHEN ((pg_trigger_depth() = 0)) EXECUTE FUNCTION svc_private.refuse_change_of_entry()
+trigger keep_all_entries: CREATE TRIGGER keep_all_entries BEFORE TRUNCATE ON svc_private.history_default FOR EACH STATEMENT EXECUTE FUNCTION svc_private.refuse_change_of_entry()
+trigger keep_entries: CREATE TRIGGER keep_entries BEFORE DELETE OR UPDATE ON svc_private.history_default FOR EACH ROW EXECUTE FUNCTION svc_private.refuse_change_of_entry()
+comment: Entries of months without a partition.
+
+-- table svc_private.history_entries: owner svc_owner partition by RANGE (at)
+column id: bigint not null default nextval('svc_private.history_entries_id'::regclass)
+column at: timestamp with time zone not null default clock_timestamp()
+column table_id: integer not null
+column row_id: text
+column begins: boolean not null
+column operation: text not null
+column actor: text
+column login: text not null default SESSION_USER
+column via: text
+column request: text
+column trace: text
+column changed: jsonb not null
+constraint history_entries_operation_check: CHECK ((operation = ANY (ARRAY['insert'::text, 'update'::text, 'delete'::text, 'truncate'::text])))
+constraint history_entries_pkey: PRIMARY KEY (id, at)
+index history_entries_row: ONLY svc_private.history_entries USING btree (table_id, row_id, id)
+trigger forge_no_entries: CREATE TRIGGER forge_no_entries BEFORE INSERT ON svc_private.history_entries FOR EACH ROW WHEN ((pg_trigger_depth() = 0)) EXECUTE FUNCTION svc_private.refuse_change_of_entry()
+trigger keep_all_entries: CREATE TRIGGER keep_all_entries BEFORE TRUNCATE ON svc_private.history_entries FOR EACH STATEMENT EXECUTE FUNCTION svc_private.refuse_change_of_entry()
+trigger keep_entries: CREATE TRIGGER keep_entries BEFORE DELETE OR UPDATE ON svc_private.history_entries FOR EACH ROW EXECUTE FUNCTION svc_private.refuse_change_of_entry()
+grant select to svc_system
+comment: Changes of rows of audited tables. No login may change or remove one; the sweep drops old months.
+comment column table_id: svc_private.history_tables.id
+comment column row_id: The primary key as text; of several columns a JSON array. null: all rows, by TRUNCATE.
+comment column begins: Whether the row got this key here. Earlier entries are those of another row, and readers of this one do not get them.
+comment column actor: The user of the transaction; null: nobody, the system or an administrator.
+comment column login: The database login.
+comment column via: The program, from application_name.
+comment column request: The id of the request, or job: and the id of the job.
+comment column trace: The W3C traceparent of a traced call.
+comment column changed: By column [before, after], as JSON; null where the column is omitted or a value is larger than 16 KiB.
+
+-- table svc_private.history_tables: owner svc_owner
+column id: integer not null generated always as identity
+column name: text not null
+column relation: oid
+column declared_by: text not null
+column keys: text[] not null
+column omitted: text[] not null
+constraint history_tables_pkey: PRIMARY KEY (id)
+constraint history_tables_relation_key: UNIQUE (relation)
+grant select to svc_system
+comment: Tables with an audited() declaration, and those that had one.
+comment column id: What entries and triggers name, so that a renamed table keeps its entries.
+comment column name: Schema and name, quoted.
+comment column relation: The table; null when it is no longer audited. A table that is declared again, or made anew, gets another line.
+comment column declared_by: application: whose list of tables it stands in.
+comment column keys: The columns of the primary key.
+comment column omitted: Columns whose values are not kept.
 
 -- table svc_private.kept_answers: owner svc_owner
 column user_id: text not null
@@ -2602,6 +2679,61 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Sentences of a scope that cover the words of claims, best first; weights are counted among chunks that the caller may read.
 
+-- function svc.find_history(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_history(resource jsonb, args jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+AS $function$
+declare
+  id constant jsonb := resource #> '{keys,id}';
+  page_size constant integer := least(greatest(coalesce((args -> 'limit')::integer, (resource #> '{limits,0}')::integer), 1),
+    (resource #> '{limits,1}')::integer);
+  -- `offset 0`: the conversion of an entry is done once, and not for each of its columns.
+  statement constant text := 'select json_agg(json_build_object(
+      ''id'', e.id::text, ''at'', e.at, ''actor'', e.actor, ''operation'', e.operation, ''changed'', (
+        select coalesce(json_object_agg(f.property, case when e.changed -> f.name <> ''null''
+                 then json_build_array(v.before -> f.property, v.after -> f.property) end), ''{}'')
+          from jsonb_to_recordset($5) as f (property text, name text) where e.changed ? f.name)
+    ) order by e.id desc)
+    from svc.row_history($1, $2, $3, $4) as e
+    cross join lateral (select %s as before, %s as after offset 0) as v';
+  kept constant text := '(select jsonb_object_agg(f.property, e.changed -> f.name -> %s)
+    from jsonb_to_recordset($5) as f (property text, name text))';
+  shown constant text := '(select %s from jsonb_populate_record(null::%s, coalesce((select jsonb_object_agg(c.key, c.value -> %s)
+    from jsonb_each(e.changed) as c where c.value <> ''null''), ''{}'')) as t)';
+  fields constant jsonb := (
+    select jsonb_agg(jsonb_build_object('property', f.field ->> 0, 'name', f.field ->> 1))
+      from jsonb_array_elements(resource -> 'fields') as f (field));
+  relation constant regclass := resource ->> 'table';
+  item constant text := resource ->> 'item';
+  row_key text;
+  data json;
+begin
+  execute format('select to_jsonb(t.%1$I) #>> ''{}'' from %2$s as t where %3$s', id ->> 'name', resource ->> 'table',
+    concat_ws(' and ', format('t.%I = %L::%s', id ->> 'name', args ->> 'id', id ->> 'type'), resource ->> 'visible')) into row_key;
+  if row_key is null then
+    return null;
+  end if;
+
+  begin
+    execute format(statement, format(shown, item, relation, 0), format(shown, item, relation, 1))
+      into data using relation, row_key, (args ->> 'cursor')::bigint, page_size + 1, fields;
+  exception when data_exception or check_violation or not_null_violation then
+    execute format(statement, format(kept, 0), format(kept, 1))
+      into data using relation, row_key, (args ->> 'cursor')::bigint, page_size + 1, fields;
+  end;
+
+  return json_build_object(
+    'data', coalesce((select json_agg(d.entry order by d.place) from json_array_elements(data) with ordinality as d (entry, place)
+                       where d.place <= page_size), '[]'),
+    'nextCursor', case when json_array_length(data) > page_size then data -> (page_size - 1) ->> 'id' end);
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: A page of the history of one row, or null. Called by generated history functions.
+
 -- function svc.find_misfits(text,text,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_misfits(schema_name text, table_name text, data jsonb)
  RETURNS text[]
@@ -3543,6 +3675,28 @@ end
 $function$
 execute: svc_request
 comment: Retries a run of the current user: accepted, active, no_step or unknown. Definer: requests have no rights on the queue's tables; it retries only runs of the transaction's user that the policies show.
+
+-- function svc.row_history(regclass,text,bigint,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.row_history(relation regclass, key text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 100)
+ RETURNS TABLE(id bigint, at timestamp with time zone, actor text, operation text, changed jsonb)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  reader constant text := svc_hidden.reading_role();
+begin
+  if reader = 'svc_authenticated' then
+    return query select * from svc_hidden.row_history_as_authenticated(relation, key, before, most);
+  elsif reader = 'svc_anonymous' then
+    return query select * from svc_hidden.row_history_as_anonymous(relation, key, before, most);
+  else
+    return query select * from svc_private.select_entries(relation, key, before, most);
+  end if;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: What changed in a row of an audited table that the caller sees, newest first.
 
 -- function svc.search_hybrid(jsonb,text[],text,text,text,jsonb,jsonb,jsonb,integer,integer,boolean): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_hybrid(target jsonb, fields text[], query text, vector_field text, vector text, scope jsonb, filters jsonb, tuning jsonb, page_size integer, skipped integer, prefix boolean DEFAULT false)
@@ -5248,6 +5402,30 @@ end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The rows behind a relation as JSON, as SQL over t. Part of svc_hidden.related_item(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
+-- function svc_hidden.row_history_as_anonymous(regclass,text,bigint,integer): owner svc_reader_anonymous
+CREATE OR REPLACE FUNCTION svc_hidden.row_history_as_anonymous(relation regclass, key text, before bigint, most integer)
+ RETURNS TABLE(id bigint, at timestamp with time zone, actor text, operation text, changed jsonb)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.select_entries(relation, key, before, most)
+$function$
+execute: svc_anonymous, svc_system
+comment: The history of a row under the policies of svc_anonymous. Called by svc.row_history(). Definer: a reader owns it, so that policies for callers who are not signed in apply and entries can be read.
+
+-- function svc_hidden.row_history_as_authenticated(regclass,text,bigint,integer): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc_hidden.row_history_as_authenticated(relation regclass, key text, before bigint, most integer)
+ RETURNS TABLE(id bigint, at timestamp with time zone, actor text, operation text, changed jsonb)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.select_entries(relation, key, before, most)
+$function$
+execute: svc_authenticated, svc_system
+comment: The history of a row under the policies of svc_authenticated. Called by svc.row_history(). Definer: a reader owns it, so that policies for signed-in users apply and entries can be read.
 
 -- function svc_hidden.search_condition(jsonb,jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.search_condition(target jsonb, scope jsonb, filters jsonb)
@@ -7317,6 +7495,26 @@ $function$
 execute: svc_system
 comment: The cached conversion of an owner's bytes, marked as used; null if there is none.
 
+-- function svc_private.find_entries(integer,text,bigint,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.find_entries(target integer, key text, before bigint, most integer)
+ RETURNS SETOF svc_private.history_entries
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select e.*
+    from svc_private.history_entries e
+   where e.table_id = target and e.row_id = key and e.id < coalesce(before, 9223372036854775807)
+     and e.id >= coalesce((
+       select b.id from svc_private.history_entries b
+        where b.table_id = target and b.row_id = key and b.begins
+        order by b.id desc limit 1), 0)
+   order by e.id desc
+   limit most
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: Entries of one row, newest first, without a look at the row. Definer: only svc_owner and svc_system read svc_private.history_entries, and readers execute it.
+
 -- function svc_private.find_matches(text,text[],text,text,text,text,integer,boolean,text[],svc_private.search_feedback): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_matches(target text, fields text[], query text, corpus text, visibility text, owner_id text, wanted integer, prefix boolean DEFAULT false, among text[] DEFAULT NULL::text[], feedback svc_private.search_feedback DEFAULT NULL::svc_private.search_feedback, OUT row_ids text[], OUT scores double precision[], OUT is_all boolean)
  RETURNS record
@@ -7702,6 +7900,56 @@ $function$
 execute: svc_system
 comment: How many rows a table has, and the sum of their hashes.
 
+-- function svc_private.history_key(jsonb,text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.history_key("row" jsonb, keys text[])
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select case cardinality(keys) when 1 then "row" ->> keys[1]
+         else (select jsonb_agg("row" -> k.name order by k.place)::text from unnest(keys) with ordinality as k (name, place)) end
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: The primary key of a row as text.
+
+-- function svc_private.history_target(regclass): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.history_target(relation regclass)
+ RETURNS TABLE(id integer, condition text, key text, omitted text[])
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select t.id,
+         string_agg(format('t.%I = %s::%s', a.attname,
+           case cardinality(t.keys) when 1 then '$1' else format('($1::jsonb ->> %s)', k.place - 1) end,
+           pg_catalog.format_type(a.atttypid, -1)), ' and ' order by k.place),
+         format('svc_private.history_key(jsonb_build_object(%s), %L)',
+           string_agg(format('%L::text, t.%I', a.attname, a.attname), ', ' order by k.place), t.keys),
+         t.omitted
+    from svc_private.history_tables t
+   cross join unnest(t.keys) with ordinality as k (name, place)
+    join pg_catalog.pg_attribute a on a.attrelid = t.relation and a.attname = k.name
+   where t.relation = history_target.relation
+   group by t.id
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: The declaration of an audited table, as SQL. Called by svc_private.select_entries(). Definer: no role of a request may read the declarations; it returns only the declaration.
+
+-- function svc_private.history_triggers(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.history_triggers()
+ RETURNS TABLE(relation oid, tgname name, enabled boolean, id integer, args bytea)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select t.tgrelid, t.tgname, t.tgenabled = 'O',
+         substring(pg_catalog.encode(t.tgargs, 'escape') from '^\d+')::integer, t.tgargs
+    from pg_catalog.pg_trigger t
+   where t.tgfoid = 'svc_private.note_change()'::regprocedure and t.tgparentid = 0
+$function$
+comment: The triggers of audited tables with their arguments.
+
 -- function svc_private.hold_bytes(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.hold_bytes()
  RETURNS void
@@ -8044,6 +8292,68 @@ $function$
 execute: svc_system
 comment: Stores the row of a file if the policies for signed-in users allow it. Definer: a reader owns it, because request roles may not insert; policies for signed-in users decide.
 
+-- function svc_private.install_history(jsonb,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.install_history(wanted jsonb, declarer text DEFAULT 'application'::text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  each record;
+  known svc_private.history_tables;
+begin
+  perform svc_private.make_history_months();
+
+  for each in
+    select g.relation, g.tgname, g.id
+      from svc_private.history_triggers() g
+      join svc_private.history_tables t on t.id = g.id
+     where t.declared_by = declarer and g.relation not in (
+       select coalesce(to_regclass(w ->> 'table')::oid, 0) from jsonb_array_elements(wanted) as w)
+  loop
+    execute format('drop trigger %I on %s', each.tgname, each.relation::regclass);
+  end loop;
+  update svc_private.history_tables t set relation = null
+   where t.declared_by = declarer and t.relation is not null
+     and t.id not in (select g.id from svc_private.history_triggers() g);
+
+  for each in
+    select w ->> 'table' as name, (w ->> 'table')::regclass::oid as relation,
+           array(select jsonb_array_elements_text(w -> 'keys')) as keys,
+           array(select jsonb_array_elements_text(w -> 'omit')) as omitted
+      from jsonb_array_elements(wanted) as w
+  loop
+    select t.* into known
+      from svc_private.history_triggers() g join svc_private.history_tables t on t.id = g.id
+     where g.relation = each.relation and g.tgname = 'svc_history' and t.declared_by = declarer;
+    if found then
+      update svc_private.history_tables t set relation = null where t.relation = each.relation and t.id <> known.id;
+      update svc_private.history_tables t
+         set name = each.name, relation = each.relation, keys = each.keys, omitted = each.omitted
+       where t.id = known.id and (t.name, t.relation, t.keys, t.omitted)
+         is distinct from (each.name, each.relation, each.keys, each.omitted);
+    else
+      update svc_private.history_tables t set relation = null where t.relation = each.relation;
+      insert into svc_private.history_tables (name, relation, declared_by, keys, omitted)
+      values (each.name, each.relation, declarer, each.keys, each.omitted)
+      returning * into known;
+    end if;
+
+    continue when (
+      select count(*) from svc_private.history_triggers() g
+       where g.relation = each.relation and g.enabled and g.args = ( -- The arguments end with a zero byte each.
+         select string_agg(convert_to(a.arg, 'UTF8') || '\x00', '' order by a.place)
+           from unnest(array[known.id::text, each.keys::text, each.omitted::text]) with ordinality as a (arg, place))) = 2;
+    execute format('create or replace trigger svc_history after insert or update or delete on %s
+      for each row execute function svc_private.note_change(%L, %L, %L)', each.name, known.id, each.keys, each.omitted);
+    execute format('create or replace trigger svc_history_truncate after truncate on %s
+      for each statement execute function svc_private.note_change(%L, %L, %L)', each.name, known.id, each.keys, each.omitted);
+  end loop;
+end
+$function$
+execute: svc_system
+comment: Sets the audited tables of the application to [{table, keys, omit}]: columns by name.
+
 -- function svc_private.install_search(jsonb,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.install_search(wanted jsonb, declarer text DEFAULT 'application'::text)
  RETURNS void
@@ -8380,6 +8690,20 @@ $function$
 execute: svc_system
 comment: For each table or view, request role and command: "all", the columns that are granted, or null; and the policies that apply, or the tables beneath.
 
+-- function svc_private.list_audited(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_audited()
+ RETURNS TABLE(name text, omitted text[], audited boolean)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select distinct on (t.name) t.name, t.omitted, t.relation is not null
+    from svc_private.history_tables t
+   order by t.name, t.id desc
+$function$
+execute: svc_system
+comment: Tables with entries in the history, and whether they are audited now.
+
 -- function svc_private.list_crons(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_crons()
  RETURNS TABLE(name text, last_slot timestamp with time zone, last_job text, paused_at timestamp with time zone)
@@ -8456,6 +8780,24 @@ AS $function$
 $function$
 execute: svc_system
 comment: Functions that requests may execute, and those that run with their owner's rights, each with its reason.
+
+-- function svc_private.list_history(text,text,text,timestamp with time zone,bigint,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_history(only_table text, only_row text, only_actor text, since timestamp with time zone, before bigint, most integer)
+ RETURNS TABLE(id bigint, at timestamp with time zone, relation text, row_id text, operation text, actor text, login text, via text, request text, trace text, changed jsonb)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select e.id, e.at, t.name, e.row_id, e.operation, e.actor, e.login, e.via, e.request, e.trace, e.changed
+    from svc_private.history_entries e
+    join svc_private.history_tables t on t.id = e.table_id
+   where (only_table is null or t.name = only_table) and (only_row is null or e.row_id = only_row)
+     and (only_actor is null or e.actor = only_actor) and (since is null or e.at >= since) and (before is null or e.id < before)
+   order by e.id desc
+   limit most
+$function$
+execute: svc_system
+comment: Entries of audited tables, newest first, for operators.
 
 -- function svc_private.list_job_history(text,text,integer,bigint,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_job_history(only_name text, only_outcome text, least_ms integer, before bigint, most integer)
@@ -8634,6 +8976,52 @@ end
 $function$
 comment: Locks a run that is held with this fence; raises SV409 otherwise.
 
+-- function svc_private.make_history_default(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.make_history_default()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  create table svc_private.history_default partition of svc_private.history_entries default;
+  alter table svc_private.history_default enable row level security;
+  revoke all on svc_private.history_default from svc_system;
+  comment on table svc_private.history_default is 'Entries of months without a partition.';
+  create trigger keep_all_entries before truncate on svc_private.history_default
+    for each statement execute function svc_private.refuse_change_of_entry();
+end
+$function$
+comment: Makes the partition of the history for months without one.
+
+-- function svc_private.make_history_months(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.make_history_months()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+ SET "TimeZone" TO 'UTC'
+AS $function$
+declare
+  month date;
+  part text;
+begin
+  for month in
+    select date_trunc('month', now())::date + n * interval '1 month' from generate_series(0, 2) as n
+  loop
+    part := to_char(month, '"history_"YYYY_MM');
+    continue when to_regclass('svc_private.' || part) is not null or exists (
+      select from svc_private.history_default d where d.at >= month and d.at < month + interval '1 month');
+    execute format('create table svc_private.%I (like svc_private.history_entries including defaults including constraints)', part);
+    execute format('alter table svc_private.%I enable row level security', part);
+    execute format('revoke all on svc_private.%I from svc_system', part);
+    execute format('alter table svc_private.history_entries attach partition svc_private.%I for values from (%L) to (%L)',
+      part, month::timestamptz, (month + interval '1 month')::timestamptz);
+    execute format('create trigger keep_all_entries before truncate on svc_private.%I
+      for each statement execute function svc_private.refuse_change_of_entry()', part);
+  end loop;
+end
+$function$
+comment: Makes the partitions of svc_private.history_entries for this month and the next two. lint:allow executed_text: only names and dates that it makes itself.
+
 -- function svc_private.may_remove_bytes(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.may_remove_bytes()
  RETURNS boolean
@@ -8756,6 +9144,62 @@ AS $function$
             note_act.act, note_act.arguments, note_act.outcome)
 $function$
 comment: Writes the line of an operator's act, in the transaction of the act.
+
+-- function svc_private.note_change(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.note_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+ SET "TimeZone" TO 'UTC'
+AS $function$
+declare
+  target  constant integer := tg_argv[0];
+  keys    constant text[]  := tg_argv[1];
+  omitted constant text[]  := tg_argv[2];
+  before  jsonb := '{}';
+  after   jsonb := '{}';
+  was     text;
+  row_id  text;
+  changed jsonb := '{}';
+begin
+  if tg_op <> 'TRUNCATE' then
+    -- Compares bytes: columns of type json have no operator =.
+    if tg_op = 'UPDATE' and old operator(pg_catalog.*=) new then
+      return null;
+    end if;
+    if tg_op <> 'INSERT' then
+      before := to_jsonb(old);
+      was := case when keys[2] is null then before ->> keys[1] else svc_private.history_key(before, keys) end;
+    end if;
+    if tg_op <> 'DELETE' then
+      after := to_jsonb(new);
+    end if;
+    row_id := case when tg_op = 'DELETE' then was
+                   when keys[2] is null then after ->> keys[1] else svc_private.history_key(after, keys) end;
+
+    -- 16 KiB for each value: a large one is in the row, and a copy for each change would double the storage.
+    select coalesce(jsonb_object_agg(k.key, case
+             when k.key <> all (omitted) and coalesce(pg_column_size(before -> k.key), 0) <= 16384
+               and coalesce(pg_column_size(after -> k.key), 0) <= 16384
+             then jsonb_build_array(before -> k.key, after -> k.key) end), '{}')
+      into changed
+      from jsonb_object_keys(before || after) as k (key)
+     where coalesce(before -> k.key, 'null') is distinct from coalesce(after -> k.key, 'null');
+    if tg_op = 'UPDATE' and changed = '{}' then
+      return null;
+    end if;
+  end if;
+
+  insert into svc_private.history_entries (table_id, row_id, begins, operation, actor, via, request, trace, changed)
+  values (target, row_id, tg_op = 'INSERT' or tg_op = 'UPDATE' and was is distinct from row_id,
+          lower(tg_op collate "C"), svc.current_user_id(), nullif(current_setting('application_name'), ''),
+          nullif(current_setting('svc.request_id', true), ''), nullif(current_setting('svc.traceparent', true), ''), changed);
+  return null;
+end
+$function$
+execute: svc_system
+comment: Trigger: writes what changed in a row of an audited table. Definer: no login may write svc_private.history_entries.
 
 -- function svc_private.pass_on_run(uuid,bigint,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.pass_on_run(run_id uuid, held bigint, delay interval)
@@ -9141,6 +9585,20 @@ $function$
 execute: svc_system
 comment: Corrects the counted bytes of files and uploads, by bucket, from their rows.
 
+-- function svc_private.refuse_change_of_entry(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.refuse_change_of_entry()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  raise exception '% of an entry of the history is refused', lower(tg_op)
+    using errcode = '42501', hint = 'Entries are written by the triggers of audited tables, and removed by limits.historyDays.';
+end
+$function$
+execute: svc_system
+comment: Trigger: refuses changes of svc_private.history_entries.
+
 -- function svc_private.refuses_every_row(oid,text,text,oid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.refuses_every_row(relation oid, command text, role_name text, permission oid DEFAULT NULL::oid)
  RETURNS boolean
@@ -9255,14 +9713,18 @@ AS $function$
    where not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid)
   union all
   select r.object, 'trigger', quote_ident(t.tgname),
-         -- A search has a number that depends on the history of the database: its name is the same in all.
-         concat(coalesce(replace(pg_catalog.pg_get_triggerdef(t.oid), quote_literal(s.id), quote_literal(s.name)),
+         -- A search and an audited table have numbers that depend on the history of the database: their names are the same in all.
+         concat(coalesce(
+             replace(pg_catalog.pg_get_triggerdef(t.oid), quote_literal(coalesce(s.id, h.id)), quote_literal(coalesce(s.name, h.name))),
              pg_catalog.pg_get_triggerdef(t.oid)),
            case t.tgenabled when 'D' then ' DISABLED' when 'A' then ' always' when 'R' then ' on replicas only' end), 0
     from relation r
     join pg_catalog.pg_trigger t on t.tgrelid = r.oid and not t.tgisinternal
     left join svc_private.search_tables s
       on t.tgfoid = 'svc_private.index_rows'::regproc and t.tgargs = convert_to(s.id::text, 'UTF8') || '\x00'::bytea
+    left join svc_private.history_tables h
+      on t.tgfoid = 'svc_private.note_change'::regproc
+     and h.id = substring(pg_catalog.encode(t.tgargs, 'escape') from '^\d+')::integer
   union all
   select r.object, 'rule', quote_ident(w.rulename), pg_catalog.pg_get_ruledef(w.oid), 0
     from relation r join pg_catalog.pg_rewrite w on w.ev_class = r.oid and w.rulename <> '_RETURN'
@@ -10626,6 +11088,41 @@ $function$
 execute: svc_system
 comment: Enables row-level security on every table of the owner role that lacks it, and returns these tables.
 
+-- function svc_private.select_entries(regclass,text,bigint,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.select_entries(relation regclass, key text, before bigint, most integer)
+ RETURNS TABLE(id bigint, at timestamp with time zone, actor text, operation text, changed jsonb)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+ SET "TimeZone" TO 'UTC'
+AS $function$
+declare
+  target record;
+  found_key text;
+begin
+  select * into target from svc_private.history_target(relation);
+  if target.id is null then
+    raise exception '% is not audited in this database', relation
+      using errcode = '55000', hint = 'Declare it with audited(), then run svc codegen and svc migrate.';
+  end if;
+  execute format('select %s from %s as t where %s', target.key, relation, target.condition) into found_key using key;
+  if found_key is null then
+    return;
+  end if;
+  return query
+    select e.id, e.at, e.actor, e.operation, (
+             select coalesce(jsonb_object_agg(c.key, case when c.key <> all (target.omitted) then c.value end), '{}')
+               from jsonb_each(e.changed) as c
+               join pg_catalog.pg_attribute a
+                 on a.attrelid = relation and a.attname = c.key and a.attnum > 0 and not a.attisdropped
+              where has_column_privilege(relation, a.attnum, 'select'))
+      from svc_private.find_entries(target.id, found_key, before, most) as e
+     order by e.id desc;
+end
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: The history of a row that the caller sees. The body of svc.row_history(). lint:allow executed_text: only names of the catalog; the key is a parameter.
+
 -- function svc_private.select_evidence(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.select_evidence(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb)
  RETURNS SETOF svc_private.evidence
@@ -11721,6 +12218,51 @@ AS $function$
 $function$
 execute: svc_system
 comment: Removes cached conversions that were not used for a given time, and those of deleted files, up to a limit; returns their number.
+
+-- function svc_private.sweep_history(interval): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.sweep_history(age interval)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+ SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO'
+ SET lock_timeout TO '1s'
+AS $function$
+declare
+  part record;
+  dropped integer := 0;
+begin
+  begin
+    perform svc_private.make_history_months();
+  exception when lock_not_available then
+    null;
+  end;
+  for part in
+    select c.oid::regclass as name, substring(pg_catalog.pg_get_expr(c.relpartbound, c.oid) from 'TO \(''([^'']+)''\)')::timestamptz as ends
+      from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
+     where i.inhparent = 'svc_private.history_entries'::regclass
+     order by c.relname
+  loop
+    if part.ends is null then
+      select max(d.at) into part.ends from svc_private.history_default d;
+    end if;
+    continue when coalesce(part.ends > now() - age, true);
+    begin
+      execute format('drop table %s', part.name);
+      if to_regclass('svc_private.history_default') is null then
+        perform svc_private.make_history_default();
+      end if;
+      dropped := dropped + 1;
+    exception when lock_not_available then
+      return dropped;
+    end;
+  end loop;
+  return dropped;
+end
+$function$
+execute: svc_system
+comment: Makes the next partitions of the history, and drops those that are older than this. lint:allow executed_text: only names of the catalog. Definer: svc_system owns no table.
 
 -- function svc_private.sweep_job_history(interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.sweep_job_history(age interval)

@@ -83,6 +83,7 @@ export type {
   ScopedRealtime,
 } from "./crud/crud-types.ts";
 export { type Audience, memberRls, openRls, ownerRls } from "./crud/rls.ts";
+export { type AuditedOptions, audited } from "./history/audited.ts";
 export { DefinitionError } from "./kit/definition-error.ts";
 export { type ErrorCode, errorCodes } from "./kit/error-codes.ts";
 export { requireRow } from "./kit/require-row.ts";

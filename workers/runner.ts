@@ -82,7 +82,8 @@ export function startWorker(options: WorkerOptions): Worker {
   const runtime = createRuntime(app, pools, config, options.secrets, log, { url: options.url });
   const history = new JobHistory(queue.pool, config.limits, log);
   const sessionOf = sessionsOfUsers(pools.system, app.auth);
-  const services: TaskServices = { app, runtime, sessionOf, history, connections, queue: queue.pool };
+  const { historyDays } = config.limits;
+  const services: TaskServices = { app, runtime, sessionOf, history, historyDays, connections, queue: queue.pool };
 
   const { promise: ready, resolve: nowReady } = Promise.withResolvers<void>();
   // A worker without procedure jobs leaves the crons to others.

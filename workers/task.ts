@@ -19,6 +19,8 @@ export interface TaskServices {
   sessionOf: SessionOfUser;
   /** Keeps finished jobs. (Default: they are forgotten) */
   history?: JobHistory;
+  /** Days that changes of audited tables are kept. (Default: for ever) */
+  historyDays?: number | false;
   /** The connections that jobs use, and the one of the queue. (Default: each failure is the job's own) */
   connections?: OwnConnections;
   queue?: pg.Pool;

@@ -74,14 +74,18 @@ as $$
    where not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid)
   union all
   select r.object, 'trigger', quote_ident(t.tgname),
-         -- A search has a number that depends on the history of the database: its name is the same in all.
-         concat(coalesce(replace(pg_catalog.pg_get_triggerdef(t.oid), quote_literal(s.id), quote_literal(s.name)),
+         -- A search and an audited table have numbers that depend on the history of the database: their names are the same in all.
+         concat(coalesce(
+             replace(pg_catalog.pg_get_triggerdef(t.oid), quote_literal(coalesce(s.id, h.id)), quote_literal(coalesce(s.name, h.name))),
              pg_catalog.pg_get_triggerdef(t.oid)),
            case t.tgenabled when 'D' then ' DISABLED' when 'A' then ' always' when 'R' then ' on replicas only' end), 0
     from relation r
     join pg_catalog.pg_trigger t on t.tgrelid = r.oid and not t.tgisinternal
     left join svc_private.search_tables s
       on t.tgfoid = 'svc_private.index_rows'::regproc and t.tgargs = convert_to(s.id::text, 'UTF8') || '\x00'::bytea
+    left join svc_private.history_tables h
+      on t.tgfoid = 'svc_private.note_change'::regproc
+     and h.id = substring(pg_catalog.encode(t.tgargs, 'escape') from '^\d+')::integer
   union all
   select r.object, 'rule', quote_ident(w.rulename), pg_catalog.pg_get_ruledef(w.oid), 0
     from relation r join pg_catalog.pg_rewrite w on w.ev_class = r.oid and w.rulename <> '_RETURN'

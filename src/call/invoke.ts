@@ -188,7 +188,7 @@ export async function invokeStatement(
   const { statement } = procedure;
   requireSessionOf(statement, input, caller);
   const { requestPool: pool } = runtime;
-  const identity = identityOf(caller.session, caller.holder);
+  const identity = identityOf(caller.session, caller.holder, caller.requestId);
   const seen =
     watched &&
     ((snapshot: string | null, tables: string[]) => watched({ snapshot, reads: { ...nothingRead, tables } }));

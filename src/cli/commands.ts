@@ -94,7 +94,7 @@ export const svc: Definition = defineCommand({
     Development: ["init", "dev", "prepare", "codegen", "openapi", "dry-run", "doctor", "mcp", "completion"],
     Service: ["start", "worker", "logs", "jobs", "crons", "workflows", "secrets", "ai", "studio"],
     Database: ["migrate", "db", "policies", "rls"],
-    Data: ["data", "storage", "search", "convert"],
+    Data: ["data", "audit", "storage", "search", "convert"],
   },
   subCommands: {
     init: { description: "Make a new application from the starter.", file: () => import("./init.ts") },
@@ -141,6 +141,10 @@ export const svc: Definition = defineCommand({
     policies: { description: "Who may do what to which rows.", file: () => import("./policies.ts") },
     rls,
     data: { description: "Export and import rows.", file: () => import("./data.ts") },
+    audit: {
+      description: "Show what changed in audited tables, and who changed it.",
+      file: () => import("./audit.ts"),
+    },
     storage: {
       description: "Look at stored files; verify their bytes; remove unused bytes.",
       file: () => import("./storage.ts"),

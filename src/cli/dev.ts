@@ -143,5 +143,5 @@ function companionEnvironment(env: NodeJS.ProcessEnv, service: number, page: num
 }
 
 /** Files that `svc prepare` writes, including those that the author also edits. Paths relative to the application. */
-const isGenerated = /^(sql[\\/](crud[\\/]|(realtime|search)\.sql$)|(migrations[\\/]meta|.*\bgenerated)[\\/])/;
+const isGenerated = /^(sql[\\/](crud[\\/]|(history|realtime|search)\.sql$)|(migrations[\\/]meta|.*\bgenerated)[\\/])/;
 const isMigration = /^migrations\b/;

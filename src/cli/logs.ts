@@ -7,12 +7,10 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { milliseconds } from "../kit/duration.ts";
-import { dateOf, isIsoTime } from "../kit/iso-time.ts";
 import { formatEntry } from "../telemetry/pretty-log.ts";
 import { defineCommand } from "./define.ts";
 import { type Filter, follow, linesOf, parseLine, wanted } from "./log-lines.ts";
-import { oneOf } from "./options.ts";
+import { oneOf, timeOf } from "./options.ts";
 import { stopSignal } from "./signal.ts";
 import { printable } from "./table.ts";
 
@@ -83,22 +81,3 @@ async function show(lines: AsyncIterable<string>, filter: Filter, json: boolean)
 
 const paintless = (text: string) =>
   process.stdout.isTTY && !process.env.NO_COLOR ? text : stripVTControlCharacters(text);
-
-/** @throws DefinitionError */
-function timeOf(option: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const isDate = /^\d{4}-/.test(text);
-  const time = !isDate ? Date.now() - ago(text) : isIsoTime(text) ? dateOf(text).getTime() : Number.NaN;
-  if (!Number.isNaN(time)) return time;
-  throw new DefinitionError(`--${option} ${text} is not a time.`, {
-    hint: 'Write 2026-01-31T12:00:00Z, or how long ago: "10 minutes".',
-  });
-}
-
-function ago(text: string): number {
-  try {
-    return milliseconds(text);
-  } catch {
-    return Number.NaN;
-  }
-}

@@ -95,6 +95,10 @@ export const examples: ByCommand<readonly (readonly [line: string, purpose: stri
     ["svc data export expenses --as ann@example.com --output expenses.csv", "Every expense that Ann may see."],
   ],
   "data import": [["svc data import expenses expenses.csv --as ann@example.com", "Writes the rows as Ann."]],
+  audit: [
+    ["svc audit invoices --row 0b6e1c1e-8d0a-4f4e-9a57-3f5a2d1c7b11", "The changes of one row."],
+    ['svc audit --since "1 day" --actor bYkHq0cL', "What one user changed since yesterday."],
+  ],
   "storage ls": [["svc storage ls --limit 10", "The ten newest files."]],
   "storage show": [["svc storage show 0b6e1c1e-8d0a-4f4e-9a57-3f5a2d1c7b11", "Its size, owner and checksum."]],
   "storage verify": [["svc storage verify", "Reads every byte."]],
@@ -142,6 +146,7 @@ const pages: ByCommand<string> = {
   "db locks": "how-to/observe.md",
   "db stats": "how-to/observe.md",
   data: "how-to/import-and-export.md",
+  audit: "how-to/audit-trail.md",
   storage: "reference/storage.md",
   search: "reference/search.md",
   convert: "reference/documents.md",

@@ -1,5 +1,7 @@
 /** Reads the values of options. An invalid value is a DefinitionError. */
 import { DefinitionError } from "../kit/definition-error.ts";
+import { milliseconds } from "../kit/duration.ts";
+import { dateOf, isIsoTime } from "../kit/iso-time.ts";
 
 export const limitArgument = {
   limit: { type: "string", description: "Rows at most. (Default: 50)", default: "50" },
@@ -31,5 +33,24 @@ export function json(option: string, text: string | undefined, example: string):
     return text === undefined ? undefined : JSON.parse(text);
   } catch {
     throw new DefinitionError(`--${option} is not JSON.`, { hint: `Write --${option} '${example}'.` });
+  }
+}
+
+/** @throws DefinitionError */
+export function timeOf(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const isDate = /^\d{4}-/.test(text);
+  const time = !isDate ? Date.now() - ago(text) : isIsoTime(text) ? dateOf(text).getTime() : Number.NaN;
+  if (!Number.isNaN(time)) return time;
+  throw new DefinitionError(`--${option} ${text} is not a time.`, {
+    hint: 'Write 2026-01-31T12:00:00Z, or how long ago: "10 minutes".',
+  });
+}
+
+function ago(text: string): number {
+  try {
+    return milliseconds(text);
+  } catch {
+    return Number.NaN;
   }
 }

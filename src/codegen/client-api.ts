@@ -55,7 +55,7 @@ export function clientApi(
     imported.add(kind).add(`type ${type}`);
     // The legacy crud bag is not in the backend's type, so its operations are callable but untyped.
     const types = [typeOf(name) ?? builtIn(name) ?? "Untyped", ...(resource ? [resource] : [])];
-    const columns = measured ? undefined : resources.columnsOf(name); // groups are plain JSON
+    const columns = resources.columnsOf(name);
     const args = [JSON.stringify(name), ...(columns ? [columns] : [])];
     place(root, name, [`${kind}(${args.join(", ")})`, `${type}<${types.join(", ")}>`]);
   }

@@ -10,6 +10,8 @@ import type { LoadedApp } from "../contract/loaded-app.ts";
 import { crudFile } from "../crud/crud-sql.ts";
 import { followedTables } from "../crud/followed-tables.ts";
 import { realtimeFile } from "../crud/realtime-sql.ts";
+import { auditedTables } from "../history/audited.ts";
+import { historyFile } from "../history/history-sql.ts";
 import { searchFile } from "../search/search-sql.ts";
 import { clientApi } from "./client-api.ts";
 import { dbModule, dbModuleOf } from "./db-module.ts";
@@ -20,10 +22,14 @@ export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<
   const crudFolder = join(config.cwd, "sql", "crud");
   const { clientOutDir } = config.codegen;
   const index = join(config.rootDir, "index.ts");
+  const audited = auditedTables(app.schema);
+  const history = join(config.cwd, "sql", "history.sql");
   const files = new Map([
     ...app.api["~svc"].crud.map((crud) => [join(crudFolder, `${crud.prefix}.sql`), crudFile(crud)] as const),
     [join(config.cwd, "sql", "realtime.sql"), realtimeFile(followedTables(app.api, app.schema))],
     [join(config.cwd, "sql", "search.sql"), searchFile(app.schema)],
+    // Where the last declaration is dropped, the empty list removes its triggers.
+    ...(audited.length > 0 || existsSync(history) ? [[history, historyFile(audited)] as const] : []),
     [
       dbModuleOf(config.rootDir),
       dbModule(

@@ -38,9 +38,10 @@ export class Resources {
     return crud?.aggregate && name === `${crud.prefix}.aggregate` ? this.#names.get(crud) : undefined;
   }
 
-  /** The constant with the columns of a resource, for its operations; undefined where there is none. */
+  /** The constant with the columns of a resource, for its operations; undefined where there is none, or no rows are returned. */
   columnsOf(name: string): string | undefined {
     const crud = this.#operations.get(name);
+    if (crud && [`${crud.prefix}.aggregate`, `${crud.prefix}.history`].includes(name)) return undefined;
     return crud && needsConversions(crud) ? constantName(crud) : undefined;
   }
 

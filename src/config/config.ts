@@ -27,6 +27,7 @@ import {
 const texts = (be: string) => z.array(z.string(must(be)), must(`a list in which each entry is ${be}`));
 const proxies = "true, false or the number of proxies, for example 1";
 const schemaFiles = 'a file such as "./backend/schema.ts", or a list of them';
+const historyDays = "a whole number of days from 1 to 36500, for example 730, or false for ever";
 const historyLength = "a whole number of jobs from 1 to 100000, for example 10000, or false for no history";
 const headers = 'headers and their values, such as { "content-security-policy": "default-src \'self\'" }';
 
@@ -183,6 +184,8 @@ export const fileSchema = z.strictObject({
         .default(10_000),
       /** How long it keeps them, in days. (Default: 7) */
       finishedJobDays: whole(1, 366, "days", 7).default(7),
+      /** How long changes of audited tables are kept, in days; whole months are removed. false: for ever. (Default: false) */
+      historyDays: z.union([z.literal(false), integer(1, 36_500, historyDays)], must(historyDays)).default(false),
       /** How long a stop waits for requests in flight, in milliseconds. (Default: 10000) */
       shutdownMs: milliseconds().default(10_000),
       /**

@@ -8,8 +8,15 @@ export const crudOperations = ["list", "get", "create", "update", "remove"] as c
 /** What the option `methods` chooses from. */
 export type CrudMethod = (typeof crudOperations)[number];
 
-/** With those that have options of their own: `upsertBy`, `many` and `aggregate`. */
-export type CrudOperation = CrudMethod | "upsert" | "createMany" | "updateMany" | "removeMany" | "aggregate";
+/** With those that have options of their own: `upsertBy`, `many`, `aggregate` and `history`. */
+export type CrudOperation =
+  | CrudMethod
+  | "upsert"
+  | "createMany"
+  | "updateMany"
+  | "removeMany"
+  | "aggregate"
+  | "history";
 
 /** The definition of one `createCrud`, for the code generator and the server. */
 export interface CrudDefinition {

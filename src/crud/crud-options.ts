@@ -61,6 +61,7 @@ const optionsSchema = z
     ),
     methods: z.array(oneOf(crudOperations), must("a list of operations")).readonly(),
     graphql: boolean(),
+    history: boolean(),
     /** `crud-realtime.ts` checks it. */
     realtime: z.custom<RealtimeOption<PgTable>>(),
     hooks: z
@@ -175,9 +176,11 @@ export function operationsOf(table: string, options: CrudOptions): CrudOperation
     });
   }
   if (options.aggregate) require("aggregate", ["list"]);
+  if (options.history) require("history", ["get"]);
   return [
     ...methods,
     ...(options.aggregate ? (["aggregate"] as const) : []),
+    ...(options.history ? (["history"] as const) : []),
     ...(upsertBy.length > 0 ? (["upsert"] as const) : []),
     ...onMany,
   ];

@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import type { CrudDefinition, CrudOperation } from "../contract/crud.ts";
 import { literal, quote } from "../postgres/schema-names.ts";
+import { historyOf } from "./crud-history.ts";
 import { creationOfMany, removalOfMany, updateOfMany, upsertion } from "./crud-many.ts";
 import { resourceJson } from "./crud-resource.ts";
 import {
@@ -254,6 +255,8 @@ end`,
   return svc.aggregate_rows(svc_crud.${crud.prefix}_resource(), args);
 end`,
   }),
+
+  history: historyOf,
 };
 
 /** The get of a caller who chooses columns, includes relations, or knows another key than the id. */

@@ -8,6 +8,7 @@ import type { CrudMethod, IncludeOption, RealtimeScope, RowContext } from "../co
 import type { Procedure, ProcedureKind } from "../contract/procedure.ts";
 import type { AggregateArguments, Aggregates } from "./aggregate-types.ts";
 import type { AcceptedRow, ConditionsOf, FiltersOf } from "./crud-filters.ts";
+import type { History, HistoryArguments } from "./history-types.ts";
 
 /** Columns that callers cannot write. */
 type Managed = "id" | "userId" | "createdAt" | "updatedAt";
@@ -100,6 +101,7 @@ type OperationsOf<O, M = MethodsOf<O>> =
   | (O extends { upsertBy: readonly [unknown, ...unknown[]] } ? "upsert" : never)
   | (O extends { aggregate: object } ? "aggregate" : never)
   | (O extends { transfer: { import: true } } ? "import" : never)
+  | (O extends { history: true } ? "history" : never)
   | (O extends { many: true } ? ManyOf<M> : never);
 
 type ManyOf<M> =
@@ -154,6 +156,7 @@ export type CrudProcedures<T extends PgTable, O extends CrudOptions<T> = object>
       AggregateArguments<T, O, Filterable<T, O>>,
       Aggregates<T, O>
     >;
+    history: Crud<`${PrefixOf<T, O>}.history`, "query", HistoryArguments<CrudId<T>>, History<Visible<T, O> & string>>;
     updateMany: Crud<
       `${PrefixOf<T, O>}.updateMany`,
       "mutation",
@@ -245,6 +248,8 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   maxLimit?: number | undefined;
   /** Marks rows as deleted in a timestamp or boolean column instead of removing them. (Default: off) */
   softDelete?: { field: Property<T> } | undefined;
+  /** Whether `history` shows what changed in a row, to those who see it. The table must be `audited()`. (Default: false) */
+  history?: boolean | undefined;
   /** How `total` is made: counted, taken from the planner's statistics, or left null. (Default: "exact") */
   count?: "exact" | "estimated" | "none" | undefined;
   /** The columns that callers see and write; `id` is always among them. (Default: all) */

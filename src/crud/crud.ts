@@ -20,6 +20,7 @@ import { isStorableText } from "../kit/storable-text.ts";
 import { tableConfig } from "../kit/table-config.ts";
 import { describeAggregate } from "./aggregate.ts";
 import { describeColumns } from "./columns.ts";
+import { checkHistory } from "./crud-history.ts";
 import { crudHook } from "./crud-hooks.ts";
 import { importProcedure } from "./crud-import.ts";
 import { crudValues } from "./crud-input.ts";
@@ -44,6 +45,7 @@ const operations: Record<CrudOperation, Pick<CrudStatement, "absent"> & { kind: 
   updateMany: { kind: "mutation", absent: "not-found" },
   removeMany: { kind: "mutation", absent: "not-found" },
   aggregate: { kind: "query", absent: "null" },
+  history: { kind: "query", absent: "not-found" },
 };
 
 /**
@@ -58,7 +60,7 @@ export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilder
   /**
    * Registers `<prefix>.list`, `get`, `create`, `update` and `remove` for a table with an `id` and declared policies, the
    * first two for a view with `security_invoker`; with `upsertBy` also `upsert`, with `many` `createMany`, `updateMany` and
-   * `removeMany`.
+   * `removeMany`, with `history` `history`.
    *
    * @throws DefinitionError when the table has no usable `id` or no policy, or an option is invalid
    */
@@ -106,6 +108,7 @@ function describeCrud(
   checkArrays(name, columns);
   if ((options.methods ?? crudOperations).includes("update")) checkUpdatedAt(name, columns);
   checkCrudOptions(name, columns, options);
+  if (options.history) checkHistory(table, id);
   const visible = visibleColumns(columns, options);
   const { prefix = name, defaultLimit = 20, maxLimit = 100, count = "exact" } = options;
   if (!/^[A-Za-z_]\w{0,49}$/.test(prefix)) {

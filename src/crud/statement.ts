@@ -22,16 +22,25 @@ import { activeSpan } from "../telemetry/span.ts";
  * role, which may not call set_config() (sql/grants.sql). Only then does the outer list call the function. The
  * functions are plpgsql because `language sql` would be planned, policies included, before the role changes.
  *
+ * @param writes whether a parameter behind the arguments is the id of the request (sql/history/note_change.sql)
  * @param traced whether the last parameter is the trace of the changes (sql/realtime/carry_trace.sql)
  */
-export function callText(name: string, argumentCount: number, withSnapshot = false, traced = false): string {
+export function callText(
+  name: string,
+  argumentCount: number,
+  withSnapshot = false,
+  writes = false,
+  traced = false,
+): string {
   const parameters = Array.from({ length: argumentCount }, (_, index) => `$${index + 3}`).join(", ");
   // Reading functions are STABLE: they see the statement's own snapshot.
   // The columns of the outer list are evaluated in order too: by then the function holds its locks.
   const snapshot = withSnapshot ? ", pg_current_snapshot()::text as snapshot, (svc.tables_read()).tables" : "";
-  const trace = traced ? `svc.carry_trace($${argumentCount + 3}) as t, ` : "";
+  const noted = writes ? `set_config('svc.request_id', $${argumentCount + 3}, true) as r, ` : "";
+  const trace = traced ? `svc.carry_trace($${argumentCount + 4}) as t, ` : "";
   return (
-    `select svc_crud.${name}(${parameters})::text as result${snapshot} ${entered(trace)}` +
+    `select svc_crud.${name}(${parameters})::text as result${snapshot} ${entered(noted + trace)}` +
+    (writes ? " and r is not null" : "") +
     (traced ? " and t is not null" : "")
   );
 }
@@ -98,10 +107,11 @@ export async function callStatement(
   const name = preparedName(`${overload}${watched ? "+snapshot" : ""}${trace.length > 0 ? "+trace" : ""}`);
   let text = texts.get(name);
   if (!text) {
-    text = callText(statement.function, values.length, watched !== undefined, trace.length > 0);
+    text = callText(statement.function, values.length, watched !== undefined, !reads, trace.length > 0);
     texts.set(name, text);
   }
-  const query = { name, text, values: [identity.userId, identity.role, ...values, ...trace] };
+  const noted = reads ? [] : [identity.request ?? ""];
+  const query = { name, text, values: [identity.userId, identity.role, ...values, ...noted, ...trace] };
 
   const names = reads && !watched ? [name] : [];
   for (let attempt = 0; ; attempt++) {

@@ -75,7 +75,7 @@ async function writePlain(
   const { statement, anonymous } = procedure;
   try {
     requireSession({ caller, anonymous });
-    const identity = identityOf(caller.session, caller.holder);
+    const identity = identityOf(caller.session, caller.holder, caller.requestId);
     const json = await callStatement(
       requestPool,
       identity,

@@ -11,6 +11,8 @@ export interface Identity {
   role: "svc_anonymous" | "svc_authenticated" | "svc_system";
   /** The holder of the connection share (`acquire.ts`). (Default: none) */
   holder?: string | undefined;
+  /** The id of the request, job or run, for entries of the history (sql/history/note_change.sql). (Default: none) */
+  request?: string | undefined;
 }
 
 /** For work without a user: crons, and jobs that declare it. */
@@ -18,10 +20,10 @@ export const systemIdentity: Identity = { userId: "", role: "svc_system" };
 
 /**
  * @param session null for a caller who is not signed in
- * @param holder  as in `Identity`
+ * @param holder  as in `Identity`, as `request`
  */
-export function identityOf(session: Session | null, holder?: string): Identity {
-  return identityOfUser(session?.user.id ?? null, holder);
+export function identityOf(session: Session | null, holder?: string, request?: string): Identity {
+  return { ...identityOfUser(session?.user.id ?? null, holder), request };
 }
 
 /** @param userId null for a caller who is not signed in */

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { Access, TransactionLimits } from "./access.ts";
 import type { Identity } from "./identity.ts";
+import { literal } from "./schema-names.ts";
 
 // Named, so that each connection prepares them once. A transaction that writes does not say `read write`: an operator may
 // have closed the database to writes (default_transaction_read_only), as hosts do whose disk is full.
@@ -20,11 +21,13 @@ const become =
 // A transaction that writes returns its id at once: if the connection is lost during COMMIT, its outcome can be
 // queried.
 const mark = 'pg_current_xact_id()::text as "transaction", svc.server_incarnation() as server';
+/** For entries of the history: which request or job made a change. Not svc.carry_trace(), which needs tracing. */
+const note = (parameter: string) => `set_config('svc.request_id', ${parameter}, true)`;
 const enter = {
   read: { name: "svc_enter", text: `select ${become}` },
-  write: { name: "svc_enter_write", text: `select ${mark}, ${become}` },
+  write: { name: "svc_enter_write", text: `select ${mark}, ${note("$5")}, ${become}` },
   /** For a traced call: its effects will be known as part of its trace (sql/realtime/carry_trace.sql). */
-  traced: { name: "svc_enter_traced", text: `select svc.carry_trace($5), ${mark}, ${become}` },
+  traced: { name: "svc_enter_traced", text: `select svc.carry_trace($6), ${mark}, ${note("$5")}, ${become}` },
 };
 const carryTrace = { name: "svc_enter_trace", text: "select svc.carry_trace($1)" };
 /** Sent together with COMMIT, and answered before COMMIT begins (reason: sql/session/transaction_outcome.sql). */
@@ -57,16 +60,26 @@ type Send = (config: pg.QueryConfig) => Promise<pg.QueryResult | undefined>;
  * One statement after the other: the system's pool is not pipelined. The system may not call set_config() either: no
  * other role can become it, and it can become no other role.
  */
-export async function enterAsSystem(send: Send, { access, limits, traceparent }: Opening): Promise<void> {
+export async function enterAsSystem(
+  send: Send,
+  { access, limits, traceparent }: Opening,
+  { request }: Identity,
+): Promise<void> {
   await send(begin[access]);
   await send({ text: `set local statement_timeout = ${Number(limits.statementTimeoutMs)}` });
-  await send({ text: `set local idle_in_transaction_session_timeout = ${Number(limits.idleInTransactionMs)}` });
+  const noted = request && access === "write" ? `; set local svc.request_id = ${literal(request)}` : "";
+  await send({ text: `set local idle_in_transaction_session_timeout = ${Number(limits.idleInTransactionMs)}${noted}` });
   if (traceparent) await send({ ...carryTrace, values: [traceparent] });
 }
 
 /** @returns the answer of the statement that enters the caller's role: of a transaction that writes, with its mark */
-export function enterAsCaller(send: Send, { access, limits, traceparent }: Opening, { userId, role }: Identity) {
+export function enterAsCaller(send: Send, { access, limits, traceparent }: Opening, identity: Identity) {
+  const { userId, role, request = "" } = identity;
   send(begin[access]);
   const values = [String(limits.statementTimeoutMs), String(limits.idleInTransactionMs), userId, role];
-  return traceparent ? send({ ...enter.traced, values: [...values, traceparent] }) : send({ ...enter[access], values });
+  if (access === "read") return send({ ...enter.read, values });
+  const noted = [...values, request];
+  return traceparent
+    ? send({ ...enter.traced, values: [...noted, traceparent] })
+    : send({ ...enter.write, values: noted });
 }

@@ -272,7 +272,7 @@ export class RequestTransaction {
       });
     const opening = { access: this.#access, limits: this.#limits, traceparent: this.#traceparent };
     if (this.#identity.role === "svc_system") {
-      await enterAsSystem(send, opening);
+      await enterAsSystem(send, opening, this.#identity);
       return lease;
     }
     batchWrites(lease.client);

@@ -121,7 +121,15 @@ async function runUntilBlocked(
     recorded: claim.steps,
     attempts: claim.attempts,
     port: new RunPort({
-      ...{ runtime, runId, fence: claim.fence, identity: identityOf(claim), signal, isConnected, log },
+      ...{
+        runtime,
+        runId,
+        fence: claim.fence,
+        identity: { ...identityOf(claim), request: `run:${runId}` },
+        signal,
+        isConnected,
+        log,
+      },
       size: sizeOf(claim.steps),
     }),
     signal,

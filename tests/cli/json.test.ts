@@ -63,6 +63,7 @@ const runs: [name: string, words: () => string[], result: unknown][] = [
   ["rls explain", () => ["notes"], { table: "public.notes", as: null, seen: null, rows: 2 }],
   ["rls explain", () => ["notes", "--row", "1"], expect.objectContaining({ commands: expect.any(Array) })],
   ["search", () => ["notes", "milk"], { error: expect.stringContaining("not a searchable table") }],
+  ["audit", () => [], []],
   ["storage ls", () => [], []],
   ["storage show", () => [none], { error: expect.stringContaining("Nothing is stored") }],
   ["storage verify", () => [], { files: 0, bytes: 0, damaged: [] }],

@@ -60,6 +60,7 @@ describe("without a file", () => {
         idleInTransactionMs: 10_000,
         finishedJobs: 10_000,
         finishedJobDays: 7,
+        historyDays: false,
         shutdownMs: 10_000,
         requestsPerAddress: 30_000,
         socketsPerAddress: 2_000,

@@ -4,6 +4,7 @@
  */
 import { documentDoors, documentWrites } from "./document-doors.ts";
 import { compare, type Door, scopesOf, type WritingDoor } from "./door.ts";
+import { historyDoors } from "./history-doors.ts";
 import { pageDoors, pageWrites } from "./page-doors.ts";
 import { platformDoors, workflowWrites } from "./platform-doors.ts";
 import { searchDoors } from "./search-doors.ts";
@@ -17,6 +18,7 @@ export const allDoors = (made: World): Door[] => [
   ...storageDoors(made),
   ...platformDoors(made),
   ...pageDoors(made),
+  ...historyDoors(made),
 ];
 
 export const writingDoors = (made: World): WritingDoor[] => [

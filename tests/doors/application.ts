@@ -4,7 +4,7 @@ import { sql } from "drizzle-orm";
 import { integer, PgDialect, pgTable, pgView, text, uuid } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { crudFile } from "../../src/crud/crud-sql.ts";
-import { createAi, ownerRls, type SvcError, v, workflow } from "../../src/index.ts";
+import { audited, createAi, ownerRls, type SvcError, v, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { procedures as documents } from "../rag/application.ts";
@@ -37,7 +37,7 @@ const labels = pgTable(
     label: text("label").notNull().unique(),
     title: text("title").notNull(),
   },
-  (t) => ownerRls(t.userId),
+  (t) => [...ownerRls(t.userId), ...audited()],
 );
 const labelled = createCrudFactory(procedure)(labels, {
   prefix: "labelled",
@@ -46,6 +46,7 @@ const labelled = createCrudFactory(procedure)(labels, {
   many: true,
   allowedFilters: ["label"],
   getBy: ["label"],
+  history: true,
   transfer: { import: true },
 });
 
@@ -177,6 +178,7 @@ export const api = apiWith({
 
 /** SQL that the fixture's migration lacks. A new row is even. */
 export const pagesSql = `
+  select svc_private.install_history('[{"table": "public.pages", "keys": ["id"], "omit": []}]');
   alter table pages add column label text not null unique default gen_random_uuid()::text, alter column rank set default 0;
   create view corpora with (security_invoker) as ${new PgDialect().sqlToQuery(ofPages).sql};
   grant select on corpora to svc_anonymous, svc_authenticated;

@@ -28,7 +28,7 @@ test("a function that requests may call, and that reads rows of users, is behind
     `select distinct proname as name from pg_proc p
       where pronamespace in ('svc'::regnamespace, 'svc_hidden'::regnamespace) and proname <> 'search_target'  -- declarations, and no row
         and prosrc !~* '(insert into|update|delete from) svc'
-        and prosrc ~ '${everything.join("|")}|search_target|select_matches|select_evidence|search_(documents|counters|totals|groups)'
+        and prosrc ~ '${everything.join("|")}|search_target|history_entries|history_target|select_entries|row_history_as|select_matches|select_evidence|search_(documents|counters|totals|groups)'
         and (has_function_privilege('svc_anonymous', oid, 'execute') or has_function_privilege('svc_authenticated', oid, 'execute'))`,
   );
   expect(reading.length).toBeGreaterThan(15);

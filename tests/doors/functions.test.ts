@@ -42,7 +42,9 @@ describe("a function that requests may call and that runs as the owner of the ta
       return seen;
     };
     const reads = ({ source }: Routine) =>
-      /svc\.rag_\w+|svc_private\.search_(documents|counters|totals|groups)\b/.test(source.replace(/--.*$/gm, ""));
+      /svc\.rag_\w+|svc_private\.history_entries|svc_private\.search_(documents|counters|totals|groups)\b/.test(
+        source.replace(/--.*$/gm, ""),
+      );
     // Indexes the rows that its transaction wrote: it takes and returns nothing.
     const indexing = "svc_hidden.index_waiting_rows";
     const asOwner = routines.filter(
@@ -96,6 +98,8 @@ describe("SQL of a request may not ask", () => {
       "for evidence as itself",
       "select * from svc_private.select_evidence('{boat}', 'english', 'default', 'private', 'bob', null, 9, 9, null)",
     ],
+    ["for entries of any row", "select * from svc_private.find_entries(1, 'b', null, 9)"],
+    ["for a history as itself", "select * from svc_private.select_entries('public.pages', 'b', null, 9)"],
     [
       "why a row matches",
       `select * from svc_private.explain_match(${target}, '{title}', 'boat', 'default', 'private', 'bob', true, '{}')`,

@@ -149,6 +149,7 @@ test("few functions run with more than the caller's rights where SQL of a reques
     { name: "index_waiting_rows", ...indexing },
     { name: "lock", ...locking },
     { name: "lock_document", ...locking },
+    ...readers.map(({ role, ...more }) => ({ name: `row_history_as_${role}`, ...more })),
     ...readers.map(({ role, ...more }) => ({ name: `search_keyword_as_${role}`, ...more })),
     { name: "search_passages", ...platform },
     { name: "search_target", ...platform },

@@ -1,11 +1,13 @@
-// If this file fails, a page that shows a row by another key than its id, or with other rows of its table, goes stale.
+// If this file fails, a page that shows a row by another key than its id, with other rows of its table, or its history goes stale.
 import { relations } from "drizzle-orm";
 import { char, integer, pgTable, text } from "drizzle-orm/pg-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { crudFile } from "../../src/crud/crud-sql.ts";
 import { followedTables } from "../../src/crud/followed-tables.ts";
 import { realtimeFile } from "../../src/crud/realtime-sql.ts";
-import { createCrudFactory, createSvcProcedureBuilders, openRls, ownerRls } from "../../src/index.ts";
+import { auditedTables } from "../../src/history/audited.ts";
+import { historyFile } from "../../src/history/history-sql.ts";
+import { audited, createCrudFactory, createSvcProcedureBuilders, openRls, ownerRls } from "../../src/index.ts";
 import { database } from "../support/database.ts";
 import { apiWith, bearer, TestService, type User } from "../support/service.ts";
 import { type Socket, sockets } from "../support/sockets.ts";
@@ -26,7 +28,7 @@ const folders = pgTable(
     slug: text("slug").unique(),
     title: text("title"),
   },
-  (t) => ownerRls(t.userId),
+  (t) => [...ownerRls(t.userId), ...audited()],
 );
 const schema = {
   ...{ people, codes, folders },
@@ -40,7 +42,7 @@ const methods = ["list", "get"] as const;
 const procedures = {
   people: createCrud(people, { methods, allowAnonymous: true, getBy: ["slug"], include: ["boss", "staff"] }),
   codes: createCrud(codes, { methods, allowAnonymous: true }),
-  folders: createCrud(folders, { methods, getBy: ["slug"] }),
+  folders: createCrud(folders, { methods, getBy: ["slug"], history: true }),
 };
 
 const db = database();
@@ -63,6 +65,7 @@ beforeAll(async () => {
     insert into people values (1, 'ann', null), (2, 'bob', 1); insert into codes values ('ab');
     ${api["~svc"].crud.map(crudFile).join("\n")}`);
   await db.sql(realtimeFile(followedTables(api, schema)));
+  await db.sql(historyFile(auditedTables(schema)));
   await running.start();
   ann = await running.signUp("ann");
   await db.sql("insert into folders values (1, $1, 'first'), (2, 'another', 'second')", [ann.id]);
@@ -104,4 +107,13 @@ test("rows with owners are told to these alone, also to those who watch by anoth
   await db.sql("update folders set title = 'x' where id = 2");
   await db.sql("update folders set title = 'x' where id = 1");
   expect(await socket.upTo(first)).toMatchObject([first]);
+});
+
+test("a change of a row is told to those who watch its history", async () => {
+  const socket = await connect(ann);
+  const watched = await watch(socket, ann, "folders.history", { id: 1 });
+  await db.sql("update folders set title = 'y' where id = 2");
+  await db.sql("update folders set title = 'y' where id = 1");
+  expect(await socket.upTo(watched)).toMatchObject([watched]);
+  expect((await running.query(ann, "folders.history", { id: 1 })).body.json.data[0].changed.title[1]).toBe("y");
 });

@@ -16,6 +16,7 @@ const levels = [
   ["cluster"],
   ["config", "contract", "telemetry", "text"],
   ["audit", "http", "postgres"],
+  ["history"],
   ["crud", "jobs", "storage"],
   ["ai", "realtime", "search"],
   ["codegen", "documents", "rag", "transfer"],
@@ -72,7 +73,7 @@ describe.each([
 
 describe("a comment that names a file", () => {
   /** Files of applications, which have a folder `sql` too. */
-  const ofApplications = /^sql\/(crud\/|search\.sql$|realtime\.sql$)/;
+  const ofApplications = /^sql\/(crud\/|history\.sql$|search\.sql$|realtime\.sql$)/;
   const commentsOf = (file: string) =>
     (readFileSync(join(root, file), "utf8").match(/\/\*\*?[\s\S]*?\*\/|^\s*\/\/.*$/gm) ?? []).join("\n");
 

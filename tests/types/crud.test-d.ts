@@ -83,6 +83,19 @@ describe("generated CRUD", () => {
     expectTypeOf<TypesOf<typeof articles.create>["output"]["publishedAt"]>().toEqualTypeOf<Date | null>();
   });
 
+  it("has a history of the columns that callers see, where it is asked for", () => {
+    expectTypeOf(notes).not.toHaveProperty("history");
+    const audited = createCrud(schema.notes, { history: true, columns: { omit: ["priority"] } });
+    type History = TypesOf<typeof audited.history>;
+    expectTypeOf<History["name"]>().toEqualTypeOf<"notes.history">();
+    expectTypeOf<History["input"]>().toEqualTypeOf<{ id: number; limit?: number; cursor?: string | null }>();
+    type Entry = History["output"]["data"][number];
+    expectTypeOf<Entry["actor"]>().toEqualTypeOf<string | null>();
+    expectTypeOf<Entry["operation"]>().toEqualTypeOf<"insert" | "update" | "delete">();
+    expectTypeOf<Entry["changed"]["title"]>().toEqualTypeOf<[before: unknown, after: unknown] | null | undefined>();
+    expectTypeOf<Entry["changed"]>().not.toHaveProperty("priority");
+  });
+
   it("takes a number for a numeric and a Date for a date, which rows have as text", () => {
     const invoices = pgTable(
       "invoices",

@@ -1,8 +1,8 @@
 /**
  * Removes bytes without a stored object, left by unfinished uploads and by calls that rolled back while their process
  * died. Also removes conversions that were not used for a month or whose file is gone, counters of the search index that
- * cancel each other out, groups of it without rows, old answers of keyed calls and old rows of the history of jobs. Every starting worker ensures
- * that one such job is queued; each enqueues the next day's.
+ * cancel each other out, groups of it without rows, old answers of keyed calls, old rows of the history of jobs, and old months
+ * of that of audited tables. Every starting worker ensures that one such job is queued; each enqueues the next day's.
  *
  * Retries: 3 attempts; the next day's run does the rest.
  * Idempotency: it only removes what is unused at the time.
@@ -19,7 +19,7 @@ import { defineTask } from "../task.ts";
 export const sweepStorageTask = defineTask({
   kind: "sweep-storage",
   payload: z.object({}),
-  async run(_payload, job, { runtime, history }) {
+  async run(_payload, job, { runtime, history, historyDays }) {
     const keepNext = () => runtime.systemPool.query("select svc_private.keep_sweep_job('1 day')");
     // Not before the last attempt: the next day's job takes the key, and then this one is not tried again.
     if (job.attempt >= job.maxAttempts) await keepNext();
@@ -30,6 +30,8 @@ export const sweepStorageTask = defineTask({
     // Files without a mark may be another database's, which has not been updated: it has a day to mark them.
     const marked = await claimStorage(runtime.storage);
     const removed = marked ? await sweepStorage(runtime.storage, undefined, job.signal) : 0;
+    const age = historyDays ? `${historyDays} days` : null;
+    await runtime.systemPool.query("select svc_private.sweep_history($1)", [age]);
     await keepNext();
     job.log.info({ removed }, "storage swept");
   },

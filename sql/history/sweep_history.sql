@@ -1,0 +1,55 @@
+-- Makes the next partitions of svc_private.history_entries, and drops those whose entries are all older than `age`; null keeps all.
+-- Called by workers/tasks/sweep-storage.ts, once a day.
+--
+-- Dropping locks out writers of audited tables for a moment, and others wait behind it. So it gives up after a second: the
+-- next day it is tried again. Partitions are made months ahead, and wait a day as well.
+--
+-- SECURITY DEFINER, because svc_system owns no table.
+
+create or replace function svc_private.sweep_history(age interval)
+returns integer  -- the number of dropped partitions
+language plpgsql
+volatile
+security definer
+set search_path = ''
+set timezone = 'UTC'
+set datestyle = 'ISO'
+set lock_timeout = '1s'
+as $$
+declare
+  part record;
+  dropped integer := 0;
+begin
+  begin
+    perform svc_private.make_history_months();
+  exception when lock_not_available then
+    null;
+  end;
+  for part in
+    select c.oid::regclass as name, substring(pg_catalog.pg_get_expr(c.relpartbound, c.oid) from 'TO \(''([^'']+)''\)')::timestamptz as ends
+      from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
+     where i.inhparent = 'svc_private.history_entries'::regclass
+     order by c.relname
+  loop
+    if part.ends is null then
+      select max(d.at) into part.ends from svc_private.history_default d;
+    end if;
+    continue when coalesce(part.ends > now() - age, true);
+    begin
+      execute format('drop table %s', part.name);
+      if to_regclass('svc_private.history_default') is null then
+        perform svc_private.make_history_default();
+      end if;
+      dropped := dropped + 1;
+    exception when lock_not_available then
+      return dropped;
+    end;
+  end loop;
+  return dropped;
+end
+$$;
+
+comment on function svc_private.sweep_history(interval) is
+  'Makes the next partitions of the history, and drops those that are older than this. '
+  'lint:allow executed_text: only names of the catalog. '
+  'Definer: svc_system owns no table.';

@@ -1,0 +1,103 @@
+/**
+ * The option `history` of `createCrud`: the check of the table, the arguments and the schemas of `<prefix>.history`.
+ * Next hop: `sql/history/find_history.sql`.
+ */
+import type { PgTable } from "drizzle-orm/pg-core";
+import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
+import { auditedTable } from "../history/audited.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { type Input, own } from "../kit/input-checks.ts";
+import type { JsonSchema } from "../kit/json-schema.ts";
+import type { Issue } from "../kit/svc-error.ts";
+import type { Writing } from "./crud-text.ts";
+
+/** @throws DefinitionError for a table whose changes are not kept, or whose entries do not name rows by `id` */
+export function checkHistory(table: PgTable, id: ColumnDescription): void {
+  const audited = auditedTable(table);
+  if (!audited) {
+    throw new DefinitionError(`createCrud: history needs a table that is audited.`, {
+      hint: "Return it from the table's third argument: (t) => [...ownerRls(t.userId), ...audited()].",
+    });
+  }
+  if (audited.keys.length === 1 && audited.keys[0] === id.name) return;
+  throw new DefinitionError(`createCrud: history of ${audited.name} needs id as its primary key.`, {
+    hint: "Leave history out, and read select * from svc.row_history(…) in a handler.",
+  });
+}
+
+/** The generated function. */
+export const historyOf = (crud: CrudDefinition): Writing => ({
+  parameters: ["args jsonb"],
+  volatility: "stable",
+  summary:
+    `What changed in a row of ${crud.table}, newest first: {data, nextCursor}; null when the caller may not see the row. ` +
+    "Takes {id, limit, cursor}.",
+  body: `begin
+  return svc.find_history(svc_crud.${crud.prefix}_resource(), args);
+end`,
+});
+
+/** The SQL function's argument. @param id that the input has */
+export function historyArguments(crud: CrudDefinition, id: string | number, object: Input, issues: Issue[]): Input {
+  const cursor = own(object, "cursor") ?? undefined;
+  if (cursor !== undefined && !(typeof cursor === "string" && /^[1-9]\d{0,17}$/.test(cursor))) {
+    issues.push({ path: ["cursor"], message: "must be nextCursor of the page before" });
+  }
+  const limit = own(object, "limit") ?? undefined;
+  if (limit !== undefined && (typeof limit !== "number" || Number.isNaN(limit))) {
+    issues.push({ path: ["limit"], message: "must be a number" });
+  }
+  return {
+    id: String(id),
+    ...(limit !== undefined && { limit: Math.trunc(Math.min(Math.max(Number(limit), 1), crud.maxLimit)) }),
+    ...(cursor !== undefined && { cursor }),
+  };
+}
+
+/** The arguments and the result in JSON Schema. */
+export function historySchemas(
+  { columns, visible, ...crud }: CrudDefinition,
+  id: JsonSchema,
+): [JsonSchema, JsonSchema] {
+  const change = {
+    type: ["array", "null"],
+    minItems: 2,
+    maxItems: 2,
+    description: "Before and after; null: not kept.",
+  };
+  const shown = columns.filter(({ property }) => visible.has(property));
+  const entry = {
+    id: { type: "string" },
+    at: { type: "string", format: "date-time" },
+    actor: { type: ["string", "null"], description: "The id of the user; null: the system or an administrator." },
+    operation: { enum: ["insert", "update", "delete"] },
+    changed: {
+      type: "object",
+      properties: Object.fromEntries(shown.map(({ property }) => [property, change])),
+      additionalProperties: false,
+    },
+  };
+  return [
+    {
+      type: "object",
+      properties: {
+        id,
+        limit: { type: "integer", minimum: 1, maximum: crud.maxLimit, default: crud.defaultLimit },
+        cursor: { type: ["string", "null"], description: "nextCursor of the page before." },
+      },
+      required: ["id"],
+    },
+    {
+      type: "object",
+      properties: {
+        data: {
+          type: "array",
+          items: { type: "object", properties: entry, required: Object.keys(entry), additionalProperties: false },
+        },
+        nextCursor: { type: ["string", "null"] },
+      },
+      required: ["data", "nextCursor"],
+      additionalProperties: false,
+    },
+  ];
+}
