@@ -274,6 +274,10 @@ grant select, usage to svc_system
 range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.operator_acts.id
 grant select, usage to svc_system
 
+-- sequence svc.webhook_deliveries_sequence_seq: owner svc_owner
+range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.webhook_deliveries.sequence
+grant select, usage to svc_system
+
 -- sequence svc.workflow_events_id_seq: owner svc_owner
 range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.workflow_events.id
 grant select, usage to svc_system
@@ -769,6 +773,40 @@ comment column kind: parts: sent in parts. url: sent to a signed URL. call: rese
 comment column by_system: Whether the system reserved it: then no policy is asked when it is stored.
 comment policy all_system: The upload functions work on the uploads of all users.
 
+-- table svc.webhook_deliveries: owner svc_owner
+column id: uuid not null default gen_random_uuid()
+column sequence: bigint not null generated always as identity
+column webhook: text not null
+column source: text not null
+column endpoint: text not null
+column row_key: text not null
+column body: text not null
+column state: text not null default 'pending'::text
+column attempts: integer not null default 0
+column due_at: timestamp with time zone not null default now()
+column last_status: integer
+column last_error: text
+column created_at: timestamp with time zone not null default now()
+column ended_at: timestamp with time zone
+constraint webhook_deliveries_check: CHECK (((ended_at IS NULL) = (state = 'pending'::text)))
+constraint webhook_deliveries_pkey: PRIMARY KEY (id)
+constraint webhook_deliveries_state_check: CHECK ((state = ANY (ARRAY['pending'::text, 'sent'::text, 'dead'::text])))
+index webhook_deliveries_due: svc.webhook_deliveries USING btree (source, endpoint, due_at, sequence) WHERE (state = 'pending'::text)
+index webhook_deliveries_row: svc.webhook_deliveries USING btree (source, endpoint, row_key, sequence) WHERE (state = 'pending'::text)
+index webhook_deliveries_state: svc.webhook_deliveries USING btree (state, ended_at, sequence)
+grant select to svc_system
+comment: What webhooks deliver: pending, sent, or dead after its last attempt. Ended ones stay for limits.webhookDays.
+comment column id: The header webhook-id, the same in each attempt.
+comment column sequence: Orders the deliveries of one row: its writers wait for each other.
+comment column webhook: The name of the webhook.
+comment column source: Where the URL is read when it is sent: env, or the table of the endpoint.
+comment column endpoint: The variable in the environment, or the key of the row.
+comment column row_key: The table and the key of the changed row.
+comment column body: The JSON text that is signed and sent.
+comment column due_at: When the next attempt may begin. While one runs: when its lease ends.
+comment column last_status: The HTTP status of the last answer; null without one.
+comment column ended_at: Since when it is sent or dead.
+
 -- table svc.workflow_events: owner svc_owner
 column id: bigint not null generated always as identity
 column run_id: uuid not null
@@ -1140,6 +1178,15 @@ index storage_usage_bucket: svc_private.storage_usage USING btree (bucket) INCLU
 grant delete, insert, select, update to svc_system
 comment: Bytes that stored files and uploads take, by who they count for. The sum of a bucket's rows counts; they are folded.
 comment column bucket: As svc_private.storage_bucket() says; "all" for everything.
+
+-- table svc_private.webhook_leases: owner svc_owner
+column source: text not null
+column endpoint: text not null
+column delivery: uuid
+column busy_until: timestamp with time zone not null
+constraint webhook_leases_pkey: PRIMARY KEY (source, endpoint)
+comment: Until when a worker sends to an endpoint, or when one did last: one delivery at a time, to each endpoint in turn.
+comment column delivery: What the worker sends; only this attempt may end the lease.
 
 -- view svc_private.generated_identities: owner svc_owner
 column id: regclass
@@ -6013,6 +6060,26 @@ $function$
 execute: svc_studio_act, svc_system
 comment: Pauses or resumes a cron and writes the act; false, and no line, when it is so already or not registered. Definer: no login may write svc.operator_acts.
 
+-- function svc_private.act_retry_deliveries(uuid,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.act_retry_deliveries(only_id uuid, only_webhook text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  retried constant bigint := svc_private.retry_deliveries(only_id, only_webhook);
+begin
+  if retried > 0 then
+    perform svc_private.note_act('act_retry_deliveries',
+      jsonb_build_object('delivery', only_id, 'webhook', only_webhook), format('retried %s', retried));
+  end if;
+  return retried;
+end
+$function$
+execute: svc_system
+comment: Makes dead deliveries pending, one or all, writes the act if there are any, and returns how many. Definer: no login may write svc.operator_acts.
+
 -- function svc_private.act_retry_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.act_retry_job(job_id bigint)
  RETURNS boolean
@@ -6534,6 +6601,90 @@ end
 $function$
 execute: svc_system
 comment: Enqueues a cron's procedure for one of its times, unless this was done before or it is paused; returns the job, or null, the latest time, and the schedule and start as they are registered. Definer: svc_system has no rights on the queue's tables.
+
+-- function svc_private.claim_deliveries(integer,interval): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_deliveries(most integer, lease interval)
+ RETURNS TABLE(id uuid, webhook text, source text, endpoint text, body text, attempt integer, url text, secret text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+declare
+  turn record;
+  receiver record;
+begin
+  for turn in
+    with recursive endpoints as (
+      (select d.source, d.endpoint from svc.webhook_deliveries d
+        where d.state = 'pending' order by d.source, d.endpoint limit 1)
+      union all
+      select n.source, n.endpoint from endpoints e
+       cross join lateral (
+         select d.source, d.endpoint from svc.webhook_deliveries d
+          where d.state = 'pending' and (d.source, d.endpoint) > (e.source, e.endpoint)
+          order by d.source, d.endpoint limit 1) n
+    ), free as (
+      select e.source, e.endpoint
+        from endpoints e
+        left join svc_private.webhook_leases l on l.source = e.source and l.endpoint = e.endpoint
+       where coalesce(l.busy_until <= now(), true) and exists (
+         select from svc.webhook_deliveries d
+          where d.source = e.source and d.endpoint = e.endpoint and d.state = 'pending' and d.due_at <= now())
+       order by l.busy_until nulls first
+       limit most
+    )
+    select f.source, f.endpoint from free f order by f.source, f.endpoint
+  loop
+    insert into svc_private.webhook_leases as l (source, endpoint, busy_until)
+    values (turn.source, turn.endpoint, clock_timestamp() + lease)
+    on conflict on constraint webhook_leases_pkey do update
+      set busy_until = excluded.busy_until, delivery = null
+      where l.busy_until <= clock_timestamp();
+    continue when not found;  -- another worker was faster
+
+    url := null;
+    secret := null;
+    if turn.source <> 'env' then
+      select * into receiver from svc_private.find_endpoint(turn.source, turn.endpoint);
+      if not found then
+        update svc.webhook_deliveries d
+           set state = 'dead', ended_at = now(), last_error = 'The endpoint was deleted.'
+         where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending';
+        continue;
+      end if;
+      continue when receiver.enabled is not true;  -- the lease lets it wait before the next look
+      url := receiver.url;
+      secret := receiver.secret;
+    end if;
+
+    update svc.webhook_deliveries d
+       set attempts = d.attempts + 1, due_at = clock_timestamp() + lease
+     where d.state = 'pending' and d.id = (
+       select p.id from svc.webhook_deliveries p
+        where p.source = turn.source and p.endpoint = turn.endpoint and p.state = 'pending' and p.due_at <= clock_timestamp()
+          and not exists (
+            select from svc.webhook_deliveries o
+             where o.source = p.source and o.endpoint = p.endpoint and o.row_key = p.row_key and o.state = 'pending'
+               and o.sequence < p.sequence)
+        order by p.due_at, p.sequence
+        limit 1)
+    returning d.id, d.webhook, d.source, d.endpoint, d.body, d.attempts
+      into id, webhook, source, endpoint, body, attempt;
+    update svc_private.webhook_leases l
+       set delivery = claim_deliveries.id,
+           busy_until = case when claim_deliveries.id is null then clock_timestamp() else l.busy_until end
+     where l.source = turn.source and l.endpoint = turn.endpoint;
+    if id is not null then
+      return next;
+    end if;
+  end loop;
+end
+$function$
+execute: svc_system
+comment: Gives a worker the next delivery of each free endpoint, with the URL and secret of those that are rows. Definer: svc_system only reads svc.webhook_deliveries.
 
 -- function svc_private.claim_job(text,integer[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[])
@@ -7177,6 +7328,36 @@ $function$
 execute: svc_system
 comment: Uses up the attempts of a job that this worker holds, so that its failure is final.
 
+-- function svc_private.end_delivery(uuid,integer,integer,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.end_delivery(delivery uuid, attempt integer, status integer, error text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  ended svc.webhook_deliveries;
+begin
+  update svc.webhook_deliveries d
+     set state = n.state, last_status = end_delivery.status, last_error = end_delivery.error,
+         ended_at = case when n.state <> 'pending' then clock_timestamp() end,
+         due_at = case when n.state <> 'pending' then d.due_at
+                       else clock_timestamp() + least(interval '5 seconds' * power(4, least(attempt, 10) - 1), interval '6 hours')
+                              * (0.8 + 0.4 * random()) end
+    from (select case when end_delivery.error is null then 'sent'
+                      when end_delivery.status = 410 or attempt >= 11 then 'dead'
+                      else 'pending' end as state) n
+   where d.id = delivery and d.attempts = attempt and d.state = 'pending'
+  returning d.* into ended;
+  update svc_private.webhook_leases l
+     set busy_until = clock_timestamp()
+   where l.source = ended.source and l.endpoint = ended.endpoint and l.delivery = end_delivery.delivery;
+  return ended.state;
+end
+$function$
+execute: svc_system
+comment: Records an attempt: sent without an error, else pending until the next attempt, or dead; null if another has begun. Definer: svc_system only reads svc.webhook_deliveries.
+
 -- function svc_private.end_run(uuid,bigint,text,json,json,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.end_run(run_id uuid, held bigint, how text, outcome json, failure json, detail text)
  RETURNS void
@@ -7494,6 +7675,31 @@ AS $function$
 $function$
 execute: svc_system
 comment: The cached conversion of an owner's bytes, marked as used; null if there is none.
+
+-- function svc_private.find_endpoint(text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.find_endpoint(source text, endpoint text)
+ RETURNS TABLE(url text, secret text, enabled boolean)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  key name;
+  type text;
+begin
+  select a.attname, format_type(a.atttypid, null) into key, type
+    from pg_catalog.pg_index i
+    join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+   where i.indrelid = to_regclass(source) and i.indisprimary;
+  if found then
+    return query execute format(
+      'select e.url::text, e.secret::text, e.enabled from %s as e where e.%I = $1::%s', source, key, type) using endpoint;
+  end if;
+exception when undefined_column or invalid_text_representation then
+  return; -- the table has become another one
+end
+$function$
+comment: URL, secret and whether it is enabled, of an endpoint that is a row; no row when it is gone.
 
 -- function svc_private.find_entries(integer,text,bigint,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_entries(target integer, key text, before bigint, most integer)
@@ -8463,6 +8669,56 @@ $function$
 execute: svc_system
 comment: Sets the searchable tables of the application or the platform to [{table, id, fields, language, corpus, visibility, owner, always}].
 
+-- function svc_private.install_webhooks(jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.install_webhooks(wanted jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  each record;
+  virtual text;
+begin
+  for each in
+    select t.trigger, t.relation from svc_private.list_webhooks() t
+     where not (t.enabled and exists (
+       select from jsonb_array_elements(wanted) as w
+        where w = t.declared and svc_private.webhook_statement(w) = t.statement and to_regclass(w ->> 'table') = t.relation))
+  loop
+    execute format('drop trigger %I on %s', each.trigger, each.relation);
+  end loop;
+
+  for each in
+    select w as declared, w ->> 'table' as relation, operation,
+           format('svc_webhook_%s_%s', w ->> 'name', operation) as trigger
+      from jsonb_array_elements(wanted) as w
+     cross join lateral jsonb_array_elements_text(w -> 'when') as operation
+  loop
+    continue when exists (
+      select from svc_private.list_webhooks() t
+       where t.relation = each.relation::regclass and t.trigger = each.trigger);
+
+    select a.attname into virtual from pg_catalog.pg_attribute a
+     where a.attrelid = each.relation::regclass and a.attgenerated = 'v'
+       and (each.declared -> 'columns' ? a.attname or each.declared -> 'filter' ? a.attname);
+    if found then -- Triggers of PostgreSQL 18 do not compute it.
+      raise exception 'a webhook cannot read the virtual generated column % of %', virtual, each.relation
+        using errcode = 'feature_not_supported', hint = 'Make the column STORED.';
+    end if;
+
+    execute format('create trigger %I after %s on %s for each row when (%s) execute function svc_private.note_delivery(%L, %L)',
+      each.trigger, each.operation, each.relation, svc_private.webhook_condition(each.declared, each.operation),
+      each.declared, svc_private.webhook_statement(each.declared));
+  end loop;
+
+  update svc.webhook_deliveries d
+     set state = 'dead', ended_at = now(), last_error = 'The webhook is no longer declared.'
+   where d.state = 'pending' and d.webhook not in (select w ->> 'name' from jsonb_array_elements(wanted) as w);
+end
+$function$
+execute: svc_system
+comment: Sets the webhooks of the application to [{name, table, key, columns, data, when, filter, env or endpoints, owner}].
+
 -- function svc_private.is_described(oid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.is_described(namespace oid)
  RETURNS boolean
@@ -8716,6 +8972,28 @@ $function$
 execute: svc_system
 comment: Registered crons, with the time and the job of their last run, and since when they are paused.
 
+-- function svc_private.list_deliveries(text,uuid,text,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_deliveries(only_state text, only_id uuid, only_webhook text, most integer)
+ RETURNS TABLE(id uuid, webhook text, state text, source text, endpoint text, row_key text, attempts integer, due_at timestamp with time zone, last_status integer, last_error text, created_at timestamp with time zone, ended_at timestamp with time zone, body text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select d.id, d.webhook, d.state, d.source, d.endpoint, d.row_key, d.attempts, d.due_at, d.last_status, d.last_error,
+         d.created_at, d.ended_at, d.body
+    from unnest(array['dead', 'pending', 'sent']) with ordinality as s (state, place)
+   cross join lateral (
+     select * from svc.webhook_deliveries w
+      where w.state = s.state and (only_id is null or w.id = only_id) and (only_webhook is null or w.webhook = only_webhook)
+      order by w.ended_at desc, w.sequence desc
+      limit most) d
+   where only_state is null or s.state = only_state
+   order by s.place, d.ended_at desc, d.sequence desc
+   limit most
+$function$
+execute: svc_system
+comment: Deliveries of webhooks: dead ones first, then pending, then sent, each with the newest first.
+
 -- function svc_private.list_facts(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_facts()
  RETURNS TABLE(object text, kind text, part text, definition text, place integer)
@@ -8954,6 +9232,25 @@ AS $function$
 $function$
 execute: svc_system
 comment: Calls, tokens and credits of the AI ledger by day, user and model, the latest day first.
+
+-- function svc_private.list_webhooks(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_webhooks()
+ RETURNS TABLE(name text, relation regclass, trigger text, declared jsonb, statement text, enabled boolean)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select d.declared ->> 'name', t.tgrelid::regclass, t.tgname::text, d.declared, d.statement, t.tgenabled = 'O'
+    from pg_catalog.pg_trigger t
+   -- Each argument ends with a zero byte.
+   cross join lateral (select position('\x00'::bytea in t.tgargs) as first) e
+   cross join lateral (
+     select convert_from(substring(t.tgargs from 1 for e.first - 1), 'UTF8')::jsonb as declared,
+            convert_from(substring(t.tgargs from e.first + 1 for octet_length(t.tgargs) - e.first - 1), 'UTF8') as statement) d
+   where t.tgfoid = 'svc_private.note_delivery'::regproc and t.tgparentid = 0
+$function$
+execute: svc_system
+comment: The triggers of webhooks, and what each one declares.
 
 -- function svc_private.lock_run(uuid,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.lock_run(run_id uuid, held bigint)
@@ -9200,6 +9497,32 @@ end
 $function$
 execute: svc_system
 comment: Trigger: writes what changed in a row of an audited table. Definer: no login may write svc_private.history_entries.
+
+-- function svc_private.note_delivery(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.note_delivery()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+ SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO'
+AS $function$
+declare
+  noted integer;
+begin
+  if tg_op = 'DELETE' then
+    execute tg_argv[1] using old, 'delete';
+  else
+    execute tg_argv[1] using new, lower(tg_op);
+  end if;
+  get diagnostics noted = row_count;
+  if noted > 0 then
+    perform pg_catalog.pg_notify('svc_webhooks', '');  -- one notice for a transaction
+  end if;
+  return null;
+end
+$function$
+comment: Trigger: notes what a webhook delivers of the changed row. Definer: those who write rows have no rights on the deliveries; it returns nothing to them. lint:allow executed_text: only what svc migrate wrote into the trigger; the row is a parameter.
 
 -- function svc_private.pass_on_run(uuid,bigint,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.pass_on_run(run_id uuid, held bigint, delay interval)
@@ -10230,6 +10553,28 @@ end
 $function$
 execute: svc_system
 comment: Retries a run that failed or was cancelled: accepted, active, no_step or unknown. Definer: svc_system has no rights on the queue's tables.
+
+-- function svc_private.retry_deliveries(uuid,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.retry_deliveries(only_id uuid, only_webhook text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  retried bigint;
+begin
+  update svc.webhook_deliveries d
+     set state = 'pending', attempts = 0, due_at = now(), ended_at = null
+   where d.state = 'dead' and (only_id is null or d.id = only_id) and (only_webhook is null or d.webhook = only_webhook)
+     and d.webhook in (select w.name from svc_private.list_webhooks() w);
+  get diagnostics retried = row_count;
+  perform pg_catalog.pg_notify('svc_webhooks', '');
+  return retried;
+end
+$function$
+execute: svc_system
+comment: Makes dead deliveries pending, one or all, and returns how many. Definer: svc_system only reads svc.webhook_deliveries, and may not notify its workers.
 
 -- function svc_private.retry_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.retry_job(job_id bigint)
@@ -11402,6 +11747,12 @@ begin
     select 'workflow_last_failure_timestamp_seconds', '', coalesce(extract(epoch from max(r.finished_at)), 0)::float8
       from svc.workflow_runs r where r.status = 'failed'
     union all
+    select 'webhook_deliveries', 'pending', count(*)::float8
+      from (select from svc.webhook_deliveries d where d.state = 'pending' limit 10000) w
+    union all
+    select 'webhook_deliveries', 'dead', count(*)::float8
+      from (select from svc.webhook_deliveries d where d.state = 'dead' limit 10000) w
+    union all
     select 'storage_uploads', '', count(*)::float8 from svc.storage_uploads u where u.kind <> 'call'
     union all
     select 'ai_credits_today', s.state,
@@ -12219,6 +12570,28 @@ $function$
 execute: svc_system
 comment: Removes cached conversions that were not used for a given time, and those of deleted files, up to a limit; returns their number.
 
+-- function svc_private.sweep_deliveries(interval,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.sweep_deliveries(age interval, most integer DEFAULT 10000)
+ RETURNS bigint
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  with leases as (
+    delete from svc_private.webhook_leases l where l.busy_until < now() - interval '1 day'
+  ), removed as (
+    delete from svc.webhook_deliveries d
+     where d.id in (
+       select e.id from svc.webhook_deliveries e
+        where e.state in ('sent', 'dead') and e.ended_at < now() - age
+        limit most)
+    returning 1
+  )
+  select count(*) from removed
+$function$
+execute: svc_system
+comment: Removes deliveries that ended longer ago than this, and returns how many. Definer: svc_system only reads svc.webhook_deliveries.
+
 -- function svc_private.sweep_history(interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.sweep_history(age interval)
  RETURNS integer
@@ -12377,6 +12750,61 @@ begin
 end
 $function$
 comment: Creates or moves the only job of a run.
+
+-- function svc_private.webhook_condition(jsonb,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.webhook_condition(declared jsonb, operation text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  with sides as (
+    select side,
+           (select string_agg(
+                     case when f.value is null then format('%s.%I is null', side, f.key)
+                          else format('%s.%I = %L', side, f.key, f.value) end, ' and ' order by f.key)
+              from jsonb_each_text(declared -> 'filter') as f) as matches,
+           (select string_agg(format('%s.%I', side, name), ', ')
+              from jsonb_array_elements_text(declared -> 'columns') as name) as columns
+      from unnest(array['old', 'new']) as side
+  )
+  select case operation
+           when 'insert' then coalesce(new.matches, 'true')
+           when 'delete' then coalesce(old.matches, 'true')
+           else format('%s(%spg_catalog.record_image_ne(row(%s), row(%s)))',
+             new.matches || ' and ', '(' || old.matches || ') is not true or ', new.columns, old.columns)
+         end
+    from sides old, sides new
+   where old.side = 'old' and new.side = 'new'
+$function$
+comment: The WHEN clause of a webhook's trigger.
+
+-- function svc_private.webhook_statement(jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.webhook_statement(declared jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select format(
+    'insert into svc.webhook_deliveries (webhook, source, endpoint, row_key, body) '
+    'select %1$L, %2$L, %3$s, %4$L || jsonb_build_array(%5$s)::text, json_build_object(''type'', %1$L, ''operation'', $2, '
+    '''timestamp'', now(), ''data'', (select row_to_json(item.*) from (select %6$s) as item)) from (select ($1).*) as t%7$s',
+    declared ->> 'name',
+    coalesce(e.endpoints ->> 'table', 'env'),
+    case when e.endpoints is null then quote_literal(declared ->> 'env') else format('e.%I::text', e.endpoints ->> 'key') end,
+    declared ->> 'table' || ' ',
+    (select string_agg(format('t.%I', k.name), ', ' order by k.place)
+       from jsonb_array_elements_text(declared -> 'key') with ordinality as k (name, place)),
+    declared ->> 'data',
+    case when e.endpoints is not null then
+      format(' join %s as e on e.%I = t.%I and e.enabled', e.endpoints ->> 'table', e.endpoints ->> 'owner', declared ->> 'owner')
+      || case when e.endpoints ? 'events' then format(' and %L = any (e.%I)', declared ->> 'name', e.endpoints ->> 'events')
+              else '' end
+    end)
+    from (select declared -> 'endpoints' as endpoints) e
+$function$
+comment: The statement of a webhook's triggers, with the row as $1.
 
 -- function svc_private.weigh_claims(text[],regconfig,text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.weigh_claims(claims text[], stemming regconfig, corpus text, visibility text, owner_id text)

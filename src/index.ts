@@ -62,6 +62,7 @@ export type {
   VectorSearchOptions,
 } from "./contract/search.ts";
 export { defineSeed, type Seed, type SeedCall, type SeedUser } from "./contract/seed.ts";
+export type { Webhook } from "./contract/webhook.ts";
 export { type Workflow, type WorkflowContext, type WorkflowOptions, workflow } from "./contract/workflow.ts";
 export type {
   ContextWorkflows,
@@ -94,5 +95,6 @@ export { type Infer, v } from "./kit/v.ts";
 export { isConflict } from "./postgres/errors.ts";
 export type { IngestFileResult } from "./rag/ingest-workflow.ts";
 export { type SearchableOptions, searchable } from "./search/searchable.ts";
+export { type EndpointsOptions, type WebhookOptions, webhook } from "./webhooks/webhook.ts";
 export type { WorkflowProcedures } from "./workflows/procedures.ts";
 export { deriveWorkflowStatus } from "./workflows/status.ts";

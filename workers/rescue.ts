@@ -29,6 +29,8 @@ export interface RescueOptions {
   running: ReadonlySet<string>;
   pool: pg.Pool;
   log: Logger;
+  /** As in `worker-lock.ts`. */
+  onDelivery?: (() => void) | undefined;
   /** In milliseconds. (Default: 2000) */
   lookEveryMs?: number;
   /** In milliseconds: no worker counts as dead during this time after a restart or a failover. (Default: 10000) */
@@ -123,6 +125,7 @@ export function startRescue(options: RescueOptions): Rescue {
     worker,
     definitions: options.definitions ?? [],
     log,
+    onDelivery: options.onDelivery,
     onHeld() {
       if (graceUntil > 0) graceUntil = performance.now() + graceMs;
       nowHeld();

@@ -10,6 +10,7 @@ import type { EffectiveConfig } from "../src/config/config.ts";
 import type { LoadedApp } from "../src/contract/loaded-app.ts";
 import { createPools, type PoolUrls } from "../src/postgres/pools.ts";
 import { createRuntime } from "../src/service/runtime.ts";
+import { createSender } from "../src/webhooks/sender.ts";
 import { startCrontab } from "./crontab.ts";
 import { runJob } from "./run-job.ts";
 import { toPino } from "./runner.ts";
@@ -60,6 +61,7 @@ export async function openDueJobs({ app, config, urls, secrets, log, url }: DueJ
   const { crons } = app.api["~svc"];
   // A new one each time, because a test may have changed the times in the database.
   const claimCrons = () => startCrontab({ crons, pool: pools.system, log, now: () => new Date() }).look();
+  const sender = createSender({ pool: pools.system, config: config.webhooks, log, looks: false });
   const close = async () => {
     runtime.documents.children.close();
     await pools.close();
@@ -96,6 +98,7 @@ export async function openDueJobs({ app, config, urls, secrets, log, url }: DueJ
     } finally {
       client.release();
     }
+    await sender.drain();
     return { ran, failures };
   }
 

@@ -16,6 +16,8 @@ import { endOrBreak } from "../src/postgres/silence.ts";
 import { createRuntime } from "../src/service/runtime.ts";
 import type { JobMetrics } from "../src/telemetry/job-metrics.ts";
 import type { Tracing } from "../src/telemetry/span.ts";
+import { missingReceivers, refuseMissingReceivers } from "../src/webhooks/receivers.ts";
+import { createSender, type Sender } from "../src/webhooks/sender.ts";
 import { startCrontab } from "./crontab.ts";
 import { JobHistory } from "./job-history.ts";
 import { inJobSpan, jobName } from "./job-span.ts";
@@ -68,11 +70,18 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
-/** Starts a worker with its own connections. @throws TypeError for an unknown queue */
+/**
+ * Starts a worker with its own connections.
+ *
+ * @throws TypeError for an unknown queue; DefinitionError in production for a webhook without its receiver
+ */
 export function startWorker(options: WorkerOptions): Worker {
   const { app, config, concurrency = defaultConcurrency } = options;
   const log = options.log.child({ component: "worker" });
   const chosen = choose(options.queues);
+  // A worker without procedure jobs leaves crons and webhooks to others.
+  const takesCrons = chosen.some(({ kind }) => kind === "procedure");
+  if (takesCrons) refuseMissingReceivers(app.api["~svc"].webhooks, config);
   const sizes = { request: concurrency + 1, system: concurrency + 2, auth: 1 };
   const settings = { ...config.pool, ...config.limits, ...sizes, traced: options.tracing !== undefined };
   const pools = createPools(options.urls, settings, log);
@@ -82,14 +91,14 @@ export function startWorker(options: WorkerOptions): Worker {
   const runtime = createRuntime(app, pools, config, options.secrets, log, { url: options.url });
   const history = new JobHistory(queue.pool, config.limits, log);
   const sessionOf = sessionsOfUsers(pools.system, app.auth);
-  const { historyDays } = config.limits;
-  const services: TaskServices = { app, runtime, sessionOf, history, historyDays, connections, queue: queue.pool };
+  const { historyDays, webhookDays } = config.limits;
+  const kept = { historyDays, webhookDays };
+  const services: TaskServices = { app, runtime, sessionOf, history, connections, queue: queue.pool, ...kept };
 
   const { promise: ready, resolve: nowReady } = Promise.withResolvers<void>();
-  // A worker without procedure jobs leaves the crons to others.
-  const takesCrons = chosen.some(({ kind }) => kind === "procedure");
   const crons = takesCrons ? app.api["~svc"].crons : [];
   const crontab = startCrontab({ crons, pool: pools.system, log });
+  const sender = takesCrons ? openSender(options, pools.system, log) : undefined;
   const procedures = takesCrons ? [...app.api["~svc"].procedures.values()] : [];
   const workflows = chosen.some(({ kind }) => kind === "workflow") ? app.api["~svc"].workflows.values() : [];
   const definitions = [
@@ -165,6 +174,7 @@ export function startWorker(options: WorkerOptions): Worker {
       running,
       pool: queue.pool,
       log,
+      onDelivery: sender?.wake,
       former,
       ...(options.rescueEveryMs && { lookEveryMs: options.rescueEveryMs }),
       ...(options.graceAfterRestartMs && { graceMs: options.graceAfterRestartMs }),
@@ -213,10 +223,12 @@ export function startWorker(options: WorkerOptions): Worker {
       () => true,
     );
     const noCrons = crontab.close();
+    const noSends = Promise.race([sender?.close(), after(config.limits.shutdownMs)]);
     hold(); // in case it was never held
     abandoned = !(await Promise.race([graceful, after(config.limits.shutdownMs)]));
     // A server that has vanished does not answer them; their statements end with their connections.
     await Promise.race([Promise.all([noCrons, rescue.close(), history.close()]), after(endsWithin)]);
+    await noSends;
     connections.close();
     runtime.documents.children.close();
     await Promise.all([pools.close(), queue.close()]);
@@ -226,6 +238,14 @@ export function startWorker(options: WorkerOptions): Worker {
     }
     log.info("stopped");
   }
+}
+
+/** A worker that runs the application's jobs also sends what its webhooks deliver. */
+function openSender({ app, config }: WorkerOptions, pool: pg.Pool, log: Logger): Sender | undefined {
+  const { webhooks } = app.api["~svc"];
+  if (webhooks.length === 0) return undefined;
+  for (const problem of missingReceivers(webhooks, config.webhooks)) log.warn(problem);
+  return createSender({ pool, config: config.webhooks, log });
 }
 
 function choose(queues: readonly string[] | undefined): readonly Task[] {

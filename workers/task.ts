@@ -21,6 +21,8 @@ export interface TaskServices {
   history?: JobHistory;
   /** Days that changes of audited tables are kept. (Default: for ever) */
   historyDays?: number | false;
+  /** How long ended deliveries of webhooks are kept. (Default: for ever) */
+  webhookDays?: number;
   /** The connections that jobs use, and the one of the queue. (Default: each failure is the job's own) */
   connections?: OwnConnections;
   queue?: pg.Pool;

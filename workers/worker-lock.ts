@@ -21,6 +21,8 @@ export interface WorkerLockOptions {
   /** Its crons and workflows, as `hold_definitions.sql` takes them. */
   definitions: readonly string[];
   log: Logger;
+  /** Called at each commit with deliveries of webhooks. (Default: it does not listen) */
+  onDelivery?: (() => void) | undefined;
   onHeld(): void;
   onLost(): void;
 }
@@ -31,6 +33,7 @@ export function holdWorkerLock({
   worker,
   definitions,
   log,
+  onDelivery,
   onHeld,
   onLost,
 }: WorkerLockOptions): () => Promise<void> {
@@ -62,11 +65,13 @@ export function holdWorkerLock({
     };
     next.on("error", reconnect);
     next.on("end", () => reconnect("closed"));
+    if (onDelivery) next.on("notification", onDelivery);
     client = next;
     try {
       await next.connect();
       // A host without power closes no connection; keepalives of both sides detect it within 20 seconds (sql/roles.sql).
       await next.query("select svc_private.hold_worker($1)", [worker]);
+      if (onDelivery) await next.query("listen svc_webhooks");
       if (definitions.length > 0) await next.query("select svc_private.hold_definitions($1)", [definitions]);
       if (retryAfter > firstRetryAfter) log.info("this worker is marked as alive again");
       retryAfter = firstRetryAfter;

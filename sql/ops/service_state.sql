@@ -1,5 +1,5 @@
--- Metrics of workflows, storage, AI spending, backups and replication, one number a row. Each process calls it at most every 15
--- seconds (src/server/metrics-database.ts), as svc_system. The queue has a separate function, sql/jobs/queue_state.sql.
+-- Metrics of workflows, webhooks, storage, AI spending, backups and replication, one number a row. Each process calls it at
+-- most every 15 seconds (src/server/metrics-database.ts), as svc_system. The queue has a separate function, sql/jobs/queue_state.sql.
 --
 -- Each part reads an index or few rows, except for the sum of sizes: beyond a million files it is estimated from a
 -- hundredth of the pages.
@@ -37,6 +37,12 @@ begin
     union all
     select 'workflow_last_failure_timestamp_seconds', '', coalesce(extract(epoch from max(r.finished_at)), 0)::float8
       from svc.workflow_runs r where r.status = 'failed'
+    union all
+    select 'webhook_deliveries', 'pending', count(*)::float8
+      from (select from svc.webhook_deliveries d where d.state = 'pending' limit 10000) w
+    union all
+    select 'webhook_deliveries', 'dead', count(*)::float8
+      from (select from svc.webhook_deliveries d where d.state = 'dead' limit 10000) w
     union all
     select 'storage_uploads', '', count(*)::float8 from svc.storage_uploads u where u.kind <> 'call'
     union all

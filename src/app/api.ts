@@ -7,6 +7,7 @@ import { type CronDefinition, collectCrons } from "../contract/cron.ts";
 import type { CrudDefinition } from "../contract/crud.ts";
 import { type HttpRoute, HttpRouteBuilder, type RouteDefinition } from "../contract/http-route.ts";
 import { nameByPlace, type Procedure, ProcedureBuilder, type ProcedureDefinition } from "../contract/procedure.ts";
+import { collectWebhooks } from "../contract/webhook.ts";
 import { collectWorkflows } from "../contract/workflow.ts";
 import { importName } from "../crud/crud-import.ts";
 import { linkRelations } from "../crud/relations.ts";
@@ -33,9 +34,9 @@ const reserved = [
  */
 export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P> {
   for (const bag of Object.keys(bags)) {
-    if (!["procedures", "httpRoutes", "crons", "workflows", "grounding", "crud"].includes(bag)) {
+    if (!["procedures", "httpRoutes", "crons", "webhooks", "workflows", "grounding", "crud"].includes(bag)) {
       throw new DefinitionError(`defineApi does not know "${bag}".`, {
-        hint: "It takes procedures, httpRoutes, crons, workflows and grounding.",
+        hint: "It takes procedures, httpRoutes, crons, webhooks, workflows and grounding.",
       });
     }
   }
@@ -76,7 +77,8 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
   registerBuiltIn(procedures, workflowProcedures(workflows), bags.workflows !== undefined);
   const routes = collectRoutes(bags.httpRoutes ?? {});
   const grounding = checkOptions("The grounding of defineApi", groundingOptions, bags.grounding ?? {});
-  return { "~svc": { procedures, routes, crud, crons, paths, workflows, grounding } };
+  const webhooks = collectWebhooks(bags.webhooks ?? {});
+  return { "~svc": { procedures, routes, crud, crons, webhooks, paths, workflows, grounding } };
 }
 
 /**

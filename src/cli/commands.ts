@@ -92,7 +92,7 @@ export const svc: Definition = defineCommand({
   description: "A backend in which PostgreSQL does the work.",
   headings: {
     Development: ["init", "dev", "prepare", "codegen", "openapi", "dry-run", "doctor", "mcp", "completion"],
-    Service: ["start", "worker", "logs", "jobs", "crons", "workflows", "secrets", "ai", "studio"],
+    Service: ["start", "worker", "logs", "jobs", "crons", "workflows", "webhooks", "secrets", "ai", "studio"],
     Database: ["migrate", "db", "policies", "rls"],
     Data: ["data", "audit", "storage", "search", "convert"],
   },
@@ -129,6 +129,10 @@ export const svc: Definition = defineCommand({
     workflows: {
       description: "Look at runs of workflows; retry or cancel them.",
       file: () => import("./workflows.ts"),
+    },
+    webhooks: {
+      description: "Look at what webhooks deliver; send dead deliveries again.",
+      file: () => import("./webhooks.ts"),
     },
     secrets: { description: "Rotate the secrets in AUTHLIB_SECRET.", file: () => import("./secrets.ts") },
     ai: { description: "Show the cost of AI calls and paid conversions.", file: () => import("./ai.ts") },

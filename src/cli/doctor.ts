@@ -13,6 +13,7 @@ import { createPools } from "../postgres/pools.ts";
 import { describeMissingFolder } from "../storage/missing-folder.ts";
 import { createDriver } from "../storage/storage.ts";
 import { createLog } from "../telemetry/log.ts";
+import { missingReceivers, remedy } from "../webhooks/receivers.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import {
@@ -48,6 +49,7 @@ async function examine(cwd: string, verbose: boolean): Promise<void> {
   );
   await during("Asking the database", () => report.check(null, () => examineDatabase(config, app, report)));
   adviseProviders(config, app, report);
+  adviseReceivers(config, app, report);
   adviseProduction(config, report);
   const configuration = describeConfig(config);
   print({ findings: report.findings, configuration: configuration.split("\n") }, () =>
@@ -138,6 +140,13 @@ function adviseProviders({ auth }: EffectiveConfig, app: LoadedApp | undefined, 
   }
 }
 
+/** The variables of webhooks. A worker in production does not start without them. */
+function adviseReceivers(config: EffectiveConfig, app: LoadedApp | undefined, report: Report): void {
+  const missing = missingReceivers(app?.api["~svc"].webhooks ?? [], config.webhooks);
+  if (missing.length === 0) return;
+  report.note(config.production ? "wrong" : "advice", [...missing, `  ${remedy}`].join("\n"));
+}
+
 /** Settings that are fine in development but not in production. */
 function adviseProduction(config: EffectiveConfig, report: Report): void {
   const { database, auth } = config;
@@ -146,6 +155,10 @@ function adviseProduction(config: EffectiveConfig, report: Report): void {
   advise(
     auth.secrets.length === 0,
     "AUTHLIB_SECRET is not set: a generated one in .svc/secret is used. Production needs it.",
+  );
+  advise(
+    config.production && config.webhooks.privateEndpoints,
+    "webhooks.privateEndpoints is on: users' endpoints may lead to this network. Production needs it off.",
   );
   advise(!database, "DATABASE_URL is not set: the embedded cluster is used. Production needs a server of its own.");
   if (!database) return;

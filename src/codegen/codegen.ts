@@ -13,6 +13,7 @@ import { realtimeFile } from "../crud/realtime-sql.ts";
 import { auditedTables } from "../history/audited.ts";
 import { historyFile } from "../history/history-sql.ts";
 import { searchFile } from "../search/search-sql.ts";
+import { webhooksFile } from "../webhooks/webhooks-sql.ts";
 import { clientApi } from "./client-api.ts";
 import { dbModule, dbModuleOf } from "./db-module.ts";
 import { exportedProcedures } from "./exported.ts";
@@ -21,6 +22,8 @@ import { exportedProcedures } from "./exported.ts";
 export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<string[]> {
   const crudFolder = join(config.cwd, "sql", "crud");
   const { clientOutDir } = config.codegen;
+  const { webhooks } = app.api["~svc"];
+  const webhooksPath = join(config.cwd, "sql", "webhooks.sql");
   const index = join(config.rootDir, "index.ts");
   const audited = auditedTables(app.schema);
   const history = join(config.cwd, "sql", "history.sql");
@@ -28,8 +31,9 @@ export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<
     ...app.api["~svc"].crud.map((crud) => [join(crudFolder, `${crud.prefix}.sql`), crudFile(crud)] as const),
     [join(config.cwd, "sql", "realtime.sql"), realtimeFile(followedTables(app.api, app.schema))],
     [join(config.cwd, "sql", "search.sql"), searchFile(app.schema)],
-    // Where the last declaration is dropped, the empty list removes its triggers.
+    // Where the last declaration is dropped, the empty list removes its triggers. So does that of webhooks.
     ...(audited.length > 0 || existsSync(history) ? [[history, historyFile(audited)] as const] : []),
+    ...(webhooks.length > 0 || existsSync(webhooksPath) ? [[webhooksPath, webhooksFile(webhooks)] as const] : []),
     [
       dbModuleOf(config.rootDir),
       dbModule(

@@ -1,6 +1,7 @@
 /** The kinds of values in a configuration, each with its error message. */
 import { isIP } from "node:net";
 import { z } from "zod";
+import { validateHeaderName, validateHeaderValue } from "../kit/node-http.ts";
 import { integer, must } from "../kit/options.ts";
 
 export const whole = (min: number, max: number, unit: string, example: number) =>
@@ -35,3 +36,19 @@ export const hostName = () => {
   return z.string(must(be)).regex(/^\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/, must(be));
 };
 export const plan = () => z.enum(["free", "personal", "pro"], must('"free", "personal" or "pro"'));
+
+const someHeaders = must('headers and their values, such as { "content-security-policy": "default-src \'self\'" }');
+export const headers = () => z.record(z.string(), z.string(someHeaders), someHeaders).refine(areHeaders, someHeaders);
+
+/** Whether HTTP can send them. Node would only fail at the first answer. */
+function areHeaders(values: Record<string, string>): boolean {
+  try {
+    for (const [name, value] of Object.entries(values)) {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -4,7 +4,6 @@
  * Next hop: `load-config.ts` reads both, merges them (the environment wins) and freezes the result.
  */
 import { z } from "zod";
-import { validateHeaderName, validateHeaderValue } from "../kit/node-http.ts";
 import { boolean, integer, must } from "../kit/options.ts";
 import { aiSection, documentsSection } from "./config-ai.ts";
 import type { environmentSchema } from "./config-environment.ts";
@@ -15,6 +14,7 @@ import {
   connections,
   fileBytes,
   folder,
+  headers,
   host,
   hostName,
   milliseconds,
@@ -23,26 +23,13 @@ import {
   quota,
   whole,
 } from "./config-rules.ts";
+import { type WebhookSettings, webhooksSection } from "./config-webhooks.ts";
 
 const texts = (be: string) => z.array(z.string(must(be)), must(`a list in which each entry is ${be}`));
 const proxies = "true, false or the number of proxies, for example 1";
 const schemaFiles = 'a file such as "./backend/schema.ts", or a list of them';
 const historyDays = "a whole number of days from 1 to 36500, for example 730, or false for ever";
 const historyLength = "a whole number of jobs from 1 to 100000, for example 10000, or false for no history";
-const headers = 'headers and their values, such as { "content-security-policy": "default-src \'self\'" }';
-
-/** Whether HTTP can send them. Node would only fail at the first answer. */
-function areHeaders(values: Record<string, string>): boolean {
-  try {
-    for (const [name, value] of Object.entries(values)) {
-      validateHeaderName(name);
-      validateHeaderValue(name, value);
-    }
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** The file's shape. Strict: an unknown key is an error, since a mistyped limit would otherwise be no limit. */
 export const fileSchema = z.strictObject({
@@ -111,10 +98,7 @@ export const fileSchema = z.strictObject({
   /** Folder of static files served at `/`. (Default: none) */
   webDir: folder().optional(),
   /** Headers that replace or extend the defaults of those files; "" removes one. (Default: {}) */
-  webHeaders: z
-    .record(z.string(), z.string(must(headers)), must(headers))
-    .refine(areHeaders, must(headers))
-    .default({}),
+  webHeaders: headers().default({}),
   /** The description of the API. */
   openapi: z
     .strictObject({
@@ -132,6 +116,8 @@ export const fileSchema = z.strictObject({
   documents: documentsSection,
   /** Tables over GraphQL, at /api/graphql. */
   graphql: graphqlSection,
+  /** What webhooks send. */
+  webhooks: webhooksSection,
   /** Limits of requests and users. */
   limits: z
     .strictObject({
@@ -186,6 +172,8 @@ export const fileSchema = z.strictObject({
       finishedJobDays: whole(1, 366, "days", 7).default(7),
       /** How long changes of audited tables are kept, in days; whole months are removed. false: for ever. (Default: false) */
       historyDays: z.union([z.literal(false), integer(1, 36_500, historyDays)], must(historyDays)).default(false),
+      /** How long deliveries of webhooks are kept that were sent, or are dead, in days. (Default: 30) */
+      webhookDays: whole(1, 366, "days", 30).default(30),
       /** How long a stop waits for requests in flight, in milliseconds. (Default: 10000) */
       shutdownMs: milliseconds().default(10_000),
       /**
@@ -243,7 +231,10 @@ type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> 
 
 /** The configuration in effect, deeply frozen. Folders are absolute; customDomains are origins. */
 export type EffectiveConfig = Frozen<
-  Omit<z.output<typeof fileSchema>, "schema" | "host" | "allowedHosts" | "webDir" | "ai" | "graphql" | "openapi"> & {
+  Omit<
+    z.output<typeof fileSchema>,
+    "schema" | "host" | "allowedHosts" | "webDir" | "ai" | "graphql" | "openapi" | "webhooks"
+  > & {
     /** The application's folder. */
     cwd: string;
     /** The file that was read, or null if there is none. */
@@ -279,6 +270,7 @@ export type EffectiveConfig = Frozen<
       clients: Record<string, string>;
     };
     graphql: ReturnType<typeof graphqlSettings>;
+    webhooks: WebhookSettings;
     ai: z.output<typeof fileSchema>["ai"] & { baseUrl: string | null; apiKey: string | null };
     logLevel: z.output<typeof environmentSchema>["LOG_LEVEL"];
     /** The token for reading /metrics, METRICS_TOKEN. null: `metrics-access.ts` defines who may read. */

@@ -1,7 +1,8 @@
 /** The effective configuration as text, without its secrets. */
 import type { EffectiveConfig } from "./config.ts";
 
-const SECRET_NAME = /secret|password|token|api_?key|headers/i;
+// The URL of a receiver may hold its secret in the path.
+const SECRET_NAME = /secret|password|token|api_?key|headers|webhooks\.variables/i;
 const MASK = "***";
 
 /**

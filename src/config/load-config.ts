@@ -58,7 +58,8 @@ export async function loadConfig(
     Object.fromEntries(Object.entries(env).filter(([one]) => name.test(one))) as Record<string, string>;
   const merged = merge(written, set, cwd);
   const clients = variables(/^(?!GOOGLE_)[A-Z0-9_]+_(CLIENT_ID|CLIENT_SECRET|ISSUER)$/);
-  return deepFreeze({ cwd, file, ...merged, auth: { ...merged.auth, clients }, otel: variables(/^OTEL_/) });
+  const webhooks = { ...merged.webhooks, variables: variables(/^[A-Z0-9_]*HOOK(_SECRET)?$/) };
+  return deepFreeze({ cwd, file, ...merged, auth: { ...merged.auth, clients }, webhooks, otel: variables(/^OTEL_/) });
 }
 
 function findFile(cwd: string): string | null {

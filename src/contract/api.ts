@@ -4,6 +4,7 @@ import type { CrudDefinition } from "./crud.ts";
 import type { GroundingOptions } from "./grounding.ts";
 import type { HttpRoute, RouteDefinition } from "./http-route.ts";
 import type { Procedure, ProcedureDefinition } from "./procedure.ts";
+import type { Webhook, WebhookDefinition } from "./webhook.ts";
 import type { Workflow, Workflows } from "./workflow.ts";
 
 /** Procedures by key, one level of nesting allowed. The keys name the procedures that have no `.name()`. */
@@ -13,6 +14,7 @@ export interface ApiBags<P extends ProcedureBag> {
   procedures?: P;
   httpRoutes?: Record<string, HttpRoute>;
   crons?: Record<string, Cron>;
+  webhooks?: Record<string, Webhook>;
   /**
    * Registered beside the built-in `rag.ingest`. Procedures that clients may call on runs: src/workflows/procedures.ts.
    */
@@ -31,6 +33,7 @@ export interface Api<P extends ProcedureBag = ProcedureBag> {
     readonly routes: readonly RouteDefinition[];
     readonly crud: readonly CrudDefinition[];
     readonly crons: readonly CronDefinition[];
+    readonly webhooks: readonly WebhookDefinition[];
     /** The path of each procedure in the `procedures` object, by procedure name. The generated `api.ts` needs it. */
     readonly paths: ReadonlyMap<string, readonly string[]>;
     readonly workflows: Workflows;

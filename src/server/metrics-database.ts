@@ -18,6 +18,7 @@ const known: readonly [name: string, help: string, labelled?: boolean][] = [
   ["workflow_oldest_queued_seconds", "How long the oldest runnable run has waited for a worker; 0 if none waits."],
   ["workflow_failed_last_day", "Runs that failed within a day."],
   ["workflow_last_failure_timestamp_seconds", "Unix time at which a run failed last; 0 if none is recorded."],
+  ["webhook_deliveries", "Deliveries of webhooks that were not sent yet, or are dead, up to 10000 of each.", true],
   ["storage_objects", "Stored files."],
   ["storage_bytes", "Their bytes, without conversions and transforms."],
   ["storage_uploads", "Uploads in parts that are under way."],

@@ -61,6 +61,7 @@ describe("without a file", () => {
         finishedJobs: 10_000,
         finishedJobDays: 7,
         historyDays: false,
+        webhookDays: 30,
         shutdownMs: 10_000,
         requestsPerAddress: 30_000,
         socketsPerAddress: 2_000,
@@ -75,6 +76,7 @@ describe("without a file", () => {
         redemptionsPerAddress: 300,
       },
       pool: { request: 10, system: 4, auth: 4, waitMs: 5_000 },
+      webhooks: { timeoutMs: 10_000, privateEndpoints: false, variables: {} },
       database: null,
       auth: { url: null, secrets: [], bridgeSecrets: [], google: null, clients: {} },
       ai: {

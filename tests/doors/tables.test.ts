@@ -10,6 +10,7 @@ const db = database();
 const others: Record<string, string> = {
   "svc.job_history": "No role of a request has a privilege on it.",
   "svc.operator_acts": "No role of a request has a privilege on it.",
+  "svc.webhook_deliveries": "No role of a request has a privilege on it.",
   "svc.storage_uploads": "No role of a request has a privilege on it.",
   "svc.storage_upload_parts": "No role of a request has a privilege on it.",
 };

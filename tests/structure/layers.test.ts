@@ -18,7 +18,7 @@ const levels = [
   ["audit", "http", "postgres"],
   ["history"],
   ["crud", "jobs", "storage"],
-  ["ai", "realtime", "search"],
+  ["ai", "realtime", "search", "webhooks"],
   ["codegen", "documents", "rag", "transfer"],
   ["workflows"],
   ["app", "call"],
@@ -73,7 +73,7 @@ describe.each([
 
 describe("a comment that names a file", () => {
   /** Files of applications, which have a folder `sql` too. */
-  const ofApplications = /^sql\/(crud\/|history\.sql$|search\.sql$|realtime\.sql$)/;
+  const ofApplications = /^sql\/(crud\/|history\.sql$|search\.sql$|realtime\.sql$|webhooks\.sql$)/;
   const commentsOf = (file: string) =>
     (readFileSync(join(root, file), "utf8").match(/\/\*\*?[\s\S]*?\*\/|^\s*\/\/.*$/gm) ?? []).join("\n");
 

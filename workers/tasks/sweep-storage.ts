@@ -1,8 +1,9 @@
 /**
  * Removes bytes without a stored object, left by unfinished uploads and by calls that rolled back while their process
  * died. Also removes conversions that were not used for a month or whose file is gone, counters of the search index that
- * cancel each other out, groups of it without rows, old answers of keyed calls, old rows of the history of jobs, and old months
- * of that of audited tables. Every starting worker ensures that one such job is queued; each enqueues the next day's.
+ * cancel each other out, groups of it without rows, old answers of keyed calls, old rows of the history of jobs, old deliveries
+ * of webhooks, and old months of the history of audited tables. Every starting worker ensures that one such job is queued;
+ * each enqueues the next day's.
  *
  * Retries: 3 attempts; the next day's run does the rest.
  * Idempotency: it only removes what is unused at the time.
@@ -14,12 +15,13 @@ import { sweepConversions } from "../../src/documents/sweep-conversions.ts";
 import { foldSearch } from "../../src/search/fold-search.ts";
 import { claimStorage } from "../../src/storage/claim.ts";
 import { sweepStorage } from "../../src/storage/sweep.ts";
+import { sweepDeliveries } from "../../src/webhooks/sweep.ts";
 import { defineTask } from "../task.ts";
 
 export const sweepStorageTask = defineTask({
   kind: "sweep-storage",
   payload: z.object({}),
-  async run(_payload, job, { runtime, history, historyDays }) {
+  async run(_payload, job, { runtime, history, historyDays, webhookDays }) {
     const keepNext = () => runtime.systemPool.query("select svc_private.keep_sweep_job('1 day')");
     // Not before the last attempt: the next day's job takes the key, and then this one is not tried again.
     if (job.attempt >= job.maxAttempts) await keepNext();
@@ -27,6 +29,7 @@ export const sweepStorageTask = defineTask({
     await foldSearch(runtime.systemPool, job.signal);
     await history?.sweep(job.signal);
     await sweepAnswers(runtime.systemPool, job.signal);
+    if (webhookDays) await sweepDeliveries(runtime.systemPool, webhookDays, job.signal);
     // Files without a mark may be another database's, which has not been updated: it has a day to mark them.
     const marked = await claimStorage(runtime.storage);
     const removed = marked ? await sweepStorage(runtime.storage, undefined, job.signal) : 0;

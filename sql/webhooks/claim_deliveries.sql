@@ -1,0 +1,100 @@
+-- Gives a worker deliveries to send, at most one for each endpoint. Called by src/webhooks/sender.ts.
+--
+-- The lease of an endpoint lets one worker at a time send to it. The worker ends it (svc_private.end_delivery); that of a
+-- killed worker ends by itself, and its delivery is due again then. Each statement below sees what was committed before it
+-- began, so a worker with a new lease sees how the delivery before ended, and the deliveries of one row keep their order.
+--
+-- Endpoints take turns: the one that was served longest ago is first, so that many deliveries of one delay no other. Leases
+-- are taken in one order, because two workers would otherwise wait for each other.
+--
+-- Endpoints with pending deliveries are found by jumps along the index, not by reading all of their deliveries.
+--
+-- SECURITY DEFINER, because svc_system only reads the deliveries.
+
+create or replace function svc_private.claim_deliveries(most integer, lease interval)
+returns table (
+  id uuid, webhook text, source text, endpoint text, body text, attempt integer, url text, secret text
+)
+language plpgsql
+volatile
+security definer
+set search_path = ''
+set enable_seqscan = off  -- the statistics of a queue are outdated
+set enable_bitmapscan = off
+set jit = off
+as $$
+declare
+  turn record;
+  receiver record;
+begin
+  for turn in
+    with recursive endpoints as (
+      (select d.source, d.endpoint from svc.webhook_deliveries d
+        where d.state = 'pending' order by d.source, d.endpoint limit 1)
+      union all
+      select n.source, n.endpoint from endpoints e
+       cross join lateral (
+         select d.source, d.endpoint from svc.webhook_deliveries d
+          where d.state = 'pending' and (d.source, d.endpoint) > (e.source, e.endpoint)
+          order by d.source, d.endpoint limit 1) n
+    ), free as (
+      select e.source, e.endpoint
+        from endpoints e
+        left join svc_private.webhook_leases l on l.source = e.source and l.endpoint = e.endpoint
+       where coalesce(l.busy_until <= now(), true) and exists (
+         select from svc.webhook_deliveries d
+          where d.source = e.source and d.endpoint = e.endpoint and d.state = 'pending' and d.due_at <= now())
+       order by l.busy_until nulls first
+       limit most
+    )
+    select f.source, f.endpoint from free f order by f.source, f.endpoint
+  loop
+    insert into svc_private.webhook_leases as l (source, endpoint, busy_until)
+    values (turn.source, turn.endpoint, clock_timestamp() + lease)
+    on conflict on constraint webhook_leases_pkey do update
+      set busy_until = excluded.busy_until, delivery = null
+      where l.busy_until <= clock_timestamp();
+    continue when not found;  -- another worker was faster
+
+    url := null;
+    secret := null;
+    if turn.source <> 'env' then
+      select * into receiver from svc_private.find_endpoint(turn.source, turn.endpoint);
+      if not found then
+        update svc.webhook_deliveries d
+           set state = 'dead', ended_at = now(), last_error = 'The endpoint was deleted.'
+         where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending';
+        continue;
+      end if;
+      continue when receiver.enabled is not true;  -- the lease lets it wait before the next look
+      url := receiver.url;
+      secret := receiver.secret;
+    end if;
+
+    update svc.webhook_deliveries d
+       set attempts = d.attempts + 1, due_at = clock_timestamp() + lease
+     where d.state = 'pending' and d.id = (
+       select p.id from svc.webhook_deliveries p
+        where p.source = turn.source and p.endpoint = turn.endpoint and p.state = 'pending' and p.due_at <= clock_timestamp()
+          and not exists (
+            select from svc.webhook_deliveries o
+             where o.source = p.source and o.endpoint = p.endpoint and o.row_key = p.row_key and o.state = 'pending'
+               and o.sequence < p.sequence)
+        order by p.due_at, p.sequence
+        limit 1)
+    returning d.id, d.webhook, d.source, d.endpoint, d.body, d.attempts
+      into id, webhook, source, endpoint, body, attempt;
+    update svc_private.webhook_leases l
+       set delivery = claim_deliveries.id,
+           busy_until = case when claim_deliveries.id is null then clock_timestamp() else l.busy_until end
+     where l.source = turn.source and l.endpoint = turn.endpoint;
+    if id is not null then
+      return next;
+    end if;
+  end loop;
+end
+$$;
+
+comment on function svc_private.claim_deliveries(integer, interval) is
+  'Gives a worker the next delivery of each free endpoint, with the URL and secret of those that are rows. '
+  'Definer: svc_system only reads svc.webhook_deliveries.';

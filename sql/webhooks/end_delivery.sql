@@ -1,0 +1,40 @@
+-- Records how an attempt to send ended, and ends the lease of its endpoint. Called by src/webhooks/sender.ts. An attempt whose
+-- lease has ended, and that another worker has begun anew, changes nothing.
+--
+-- Eleven attempts over about a day: after 5 seconds, then four times as long each time, at most 6 hours, each a fifth more or
+-- less. A receiver that answers 410 wants no further attempt; its endpoint is not changed, because only its owner switches it
+-- off.
+--
+-- SECURITY DEFINER, because svc_system only reads the deliveries.
+
+create or replace function svc_private.end_delivery(delivery uuid, attempt integer, status integer, error text)
+returns text
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+declare
+  ended svc.webhook_deliveries;
+begin
+  update svc.webhook_deliveries d
+     set state = n.state, last_status = end_delivery.status, last_error = end_delivery.error,
+         ended_at = case when n.state <> 'pending' then clock_timestamp() end,
+         due_at = case when n.state <> 'pending' then d.due_at
+                       else clock_timestamp() + least(interval '5 seconds' * power(4, least(attempt, 10) - 1), interval '6 hours')
+                              * (0.8 + 0.4 * random()) end
+    from (select case when end_delivery.error is null then 'sent'
+                      when end_delivery.status = 410 or attempt >= 11 then 'dead'
+                      else 'pending' end as state) n
+   where d.id = delivery and d.attempts = attempt and d.state = 'pending'
+  returning d.* into ended;
+  update svc_private.webhook_leases l
+     set busy_until = clock_timestamp()
+   where l.source = ended.source and l.endpoint = ended.endpoint and l.delivery = end_delivery.delivery;
+  return ended.state;
+end
+$$;
+
+comment on function svc_private.end_delivery(uuid, integer, integer, text) is
+  'Records an attempt: sent without an error, else pending until the next attempt, or dead; null if another has begun. '
+  'Definer: svc_system only reads svc.webhook_deliveries.';

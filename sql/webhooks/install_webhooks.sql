@@ -1,0 +1,56 @@
+-- Makes the triggers of the application's webhooks. Its generated sql/webhooks.sql calls it as svc_owner, with all of its
+-- declarations. Calling it again changes only what differs: the table of an unchanged webhook is not locked.
+--
+-- A webhook that is no longer declared loses its triggers, and what it has not sent yet is dead: what its author takes back
+-- does not leave later.
+
+create or replace function svc_private.install_webhooks(wanted jsonb)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  each record;
+  virtual text;
+begin
+  for each in
+    select t.trigger, t.relation from svc_private.list_webhooks() t
+     where not (t.enabled and exists (
+       select from jsonb_array_elements(wanted) as w
+        where w = t.declared and svc_private.webhook_statement(w) = t.statement and to_regclass(w ->> 'table') = t.relation))
+  loop
+    execute format('drop trigger %I on %s', each.trigger, each.relation);
+  end loop;
+
+  for each in
+    select w as declared, w ->> 'table' as relation, operation,
+           format('svc_webhook_%s_%s', w ->> 'name', operation) as trigger
+      from jsonb_array_elements(wanted) as w
+     cross join lateral jsonb_array_elements_text(w -> 'when') as operation
+  loop
+    continue when exists (
+      select from svc_private.list_webhooks() t
+       where t.relation = each.relation::regclass and t.trigger = each.trigger);
+
+    select a.attname into virtual from pg_catalog.pg_attribute a
+     where a.attrelid = each.relation::regclass and a.attgenerated = 'v'
+       and (each.declared -> 'columns' ? a.attname or each.declared -> 'filter' ? a.attname);
+    if found then -- Triggers of PostgreSQL 18 do not compute it.
+      raise exception 'a webhook cannot read the virtual generated column % of %', virtual, each.relation
+        using errcode = 'feature_not_supported', hint = 'Make the column STORED.';
+    end if;
+
+    execute format('create trigger %I after %s on %s for each row when (%s) execute function svc_private.note_delivery(%L, %L)',
+      each.trigger, each.operation, each.relation, svc_private.webhook_condition(each.declared, each.operation),
+      each.declared, svc_private.webhook_statement(each.declared));
+  end loop;
+
+  update svc.webhook_deliveries d
+     set state = 'dead', ended_at = now(), last_error = 'The webhook is no longer declared.'
+   where d.state = 'pending' and d.webhook not in (select w ->> 'name' from jsonb_array_elements(wanted) as w);
+end
+$$;
+
+comment on function svc_private.install_webhooks(jsonb) is
+  'Sets the webhooks of the application to [{name, table, key, columns, data, when, filter, env or endpoints, owner}].';

@@ -1,0 +1,34 @@
+-- The statement that notes the deliveries of a changed row: $1 is the row, $2 the operation. Part of
+-- svc_private.install_webhooks(), which writes it into the triggers, so that it is not composed at each row.
+--
+-- Endpoints are chosen by their owner's column alone. The policies of the changed table are not asked: a deleted row has none
+-- any more. The declaration's author says by `owner` and `columns` what leaves, and who gets it.
+
+create or replace function svc_private.webhook_statement(declared jsonb)
+returns text
+language sql
+immutable
+set search_path = ''
+as $$
+  select format(
+    'insert into svc.webhook_deliveries (webhook, source, endpoint, row_key, body) '
+    'select %1$L, %2$L, %3$s, %4$L || jsonb_build_array(%5$s)::text, json_build_object(''type'', %1$L, ''operation'', $2, '
+    '''timestamp'', now(), ''data'', (select row_to_json(item.*) from (select %6$s) as item)) from (select ($1).*) as t%7$s',
+    declared ->> 'name',
+    coalesce(e.endpoints ->> 'table', 'env'),
+    case when e.endpoints is null then quote_literal(declared ->> 'env') else format('e.%I::text', e.endpoints ->> 'key') end,
+    declared ->> 'table' || ' ',
+    (select string_agg(format('t.%I', k.name), ', ' order by k.place)
+       from jsonb_array_elements_text(declared -> 'key') with ordinality as k (name, place)),
+    declared ->> 'data',
+    case when e.endpoints is not null then
+      format(' join %s as e on e.%I = t.%I and e.enabled', e.endpoints ->> 'table', e.endpoints ->> 'owner', declared ->> 'owner')
+      || case when e.endpoints ? 'events' then format(' and %L = any (e.%I)', declared ->> 'name', e.endpoints ->> 'events')
+              else '' end
+    end)
+    from (select declared -> 'endpoints' as endpoints) e
+$$;
+
+revoke execute on function svc_private.webhook_statement(jsonb) from svc_system;
+
+comment on function svc_private.webhook_statement(jsonb) is 'The statement of a webhook''s triggers, with the row as $1.';

@@ -1,0 +1,47 @@
+/**
+ * One request to a receiver of webhooks. It follows no redirects and does not read the answer's body. Each has a separate
+ * connection. Next hop: `src/kit/public-address.ts`.
+ */
+import { request as insecureRequest } from "node:http";
+import { request } from "node:https";
+import { isIP } from "node:net";
+import { isPublicAddress, lookupPublic, privateAddress } from "../kit/public-address.ts";
+
+export interface PostOptions {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+  /** In milliseconds. */
+  timeoutMs: number;
+  /** Whether http, and private addresses, are allowed. */
+  isTrusted: boolean;
+}
+
+/** @returns the status of the answer @throws an error without secrets when there is none */
+export async function post({ url, headers, body, timeoutMs, isTrusted }: PostOptions): Promise<number> {
+  if (!URL.canParse(url)) throw new Error("The URL is not valid.");
+  const target = new URL(url);
+  const { hostname, protocol } = target;
+  if (protocol !== "https:" && !(isTrusted && protocol === "http:")) {
+    throw new Error(`The URL must begin with https://${isTrusted ? " or http://" : ""}.`);
+  }
+  const host = hostname.replace(/^\[|\]$/g, "");
+  if (!isTrusted && isIP(host) && !isPublicAddress(host)) throw new Error(privateAddress);
+  const signal = AbortSignal.timeout(timeoutMs);
+  const options = {
+    method: "POST",
+    agent: false as const,
+    signal,
+    headers: { ...headers, "content-length": Buffer.byteLength(body) },
+    ...(!isTrusted && { lookup: lookupPublic }),
+  };
+  return new Promise((resolve, reject) => {
+    const send = protocol === "http:" ? insecureRequest : request;
+    const sent = send(target, options, (answer) => {
+      resolve(answer.statusCode ?? 0);
+      answer.destroy(); // it may have any length
+    });
+    const late = () => new Error(`The receiver did not answer within ${timeoutMs} ms.`);
+    sent.on("error", (error) => reject(signal.aborted ? late() : error)).end(body);
+  });
+}

@@ -1,0 +1,149 @@
+/**
+ * Sends the deliveries of webhooks. It is part of a worker and not a job: a job that waits for a receiver would keep others
+ * from running. No transaction is open meanwhile. A notice of each commit wakes it; retries, and what a killed worker left,
+ * are looked for every two seconds.
+ * Next hop: `sql/webhooks/claim_deliveries.sql`, `post.ts`, `sql/webhooks/end_delivery.sql`.
+ */
+import type pg from "pg";
+import type { Logger } from "pino";
+import type { EffectiveConfig } from "../config/config.ts";
+import { longestMessage, storableText } from "../kit/storable-text.ts";
+import { mask } from "../telemetry/mask.ts";
+import { post } from "./post.ts";
+import { readSecrets, signatureHeaders } from "./signature.ts";
+
+/** Requests at a time, of one worker. */
+const most = 50;
+/** Of an endpoint: longer than the longest request (`webhooks.timeoutMs`). */
+const lease = "1 minute";
+/** In milliseconds. */
+const lookEvery = 2_000;
+
+interface Claimed {
+  id: string;
+  webhook: string;
+  source: string;
+  endpoint: string;
+  body: string;
+  attempt: number;
+  url: string | null;
+  secret: string | null;
+}
+
+export interface SenderOptions {
+  /** The system's. */
+  pool: pg.Pool;
+  config: EffectiveConfig["webhooks"];
+  log: Logger;
+  /** Whether it looks by itself. (Default: true) */
+  looks?: boolean;
+}
+
+export interface Sender {
+  /** Claims what is due and begins to send it. */
+  wake(): void;
+  /** Sends until nothing is due. */
+  drain(): Promise<void>;
+  /** Claims nothing more, and waits for requests in flight. */
+  close(): Promise<void>;
+}
+
+export function createSender({ pool, config, log, looks = true }: SenderOptions): Sender {
+  const sending = new Set<Promise<void>>();
+  let claiming: Promise<void> | undefined;
+  let isWoken = false;
+  let isClosed = false;
+  /** Consecutive failures are logged once. */
+  let isAway = false;
+
+  async function claim(): Promise<void> {
+    while (isWoken && !isClosed && sending.size < most) {
+      isWoken = false;
+      const text = "select * from svc_private.claim_deliveries($1, $2)";
+      const { rows } = await pool.query<Claimed>(text, [most - sending.size, lease]);
+      isAway = false;
+      for (const one of rows) {
+        const sent: Promise<void> = send(one).finally(() => {
+          sending.delete(sent);
+          wake();
+        });
+        sending.add(sent);
+      }
+    }
+    isWoken = false;
+  }
+
+  function wake(): void {
+    isWoken = true;
+    claiming ??= claim()
+      .catch((error) => {
+        isWoken = false;
+        if (!isAway) log.warn({ reason: String(error) }, "no delivery of a webhook could be claimed; trying again");
+        isAway = true;
+      })
+      .finally(() => {
+        claiming = undefined;
+        if (isWoken && !isClosed) wake();
+      });
+  }
+
+  async function send(one: Claimed): Promise<void> {
+    const began = performance.now();
+    const { status, error } = await attempt(one);
+    const ms = Math.round(performance.now() - began);
+    const told = { webhook: one.webhook, delivery: one.id, endpoint: one.endpoint, attempt: one.attempt, status, ms };
+    try {
+      const text = "select svc_private.end_delivery($1, $2, $3, $4) as state";
+      const { rows } = await pool.query<{ state: string | null }>(text, [one.id, one.attempt, status, error]);
+      if (!error) log.info(told, "webhook sent");
+      else
+        log.warn({ ...told, reason: error }, rows[0]?.state === "dead" ? "webhook failed for good" : "webhook failed");
+    } catch (err) {
+      log.warn({ ...told, err }, "the end of a delivery could not be stored; it is sent again");
+    }
+  }
+
+  async function attempt({ id, source, endpoint, body, url, secret }: Claimed) {
+    const isOperators = source === "env";
+    try {
+      const address = isOperators ? config.variables[endpoint] : url;
+      if (!address) throw new Error(isOperators ? `${endpoint} is not set.` : "The endpoint has no URL.");
+      const keys = readSecrets((isOperators ? config.variables[`${endpoint}_SECRET`] : secret) ?? "");
+      if (keys.length === 0)
+        throw new Error(isOperators ? `${endpoint}_SECRET is not set.` : "The endpoint has no secret.");
+      const status = await post({
+        url: address,
+        headers: {
+          "content-type": "application/json",
+          "user-agent": "svc",
+          ...signatureHeaders(keys, id, Math.floor(Date.now() / 1000), body),
+        },
+        body,
+        timeoutMs: config.timeoutMs,
+        isTrusted: isOperators || config.privateEndpoints,
+      });
+      return { status, error: status >= 200 && status < 300 ? null : `The receiver answered ${status}.` };
+    } catch (error) {
+      const message = error instanceof Error ? error.message || error.name : String(error);
+      return { status: null, error: storableText(mask(message)).slice(0, longestMessage) };
+    }
+  }
+
+  const timer = looks ? setInterval(wake, lookEvery) : undefined;
+  return {
+    wake,
+    async drain() {
+      do {
+        wake();
+        await claiming;
+        if (sending.size > 0) await Promise.race(sending);
+      } while (sending.size > 0 || claiming);
+    },
+    async close() {
+      isClosed = true;
+      clearInterval(timer);
+      await claiming;
+      await Promise.all(sending);
+    },
+  };
+}

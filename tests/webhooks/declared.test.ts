@@ -1,0 +1,165 @@
+// If this file fails, a webhook that cannot work is found out by its receiver, or one that was taken back goes on sending.
+import { integer, json, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
+import { describe, expect, inject, test } from "vitest";
+import { defineApi, webhook } from "../../src/index.ts";
+import { webhooksFile } from "../../src/webhooks/webhooks-sql.ts";
+import { notes } from "../fixture/backend/schema.ts";
+import { database } from "../support/database.ts";
+import { endpoints, noteDone } from "./definitions.ts";
+
+const db = database();
+const declare = (bag: Parameters<typeof defineApi>[0]["webhooks"] = {}) =>
+  db.sql(`set role svc_owner; ${webhooksFile(defineApi({ webhooks: bag })["~svc"].webhooks)}; reset role`);
+const triggers = async (table = "notes") =>
+  (
+    await db.sql<{ name: string }>(
+      `select tgname::text as name from pg_trigger where tgrelid = $1::regclass and tgname like 'svc_webhook%' order by 1`,
+      [table],
+    )
+  ).map(({ name }) => name);
+
+const rest = { on: notes, when: "insert", columns: ["id"], to: { env: "A_HOOK" } } as const;
+// biome-ignore lint/suspicious/noExplicitAny: mistakes, which the types refuse
+type Any = any;
+const keyless = pgTable("keyless", { userId: text("user_id") });
+const noSecret = pgTable("plain", { id: uuid("id").primaryKey(), userId: text("user_id"), url: text("url") });
+
+describe("a definition that cannot work is an error that names the remedy", () => {
+  test.for<[string, Any, string | RegExp]>([
+    ["a name with a blank", { ...rest, name: "a b" }, /name.*1 to 40 letters/],
+    ["no columns", { ...rest, name: "a", columns: [] }, /columns.*the columns that leave/],
+    ["an unknown column", { ...rest, name: "a", columns: ["titel"] }, /no column "titel".\s+Did you mean "title"\?/],
+    ["an unknown event", { ...rest, name: "a", when: "upsert" }, /when.*"insert", "update" or "delete"/],
+    ["a variable with another end", { ...rest, name: "a", to: { env: "A_URL" } }, /ends with HOOK/],
+    ["an unknown option", { ...rest, name: "a", timeout: 1 }, /timeout/],
+    ["a table without a key", { ...rest, name: "a", on: keyless, columns: ["userId"] }, /keyless has no primary key/],
+    [
+      "endpoints without a secret",
+      { ...rest, name: "a", to: { endpoints: noSecret, owner: "userId" } },
+      /plain needs a column "secret".\s+Add text\("secret"\)/,
+    ],
+    [
+      "events that are no array",
+      { ...rest, name: "a", to: { endpoints, owner: "userId", events: "url" } },
+      /endpoints.url is not an array of texts/,
+    ],
+  ])("%s", ([, options, message]) => {
+    expect(() => webhook(options)).toThrow(message);
+  });
+
+  test("two with one name, and what is no webhook", () => {
+    const twin = webhook({ ...rest, name: "note.done" });
+    expect(() => defineApi({ webhooks: { noteDone, twin } })).toThrow('Two webhooks are named "note.done"');
+    expect(() => defineApi({ webhooks: { one: {} as never } })).toThrow("webhooks.one is not a webhook.");
+  });
+});
+
+test("a declaration makes its triggers once, and its end removes them and what was not sent", async () => {
+  await db.sql(
+    `insert into auth."user" (id, name, email, email_verified) values ('ann', 'Ann', 'a@example.com', true)`,
+  );
+  const both = { noteDone, noteChanged: webhook({ ...rest, name: "note-changed", when: ["delete", "insert"] }) };
+  await declare(both);
+  const made = ["svc_webhook_note-changed_delete", "svc_webhook_note-changed_insert", "svc_webhook_note.done_update"];
+  expect(await triggers()).toEqual(made);
+  await db.sql("insert into notes (user_id, title) values ('ann', 'boat'), ('ann', 'crane')");
+
+  // An unchanged one locks nothing: another transaction has the table.
+  const writer = await db.connect("admin");
+  await writer.query("begin; lock table notes in row exclusive mode");
+  await db.sql("set lock_timeout = '1ms'");
+  await declare(both);
+  await db.sql("reset lock_timeout");
+  await writer.query("rollback");
+
+  await declare({ noteDone });
+  expect(await triggers()).toEqual(["svc_webhook_note.done_update"]);
+  const dead = { state: "dead", last_error: "The webhook is no longer declared." };
+  expect(await db.sql("select state, last_error from svc.webhook_deliveries")).toEqual([dead, dead]);
+  await declare();
+  expect(await triggers()).toEqual([]);
+});
+
+test("a changed declaration, and a table that was made anew, get new triggers", async () => {
+  await declare({ noteDone });
+  await declare({ noteDone: webhook({ ...rest, name: "note.done", filter: { title: "x' or new.title = 'y" } }) });
+  expect(await triggers()).toEqual(["svc_webhook_note.done_insert"]);
+  await db.sql("insert into notes (user_id, title) values ('ann', 'y')");
+  await db.sql(`insert into notes (user_id, title) values ('ann', 'x'' or new.title = ''y')`);
+  expect(await db.sql("select endpoint from svc.webhook_deliveries where webhook = 'note.done'")).toHaveLength(1);
+
+  const docks = pgTable("docks", { a: integer("a"), b: text("b"), doc: json("doc") }, (t) => [
+    primaryKey({ columns: [t.a, t.b] }),
+  ]);
+  const dock = webhook({
+    name: "dock",
+    on: docks,
+    when: ["insert", "update"],
+    filter: { b: null },
+    columns: ["doc"],
+    to: { env: "A_HOOK" },
+  });
+  const two = webhook({ name: "two", on: docks, when: "update", columns: ["doc"], to: { env: "A_HOOK" } });
+  const create =
+    "drop table if exists docks; create table docks (a integer, b text, doc json); alter table docks owner to svc_owner";
+  for (const _ of [1, 2]) {
+    await db.sql(create);
+    await declare({ dock, two });
+    expect(await triggers("docks")).toHaveLength(3);
+  }
+  await db.sql(`insert into docks values (1, 'b', '{}'), (2, null, '{"x": 1}')`);
+  await db.sql(`update docks set doc = '{"y": 2}' where a = 1; update docks set b = 'c' where a = 1`);
+  const sent = await db.sql<{ row_key: string; body: string }>(
+    "select row_key, body from svc.webhook_deliveries where row_key like '%docks%' order by sequence",
+  );
+  expect(sent.map(({ row_key, body }) => [row_key, JSON.parse(body).data])).toEqual([
+    ['"public"."docks" [2, null]', { doc: { x: 1 } }],
+    ['"public"."docks" [1, "b"]', { doc: { y: 2 } }],
+  ]);
+});
+
+test("rows of partitions are told once", async () => {
+  await db.sql(`create table quays (id integer, at date not null, primary key (id, at)) partition by range (at);
+    create table quays_26 partition of quays for values from ('2026-01-01') to ('2027-01-01');
+    alter table quays owner to svc_owner; alter table quays_26 owner to svc_owner`);
+  const quays = pgTable("quays", { id: integer("id"), at: text("at") }, (t) => [primaryKey({ columns: [t.id, t.at] })]);
+  const quay = webhook({ name: "quay", on: quays, when: "insert", columns: ["id"], to: { env: "A_HOOK" } });
+  await declare({ quay });
+  await declare({ quay });
+  await db.sql("insert into quays values (1, '2026-05-05')");
+  expect(await db.sql("select from svc.webhook_deliveries where webhook = 'quay'")).toHaveLength(1);
+  await declare();
+});
+
+test.skipIf(Number.parseInt(inject("serverVersion"), 10) < 18)("a virtual generated column is refused", async () => {
+  await db.sql(
+    "create table loud (id integer primary key, body text, shout text generated always as (upper(body)));" +
+      "alter table loud owner to svc_owner",
+  );
+  const loud = pgTable("loud", { id: integer("id").primaryKey(), shout: text("shout") });
+  const one = webhook({ name: "loud", on: loud, when: "insert", columns: ["shout"], to: { env: "A_HOOK" } });
+  await expect(declare({ one })).rejects.toThrow("a webhook cannot read the virtual generated column shout");
+});
+
+test("nobody but the owner makes a trigger that runs a declaration, or changes deliveries", async () => {
+  const system = await db.connect("system");
+  const [may] = await db.sql(
+    `select has_function_privilege('svc_system', 'svc_private.note_delivery()', 'execute') as it`,
+  );
+  expect(may).toEqual({ it: false });
+  const denied = { code: "42501" };
+  for (const text of [
+    "insert into svc.webhook_deliveries (webhook, source, endpoint, row_key, body) values ('a', 'env', 'A', 'a', 'a')",
+    "update svc.webhook_deliveries set body = 'a'",
+    "delete from svc.webhook_deliveries",
+    "select from svc_private.webhook_leases",
+    `select svc_private.find_endpoint('public.endpoints', 'a')`,
+  ]) {
+    await expect(system.query(text), text).rejects.toMatchObject(denied);
+  }
+  const request = await db.connect("request");
+  for (const role of ["svc_anonymous", "svc_authenticated"]) {
+    await request.query(`set role ${role}`);
+    await expect(request.query("select from svc.webhook_deliveries")).rejects.toMatchObject(denied);
+  }
+});

@@ -1,0 +1,127 @@
+// If this file fails, an operator does not see a delivery that failed, cannot send it again, or keeps all of them for ever.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeEach, expect, test } from "vitest";
+import { defineAuth } from "../../src/contract/auth.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { missingReceivers } from "../../src/webhooks/receivers.ts";
+import { openDueJobs } from "../../workers/run-due.ts";
+import { startWorker } from "../../workers/runner.ts";
+import * as schema from "../fixture/backend/schema.ts";
+import { fixture, svcHere } from "../support/cli.ts";
+import { database } from "../support/database.ts";
+import { secret as serviceSecret } from "../support/service.ts";
+import { until } from "../support/worker.ts";
+import { otherSecret, secret, webhooks } from "./application.ts";
+import { api } from "./definitions.ts";
+
+const db = database();
+const { got, at, config, worker, deliveries, addNote } = webhooks(db);
+const folder = await mkdtemp(join(tmpdir(), "svc-webhooks-"));
+afterAll(() => rm(folder, { recursive: true }));
+
+const run = (...args: string[]) => svcHere(db, fixture, args, { DATABASE_ADMIN_URL: "" });
+const ids = { dead: crypto.randomUUID(), pending: crypto.randomUUID(), sent: crypto.randomUUID() };
+
+beforeEach(() =>
+  db.sql(
+    `insert into svc.webhook_deliveries (id, webhook, source, endpoint, row_key, body, state, attempts, due_at, last_status, last_error, ended_at)
+     select id::uuid, webhook, 'env', 'DONE_HOOK', 'notes ' || state, '{"type":"x"}', state, attempts, now() + interval '1 hour', status, error,
+            case when state <> 'pending' then now() end
+       from (values ($1, 'note.done', 'sent', 1, 200, null),
+                    ($2, 'note.done', 'pending', 3, null, 'connect ECONNREFUSED'),
+                    ($3, 'note.done', 'dead', 11, 500, 'The receiver answered 500.'),
+                    (gen_random_uuid()::text, 'undeclared', 'dead', 11, 500, 'The receiver answered 500.'))
+            v (id, webhook, state, attempts, status, error)`,
+    [ids.sent, ids.pending, ids.dead],
+  ),
+);
+const state = async (id: string) => (await deliveries()).find((one) => one.id === id)?.state;
+
+test("svc webhooks lists dead deliveries first, shows one, and sends dead ones again", async () => {
+  const all = await run("webhooks", "list");
+  expect(all.text).toMatch(/id +state +webhook +endpoint +attempts +changed at \(UTC\) +last error/);
+  expect(all.text.match(/ (dead|pending|sent) /g)).toEqual([" dead ", " dead ", " pending ", " sent "]);
+  const dead = await run("webhooks", "list", "--state", "dead", "--webhook", "note.done", "--json");
+  expect(JSON.parse(dead.out)).toMatchObject([{ id: ids.dead, state: "dead", attempts: 11, last_status: 500 }]);
+  expect((await run("webhooks", "show", ids.dead)).text).toMatch(
+    /endpoint +DONE_HOOK\n(.*\n)+last error +The receiver answered 500\.\nbody +\{"type":"x"\}/,
+  );
+
+  expect((await run("webhooks", "retry", ids.sent)).text).toContain(`Delivery ${ids.sent} is sent.`);
+  expect((await run("webhooks", "retry")).text).toContain("Say what to send again.");
+  expect((await run("webhooks", "retry", crypto.randomUUID())).text).toContain("There is no delivery");
+  expect((await run("webhooks", "retry", "7")).text).toContain('"7" is not a delivery\'s id.');
+  expect(await run("webhooks", "retry", "--dead")).toMatchObject({
+    code: 0,
+    text: "1 delivery is due now; a worker sends.\n",
+  });
+  expect([await state(ids.dead), await state(ids.pending)]).toEqual(["pending", "pending"]);
+  const [undeclared] = await db.sql("select id from svc.webhook_deliveries where state = 'dead'");
+  expect((await run("webhooks", "retry", undeclared?.id)).text).toContain('"undeclared" is no longer declared.');
+  expect(await db.sql("select act, outcome from svc.operator_acts")).toEqual([
+    { act: "act_retry_deliveries", outcome: "retried 1" },
+  ]);
+});
+
+test("a delivery that is retried is sent by a running worker", async () => {
+  await worker();
+  await run("webhooks", "retry", ids.dead);
+  await until(async () => (await state(ids.dead)) === "sent");
+  expect(got.map(({ headers }) => headers["webhook-id"])).toEqual([ids.dead]);
+});
+
+test("the daily sweep removes what ended longer ago than limits.webhookDays, and nothing pending", async () => {
+  await db.sql(`update svc.webhook_deliveries set created_at = now() - interval '9 days',
+    ended_at = case when state = 'sent' then now() - interval '3 days' when state = 'dead' then now() - interval '1 day' end`);
+  await db.sql("insert into svc_private.webhook_leases values ('env', 'OLD', null, now() - interval '2 days')");
+  await db.sql("update graphile_worker._private_jobs set run_at = now()");
+  const base = await config();
+  const storage = { driver: "disk" as const, dir: folder };
+  await worker({ config: { ...base, storage, limits: { ...base.limits, webhookDays: 2 } } });
+  await db.sql("select svc_private.keep_sweep_job('0')");
+  await db.sql('update graphile_worker._private_jobs set run_at = now(); notify "jobs:insert", \'{"count":1}\'');
+  await until(async () => (await state(ids.sent)) === undefined);
+  expect([await state(ids.dead), await state(ids.pending)]).toEqual(["dead", "pending"]);
+  await until(async () => (await db.sql("select from svc_private.webhook_leases")).length === 0);
+});
+
+test("tests of an application that run due jobs send what is due, too", async () => {
+  const app = { api, auth: defineAuth({}), schema };
+  const log = createLog("silent");
+  const due = await openDueJobs({ app, config: await config(), urls: db.urls, secrets: [serviceSecret], log });
+  await addNote("ann", "boat");
+  await db.sql("update notes set done = true");
+  await due.run();
+  expect(got.map(({ body }) => body.data.title)).toEqual(["boat"]);
+  await due.close();
+});
+
+test("a missing variable or secret is named; in production a worker does not start", async () => {
+  const missing = async (variables: Record<string, string>) =>
+    missingReceivers(api["~svc"].webhooks, (await config(variables)).webhooks);
+  expect(await missing({})).toEqual([]);
+  expect(await missing({ DONE_HOOK_SECRET: `${secret},${otherSecret}` })).toEqual([]);
+  const needs = 'The webhook "note.done" needs a receiver, but';
+  expect(await missing({ DONE_HOOK: "", DONE_HOOK_SECRET: "" })).toEqual([
+    `${needs} DONE_HOOK is not set.`,
+    `${needs} DONE_HOOK_SECRET is not set.`,
+  ]);
+  expect(await missing({ DONE_HOOK: "billing", DONE_HOOK_SECRET: "hunter2" })).toEqual([
+    `${needs} DONE_HOOK is not a URL.`,
+    `${needs} DONE_HOOK_SECRET is not whsec_ and 24 to 64 bytes in base64.`,
+  ]);
+  const app = { api, auth: defineAuth({}), schema };
+  const wrong = { ...(await config({ DONE_HOOK: "" })), production: true };
+  expect(() =>
+    startWorker({ app, config: wrong, urls: db.urls, secrets: [serviceSecret], log: createLog("silent") }),
+  ).toThrow(`${needs} DONE_HOOK is not set.`);
+});
+
+test("URLs and secrets of receivers are not printed with the configuration", async () => {
+  const { describeConfig } = await import("../../src/config/describe-config.ts");
+  const text = describeConfig(await config());
+  expect(text).toContain("webhooks.variables.DONE_HOOK: ***");
+  expect([text.includes(secret), text.includes(at("/done"))]).toEqual([false, false]);
+});
