@@ -73,7 +73,7 @@ const seats = pgTable("seats", { row: text("row"), place: integer("place"), gues
 
 export const schema = { invoices, slugs, seats };
 
-export const procedure = createSvcProcedureBuilders<typeof schema>();
+const procedure = createSvcProcedureBuilders<typeof schema>();
 const createCrud = createCrudFactory(procedure, schema);
 const named = v.object({ id: v.string(), title: v.string() });
 
@@ -134,7 +134,7 @@ export const api = defineApi({
 });
 
 /** Applies the files of an application with these tables to a database of the platform. */
-export async function install(db: Database, migration: string, tables: object = schema): Promise<void> {
+async function install(db: Database, migration: string, tables: object = schema): Promise<void> {
   await mkdir(join(root, ".svc"), { recursive: true });
   const application = await mkdtemp(join(root, ".svc/history-"));
   const files: Record<string, string> = {

@@ -25,7 +25,7 @@ beforeAll(async () => {
   const options = ["--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"];
   await run("npm", ["install", "--prefix", folder, ...options, ...packages], { cwd: folder });
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 
 test("knip finds no unused file, package or export", async () => {
   const { exitCode, output } = await run(join(folder, "node_modules/.bin/knip"), ["--no-progress"], { cwd: root }).then(

@@ -102,7 +102,7 @@ beforeAll(async () => {
   expect([pack, enter]).toEqual(["npm run pack", "cd ../my-app"]);
   await run("sh", ["-c", `${init} --packages ${packages()}`], join(folder, "empty"));
 }, 600_000);
-afterAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 
 describe("the packages", () => {
   test("hold what runs, and nothing of the repository's own", async () => {

@@ -25,7 +25,7 @@ export interface Delivery {
   last_error: string | null;
 }
 
-export interface Got {
+interface Got {
   path: string;
   headers: IncomingHttpHeaders;
   text: string;

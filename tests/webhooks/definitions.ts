@@ -21,7 +21,7 @@ export const noteDone = webhook({
   columns: ["id", "title", "createdAt"],
   to: { env: "DONE_HOOK" },
 });
-export const noteChanged = webhook({
+const noteChanged = webhook({
   name: "note-changed",
   on: notes,
   when: ["insert", "update", "delete"],

@@ -1,8 +1,4 @@
-// Written by svc codegen. Do not edit.
-import type { RequestDatabase } from "@svc/core";
-
-/** The type of `context.db`, for functions that take it: `(db: Db) => db.select()…` */
-export type Db = RequestDatabase;
+// As `svc codegen` writes it, without the type of `context.db`, which nobody takes here.
 
 /** The types of `api.workflows`, for the client's `api.ts`. */
 export type { WorkflowProcedures } from "@svc/core";
