@@ -6,6 +6,7 @@
 import type { Job } from "graphile-worker";
 import type pg from "pg";
 import type { Logger } from "pino";
+import { sweep } from "../src/postgres/sweep.ts";
 import { jobName } from "./job-span.ts";
 
 /** Rows that are removed in one transaction. */
@@ -54,12 +55,7 @@ export class JobHistory {
 
   /** Removes the jobs that are too old. @param signal stops it; the next day's does the rest */
   async sweep(signal: AbortSignal): Promise<void> {
-    for (let removed = batch; removed === batch; ) {
-      signal.throwIfAborted();
-      const values = [`${this.#days} days`, batch];
-      const { rows } = await this.#pool.query("select svc_private.sweep_job_history($1, $2) as removed", values);
-      removed = rows[0].removed;
-    }
+    await sweep(this.#pool, "svc_private.sweep_job_history($1, $2)", [`${this.#days} days`, batch], signal);
   }
 
   /** Writes the rest. */

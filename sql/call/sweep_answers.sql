@@ -1,4 +1,4 @@
--- Removes answers that were kept for longer than a day. Called by src/call/keyed-calls.ts, once a day. It works in batches,
+-- Removes answers that were kept for longer than a day. Called by workers/tasks/sweep-storage.ts, once a day. It works in batches,
 -- so that no transaction lasts long; the caller calls again while there is more.
 
 create or replace function svc_private.sweep_answers(batch integer)

@@ -1,5 +1,5 @@
 -- Removes conversions that have not been used for a given time, and after a day those of deleted files: what a user deleted
--- must not stay here as text. Called by src/documents/sweep-conversions.ts as svc_system, once a day. Conversions of unfinished
+-- must not stay here as text. Called by workers/tasks/sweep-storage.ts as svc_system, once a day. Conversions of unfinished
 -- runs stay for the given time, because a handler may delete the file before it uses the text. A run that waits longer
 -- and then needs its document again fails with an error that says so.
 --

@@ -6,7 +6,6 @@
  */
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import type pg from "pg";
 import { sortMembers, toParts } from "../kit/rich-values.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -88,16 +87,4 @@ function digest(calls: readonly Called[]): Buffer {
   return createHash("sha256")
     .update(JSON.stringify([json, meta], sortMembers))
     .digest();
-}
-
-/** Answers that are removed in one transaction. */
-const batch = 1_000;
-
-/** Removes answers that were kept for longer than a day. @param signal stops it; the next day's does the rest */
-export async function sweepAnswers(pool: pg.Pool, signal: AbortSignal): Promise<void> {
-  for (let removed = batch; removed === batch; ) {
-    signal.throwIfAborted();
-    const { rows } = await pool.query("select svc_private.sweep_answers($1) as removed", [batch]);
-    removed = rows[0].removed;
-  }
 }

@@ -1,6 +1,7 @@
 /** The daily care of the search index, by a job of the workers. Next hop: `sql/search/fold_search.sql`, `drop_search_groups.sql`. */
 import type pg from "pg";
 import { unlimited } from "../postgres/silence.ts";
+import { sweep } from "../postgres/sweep.ts";
 
 /** Groups that are removed in one transaction. */
 const batch = 1_000;
@@ -13,9 +14,5 @@ export async function foldSearch(pool: pg.Pool, signal?: AbortSignal): Promise<v
     const { rows }: pg.QueryResult = await patient.query("select svc_private.fold_search($1) as last", [group]);
     group = rows[0].last;
   }
-  for (let removed = batch; removed === batch; ) {
-    signal?.throwIfAborted();
-    const { rows } = await patient.query("select svc_private.drop_search_groups($1) as removed", [batch]);
-    removed = rows[0].removed;
-  }
+  await sweep(patient, "svc_private.drop_search_groups($1)", [batch], signal);
 }

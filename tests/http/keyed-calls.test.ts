@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createAuthClient, createSvcClient, mutation } from "../../client/sdk/src/index.ts";
-import { sweepAnswers } from "../../src/call/keyed-calls.ts";
 import { SvcError } from "../../src/kit/svc-error.ts";
 import { v } from "../../src/kit/v.ts";
+import { sweep } from "../../src/postgres/sweep.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
@@ -205,7 +205,7 @@ test("answers are removed after a day, and with their user", async () => {
       where key = (select min(key) from svc_private.kept_answers where user_id = $1)`,
     [cleo.id],
   );
-  await sweepAnswers(db.pool("system"), new AbortController().signal);
+  await sweep(db.pool("system"), "svc_private.sweep_answers($1)", [1_000]);
   expect(await kept(cleo)).toBe(2);
   await db.sql("delete from notes");
   await db.sql('delete from auth."user" where id = $1', [cleo.id]);

@@ -10,31 +10,32 @@
  * Next hop: `src/storage/sweep.ts`.
  */
 import { z } from "zod";
-import { sweepAnswers } from "../../src/call/keyed-calls.ts";
-import { sweepConversions } from "../../src/documents/sweep-conversions.ts";
+import { sweep } from "../../src/postgres/sweep.ts";
 import { foldSearch } from "../../src/search/fold-search.ts";
 import { claimStorage } from "../../src/storage/claim.ts";
 import { sweepStorage } from "../../src/storage/sweep.ts";
-import { sweepDeliveries } from "../../src/webhooks/sweep.ts";
 import { defineTask } from "../task.ts";
 
 export const sweepStorageTask = defineTask({
   kind: "sweep-storage",
   payload: z.object({}),
   async run(_payload, job, { runtime, history, historyDays, webhookDays }) {
-    const keepNext = () => runtime.systemPool.query("select svc_private.keep_sweep_job('1 day')");
+    const { systemPool: pool } = runtime;
+    const keepNext = () => pool.query("select svc_private.keep_sweep_job('1 day')");
     // Not before the last attempt: the next day's job takes the key, and then this one is not tried again.
     if (job.attempt >= job.maxAttempts) await keepNext();
-    await sweepConversions(runtime.systemPool, job.signal);
-    await foldSearch(runtime.systemPool, job.signal);
+    const remove = (call: string, ...values: [...unknown[], number]) => sweep(pool, call, values, job.signal);
+    // Each conversion may have megabytes of text.
+    await remove("svc_private.sweep_conversions($1, $2)", "30 days", 100);
+    await foldSearch(pool, job.signal);
     await history?.sweep(job.signal);
-    await sweepAnswers(runtime.systemPool, job.signal);
-    if (webhookDays) await sweepDeliveries(runtime.systemPool, webhookDays, job.signal);
+    await remove("svc_private.sweep_answers($1)", 1_000);
+    if (webhookDays) await remove("svc_private.sweep_deliveries($1, $2)", `${webhookDays} days`, 10_000);
     // Files without a mark may be another database's, which has not been updated: it has a day to mark them.
     const marked = await claimStorage(runtime.storage);
     const removed = marked ? await sweepStorage(runtime.storage, undefined, job.signal) : 0;
     const age = historyDays ? `${historyDays} days` : null;
-    await runtime.systemPool.query("select svc_private.sweep_history($1)", [age]);
+    await pool.query("select svc_private.sweep_history($1)", [age]);
     await keepNext();
     job.log.info({ removed }, "storage swept");
   },
