@@ -20,7 +20,7 @@ const uploadFirst = "Upload its files first, and pass their ids.";
  * The key of a call.
  *
  * @returns undefined without the header
- * @throws SvcError BAD_REQUEST for a key in another form, and without a session; UNSUPPORTED_MEDIA_TYPE with files
+ * @throws SvcError BAD_REQUEST for a key in another form, UNAUTHORIZED without a session, UNSUPPORTED_MEDIA_TYPE with files
  */
 export function keyOf(headers: IncomingHttpHeaders, session: Session | null): string | undefined {
   const header = headers["idempotency-key"];
@@ -35,7 +35,8 @@ export function keyOf(headers: IncomingHttpHeaders, session: Session | null): st
     throw new SvcError("UNSUPPORTED_MEDIA_TYPE", "A call with an idempotency key is JSON.", { hint: uploadFirst });
   }
   if (session) return key;
-  throw new SvcError("BAD_REQUEST", "An idempotency key needs a session: it is kept for its user.", {
+  // As for a protected call: a client whose token has expired gets another and sends the call again.
+  throw new SvcError("UNAUTHORIZED", "An idempotency key needs a session: it is kept for its user.", {
     hint: "Sign in, or leave the header Idempotency-Key out.",
   });
 }

@@ -1,4 +1,4 @@
-// If this file fails, a declaration of audited() has no effect in the database, a dropped one goes on, or a renamed table
+// If this file fails, a declaration of audited() has no effect in the database, a dropped one still has one, or a renamed table
 // loses its history.
 import { audited, createCrudFactory, createSvcProcedureBuilders, ownerRls } from "@svc/core";
 import { pgTable, serial, text } from "drizzle-orm/pg-core";
@@ -70,7 +70,7 @@ test("a table that takes the name of another, or is made anew, does not show ent
   expect(await entries("public.sales", 2)).toHaveLength(3);
 });
 
-test("after pg_restore, when tables have other numbers, history goes on", async () => {
+test("a table keeps its history when pg_restore gives it another number", async () => {
   await db.sql(
     "update svc_private.history_tables set relation = relation::bigint + 1000000 where relation is not null",
   );

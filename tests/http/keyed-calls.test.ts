@@ -172,7 +172,10 @@ describe("a key", () => {
 
   test("needs a session, and arguments without files", async () => {
     const visited = await send(null, newKey(), "/api/mutation", { name: "orders.visit" });
-    expect([visited.status, visited.body.code]).toEqual([400, "BAD_REQUEST"]);
+    expect([visited.status, visited.body.code]).toEqual([401, "UNAUTHORIZED"]);
+    // The SDK gets another token after a 401.
+    const expired = await order({ ...ann, token: "eyJhbGciOiJFZERTQSJ9.e30.AAAA" }, newKey());
+    expect([expired.status, expired.body.code]).toEqual([401, "UNAUTHORIZED"]);
     const form = new FormData();
     form.set("data", JSON.stringify({ json: { name: "orders.keep", args: { file: null } }, maps: [["args", "file"]] }));
     form.set("0", new File(["x"], "x.txt"));

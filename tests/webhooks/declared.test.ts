@@ -1,4 +1,4 @@
-// If this file fails, a webhook that cannot work is found out by its receiver, or one that was taken back goes on sending.
+// If this file fails, a webhook that cannot work is found out by its receiver, or one that was removed is still sent.
 import { integer, json, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
 import { describe, expect, inject, test } from "vitest";
 import { defineApi, webhook } from "../../src/index.ts";
