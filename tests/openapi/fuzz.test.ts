@@ -73,7 +73,7 @@ const isOpen = /foreign\.valibot|times\.next|workflows\.(signal|list)|\.aggregat
 
 /**
  * Whether the document allows this call. Cursors are texts that only the service creates, and no schema can say how many
- * rows and levels a call may include, and that a key needs a session.
+ * rows and levels a call may include. Idempotency keys are drawn like all headers, and most have another form.
  */
 function isRight({ path, fits, headers, body }: FuzzRequest): boolean {
   const isCall = /^\/api\/(query|mutation)\/./.test(path) && !isOpen.test(path);
