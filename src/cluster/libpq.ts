@@ -30,11 +30,11 @@ const ignored = new Map([
 
 /** @returns what is wrong with a URL that the driver and libpq read differently, and the remedy; undefined without it */
 export function readDifferently(url: string): [problem: string, remedy: string] | undefined {
-  const parameters = URL.parse(url)?.searchParams;
+  const parameters = new Map(URL.parse(url)?.searchParams);
   for (const [name, remedy] of ignored) {
-    if (parameters?.has(name)) return [`${name} is read by PostgreSQL's programs and ignored by the driver.`, remedy];
+    if (parameters.has(name)) return [`${name} is read by PostgreSQL's programs and ignored by the driver.`, remedy];
   }
-  if (parameters?.get("sslrootcert") !== "system") return undefined;
+  if (parameters.get("sslrootcert") !== "system") return undefined;
   const remedy = "Leave it out: with sslmode=verify-full svc trusts public authorities.";
   return ["sslrootcert=system names a file for the driver.", remedy];
 }
@@ -47,11 +47,12 @@ export function libpqTarget(url: string): { dbname: string; env: { PGPASSWORD?: 
   const different = readDifferently(url);
   if (different) throw new ClusterError(`The URL of the database: ${different[0]}`, different[1]);
   const address = new URL(url);
-  const { searchParams } = address;
-  const password = searchParams.get("password") ?? decodeURIComponent(address.password);
-  const parameters = new Map([...searchParams].filter(([name]) => known.has(name)));
+  // Of a parameter that is there twice, the last counts, as in `pg`.
+  const given = new Map(address.searchParams);
+  const password = given.get("password") ?? decodeURIComponent(address.password);
+  const parameters = new Map([...given].filter(([name]) => known.has(name)));
   // `pg` has another name for TLS, and a mode without certificate checks.
-  if (/^(true|1|no-verify)$/.test(searchParams.get("ssl") ?? "") && !parameters.has("sslmode")) {
+  if (/^(true|1|no-verify)$/.test(given.get("ssl") ?? "") && !parameters.has("sslmode")) {
     parameters.set("sslmode", "require");
   }
   if (parameters.get("sslmode") === "no-verify") parameters.set("sslmode", "require");

@@ -64,7 +64,7 @@ test("the programs of PostgreSQL get what they know of a URL, and no password", 
     "postgres://me@[::1]:5433/db?sslmode=require&options=-c%20role%3Da%20b",
     { PGPASSWORD: "p@ss" },
   ]);
-  expect(libpqTarget("postgres://me@host/db?password=secret&ssl=true")).toEqual({
+  expect(libpqTarget("postgres://me@host/db?password=old&password=secret&ssl=true")).toEqual({
     dbname: "postgres://me@host/db?sslmode=require",
     env: { PGPASSWORD: "secret" },
   });
