@@ -33,8 +33,10 @@ async function signIn(account: GitHubAccount | number): Promise<Page> {
   const { location } = await browser.begin({ provider: "github", callbackURL: page });
   const code = crypto.randomUUID();
   github.accounts.set(code, account);
-  return browser.back({ code, state: location?.searchParams.get("state") ?? "" }, "github");
+  return browser.back({ code, state: location?.searchParams.get("state") ?? "", ...issuer() }, "github");
 }
+/** Since April 2026 GitHub's callback says whose it is (RFC 9207). */
+const issuer = () => ({ iss: `${github.url}/login/oauth` });
 const userOf = async (answer: Page) => (await exchange(server, results(answer).code)).body.user;
 
 test("the redirect asks for a code with PKCE and state, and for the addresses", async () => {
@@ -86,6 +88,18 @@ test("a user is known again by GitHub's number, whatever the name and the addres
 
 test("without a name the login is the name", async () => {
   expect(await userOf(await signIn(somebody({ name: null })))).toMatchObject({ name: `hub-${1000 + people}` });
+});
+
+test("a callback without an issuer, as of older servers, is accepted; one of another issuer is not", async () => {
+  const back = async (other: Record<string, string>) => {
+    const browser = new Browser(server);
+    const { location } = await browser.begin({ provider: "github", callbackURL: page });
+    const code = crypto.randomUUID();
+    github.accounts.set(code, somebody());
+    return results(await browser.back({ code, state: location?.searchParams.get("state") ?? "", ...other }, "github"));
+  };
+  expect(await back({})).toEqual({ code: expect.any(String) });
+  expect(await back({ iss: "https://attacker.example" })).toEqual({ error: "provider_error" });
 });
 
 describe("an address counts only if it is the primary one and GitHub has verified it", () => {

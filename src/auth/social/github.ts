@@ -30,7 +30,7 @@ export class GitHubProvider extends Provider {
     this.#api = server === "https://github.com" ? "https://api.github.com" : `${server}/api/v3`;
     this.#configuration = new Configuration(
       {
-        issuer: server,
+        issuer: `${server}/login/oauth`, // of the callback's parameter iss
         authorization_endpoint: `${server}/login/oauth/authorize`,
         token_endpoint: `${server}/login/oauth/access_token`,
       },
