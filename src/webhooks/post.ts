@@ -42,6 +42,10 @@ export async function post({ url, headers, body, timeoutMs, isTrusted }: PostOpt
       answer.destroy(); // it may have any length
     });
     const late = () => new Error(`The receiver did not answer within ${timeoutMs} ms.`);
-    sent.on("error", (error) => reject(signal.aborted ? late() : error)).end(body);
+    sent
+      .on("error", (error) => reject(signal.aborted ? late() : error))
+      // After an upgrade to another protocol there is neither an answer nor an error.
+      .on("close", () => reject(new Error("The receiver ended the connection without an answer.")))
+      .end(body);
   });
 }

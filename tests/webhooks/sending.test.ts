@@ -2,6 +2,8 @@
 
 import { fork } from "node:child_process";
 import { createHmac } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readSecrets, signatureHeaders } from "../../src/webhooks/signature.ts";
@@ -168,6 +170,19 @@ test("a late answer, a missing variable and a wrong secret are errors that tell 
     ]),
   );
 });
+
+test("a receiver that changes to another protocol ends its attempt, and the worker can stop", async () => {
+  const upgrading = createServer((request) => request.socket.end(`${upgrade}\r\n\r\n`));
+  await new Promise<void>((listening) => upgrading.listen(0, "127.0.0.1", listening));
+  const one = await worker();
+  await addEndpoint("ann", `http://127.0.0.1:${(upgrading.address() as AddressInfo).port}/`);
+  await addNote("ann", "boat");
+  await until(async () => (await deliveries()).every(({ last_error }) => last_error !== null));
+  expect(await deliveries()).toMatchObject([{ state: "pending", attempts: 1, last_status: null }]);
+  await one.stop(); // waits for attempts
+  upgrading.close();
+});
+const upgrade = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket";
 
 test("a delivery whose worker is killed is sent again", async () => {
   answers.set("/ann", new Promise(() => {}));
