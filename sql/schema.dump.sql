@@ -8133,10 +8133,12 @@ AS $function$
          format('svc_private.history_key(jsonb_build_object(%s), %L)',
            string_agg(format('%L::text, t.%I', a.attname, a.attname), ', ' order by k.place), t.keys),
          t.omitted
-    from svc_private.history_tables t
+    from pg_catalog.pg_trigger g
+    join svc_private.history_tables t on t.id = substring(pg_catalog.encode(g.tgargs, 'escape') from '^\d+')::integer
    cross join unnest(t.keys) with ordinality as k (name, place)
-    join pg_catalog.pg_attribute a on a.attrelid = t.relation and a.attname = k.name
-   where t.relation = history_target.relation
+    join pg_catalog.pg_attribute a on a.attrelid = g.tgrelid and a.attname = k.name
+   where g.tgrelid = history_target.relation and g.tgname = 'svc_history' and g.tgparentid = 0
+     and g.tgfoid = 'svc_private.note_change()'::regprocedure
    group by t.id
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system

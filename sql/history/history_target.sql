@@ -1,6 +1,9 @@
 -- What svc_private.select_entries() needs to know of an audited table: its number, SQL that finds a row t by the key in $1,
 -- SQL of that key, and the omitted columns. Names and types come from the declaration and the catalog, none from a caller.
 --
+-- The trigger of the table says which declaration is its own. The number of the table in svc_private.history_tables may be
+-- that of another one, since pg_restore gives tables new numbers.
+--
 -- SECURITY DEFINER, because no role of a request may read the declarations. It reads no row.
 
 create or replace function svc_private.history_target(relation regclass)
@@ -17,10 +20,12 @@ as $$
          format('svc_private.history_key(jsonb_build_object(%s), %L)',
            string_agg(format('%L::text, t.%I', a.attname, a.attname), ', ' order by k.place), t.keys),
          t.omitted
-    from svc_private.history_tables t
+    from pg_catalog.pg_trigger g
+    join svc_private.history_tables t on t.id = substring(pg_catalog.encode(g.tgargs, 'escape') from '^\d+')::integer
    cross join unnest(t.keys) with ordinality as k (name, place)
-    join pg_catalog.pg_attribute a on a.attrelid = t.relation and a.attname = k.name
-   where t.relation = history_target.relation
+    join pg_catalog.pg_attribute a on a.attrelid = g.tgrelid and a.attname = k.name
+   where g.tgrelid = history_target.relation and g.tgname = 'svc_history' and g.tgparentid = 0
+     and g.tgfoid = 'svc_private.note_change()'::regprocedure
    group by t.id
 $$;
 
