@@ -7,6 +7,9 @@
 -- Endpoints take turns: the one that was served longest ago is first, so that many deliveries of one delay no other. Leases
 -- are taken in one order, because two workers would otherwise wait for each other.
 --
+-- A delivery that is due, but waits for an earlier one of its row, gets the time of that one. So a row that changes often, while
+-- its endpoint fails, has one delivery that is due, and not thousands which each claim would read.
+--
 -- Endpoints with pending deliveries are found by jumps along the index, not by reading all of their deliveries.
 --
 -- SECURITY DEFINER, because svc_system only reads the deliveries.
@@ -26,6 +29,11 @@ as $$
 declare
   turn record;
   receiver record;
+  waiting text;
+  first_id uuid;
+  first_due timestamptz;
+  movable integer := 1000;  -- so that other endpoints do not wait for long
+  moved integer;
 begin
   for turn in
     with recursive endpoints as (
@@ -71,17 +79,29 @@ begin
       secret := receiver.secret;
     end if;
 
+    loop
+      select d.row_key into waiting from svc.webhook_deliveries d
+       where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.due_at <= clock_timestamp()
+       order by d.due_at, d.sequence
+       limit 1;
+      select d.id, d.due_at into first_id, first_due from svc.webhook_deliveries d
+       where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.row_key = waiting
+       order by d.sequence
+       limit 1;
+      exit when coalesce(first_due <= clock_timestamp(), true) or movable <= 0;
+      update svc.webhook_deliveries d
+         set due_at = first_due
+       where d.id = any (array(
+         select l.id from svc.webhook_deliveries l
+          where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending' and l.row_key = waiting
+            and l.due_at < first_due
+          limit movable));
+      get diagnostics moved = row_count;
+      movable := movable - moved;
+    end loop;
     update svc.webhook_deliveries d
        set attempts = d.attempts + 1, due_at = clock_timestamp() + lease
-     where d.state = 'pending' and d.id = (
-       select p.id from svc.webhook_deliveries p
-        where p.source = turn.source and p.endpoint = turn.endpoint and p.state = 'pending' and p.due_at <= clock_timestamp()
-          and not exists (
-            select from svc.webhook_deliveries o
-             where o.source = p.source and o.endpoint = p.endpoint and o.row_key = p.row_key and o.state = 'pending'
-               and o.sequence < p.sequence)
-        order by p.due_at, p.sequence
-        limit 1)
+     where d.id = first_id and d.due_at <= clock_timestamp()
     returning d.id, d.webhook, d.source, d.endpoint, d.body, d.attempts
       into id, webhook, source, endpoint, body, attempt;
     update svc_private.webhook_leases l

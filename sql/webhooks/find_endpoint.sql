@@ -19,7 +19,7 @@ begin
     return query execute format(
       'select e.url::text, e.secret::text, e.enabled from %s as e where e.%I = $1::%s', source, key, type) using endpoint;
   end if;
-exception when undefined_column or invalid_text_representation then
+exception when undefined_column or datatype_mismatch or data_exception then
   return; -- the table has become another one
 end
 $$;

@@ -151,6 +151,19 @@ test("an endpoint that is off gets nothing until it is on, and one that is delet
   expect((await deliveries())[1]?.last_error).toBe("The endpoint was deleted.");
 });
 
+test("an endpoint whose table got keys of another type is gone, and others are sent to", async () => {
+  await db.sql(`create table public.hooks (id integer primary key, url text, secret text, enabled boolean);
+    alter table public.hooks owner to svc_owner`);
+  await db.sql(`insert into svc.webhook_deliveries (webhook, source, endpoint, row_key, body)
+    values ('note-changed', 'public.hooks', '3000000000', 'a', '{}')`);
+  await addEndpoint("ann", "/ann");
+  await addNote("ann", "boat");
+  await worker();
+  await settled();
+  expect((await deliveries()).map(({ state }) => state)).toEqual(["dead", "sent"]);
+  await db.sql("drop table public.hooks");
+});
+
 test("a late answer, a missing variable and a wrong secret are errors that tell no secret", async () => {
   const { promise, resolve } = Promise.withResolvers<number>();
   answers.set("/slow", promise);
@@ -169,6 +182,25 @@ test("a late answer, a missing variable and a wrong secret are errors that tell 
       "The secret is not whsec_ and 24 to 64 bytes in base64.",
     ]),
   );
+});
+
+test("deliveries that wait for an earlier one of their row are not read by each claim", async () => {
+  const claim = () => db.sql("select id, attempt from svc_private.claim_deliveries(50, '1 minute')");
+  await addEndpoint("ann", "/ann");
+  const id = await addNote("ann", "0");
+  for (const title of ["1", "2"]) await db.sql("update notes set title = $2 where id = $1", [id, title]);
+  const [first] = await claim();
+  await db.sql("select svc_private.end_delivery($1, 1, 500, 'no')", [first?.id]);
+  await addNote("ann", "other");
+  expect(await claim()).toHaveLength(1);
+  const times = await db.sql(
+    "select distinct due_at from svc.webhook_deliveries where attempts <> 1 or last_status = 500",
+  );
+  expect(times).toHaveLength(1);
+  await worker();
+  await hurry();
+  await settled();
+  expect(paths("/ann").filter((title) => title !== "other")).toEqual(["0", "1", "2"]);
 });
 
 test("a receiver that changes to another protocol ends its attempt, and the worker can stop", async () => {
