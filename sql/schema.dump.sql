@@ -6615,6 +6615,11 @@ AS $function$
 declare
   turn record;
   receiver record;
+  waiting text;
+  first_id uuid;
+  first_due timestamptz;
+  movable integer := 1000;  -- so that other endpoints do not wait for long
+  moved integer;
 begin
   for turn in
     with recursive endpoints as (
@@ -6660,17 +6665,29 @@ begin
       secret := receiver.secret;
     end if;
 
+    loop
+      select d.row_key into waiting from svc.webhook_deliveries d
+       where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.due_at <= clock_timestamp()
+       order by d.due_at, d.sequence
+       limit 1;
+      select d.id, d.due_at into first_id, first_due from svc.webhook_deliveries d
+       where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.row_key = waiting
+       order by d.sequence
+       limit 1;
+      exit when coalesce(first_due <= clock_timestamp(), true) or movable <= 0;
+      update svc.webhook_deliveries d
+         set due_at = first_due
+       where d.id = any (array(
+         select l.id from svc.webhook_deliveries l
+          where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending' and l.row_key = waiting
+            and l.due_at < first_due
+          limit movable));
+      get diagnostics moved = row_count;
+      movable := movable - moved;
+    end loop;
     update svc.webhook_deliveries d
        set attempts = d.attempts + 1, due_at = clock_timestamp() + lease
-     where d.state = 'pending' and d.id = (
-       select p.id from svc.webhook_deliveries p
-        where p.source = turn.source and p.endpoint = turn.endpoint and p.state = 'pending' and p.due_at <= clock_timestamp()
-          and not exists (
-            select from svc.webhook_deliveries o
-             where o.source = p.source and o.endpoint = p.endpoint and o.row_key = p.row_key and o.state = 'pending'
-               and o.sequence < p.sequence)
-        order by p.due_at, p.sequence
-        limit 1)
+     where d.id = first_id and d.due_at <= clock_timestamp()
     returning d.id, d.webhook, d.source, d.endpoint, d.body, d.attempts
       into id, webhook, source, endpoint, body, attempt;
     update svc_private.webhook_leases l
@@ -7695,7 +7712,7 @@ begin
     return query execute format(
       'select e.url::text, e.secret::text, e.enabled from %s as e where e.%I = $1::%s', source, key, type) using endpoint;
   end if;
-exception when undefined_column or invalid_text_representation then
+exception when undefined_column or datatype_mismatch or data_exception then
   return; -- the table has become another one
 end
 $function$
@@ -8137,7 +8154,7 @@ AS $function$
     join svc_private.history_tables t on t.id = substring(pg_catalog.encode(g.tgargs, 'escape') from '^\d+')::integer
    cross join unnest(t.keys) with ordinality as k (name, place)
     join pg_catalog.pg_attribute a on a.attrelid = g.tgrelid and a.attname = k.name
-   where g.tgrelid = history_target.relation and g.tgname = 'svc_history' and g.tgparentid = 0
+   where g.tgrelid = history_target.relation and g.tgname = '_svc_history' and g.tgparentid = 0
      and g.tgfoid = 'svc_private.note_change()'::regprocedure
    group by t.id
 $function$
@@ -8533,7 +8550,7 @@ begin
   loop
     select t.* into known
       from svc_private.history_triggers() g join svc_private.history_tables t on t.id = g.id
-     where g.relation = each.relation and g.tgname = 'svc_history' and t.declared_by = declarer;
+     where g.relation = each.relation and g.tgname = '_svc_history' and t.declared_by = declarer;
     if found then
       update svc_private.history_tables t set relation = null where t.relation = each.relation and t.id <> known.id;
       update svc_private.history_tables t
@@ -8552,9 +8569,9 @@ begin
        where g.relation = each.relation and g.enabled and g.args = ( -- The arguments end with a zero byte each.
          select string_agg(convert_to(a.arg, 'UTF8') || '\x00', '' order by a.place)
            from unnest(array[known.id::text, each.keys::text, each.omitted::text]) with ordinality as a (arg, place))) = 2;
-    execute format('create or replace trigger svc_history after insert or update or delete on %s
+    execute format('create or replace trigger _svc_history after insert or update or delete on %s
       for each row execute function svc_private.note_change(%L, %L, %L)', each.name, known.id, each.keys, each.omitted);
-    execute format('create or replace trigger svc_history_truncate after truncate on %s
+    execute format('create or replace trigger _svc_history_truncate after truncate on %s
       for each statement execute function svc_private.note_change(%L, %L, %L)', each.name, known.id, each.keys, each.omitted);
   end loop;
 end
@@ -8692,7 +8709,7 @@ begin
 
   for each in
     select w as declared, w ->> 'table' as relation, operation,
-           format('svc_webhook_%s_%s', w ->> 'name', operation) as trigger
+           format('_svc_webhook_%s_%s', w ->> 'name', operation) as trigger
       from jsonb_array_elements(wanted) as w
      cross join lateral jsonb_array_elements_text(w -> 'when') as operation
   loop
@@ -9451,6 +9468,7 @@ CREATE OR REPLACE FUNCTION svc_private.note_change()
  SECURITY DEFINER
  SET search_path TO ''
  SET "TimeZone" TO 'UTC'
+ SET extra_float_digits TO '1'
 AS $function$
 declare
   target  constant integer := tg_argv[0];
@@ -9508,6 +9526,7 @@ CREATE OR REPLACE FUNCTION svc_private.note_delivery()
  SET search_path TO ''
  SET "TimeZone" TO 'UTC'
  SET "DateStyle" TO 'ISO'
+ SET extra_float_digits TO '1'
 AS $function$
 declare
   noted integer;
@@ -11442,6 +11461,7 @@ CREATE OR REPLACE FUNCTION svc_private.select_entries(relation regclass, key tex
  STABLE
  SET search_path TO ''
  SET "TimeZone" TO 'UTC'
+ SET extra_float_digits TO '1'
 AS $function$
 declare
   target record;

@@ -24,7 +24,7 @@ as $$
     join svc_private.history_tables t on t.id = substring(pg_catalog.encode(g.tgargs, 'escape') from '^\d+')::integer
    cross join unnest(t.keys) with ordinality as k (name, place)
     join pg_catalog.pg_attribute a on a.attrelid = g.tgrelid and a.attname = k.name
-   where g.tgrelid = history_target.relation and g.tgname = 'svc_history' and g.tgparentid = 0
+   where g.tgrelid = history_target.relation and g.tgname = '_svc_history' and g.tgparentid = 0
      and g.tgfoid = 'svc_private.note_change()'::regprocedure
    group by t.id
 $$;

@@ -5,6 +5,9 @@
 -- Triggers say which line of svc_private.history_tables is theirs: a renamed table keeps its entries, also after pg_restore
 -- gave it another number. A table without triggers gets a new line. So nobody reads entries of an earlier table of that
 -- name, or of rows that were removed, and their keys used again, while nothing was noted.
+--
+-- Triggers of one event fire by name. These begin with _, before letters: a trigger of the application that changes the
+-- new row once more would otherwise have its entry before that of the row.
 
 create or replace function svc_private.install_history(wanted jsonb, declarer text default 'application')
 returns void
@@ -39,7 +42,7 @@ begin
   loop
     select t.* into known
       from svc_private.history_triggers() g join svc_private.history_tables t on t.id = g.id
-     where g.relation = each.relation and g.tgname = 'svc_history' and t.declared_by = declarer;
+     where g.relation = each.relation and g.tgname = '_svc_history' and t.declared_by = declarer;
     if found then
       update svc_private.history_tables t set relation = null where t.relation = each.relation and t.id <> known.id;
       update svc_private.history_tables t
@@ -58,9 +61,9 @@ begin
        where g.relation = each.relation and g.enabled and g.args = ( -- The arguments end with a zero byte each.
          select string_agg(convert_to(a.arg, 'UTF8') || '\x00', '' order by a.place)
            from unnest(array[known.id::text, each.keys::text, each.omitted::text]) with ordinality as a (arg, place))) = 2;
-    execute format('create or replace trigger svc_history after insert or update or delete on %s
+    execute format('create or replace trigger _svc_history after insert or update or delete on %s
       for each row execute function svc_private.note_change(%L, %L, %L)', each.name, known.id, each.keys, each.omitted);
-    execute format('create or replace trigger svc_history_truncate after truncate on %s
+    execute format('create or replace trigger _svc_history_truncate after truncate on %s
       for each statement execute function svc_private.note_change(%L, %L, %L)', each.name, known.id, each.keys, each.omitted);
   end loop;
 end

@@ -3,7 +3,7 @@
 --
 -- For each row, and not for each statement with transition tables: these do not say which old row belongs to which new
 -- one. A call of another function, such as svc_private.current_trace(), would cost as much as the comparison of the columns.
--- In UTC, so that an entry does not depend on the time zone of the session.
+-- In UTC and with all digits, so that an entry does not depend on the settings of the session.
 --
 -- SECURITY DEFINER, because no login may write entries. It gives nothing back.
 
@@ -14,6 +14,7 @@ volatile
 security definer
 set search_path = ''
 set timezone = 'UTC'
+set extra_float_digits = 1  -- fewer would hide small changes
 as $$
 declare
   target  constant integer := tg_argv[0];

@@ -7,7 +7,8 @@ returns table (id bigint, at timestamptz, actor text, operation text, changed js
 language plpgsql
 stable
 set search_path = ''
-set timezone = 'UTC'  -- as in svc_private.note_change(): a key may be a time
+set timezone = 'UTC'  -- as in svc_private.note_change(): a key may be a time, or a number
+set extra_float_digits = 1
 as $$
 declare
   target record;

@@ -3,6 +3,9 @@
 --
 -- A webhook that is no longer declared loses its triggers, and what it has not sent yet is dead: what its author takes back
 -- does not leave later.
+--
+-- Triggers of one event fire by name. These begin with _, before letters: a trigger of the application that changes the
+-- new row once more would otherwise have its delivery before that of the row, and receivers would end with the older values.
 
 create or replace function svc_private.install_webhooks(wanted jsonb)
 returns void
@@ -25,7 +28,7 @@ begin
 
   for each in
     select w as declared, w ->> 'table' as relation, operation,
-           format('svc_webhook_%s_%s', w ->> 'name', operation) as trigger
+           format('_svc_webhook_%s_%s', w ->> 'name', operation) as trigger
       from jsonb_array_elements(wanted) as w
      cross join lateral jsonb_array_elements_text(w -> 'when') as operation
   loop

@@ -13,6 +13,7 @@ security definer
 set search_path = ''
 set timezone = 'UTC'
 set datestyle = 'ISO'
+set extra_float_digits = 1
 as $$
 declare
   noted integer;

@@ -29,7 +29,7 @@ const svc = async (...args: string[]) => {
   return text;
 };
 const triggers = async () =>
-  (await db.sql("select tgname from pg_trigger where tgrelid = 'bills'::regclass and tgname like 'svc_history%'"))
+  (await db.sql("select tgname from pg_trigger where tgrelid = 'bills'::regclass and tgname like '\\_svc_history%'"))
     .length;
 const file = join(folder, "sql/history.sql");
 
@@ -43,9 +43,9 @@ test("the file comes with the first declaration, and takes the triggers away aft
   await svc("migrate");
   expect(await triggers()).toBe(2);
 
-  await db.sql("drop trigger svc_history on bills");
+  await db.sql("drop trigger _svc_history on bills");
   const drift = await svcHere(db, folder, ["db", "drift"]);
-  expect([drift.code, drift.text]).toEqual([1, expect.stringMatching(/svc_history/)]);
+  expect([drift.code, drift.text]).toEqual([1, expect.stringMatching(/_svc_history/)]);
   await svc("migrate", "--again");
   expect(await triggers()).toBe(2);
 

@@ -139,3 +139,26 @@ test("an entry does not depend on the session's time zone, and names a row by al
     { row_id: '["A", 8]', begins: true, changed: { place: [7, 8] } },
   ]);
 });
+
+test("a setting of the session hides no change of a number", async () => {
+  const id = await created({ share: 1_000_000 });
+  const client = await db.connect("admin");
+  await client.query("set extra_float_digits = -15");
+  await client.query("update invoices set share = 1400000 where id = $1", [id]);
+  expect((await last(id))?.changed).toMatchObject({ share: [1_000_000, 1_400_000] });
+});
+
+test("a row that a trigger of the application changes once more has its entries in the order of the changes", async () => {
+  await db.sql(`create function public.finish() returns trigger language plpgsql as
+      $$ begin update slugs set owner = 'final' where id = new.id; return null; end $$;
+    create trigger finish after insert on slugs for each row execute function public.finish()`);
+  await db.sql("insert into slugs values ('made', 'draft')");
+  await db.sql("drop function public.finish() cascade");
+  const { rows } = await (await db.connect("system")).query(
+    "select operation, changed -> 'owner' as owner from svc.row_history('public.slugs', 'made') order by id",
+  );
+  expect(rows).toEqual([
+    { operation: "insert", owner: [null, "draft"] },
+    { operation: "update", owner: ["draft", "final"] },
+  ]);
+});

@@ -17,13 +17,13 @@ const install = (...tables: object[]) => db.sql("select svc_private.install_hist
 const triggers = async (table: string) =>
   (
     await db.sql<{ name: string }>(
-      `select tgname as name from pg_trigger where tgrelid = $1::regclass and tgname like 'svc_history%' order by 1`,
+      `select tgname as name from pg_trigger where tgrelid = $1::regclass and tgname like '\\_svc_history%' order by 1`,
       [table],
     )
   ).map(({ name }) => name);
 const entries = (table: string, id: number) =>
   db.sql("select operation, changed from svc.row_history($1, $2) order by id", [table, String(id)]);
-const both = ["svc_history", "svc_history_truncate"];
+const both = ["_svc_history", "_svc_history_truncate"];
 
 test("a table gets its triggers, again changes nothing, and waits for no writer", async () => {
   await install(declared("public.orders"));
@@ -41,7 +41,7 @@ test("another list of omitted columns takes effect, and a trigger that is off is
   await install(declared("public.orders", ["iban", "Ä"]));
   await db.sql("insert into public.orders values (2, 'a', 'DE02')");
   expect((await entries("public.orders", 2))[0]?.changed).toMatchObject({ iban: null, title: [null, "a"] });
-  await db.sql("alter table public.orders disable trigger svc_history");
+  await db.sql("alter table public.orders disable trigger _svc_history");
   await install(declared("public.orders", ["iban", "Ä"]));
   await db.sql("update public.orders set title = 'b' where id = 2");
   expect(await entries("public.orders", 2)).toHaveLength(2);
@@ -109,7 +109,7 @@ test("svc db drift tells of missing triggers, and of no numbers and months", asy
     compareFacts(expected, before)
       .map(({ state, kind, part }) => `${state} ${kind} ${part}`)
       .sort(),
-  ).toEqual(["missing trigger svc_history", "missing trigger svc_history_truncate"]);
+  ).toEqual(["missing trigger _svc_history", "missing trigger _svc_history_truncate"]);
 });
 
 const columns = { id: serial("id").primaryKey(), userId: text("user_id").notNull(), iban: text("iban") };

@@ -13,7 +13,7 @@ const declare = (bag: Parameters<typeof defineApi>[0]["webhooks"] = {}) =>
 const triggers = async (table = "notes") =>
   (
     await db.sql<{ name: string }>(
-      `select tgname::text as name from pg_trigger where tgrelid = $1::regclass and tgname like 'svc_webhook%' order by 1`,
+      `select tgname::text as name from pg_trigger where tgrelid = $1::regclass and tgname like '\\_svc_webhook%' order by 1`,
       [table],
     )
   ).map(({ name }) => name);
@@ -60,7 +60,11 @@ test("a declaration makes its triggers once, and its end removes them and what w
   );
   const both = { noteDone, noteChanged: webhook({ ...rest, name: "note-changed", when: ["delete", "insert"] }) };
   await declare(both);
-  const made = ["svc_webhook_note-changed_delete", "svc_webhook_note-changed_insert", "svc_webhook_note.done_update"];
+  const made = [
+    "_svc_webhook_note-changed_delete",
+    "_svc_webhook_note-changed_insert",
+    "_svc_webhook_note.done_update",
+  ];
   expect(await triggers()).toEqual(made);
   await db.sql("insert into notes (user_id, title) values ('ann', 'boat'), ('ann', 'crane')");
 
@@ -73,7 +77,7 @@ test("a declaration makes its triggers once, and its end removes them and what w
   await writer.query("rollback");
 
   await declare({ noteDone });
-  expect(await triggers()).toEqual(["svc_webhook_note.done_update"]);
+  expect(await triggers()).toEqual(["_svc_webhook_note.done_update"]);
   const dead = { state: "dead", last_error: "The webhook is no longer declared." };
   expect(await db.sql("select state, last_error from svc.webhook_deliveries")).toEqual([dead, dead]);
   await declare();
@@ -83,7 +87,7 @@ test("a declaration makes its triggers once, and its end removes them and what w
 test("a changed declaration, and a table that was made anew, get new triggers", async () => {
   await declare({ noteDone });
   await declare({ noteDone: webhook({ ...rest, name: "note.done", filter: { title: "x' or new.title = 'y" } }) });
-  expect(await triggers()).toEqual(["svc_webhook_note.done_insert"]);
+  expect(await triggers()).toEqual(["_svc_webhook_note.done_insert"]);
   await db.sql("insert into notes (user_id, title) values ('ann', 'y')");
   await db.sql(`insert into notes (user_id, title) values ('ann', 'x'' or new.title = ''y')`);
   expect(await db.sql("select endpoint from svc.webhook_deliveries where webhook = 'note.done'")).toHaveLength(1);

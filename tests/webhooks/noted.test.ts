@@ -101,3 +101,16 @@ test("an update is told when the row begins to match the filter, or a named colu
   expect(await count("done = false")).toBe(0);
   expect(await count("done = true, title = 'pier'")).toBe(1);
 });
+
+test("a row that a trigger of the application changes once more is told in the order of its changes", async () => {
+  await db.sql(`create function public.finish() returns trigger language plpgsql security definer as
+      $$ begin update notes set title = 'final' where id = new.id; return null; end $$;
+    create trigger finish after insert on notes for each row execute function public.finish()`);
+  await addEndpoint("ann", "/ann");
+  await addNote("ann", "draft");
+  await db.sql("drop function public.finish() cascade");
+  expect((await told()).map(([, , operation, title]) => [operation, title])).toEqual([
+    ["insert", "draft"],
+    ["update", "final"],
+  ]);
+});
