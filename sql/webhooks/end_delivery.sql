@@ -5,9 +5,14 @@
 -- less. A receiver that answers 410 wants no further attempt; its endpoint is not changed, because only its owner switches it
 -- off.
 --
+-- `wait_ms` is what the receiver asks for by Retry-After, at most a day: neither this delivery nor another one is sent to the
+-- endpoint before. A wait that is shorter than ours shortens nothing.
+--
 -- SECURITY DEFINER, because svc_system only reads the deliveries.
 
-create or replace function svc_private.end_delivery(delivery uuid, attempt integer, status integer, error text)
+create or replace function svc_private.end_delivery(
+  delivery uuid, attempt integer, status integer, error text, wait_ms integer
+)
 returns text
 language plpgsql
 volatile
@@ -16,25 +21,40 @@ set search_path = ''
 as $$
 declare
   ended svc.webhook_deliveries;
+  asked constant interval := coalesce(wait_ms, 0) * interval '1 millisecond';
 begin
   update svc.webhook_deliveries d
      set state = n.state, last_status = end_delivery.status, last_error = end_delivery.error,
          ended_at = case when n.state <> 'pending' then clock_timestamp() end,
          due_at = case when n.state <> 'pending' then d.due_at
-                       else clock_timestamp() + least(interval '5 seconds' * power(4, least(attempt, 10) - 1), interval '6 hours')
-                              * (0.8 + 0.4 * random()) end
+                       else clock_timestamp() + greatest(asked,
+                              least(interval '5 seconds' * power(4, least(attempt, 10) - 1), interval '6 hours')
+                                * (0.8 + 0.4 * random())) end
     from (select case when end_delivery.error is null then 'sent'
                       when end_delivery.status = 410 or attempt >= 11 then 'dead'
                       else 'pending' end as state) n
    where d.id = delivery and d.attempts = attempt and d.state = 'pending'
   returning d.* into ended;
   update svc_private.webhook_leases l
-     set busy_until = clock_timestamp()
+     set delivery = null, busy_until = clock_timestamp() + asked
    where l.source = ended.source and l.endpoint = ended.endpoint and l.delivery = end_delivery.delivery;
   return ended.state;
 end
 $$;
 
-comment on function svc_private.end_delivery(uuid, integer, integer, text) is
+comment on function svc_private.end_delivery(uuid, integer, integer, text, integer) is
   'Records an attempt: sent without an error, else pending until the next attempt, or dead; null if another has begun. '
   'Definer: svc_system only reads svc.webhook_deliveries.';
+
+-- Workers of the previous version call it. It goes with the next version.
+create or replace function svc_private.end_delivery(delivery uuid, attempt integer, status integer, error text)
+returns text
+language sql
+volatile
+set search_path = ''
+as $$
+  select svc_private.end_delivery(delivery, attempt, status, error, null)
+$$;
+
+comment on function svc_private.end_delivery(uuid, integer, integer, text) is
+  'svc_private.end_delivery() without a wait.';

@@ -1,6 +1,6 @@
 -- Sends dead deliveries again, with all their attempts; those of webhooks that are still declared. Called by
 -- svc_private.act_retry_deliveries(). A delivery that comes back takes its place before later ones of its row that wait, and
--- after those that have been sent.
+-- after those that have been sent. It does not wait for what the receiver has asked for by Retry-After.
 
 create or replace function svc_private.retry_deliveries(only_id uuid, only_webhook text)
 returns bigint
@@ -12,11 +12,24 @@ as $$
 declare
   retried bigint;
 begin
-  update svc.webhook_deliveries d
-     set state = 'pending', attempts = 0, due_at = now(), ended_at = null
-   where d.state = 'dead' and (only_id is null or d.id = only_id) and (only_webhook is null or d.webhook = only_webhook)
-     and d.webhook in (select w.name from svc_private.list_webhooks() w);
-  get diagnostics retried = row_count;
+  with again as (
+    update svc.webhook_deliveries d
+       set state = 'pending', attempts = 0, due_at = now(), ended_at = null
+     where d.state = 'dead' and (only_id is null or d.id = only_id) and (only_webhook is null or d.webhook = only_webhook)
+       and d.webhook in (select w.name from svc_private.list_webhooks() w)
+    returning d.source, d.endpoint
+  ), waiting as (
+    select l.source, l.endpoint
+      from svc_private.webhook_leases l
+     where l.delivery is null and l.busy_until > clock_timestamp()
+       and exists (select from again a where a.source = l.source and a.endpoint = l.endpoint)
+     order by l.source, l.endpoint  -- in the order of svc_private.claim_deliveries()
+       for update
+  ), freed as (
+    update svc_private.webhook_leases l set busy_until = clock_timestamp()
+      from waiting w where l.source = w.source and l.endpoint = w.endpoint
+  )
+  select count(*) into retried from again;
   perform pg_catalog.pg_notify('svc_webhooks', '');
   return retried;
 end

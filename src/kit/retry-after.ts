@@ -1,4 +1,4 @@
-/** How long another server asks to wait before the next attempt. Used by `src/ai/` and `src/documents/hosted.ts`. */
+/** How long another server asks to wait before the next attempt. Used by `src/ai/`, `src/webhooks/` and `src/documents/hosted.ts`. */
 
 /**
  * Parses seconds or a date (RFC 9110, section 10.2.3).

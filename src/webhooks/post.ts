@@ -5,7 +5,8 @@
 import { request as insecureRequest } from "node:http";
 import { request } from "node:https";
 import { isIP } from "node:net";
-import { isPublicAddress, lookupPublic, privateAddress } from "../kit/public-address.ts";
+import { isPublicAddress, privateAddress, publicLookup } from "../kit/public-address.ts";
+import { retryAfter } from "../kit/retry-after.ts";
 
 export interface PostOptions {
   url: string;
@@ -17,8 +18,17 @@ export interface PostOptions {
   isTrusted: boolean;
 }
 
-/** @returns the status of the answer @throws an error without secrets when there is none */
-export async function post({ url, headers, body, timeoutMs, isTrusted }: PostOptions): Promise<number> {
+export interface Answered {
+  status: number;
+  /** How long a receiver that is too busy asks to wait, in milliseconds. null: as long as we like. */
+  waitMs: number | null;
+}
+
+/** A receiver that asks for more, in milliseconds, asks for nothing that is meant. */
+const longestWait = 24 * 60 * 60 * 1000;
+
+/** @throws an error without secrets when there is no answer */
+export async function post({ url, headers, body, timeoutMs, isTrusted }: PostOptions): Promise<Answered> {
   if (!URL.canParse(url)) throw new Error("The URL is not valid.");
   const target = new URL(url);
   const { hostname, protocol } = target;
@@ -33,12 +43,14 @@ export async function post({ url, headers, body, timeoutMs, isTrusted }: PostOpt
     agent: false as const,
     signal,
     headers: { ...headers, "content-length": Buffer.byteLength(body) },
-    ...(!isTrusted && { lookup: lookupPublic }),
+    ...(!isTrusted && { lookup: publicLookup() }),
   };
   return new Promise((resolve, reject) => {
     const send = protocol === "http:" ? insecureRequest : request;
     const sent = send(target, options, (answer) => {
-      resolve(answer.statusCode ?? 0);
+      const { statusCode: status = 0, headers } = answer;
+      const asked = status === 429 || status === 503 ? retryAfter(headers["retry-after"] ?? null) : null;
+      resolve({ status, waitMs: asked === null || asked > longestWait ? null : Math.ceil(asked) });
       answer.destroy(); // it may have any length
     });
     const late = () => new Error(`The receiver did not answer within ${timeoutMs} ms.`);

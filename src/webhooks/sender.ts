@@ -89,12 +89,12 @@ export function createSender({ pool, config, log, looks = true }: SenderOptions)
 
   async function send(one: Claimed): Promise<void> {
     const began = performance.now();
-    const { status, error } = await attempt(one);
+    const { status, error, waitMs } = await attempt(one);
     const ms = Math.round(performance.now() - began);
     const told = { webhook: one.webhook, delivery: one.id, endpoint: one.endpoint, attempt: one.attempt, status, ms };
     try {
-      const text = "select svc_private.end_delivery($1, $2, $3, $4) as state";
-      const { rows } = await pool.query<{ state: string | null }>(text, [one.id, one.attempt, status, error]);
+      const text = "select svc_private.end_delivery($1, $2, $3, $4, $5) as state";
+      const { rows } = await pool.query<{ state: string | null }>(text, [one.id, one.attempt, status, error, waitMs]);
       if (!error) log.info(told, "webhook sent");
       else
         log.warn({ ...told, reason: error }, rows[0]?.state === "dead" ? "webhook failed for good" : "webhook failed");
@@ -111,7 +111,7 @@ export function createSender({ pool, config, log, looks = true }: SenderOptions)
       const keys = readSecrets((isOperators ? config.variables[`${endpoint}_SECRET`] : secret) ?? "");
       if (keys.length === 0)
         throw new Error(isOperators ? `${endpoint}_SECRET is not set.` : "The endpoint has no secret.");
-      const status = await post({
+      const { status, waitMs } = await post({
         url: address,
         headers: {
           "content-type": "application/json",
@@ -122,10 +122,10 @@ export function createSender({ pool, config, log, looks = true }: SenderOptions)
         timeoutMs: config.timeoutMs,
         isTrusted: isOperators || config.privateEndpoints,
       });
-      return { status, error: status >= 200 && status < 300 ? null : `The receiver answered ${status}.` };
+      return { status, waitMs, error: status >= 200 && status < 300 ? null : `The receiver answered ${status}.` };
     } catch (error) {
       const message = error instanceof Error ? error.message || error.name : String(error);
-      return { status: null, error: storableText(mask(message)).slice(0, longestMessage) };
+      return { status: null, waitMs: null, error: storableText(mask(message)).slice(0, longestMessage) };
     }
   }
 

@@ -37,6 +37,8 @@ export function webhooks(db: Database) {
   const got: Got[] = [];
   /** What the receiver answers, by path; a promise is awaited. (Default: 200) */
   const answers = new Map<string, number | Promise<number>>();
+  /** The Retry-After of its answers, by path. */
+  const waits = new Map<string, string>();
   let receiver: Server;
   const running: Worker[] = [];
   const start = workers(db, api);
@@ -50,6 +52,8 @@ export function webhooks(db: Database) {
       for await (const part of request) text += part;
       const path = request.url ?? "";
       got.push({ path, headers: request.headers, text, body: JSON.parse(text) });
+      const wait = waits.get(path);
+      if (wait) response.setHeader("retry-after", wait);
       response.writeHead((await answers.get(path)) ?? 200, { location: "/elsewhere" }).end();
     });
     await new Promise<void>((done) => receiver.listen(0, "127.0.0.1", done));
@@ -59,6 +63,7 @@ export function webhooks(db: Database) {
     await db.sql("truncate svc.webhook_deliveries, svc_private.webhook_leases, endpoints, notes");
     got.length = 0;
     answers.clear();
+    waits.clear();
   });
   afterAll(() => {
     receiver?.closeAllConnections();
@@ -82,6 +87,7 @@ export function webhooks(db: Database) {
   return {
     got,
     answers,
+    waits,
     at,
     deliveries,
     config,

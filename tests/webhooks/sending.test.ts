@@ -13,7 +13,7 @@ import { until } from "../support/worker.ts";
 import { otherSecret, secret, webhooks } from "./application.ts";
 
 const db = database();
-const { got, answers, deliveries, config, worker, hurry, settled, addEndpoint, addNote } = webhooks(db);
+const { got, answers, waits, deliveries, config, worker, hurry, settled, addEndpoint, addNote } = webhooks(db);
 
 const paths = (path: string) => got.filter((one) => one.path === path).map(({ body }) => body.data.title);
 const states = async () => (await deliveries()).map(({ state, attempts }) => [state, attempts]);
@@ -129,6 +129,49 @@ test("410 ends a delivery at once and leaves the endpoint on", async () => {
   await settled();
   expect(await states()).toEqual([["dead", 1]]);
   expect(await db.sql("select enabled from endpoints")).toEqual([{ enabled: true }]);
+});
+
+const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toUTCString();
+test.for<[status: number, wait: string, hours: number]>([
+  [429, "7200", 2],
+  [503, inHours(3), 3],
+  [503, "90000", 0], // more than a day is not meant
+  [429, inHours(-1), 0],
+  [429, "1", 0], // less than our own wait
+  [429, "soon", 0],
+  [500, "7200", 0],
+])("a receiver that answers %j with Retry-After %j is left alone for %j hours", async ([status, wait, hours]) => {
+  await worker();
+  answers.set("/ann", status);
+  waits.set("/ann", wait);
+  await addEndpoint("ann", "/ann");
+  await addNote("ann", "1");
+  await until(async () => (await deliveries())[0]?.last_status === status);
+  const [due] = await db.sql(
+    `select round(extract(epoch from d.due_at - now()) / 3600)::integer as hours, d.due_at > clock_timestamp() as later,
+            round(extract(epoch from l.busy_until - now()) / 3600)::integer as paused
+       from svc.webhook_deliveries d, svc_private.webhook_leases l`,
+  );
+  expect(due).toEqual({ hours, later: true, paused: hours });
+});
+
+test("while a receiver asks to wait, it gets no other row either; after it, rows in their order; a retry does not wait", async () => {
+  await worker();
+  answers.set("/ann", 429);
+  waits.set("/ann", "7200");
+  await addEndpoint("ann", "/ann");
+  await addEndpoint("ann", "/well");
+  const id = await addNote("ann", "1");
+  await until(async () => (await deliveries()).some(({ last_status }) => last_status === 429));
+  answers.delete("/ann");
+  await db.sql("update notes set title = '2' where id = $1", [id]);
+  await addNote("ann", "other");
+  await until(() => paths("/well").length === 3);
+  expect(paths("/ann")).toEqual(["1"]);
+  await db.sql("update svc.webhook_deliveries set state = 'dead', ended_at = now() where last_status = 429");
+  await db.sql("select svc_private.retry_deliveries(null, null)");
+  await settled();
+  expect(paths("/ann").filter((title) => title !== "other")).toEqual(["1", "1", "2"]);
 });
 
 test("an endpoint that is off gets nothing until it is on, and one that is deleted nothing more", async () => {
