@@ -8,11 +8,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { execute } from "grafast";
 import { type ExecutionResult, GraphQLError, type GraphQLSchema, type OperationDefinitionNode } from "grafast/graphql";
 import { makeSchema } from "graphile-build";
-import { inTransaction, invokeWithin, type Runtime } from "../call/invoke.ts";
+import { inTransaction, invokeWithin, isGenerated, type Runtime } from "../call/invoke.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { Api } from "../contract/api.ts";
 import type { Caller } from "../contract/caller.ts";
-import type { CrudStatement } from "../contract/crud.ts";
 import { maxRetries } from "../crud/statement.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isTransient } from "../postgres/errors.ts";
@@ -84,6 +83,12 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
     return plain;
   };
 
+  const generated = (name: string) => {
+    const procedure = api["~svc"].procedures.get(name);
+    if (!procedure || !isGenerated(procedure)) throw new SvcError("NOT_FOUND");
+    return procedure;
+  };
+
   /** @returns undefined when the document needs a plan of PostGraphile */
   const answerPlain = async (found: Found, { variables }: GraphqlRequest, caller: Caller) => {
     const plain = plainOf(found);
@@ -109,15 +114,22 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
         session: caller.session,
         pgSettings: null,
         withPgClient: (_settings, use) => Promise.resolve(use(client)),
+        async read(name, input) {
+          try {
+            const call = () => invokeWithin(transaction, context, generated(name), input, runtime);
+            return JSON.parse(await client.limited(call));
+          } catch (error) {
+            if (error instanceof SvcError && error.code === "NOT_FOUND") return null;
+            throw error;
+          }
+        },
         async write(name, input) {
           // Hooks may have other side effects, so they do not run when the request is rolled back anyway.
           if (hasFailed) throw new SvcError("PRECONDITION_FAILED", "Not executed, because an earlier field failed.");
-          const procedure = api["~svc"].procedures.get(name);
-          if (!procedure?.statement) throw new SvcError("NOT_FOUND");
-          const generated = procedure as typeof procedure & { statement: CrudStatement };
-          if (generated.statement.before) attempt.isOnly = true;
+          const procedure = generated(name);
+          if (procedure.statement.before) attempt.isOnly = true;
           try {
-            return JSON.parse(await invokeWithin(transaction, context, generated, input, runtime)).id;
+            return JSON.parse(await invokeWithin(transaction, context, procedure, input, runtime)).id;
           } catch (error) {
             hasFailed = true;
             throw error;

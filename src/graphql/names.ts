@@ -4,9 +4,13 @@ import type { ExposedTable } from "./exposed.ts";
 /** PostGraphile's inflection. */
 export type Words = GraphileBuild.Inflection;
 
+/** Types of every history. */
+export const historyTypes = { page: "RowHistory", entry: "RowChange" } as const;
+
 /** Names that GraphQL and PostGraphile reserve, those of PostgreSQL's types among them, whether a column has the type or not. */
 const taken = new RegExp(
   `^(${[
+    ...Object.values(historyTypes),
     "Query|Mutation|Subscription|Node|Cursor|PageInfo|Int|Float|String|Boolean|ID|UUID|JSON|JSONPath|XML|Oid|KeyValueHash",
     "Big\\w+|Date\\w*|Time\\w*|Interval\\w*|Reg[A-Z]\\w*|TSVector|TSQuery|BitString|Base64EncodedBinary",
     "Box|Circle|Line|LineSegment|Path|Point|Polygon|InternetAddress|CidrAddress|MacAddress8?",

@@ -5,6 +5,7 @@ import { defaultPreset as pgPreset } from "graphile-build-pg";
 import type pg from "pg";
 import { correctCodecs } from "./codecs.ts";
 import type { Exposed } from "./exposed.ts";
+import { historyPlugin } from "./history-plugin.ts";
 import { tablesPlugin } from "./tables-plugin.ts";
 import { writesPlugin } from "./writes-plugin.ts";
 
@@ -46,7 +47,7 @@ export function preset(exposed: Exposed, pool: pg.Pool): GraphileConfig.Preset {
   const schemas = [...new Set([...exposed.values()].map(({ crud }) => crud.schema))];
   return {
     extends: [buildPreset, pgPreset],
-    plugins: [tablesPlugin(exposed), writesPlugin(exposed)],
+    plugins: [tablesPlugin(exposed), writesPlugin(exposed), historyPlugin(exposed)],
     disablePlugins: unused as never,
     pgServices: [
       makePgService({

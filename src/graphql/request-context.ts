@@ -8,6 +8,14 @@ export interface RequestContext {
   pgSettings: null;
   withPgClient: WithPgClient;
   /**
+   * Runs a generated query in the request's transaction, within its time.
+   *
+   * @param name of the procedure, for example `notes.history`
+   * @returns null for a row that the caller does not see
+   * @throws SvcError as the procedure
+   */
+  read(name: string, input: unknown): Promise<object | null>;
+  /**
    * Runs a generated mutation in the request's transaction.
    *
    * @param name of the procedure, for example `notes.create`

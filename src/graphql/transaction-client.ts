@@ -7,27 +7,36 @@ import type { PgClient } from "@dataplan/pg";
 import { SvcError } from "../kit/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 
+export interface LimitedClient extends PgClient {
+  /** Sends another statement within the same limits. */
+  limited<T>(send: () => Promise<T>): Promise<T>;
+}
+
 /** Statements of a request sent at once. Later ones can still be cancelled. */
 const together = 4;
 
 /** @param timeMs period after the first statement in which others may start, in milliseconds */
-export function clientOf(transaction: RequestTransaction, timeMs: number): PgClient {
+export function clientOf(transaction: RequestTransaction, timeMs: number): LimitedClient {
   let deadline: number | undefined;
   const underWay = new Set<Promise<unknown>>();
+  async function limited<T>(send: () => Promise<T>): Promise<T> {
+    while (underWay.size >= together) await Promise.race(underWay).catch(() => {});
+    deadline ??= performance.now() + timeMs;
+    if (performance.now() > deadline) throw tooLong();
+    const running = send();
+    underWay.add(running);
+    try {
+      return await running;
+    } finally {
+      underWay.delete(running);
+    }
+  }
   return {
+    limited,
     async query({ text, values, arrayMode, name }) {
-      while (underWay.size >= together) await Promise.race(underWay).catch(() => {});
-      deadline ??= performance.now() + timeMs;
-      if (performance.now() > deadline) throw tooLong();
       const config = { text, ...(arrayMode && { rowMode: "array" }), ...nameOf(name) };
-      const running = transaction.query(config, values);
-      underWay.add(running);
-      try {
-        const { rows, rowCount } = await running;
-        return { rows, rowCount };
-      } finally {
-        underWay.delete(running);
-      }
+      const { rows, rowCount } = await limited(() => transaction.query(config, values));
+      return { rows, rowCount };
     },
     withTransaction(run) {
       return run(this);
