@@ -7348,26 +7348,39 @@ comment: Uses up the attempts of a job that this worker holds, so that its failu
 -- function svc_private.end_delivery(uuid,integer,integer,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.end_delivery(delivery uuid, attempt integer, status integer, error text)
  RETURNS text
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  select svc_private.end_delivery(delivery, attempt, status, error, null)
+$function$
+execute: svc_system
+comment: svc_private.end_delivery() without a wait.
+
+-- function svc_private.end_delivery(uuid,integer,integer,text,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.end_delivery(delivery uuid, attempt integer, status integer, error text, wait_ms integer)
+ RETURNS text
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
 declare
   ended svc.webhook_deliveries;
+  asked constant interval := coalesce(wait_ms, 0) * interval '1 millisecond';
 begin
   update svc.webhook_deliveries d
      set state = n.state, last_status = end_delivery.status, last_error = end_delivery.error,
          ended_at = case when n.state <> 'pending' then clock_timestamp() end,
          due_at = case when n.state <> 'pending' then d.due_at
-                       else clock_timestamp() + least(interval '5 seconds' * power(4, least(attempt, 10) - 1), interval '6 hours')
-                              * (0.8 + 0.4 * random()) end
+                       else clock_timestamp() + greatest(asked,
+                              least(interval '5 seconds' * power(4, least(attempt, 10) - 1), interval '6 hours')
+                                * (0.8 + 0.4 * random())) end
     from (select case when end_delivery.error is null then 'sent'
                       when end_delivery.status = 410 or attempt >= 11 then 'dead'
                       else 'pending' end as state) n
    where d.id = delivery and d.attempts = attempt and d.state = 'pending'
   returning d.* into ended;
   update svc_private.webhook_leases l
-     set busy_until = clock_timestamp()
+     set delivery = null, busy_until = clock_timestamp() + asked
    where l.source = ended.source and l.endpoint = ended.endpoint and l.delivery = end_delivery.delivery;
   return ended.state;
 end
@@ -10585,11 +10598,24 @@ AS $function$
 declare
   retried bigint;
 begin
-  update svc.webhook_deliveries d
-     set state = 'pending', attempts = 0, due_at = now(), ended_at = null
-   where d.state = 'dead' and (only_id is null or d.id = only_id) and (only_webhook is null or d.webhook = only_webhook)
-     and d.webhook in (select w.name from svc_private.list_webhooks() w);
-  get diagnostics retried = row_count;
+  with again as (
+    update svc.webhook_deliveries d
+       set state = 'pending', attempts = 0, due_at = now(), ended_at = null
+     where d.state = 'dead' and (only_id is null or d.id = only_id) and (only_webhook is null or d.webhook = only_webhook)
+       and d.webhook in (select w.name from svc_private.list_webhooks() w)
+    returning d.source, d.endpoint
+  ), waiting as (
+    select l.source, l.endpoint
+      from svc_private.webhook_leases l
+     where l.delivery is null and l.busy_until > clock_timestamp()
+       and exists (select from again a where a.source = l.source and a.endpoint = l.endpoint)
+     order by l.source, l.endpoint  -- in the order of svc_private.claim_deliveries()
+       for update
+  ), freed as (
+    update svc_private.webhook_leases l set busy_until = clock_timestamp()
+      from waiting w where l.source = w.source and l.endpoint = w.endpoint
+  )
+  select count(*) into retried from again;
   perform pg_catalog.pg_notify('svc_webhooks', '');
   return retried;
 end

@@ -1,5 +1,7 @@
 // If this file fails, a declaration of audited() has no effect in the database, a dropped one still has one, or a renamed table
 // loses its history.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { audited, createCrudFactory, createSvcProcedureBuilders, ownerRls } from "@svc/core";
 import { pgTable, serial, text } from "drizzle-orm/pg-core";
 import { beforeAll, expect, test } from "vitest";
@@ -8,6 +10,7 @@ import { historyFile } from "../../src/history/history-sql.ts";
 import { compareFacts, type Fact } from "../../src/migrate/drift.ts";
 import { migrationsOf } from "../codegen/evolution.ts";
 import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
 
 const db = database("platform");
 beforeAll(() => db.sql("create table public.orders (id integer primary key, title text, iban text)"));
@@ -45,6 +48,12 @@ test("another list of omitted columns takes effect, and a trigger that is off is
   await install(declared("public.orders", ["iban", "Ä"]));
   await db.sql("update public.orders set title = 'b' where id = 2");
   expect(await entries("public.orders", 2)).toHaveLength(2);
+});
+
+test("triggers that an earlier version of svc has named get their names", async () => {
+  for (const name of both) await db.sql(`alter trigger ${name} on public.orders rename to ${name.slice(1)}`);
+  await db.sql(await readFile(join(root, "migrations/0070_rename_triggers.sql"), "utf8"));
+  expect(await triggers("orders")).toEqual(both);
 });
 
 test("a renamed table keeps its history", async () => {
