@@ -33,7 +33,6 @@ test.for([
   vi.advanceTimersByTime(1_000_000_000);
   try {
     expect(await verifying.caller(unseen.token)).toBeNull();
-    expect(await verifying.caller(seen.token)).toBeNull(); // notices have not been received for as long
   } finally {
     vi.useRealTimers();
     await db.sql("delete from auth.jwks");
