@@ -1074,7 +1074,7 @@ column call: bytea not null
 column answers: text[]
 column kept_at: timestamp with time zone not null default clock_timestamp()
 constraint kept_answers_pkey: PRIMARY KEY (user_id, key)
-constraint kept_answers_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
+constraint kept_answers_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED
 index kept_answers_kept_at: svc_private.kept_answers USING btree (kept_at)
 comment: Answers of mutations that were sent with an Idempotency-Key, for a day. A row commits with what its call wrote.
 comment column user_id: Who sent the call. The keys of two users have nothing to do with each other.

@@ -8,8 +8,10 @@ import type { CrudStatement } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { noteIgnored } from "../crud/ignored-input.ts";
 import { locateInvalidColumns } from "../crud/locate-invalid-columns.ts";
+import { maxRetries } from "../crud/statement.ts";
 import { encodeJsonText, encodeResult, withMembers } from "../http/wire.ts";
 import { atIndex, SvcError } from "../kit/svc-error.ts";
+import { isTransient } from "../postgres/errors.ts";
 import { identityOf } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { callEach, type EachCall } from "./call-each.ts";
@@ -79,17 +81,21 @@ export async function invokeBatch(
 }
 
 /**
- * Runs one mutation in a transaction that keeps its answer.
+ * Runs one mutation in a transaction that keeps its answer. A generated one is tried again as without a key
+ * (`callStatement`).
  *
  * @throws as `invoke`; CONFLICT if the key was used for another call
  */
 export async function invokeKeyed(runtime: Runtime, call: BatchCall, caller: Caller, key: string): Promise<Answers> {
-  try {
-    return await inKeyedTransaction(runtime, [call], caller, key, async (transaction, context) => [
-      await runWithin(runtime, transaction, context, call),
-    ]);
-  } catch (error) {
-    throw await locate(runtime, call, caller, error);
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await inKeyedTransaction(runtime, [call], caller, key, async (transaction, context) => [
+        await runWithin(runtime, transaction, context, call),
+      ]);
+    } catch (error) {
+      if (attempt < maxRetries && isPlain(call) && isTransient((error as SvcError).cause)) continue;
+      throw await locate(runtime, call, caller, error);
+    }
   }
 }
 

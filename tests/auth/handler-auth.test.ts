@@ -168,6 +168,13 @@ describe("changes of one's own account", () => {
     expect((await call("people.whoAmI", undefined, ann.sessionToken)).body.json).toMatchObject({ email: next });
   });
 
+  test("an address, also in a call with an idempotency key: it does not wait for itself", async () => {
+    const ann = await register();
+    const headers = { ...as(ann.sessionToken), "content-type": "application/json", "idempotency-key": "move" };
+    const body = JSON.stringify({ name: "people.changeEmail", args: fresh().email });
+    expect((await svc.fetch("/api/mutation", { method: "POST", headers, body })).status).toBe(200);
+  });
+
   test("an address, only as often as mails may be asked for: nobody tries a list of addresses", async () => {
     const [ann, bob] = [await register(), await register()];
     await db.sql("delete from auth.attempt");

@@ -122,6 +122,17 @@ describe("a call that is sent again", () => {
     expect([await titles(), await jobs()]).toEqual([["tea"], 1]);
   });
 
+  test("of a generated procedure is tried again after a serialization failure, as without a key", async () => {
+    await db.sql(`
+      create sequence public.tries;
+      create function public.fail_once() returns trigger language plpgsql security definer as
+        $$ begin if nextval('public.tries') = 1 then raise 'again' using errcode = '40001'; end if; return new; end $$;
+      create trigger fails before insert on notes for each row execute function public.fail_once()`);
+    const { status } = await send(ann, newKey(), "/api/mutation", { name: "notes.create", args: { title: "tea" } });
+    await db.sql("drop function public.fail_once() cascade");
+    expect([status, await titles()]).toEqual([200, ["tea"]]);
+  });
+
   test("whose backend ends at COMMIT was not saved, and runs the second time", async () => {
     await db.sql(`
       create function public.kill() returns trigger language plpgsql security definer as
