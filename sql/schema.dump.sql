@@ -10166,6 +10166,29 @@ $function$
 execute: svc_system
 comment: Makes the signed URL usable again.
 
+-- function svc_private.release_webhooks(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.release_webhooks(migration text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  each record;
+begin
+  for each in
+    select w.trigger, w.relation
+      from svc_private.list_webhooks() w
+      join pg_catalog.pg_class c on c.oid = w.relation
+     where exists (
+       select from regexp_split_to_table(lower(migration), ';') as s (statement)
+        where s.statement ~ '\malter\s+table\M' and position(lower(c.relname) in s.statement) > 0)
+  loop
+    execute format('drop trigger %I on %s', each.trigger, each.relation);
+  end loop;
+end
+$function$
+comment: Drops the triggers of webhooks on tables that a migration alters; sql/webhooks.sql makes them again.
+
 -- function svc_private.remove_documents(integer,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.remove_documents(target integer, row_ids text[])
  RETURNS void

@@ -145,8 +145,7 @@ class Migration {
     if (scope === "platform") await this.#renewSearch();
     const { application } = this.#options;
     if (scope === "application" && application) await this.#dropUnwrittenCrud(application);
-    // After the line above, which may have revoked privileges. Only for files applied now, so that drift stays
-    // detectable.
+    // After the line above, which may have revoked privileges. Only for files applied now: drift stays detectable.
     const policies = this.#applied.filter((path) => path.startsWith(`${scope}/sql/policies/`));
     await this.#client.query(
       `update svc_private.applied_sql a set state = svc_private.access_state(substring(a.path from '^policies/(.*)\\.sql$'))
@@ -248,9 +247,10 @@ class Migration {
     refuseTransactionControl(path, file);
     try {
       await this.#enterFile(as);
-      if (kind === "sql" && isPolicy(file)) {
+      if (kind === "sql" && isPolicy(file))
         await this.#client.query("select svc_private.reset_policies($1::regclass)", [tableOf(file)]);
-      }
+      if (kind === "migrations" && scope === "application")
+        await this.#client.query("select svc_private.release_webhooks($1)", [file.text]);
       if (scope === "platform" && file.path === "roles.sql") await applyRoles(this.#client, file.text);
       else await this.#client.query(file.text);
     } catch (error) {
