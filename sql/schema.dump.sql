@@ -792,6 +792,7 @@ constraint webhook_deliveries_check: CHECK (((ended_at IS NULL) = (state = 'pend
 constraint webhook_deliveries_pkey: PRIMARY KEY (id)
 constraint webhook_deliveries_state_check: CHECK ((state = ANY (ARRAY['pending'::text, 'sent'::text, 'dead'::text])))
 index webhook_deliveries_due: svc.webhook_deliveries USING btree (source, endpoint, due_at, sequence) WHERE (state = 'pending'::text)
+index webhook_deliveries_endpoint: svc.webhook_deliveries USING btree (source, endpoint, sequence) WHERE (source <> 'env'::text)
 index webhook_deliveries_row: svc.webhook_deliveries USING btree (source, endpoint, row_key, sequence) WHERE (state = 'pending'::text)
 index webhook_deliveries_state: svc.webhook_deliveries USING btree (state, ended_at, sequence)
 grant select to svc_system
@@ -2701,6 +2702,40 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Number of rows of a table that the planner expects, without soft-deleted rows.
 
+-- function svc.find_deliveries(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_deliveries(resource jsonb, args jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+AS $function$
+declare
+  id constant jsonb := resource #> '{keys,id}';
+  page_size constant integer := least(greatest(coalesce((args -> 'limit')::integer, (resource #> '{limits,0}')::integer), 1),
+    (resource #> '{limits,1}')::integer);
+  row_key text;
+  data json;
+  next_cursor text;
+begin
+  execute format('select t.%I::text from %s as t where %s', id ->> 'name', resource ->> 'table',
+    concat_ws(' and ', format('t.%I = %L::%s', id ->> 'name', args ->> 'id', id ->> 'type'), resource ->> 'visible')) into row_key;
+  if row_key is null then
+    return null;
+  end if;
+  select json_agg(json_build_object('id', d.id, 'event', d.webhook, 'state', d.state, 'attempts', d.attempts,
+             'createdAt', d.created_at, 'dueAt', d.due_at, 'endedAt', d.ended_at, 'status', d.last_status, 'error', d.last_error)
+           order by d.sequence desc) filter (where d.place <= page_size),
+         case when count(*) > page_size then min(d.sequence) filter (where d.place <= page_size)::text end
+    into data, next_cursor
+    from (select f.*, row_number() over (order by f.sequence desc) as place
+            from svc.row_deliveries((resource ->> 'table')::regclass, row_key, (args ->> 'delivery')::uuid,
+                                    (args ->> 'cursor')::bigint, page_size + 1) f) d;
+  return json_build_object('data', coalesce(data, '[]'), 'nextCursor', next_cursor);
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: A page of the deliveries to one row, or null. Called by generated functions.
+
 -- function svc.find_evidence(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_evidence(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb DEFAULT NULL::jsonb)
  RETURNS TABLE(claim integer, source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[], similarity double precision)
@@ -3702,6 +3737,26 @@ $function$
 execute: svc_authenticated, svc_system
 comment: Removes a document that the caller may remove; false if there is none.
 
+-- function svc.retry_delivery(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.retry_delivery(resource jsonb, args jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  if svc.find_deliveries(resource, args) #> '{data,0}' is null then  -- asks about soft removal, too
+    return null;
+  end if;
+  if svc_hidden.retry_delivery_as_authenticated(
+       (resource ->> 'table')::regclass, args ->> 'id', (args ->> 'delivery')::uuid) is null then
+    return null;
+  end if;
+  return svc.find_deliveries(resource, args) #> '{data,0}';
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: Makes a dead delivery to one row pending, and returns it as it is now, or null. Called by generated functions.
+
 -- function svc.retry_workflow(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.retry_workflow(run_id uuid, from_step text)
  RETURNS text
@@ -3722,6 +3777,27 @@ end
 $function$
 execute: svc_request
 comment: Retries a run of the current user: accepted, active, no_step or unknown. Definer: requests have no rights on the queue's tables; it retries only runs of the transaction's user that the policies show.
+
+-- function svc.row_deliveries(regclass,text,uuid,bigint,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.row_deliveries(relation regclass, key text, only_id uuid DEFAULT NULL::uuid, before bigint DEFAULT NULL::bigint, most integer DEFAULT 100)
+ RETURNS TABLE(sequence bigint, id uuid, webhook text, state text, attempts integer, created_at timestamp with time zone, due_at timestamp with time zone, ended_at timestamp with time zone, last_status integer, last_error text)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  reader constant text := svc_hidden.reading_role();
+begin
+  if reader = 'svc_authenticated' then
+    return query select * from svc_hidden.row_deliveries_as_authenticated(relation, key, only_id, before, most);
+  elsif reader <> 'svc_anonymous' then
+    return query select f.* from svc_private.endpoint_key(relation) e
+      cross join lateral svc_private.find_endpoint_deliveries(e.source, key, only_id, before, most) f;
+  end if;
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: Deliveries to an endpoint whose row the caller sees, newest first.
 
 -- function svc.row_history(regclass,text,bigint,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.row_history(relation regclass, key text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 100)
@@ -5449,6 +5525,54 @@ end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The rows behind a relation as JSON, as SQL over t. Part of svc_hidden.related_item(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
+-- function svc_hidden.retry_delivery_as_authenticated(regclass,text,uuid): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc_hidden.retry_delivery_as_authenticated(relation regclass, key text, delivery uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  target record;
+  found_key text;
+begin
+  select * into target from svc_private.endpoint_key(relation);
+  if not found then
+    return null;
+  end if;
+  for found_key in execute format('select %s from %s as e where %s for key share', target.key, relation, target.condition) using key
+  loop
+    return exists (select from svc_private.find_endpoint_deliveries(target.source, found_key, delivery, null, 1))
+      and svc_private.retry_deliveries(delivery, null) > 0;
+  end loop;
+  return null;
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: Makes a dead delivery to an endpoint pending, whose row the caller may update; null if not. Called by svc.retry_delivery(). lint:allow executed_text: only names of the catalog; the key is a parameter. Definer: a reader owns it, so that policies for signed-in users apply and deliveries can be read.
+
+-- function svc_hidden.row_deliveries_as_authenticated(regclass,text,uuid,bigint,integer): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc_hidden.row_deliveries_as_authenticated(relation regclass, key text, only_id uuid, before bigint, most integer)
+ RETURNS TABLE(sequence bigint, id uuid, webhook text, state text, attempts integer, created_at timestamp with time zone, due_at timestamp with time zone, ended_at timestamp with time zone, last_status integer, last_error text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  target record;
+  found_key text;
+begin
+  select * into target from svc_private.endpoint_key(relation);
+  if not found then
+    return;
+  end if;
+  execute format('select %s from %s as e where %s', target.key, relation, target.condition) into found_key using key;
+  return query select * from svc_private.find_endpoint_deliveries(target.source, found_key, only_id, before, most);
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: Deliveries to an endpoint whose row the caller sees. Called by svc.row_deliveries(). lint:allow executed_text: only names of the catalog; the key is a parameter. Definer: a reader owns it, so that policies for signed-in users apply and deliveries can be read.
 
 -- function svc_hidden.row_history_as_anonymous(regclass,text,bigint,integer): owner svc_reader_anonymous
 CREATE OR REPLACE FUNCTION svc_hidden.row_history_as_anonymous(relation regclass, key text, before bigint, most integer)
@@ -7416,6 +7540,26 @@ $function$
 execute: svc_system
 comment: Ends a pending transcription with a text or an error.
 
+-- function svc_private.endpoint_key(regclass): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.endpoint_key(relation regclass)
+ RETURNS TABLE(source text, key text, condition text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  -- As src/contract/webhook.ts quotes it: always.
+  select format('"%s"."%s"', replace(n.nspname, '"', '""'), replace(c.relname, '"', '""')),
+         format('e.%I::text', a.attname),
+         format('e.%I = $1::%s', a.attname, format_type(a.atttypid, null))
+    from pg_catalog.pg_class c
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    join pg_catalog.pg_index i on i.indrelid = c.oid and i.indisprimary and i.indnkeyatts = 1
+    join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
+   where c.oid = relation
+$function$
+execute: svc_reader_authenticated, svc_system
+comment: A table of endpoints as deliveries name it, and SQL of its key; no row for a table without a primary key of one column.
+
 -- function svc_private.enqueue_system_job(text,json,interval,timestamp with time zone,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.enqueue_system_job(procedure text, args json, delay interval, due timestamp with time zone, request_id text)
  RETURNS bigint
@@ -7730,6 +7874,24 @@ exception when undefined_column or datatype_mismatch or data_exception then
 end
 $function$
 comment: URL, secret and whether it is enabled, of an endpoint that is a row; no row when it is gone.
+
+-- function svc_private.find_endpoint_deliveries(text,text,uuid,bigint,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.find_endpoint_deliveries(source text, endpoint text, only_id uuid, before bigint, most integer)
+ RETURNS TABLE(sequence bigint, id uuid, webhook text, state text, attempts integer, created_at timestamp with time zone, due_at timestamp with time zone, ended_at timestamp with time zone, last_status integer, last_error text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select d.sequence, d.id, d.webhook, d.state, d.attempts, d.created_at,
+         case when d.state = 'pending' then d.due_at end, d.ended_at, d.last_status, left(d.last_error, 200)
+    from svc.webhook_deliveries d
+   where d.source = find_endpoint_deliveries.source and d.endpoint = find_endpoint_deliveries.endpoint and d.source <> 'env'
+     and d.sequence < coalesce(before, 9223372036854775807) and (only_id is null or d.id = only_id)
+   order by d.sequence desc
+   limit most
+$function$
+execute: svc_reader_authenticated, svc_system
+comment: Deliveries to an endpoint, newest first, without a look at its row. Definer: only svc_owner and svc_system read svc.webhook_deliveries, and readers execute it.
 
 -- function svc_private.find_entries(integer,text,bigint,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_entries(target integer, key text, before bigint, most integer)
@@ -10643,7 +10805,7 @@ begin
   return retried;
 end
 $function$
-execute: svc_system
+execute: svc_reader_authenticated, svc_system
 comment: Makes dead deliveries pending, one or all, and returns how many. Definer: svc_system only reads svc.webhook_deliveries, and may not notify its workers.
 
 -- function svc_private.retry_job(bigint): owner svc_owner

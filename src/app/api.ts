@@ -9,6 +9,7 @@ import { type HttpRoute, HttpRouteBuilder, type RouteDefinition } from "../contr
 import { nameByPlace, type Procedure, ProcedureBuilder, type ProcedureDefinition } from "../contract/procedure.ts";
 import { collectWebhooks } from "../contract/webhook.ts";
 import { collectWorkflows } from "../contract/workflow.ts";
+import { checkDeliveries } from "../crud/crud-deliveries.ts";
 import { importName } from "../crud/crud-import.ts";
 import { linkRelations } from "../crud/relations.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
@@ -78,6 +79,7 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
   const routes = collectRoutes(bags.httpRoutes ?? {});
   const grounding = checkOptions("The grounding of defineApi", groundingOptions, bags.grounding ?? {});
   const webhooks = collectWebhooks(bags.webhooks ?? {});
+  checkDeliveries(crud, webhooks);
   return { "~svc": { procedures, routes, crud, crons, webhooks, paths, workflows, grounding } };
 }
 

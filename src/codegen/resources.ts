@@ -6,6 +6,7 @@
 import type { CrudDefinition } from "../contract/crud.ts";
 
 const reading = ["list", "get"] as const;
+const withoutRows = ["aggregate", "history", "deliveries", "retryDelivery"] as const;
 
 export class Resources {
   readonly #resources: readonly CrudDefinition[];
@@ -41,8 +42,8 @@ export class Resources {
   /** The constant with the columns of a resource, for its operations; undefined where there is none, or no rows are returned. */
   columnsOf(name: string): string | undefined {
     const crud = this.#operations.get(name);
-    if (crud && [`${crud.prefix}.aggregate`, `${crud.prefix}.history`].includes(name)) return undefined;
-    return crud && needsConversions(crud) ? constantName(crud) : undefined;
+    const isOfRows = crud && !withoutRows.some((method) => name === `${crud.prefix}.${method}`);
+    return isOfRows && needsConversions(crud) ? constantName(crud) : undefined;
   }
 
   /** Declarations of the columns whose values are not plain JSON in the application. */

@@ -8,7 +8,7 @@ export const crudOperations = ["list", "get", "create", "update", "remove"] as c
 /** What the option `methods` chooses from. */
 export type CrudMethod = (typeof crudOperations)[number];
 
-/** With those that have options of their own: `upsertBy`, `many`, `aggregate` and `history`. */
+/** With those that have options of their own: `upsertBy`, `many`, `aggregate`, `history` and `deliveries`. */
 export type CrudOperation =
   | CrudMethod
   | "upsert"
@@ -16,7 +16,9 @@ export type CrudOperation =
   | "updateMany"
   | "removeMany"
   | "aggregate"
-  | "history";
+  | "history"
+  | "deliveries"
+  | "retryDelivery";
 
 /** The definition of one `createCrud`, for the code generator and the server. */
 export interface CrudDefinition {

@@ -9,6 +9,7 @@ import { check, emptyInput, type Input, own, toObject } from "../kit/input-check
 import type { Issue } from "../kit/svc-error.ts";
 import { aggregateArguments } from "./aggregate.ts";
 import { writableColumns } from "./crud-definition.ts";
+import { retryArguments } from "./crud-deliveries.ts";
 import { historyArguments } from "./crud-history.ts";
 import { listValues } from "./crud-list.ts";
 import { manyArguments } from "./many-arguments.ts";
@@ -44,7 +45,14 @@ export function crudValues(crud: CrudDefinition, operation: CrudOperation): ToVa
       return (input) => [JSON.stringify(newRows(crud, input).map((row) => withGenerated(crud, row)))];
     case "aggregate":
       return (input) => [JSON.stringify(aggregateArguments(crud, input))];
+    case "retryDelivery":
+      return (input) =>
+        check((issues) => {
+          const object = toObject(input, issues);
+          return [JSON.stringify(retryArguments(idOf(crud.id, object, issues), object, issues))];
+        });
     case "history":
+    case "deliveries":
       return (input) =>
         check((issues) => {
           const object = toObject(input, issues);

@@ -62,6 +62,7 @@ const optionsSchema = z
     methods: z.array(oneOf(crudOperations), must("a list of operations")).readonly(),
     graphql: boolean(),
     history: boolean(),
+    deliveries: boolean(),
     /** `crud-realtime.ts` checks it. */
     realtime: z.custom<RealtimeOption<PgTable>>(),
     hooks: z
@@ -177,10 +178,12 @@ export function operationsOf(table: string, options: CrudOptions): CrudOperation
   }
   if (options.aggregate) require("aggregate", ["list"]);
   if (options.history) require("history", ["get"]);
+  if (options.deliveries) require("deliveries", ["get"]);
   return [
     ...methods,
     ...(options.aggregate ? (["aggregate"] as const) : []),
     ...(options.history ? (["history"] as const) : []),
+    ...(options.deliveries ? (["deliveries", "retryDelivery"] as const) : []),
     ...(upsertBy.length > 0 ? (["upsert"] as const) : []),
     ...onMany,
   ];

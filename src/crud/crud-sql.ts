@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import type { CrudDefinition, CrudOperation } from "../contract/crud.ts";
 import { literal, quote } from "../postgres/schema-names.ts";
+import { deliveriesOf, retryOf } from "./crud-deliveries.ts";
 import { historyOf } from "./crud-history.ts";
 import { creationOfMany, removalOfMany, updateOfMany, upsertion } from "./crud-many.ts";
 import { resourceJson } from "./crud-resource.ts";
@@ -257,6 +258,8 @@ end`,
   }),
 
   history: historyOf,
+  deliveries: deliveriesOf,
+  retryDelivery: retryOf,
 };
 
 /** The get of a caller who chooses columns, includes relations, or knows another key than the id. */

@@ -8,6 +8,7 @@ import type { CrudMethod, IncludeOption, RealtimeScope, RowContext } from "../co
 import type { Procedure, ProcedureKind } from "../contract/procedure.ts";
 import type { AggregateArguments, Aggregates } from "./aggregate-types.ts";
 import type { AcceptedRow, ConditionsOf, FiltersOf } from "./crud-filters.ts";
+import type { Deliveries, Delivery, RetryArguments } from "./delivery-types.ts";
 import type { History, HistoryArguments } from "./history-types.ts";
 
 /** Columns that callers cannot write. */
@@ -102,6 +103,7 @@ type OperationsOf<O, M = MethodsOf<O>> =
   | (O extends { aggregate: object } ? "aggregate" : never)
   | (O extends { transfer: { import: true } } ? "import" : never)
   | (O extends { history: true } ? "history" : never)
+  | (O extends { deliveries: true } ? "deliveries" | "retryDelivery" : never)
   | (O extends { many: true } ? ManyOf<M> : never);
 
 type ManyOf<M> =
@@ -157,6 +159,8 @@ export type CrudProcedures<T extends PgTable, O extends CrudOptions<T> = object>
       Aggregates<T, O>
     >;
     history: Crud<`${PrefixOf<T, O>}.history`, "query", HistoryArguments<CrudId<T>>, History<Visible<T, O> & string>>;
+    deliveries: Crud<`${PrefixOf<T, O>}.deliveries`, "query", HistoryArguments<CrudId<T>>, Deliveries>;
+    retryDelivery: Crud<`${PrefixOf<T, O>}.retryDelivery`, "mutation", RetryArguments<CrudId<T>>, Delivery>;
     updateMany: Crud<
       `${PrefixOf<T, O>}.updateMany`,
       "mutation",
@@ -250,6 +254,11 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   softDelete?: { field: Property<T> } | undefined;
   /** Whether `history` shows what changed in a row, to those who see it. The table must be `audited()`. (Default: false) */
   history?: boolean | undefined;
+  /**
+   * Whether `deliveries` shows what webhooks deliver to a row, to those who see it, and `retryDelivery` sends a dead delivery
+   * again, for those who may update it. The table must be `endpoints` of a webhook. (Default: false)
+   */
+  deliveries?: boolean | undefined;
   /** How `total` is made: counted, taken from the planner's statistics, or left null. (Default: "exact") */
   count?: "exact" | "estimated" | "none" | undefined;
   /** The columns that callers see and write; `id` is always among them. (Default: all) */

@@ -64,7 +64,17 @@ export function sourceOf(source: unknown): { table: PgTable; view: { schema: str
 
 /** The options of a resource that reads a view. @throws DefinitionError for those that write */
 export function optionsOfView(name: string, options: CrudOptions): CrudOptions {
-  const { methods = ["list", "get"], upsertBy, many, softDelete, hooks, realtime, transfer, history } = options;
+  const {
+    methods = ["list", "get"],
+    upsertBy,
+    many,
+    softDelete,
+    hooks,
+    realtime,
+    transfer,
+    history,
+    deliveries,
+  } = options;
   const writing = methods.find((method) => method !== "list" && method !== "get");
   const wrong = Object.entries({
     upsertBy,
@@ -73,6 +83,7 @@ export function optionsOfView(name: string, options: CrudOptions): CrudOptions {
     hooks,
     realtime,
     history,
+    deliveries,
     "transfer.import": transfer?.import,
   });
   const [option] = wrong.find(([, value]) => value !== undefined && value !== false) ?? [];

@@ -46,6 +46,8 @@ const operations: Record<CrudOperation, Pick<CrudStatement, "absent"> & { kind: 
   removeMany: { kind: "mutation", absent: "not-found" },
   aggregate: { kind: "query", absent: "null" },
   history: { kind: "query", absent: "not-found" },
+  deliveries: { kind: "query", absent: "not-found" },
+  retryDelivery: { kind: "mutation", absent: "not-found" },
 };
 
 /**
@@ -60,7 +62,7 @@ export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilder
   /**
    * Registers `<prefix>.list`, `get`, `create`, `update` and `remove` for a table with an `id` and declared policies, the
    * first two for a view with `security_invoker`; with `upsertBy` also `upsert`, with `many` `createMany`, `updateMany` and
-   * `removeMany`, with `history` `history`.
+   * `removeMany`, with `history` `history`, with `deliveries` `deliveries` and `retryDelivery`.
    *
    * @throws DefinitionError when the table has no usable `id` or no policy, or an option is invalid
    */
@@ -232,11 +234,13 @@ function visibleColumns(columns: ColumnDescription[], { columns: choice }: CrudO
 function toProcedure(crud: CrudDefinition, operation: CrudOperation, options: CrudOptions): ProcedureDefinition {
   const { kind, absent } = operations[operation];
   const name = `${crud.prefix}.${operation}`;
+  // Deliveries are read as a user: without one there is no endpoint that is theirs.
+  const isOfUsers = operation === "deliveries" || operation === "retryDelivery";
   const hook = crudHook(crud, operation, options);
   return {
     name,
     kind,
-    anonymous: options.allowAnonymous ?? false,
+    anonymous: !isOfUsers && (options.allowAnonymous ?? false),
     output: undefined,
     run: () => Promise.reject(new Error(`${name} is answered by its SQL function`)),
     statement: {

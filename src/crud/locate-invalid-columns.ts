@@ -33,7 +33,8 @@ export async function locateInvalidColumns(
   error: unknown,
 ): Promise<unknown> {
   if (crud && sqlState(error) === "0A000") return (await nameWithoutPatterns(pool, identity, crud, error)) ?? error;
-  if (!crud || /\.(list|aggregate|history)$/.test(name) || !isOfValues(sqlState(error))) return error;
+  if (!crud || /\.(list|aggregate|history|deliveries|retryDelivery)$/.test(name) || !isOfValues(sqlState(error)))
+    return error;
   const failed = failedPlace(error);
   const row = rowOf(name, values(), Number(failed?.[1] ?? 0));
   const place = failed ?? (name.endsWith(".upsert") ? ["row"] : name.endsWith(".updateMany") ? ["set"] : []);

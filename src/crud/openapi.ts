@@ -7,6 +7,7 @@ import type { JsonSchema } from "../kit/json-schema.ts";
 import type { Schemas } from "../kit/schemas.ts";
 import { aggregateLimits } from "./aggregate.ts";
 import { writableColumns } from "./crud-definition.ts";
+import { deliveriesSchemas, retrySchemas } from "./crud-deliveries.ts";
 import { historySchemas } from "./crud-history.ts";
 import { maxRows } from "./crud-input.ts";
 import { maxSearch } from "./crud-list.ts";
@@ -122,6 +123,8 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
       `Measures of ${table}, as far as the caller may see them, by groups`,
     ),
     history: call(...historySchemas(crud, id), `What changed in one of ${table}, newest first`),
+    deliveries: call(...deliveriesSchemas(crud, id), `Deliveries of webhooks to one of ${table}, newest first`),
+    retryDelivery: call(...retrySchemas(id), `Send a dead delivery to one of ${table} again`),
     updateMany: call(
       manyOf({ filters: exact, set: changes, max }),
       counted,

@@ -6,7 +6,13 @@ import { getTableName, is } from "drizzle-orm";
 import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import type { ColumnDescription } from "../contract/crud.ts";
-import { type Webhook, type WebhookDefinition, type WebhookEvent, webhookEvents } from "../contract/webhook.ts";
+import {
+  quotedTable,
+  type Webhook,
+  type WebhookDefinition,
+  type WebhookEvent,
+  webhookEvents,
+} from "../contract/webhook.ts";
 import { describeColumns } from "../crud/columns.ts";
 import { toWire } from "../crud/crud-text.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
@@ -176,5 +182,5 @@ function keyOf(where: string, table: PgTable): string[] {
 
 function quoted(table: PgTable): string {
   const { schema = "public" } = getTableConfig(table);
-  return [schema, getTableName(table)].map((part) => `"${part.replaceAll('"', '""')}"`).join(".");
+  return quotedTable(schema, getTableName(table));
 }

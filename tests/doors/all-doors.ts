@@ -2,6 +2,8 @@
  * The list of all doors. doors.test.ts, storage.test.ts, workflows.test.ts and pages.test.ts each open those of their
  * part.
  */
+
+import { deliveryDoors, deliveryWrites } from "./delivery-doors.ts";
 import { documentDoors, documentWrites } from "./document-doors.ts";
 import { compare, type Door, scopesOf, type WritingDoor } from "./door.ts";
 import { historyDoors } from "./history-doors.ts";
@@ -19,10 +21,12 @@ export const allDoors = (made: World): Door[] => [
   ...platformDoors(made),
   ...pageDoors(made),
   ...historyDoors(made),
+  ...deliveryDoors(made),
 ];
 
 export const writingDoors = (made: World): WritingDoor[] => [
   ...pageWrites(made),
+  ...deliveryWrites(made),
   ...storageWrites(made),
   ...documentWrites(made),
   ...workflowWrites(made),

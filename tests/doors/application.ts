@@ -178,6 +178,12 @@ export const api = apiWith({
 
 /** SQL that the fixture's migration lacks. A new row is even. */
 export const pagesSql = `
+  create function deliver() returns trigger language plpgsql security definer as $$ begin
+    insert into svc.webhook_deliveries (webhook, source, endpoint, row_key, body)
+      values ('made', '"public"."pages"', new.id::text, '', '{}');
+    return new;
+  end $$;
+  create trigger deliver after insert on pages for each row execute function deliver();
   select svc_private.install_history('[{"table": "public.pages", "keys": ["id"], "omit": []}]');
   alter table pages add column label text not null unique default gen_random_uuid()::text, alter column rank set default 0;
   create view corpora with (security_invoker) as ${new PgDialect().sqlToQuery(ofPages).sql};

@@ -42,7 +42,7 @@ describe("a function that requests may call and that runs as the owner of the ta
       return seen;
     };
     const reads = ({ source }: Routine) =>
-      /svc\.rag_\w+|svc_private\.history_entries|svc_private\.search_(documents|counters|totals|groups)\b/.test(
+      /svc\.rag_\w+|svc_private\.history_entries|svc\.webhook_deliveries|svc_private\.search_(documents|counters|totals|groups)\b/.test(
         source.replace(/--.*$/gm, ""),
       );
     // Indexes the rows that its transaction wrote: it takes and returns nothing.
@@ -99,6 +99,8 @@ describe("SQL of a request may not ask", () => {
       "select * from svc_private.select_evidence('{boat}', 'english', 'default', 'private', 'bob', null, 9, 9, null)",
     ],
     ["for entries of any row", "select * from svc_private.find_entries(1, 'b', null, 9)"],
+    ["for deliveries to any endpoint", "select * from svc_private.find_endpoint_deliveries('x', 'b', null, null, 9)"],
+    ["to send any delivery again", "select svc_private.retry_deliveries(null, null)"],
     ["for a history as itself", "select * from svc_private.select_entries('public.pages', 'b', null, 9)"],
     [
       "why a row matches",

@@ -34,6 +34,8 @@ const registry: Record<string, { test: string } | { reason: string }> = {
   open_upload_url: { test: "tests/security/storage-writes.test.ts" },
   record_step: { reason: "Writes for the one run that the worker holds with this fence." },
   retry_workflow: { test: "tests/doors/writes.test.ts" },
+  retry_delivery_as_authenticated: { test: "tests/doors/writes.test.ts" },
+  row_deliveries_as_authenticated: { test: "tests/doors/pages.test.ts" },
   row_history_as_anonymous: { test: "tests/doors/pages.test.ts" },
   row_history_as_authenticated: { test: "tests/doors/pages.test.ts" },
   search_keyword_as_anonymous: { test: "tests/doors/doors.test.ts" },

@@ -82,6 +82,7 @@ describe("a platform function that runs text takes one statement, and none that 
       "svc.estimate_rows",
       "svc.import_rows",
       "svc.search_vector",
+      "svc_hidden.retry_delivery_as_authenticated",
     ]);
     for (const { source } of rows) {
       // Parameters are set with a number. A cursor, and RETURN QUERY, only accept statements that return rows.
@@ -149,6 +150,9 @@ test("few functions run with more than the caller's rights where SQL of a reques
     { name: "index_waiting_rows", ...indexing },
     { name: "lock", ...locking },
     { name: "lock_document", ...locking },
+    // Sends a delivery again to an endpoint that the caller may update.
+    { name: "retry_delivery_as_authenticated", owner: "svc_reader_authenticated", volatile: true },
+    { name: "row_deliveries_as_authenticated", owner: "svc_reader_authenticated", volatile: false },
     ...readers.map(({ role, ...more }) => ({ name: `row_history_as_${role}`, ...more })),
     ...readers.map(({ role, ...more }) => ({ name: `search_keyword_as_${role}`, ...more })),
     { name: "search_passages", ...platform },

@@ -120,4 +120,8 @@ export function webhooks(db: Database) {
 
 const table = `create table public.endpoints (
   id uuid primary key default gen_random_uuid(), user_id text not null, url text not null, secret text not null,
-  enabled boolean not null default true, topics text[] not null)`;
+  enabled boolean not null default true, topics text[] not null, deleted_at timestamptz);
+  alter table public.endpoints enable row level security;
+  create policy all_owner on public.endpoints to svc_authenticated
+    using (user_id = (select svc.current_user_id())) with check (user_id = (select svc.current_user_id()));
+  grant select, insert, update, delete on public.endpoints to svc_authenticated`;

@@ -1,0 +1,24 @@
+-- What the deliveries of a row of endpoints are found by: the table as they name it, and SQL of the key of a row e, whose text is
+-- in $1. Part of svc_hidden.row_deliveries_as_authenticated() and svc_hidden.retry_delivery_as_authenticated(). It reads no row.
+
+create or replace function svc_private.endpoint_key(relation regclass)
+returns table (source text, key text, condition text)
+language sql
+stable
+set search_path = ''
+as $$
+  -- As src/contract/webhook.ts quotes it: always.
+  select format('"%s"."%s"', replace(n.nspname, '"', '""'), replace(c.relname, '"', '""')),
+         format('e.%I::text', a.attname),
+         format('e.%I = $1::%s', a.attname, format_type(a.atttypid, null))
+    from pg_catalog.pg_class c
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    join pg_catalog.pg_index i on i.indrelid = c.oid and i.indisprimary and i.indnkeyatts = 1
+    join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
+   where c.oid = relation
+$$;
+
+comment on function svc_private.endpoint_key(regclass) is
+  'A table of endpoints as deliveries name it, and SQL of its key; no row for a table without a primary key of one column.';
+
+grant execute on function svc_private.endpoint_key(regclass) to svc_reader_authenticated;

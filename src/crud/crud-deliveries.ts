@@ -1,0 +1,104 @@
+/**
+ * The option `deliveries` of `createCrud`: the check of the table, the arguments and the schemas of `<prefix>.deliveries` and
+ * `<prefix>.retryDelivery`.
+ * Next hop: `sql/webhooks/find_deliveries.sql`, `sql/webhooks/retry_delivery.sql`.
+ */
+import type { CrudDefinition } from "../contract/crud.ts";
+import { quotedTable, type WebhookDefinition } from "../contract/webhook.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { type Input, own } from "../kit/input-checks.ts";
+import type { JsonSchema } from "../kit/json-schema.ts";
+import type { Issue } from "../kit/svc-error.ts";
+import { isUuid } from "../kit/uuid.ts";
+import type { Writing } from "./crud-text.ts";
+
+/** @throws DefinitionError for a resource of a table that no webhook delivers to */
+export function checkDeliveries(resources: readonly CrudDefinition[], webhooks: readonly WebhookDefinition[]): void {
+  for (const crud of resources) {
+    if (!crud.methods.includes("deliveries") && !crud.methods.includes("retryDelivery")) continue;
+    const { endpoints } = webhooks.find((one) => one.endpoints?.table === quotedTable(crud.schema, crud.table)) ?? {};
+    if (!endpoints) {
+      throw new DefinitionError(`createCrud: deliveries of "${crud.prefix}" is for no webhook.`, {
+        hint: `Register a webhook with to: { endpoints: schema.${crud.table}, … }, or leave deliveries out.`,
+      });
+    }
+    if (endpoints.key === crud.id.name) continue;
+    throw new DefinitionError(`createCrud: deliveries of "${crud.prefix}" needs id as the primary key.`, {
+      hint: "Deliveries name their endpoint by it. Leave deliveries out, or make id the primary key.",
+    });
+  }
+}
+
+/** The generated functions. */
+export const deliveriesOf = (crud: CrudDefinition): Writing => ({
+  parameters: ["args jsonb"],
+  volatility: "stable",
+  summary:
+    `Deliveries of webhooks to a row of ${crud.table}, newest first: {data, nextCursor}; null when the caller may not see the row. ` +
+    "Takes {id, limit, cursor}.",
+  body: `begin
+  return svc.find_deliveries(svc_crud.${crud.prefix}_resource(), args);
+end`,
+});
+
+export const retryOf = (crud: CrudDefinition): Writing => ({
+  parameters: ["args jsonb"],
+  volatility: "volatile",
+  summary:
+    `Sends a delivery to a row of ${crud.table} again, if it is dead, and returns it; null when the caller may not update the row, or ` +
+    "it has no such delivery. Takes {id, delivery}.",
+  body: `begin
+  return svc.retry_delivery(svc_crud.${crud.prefix}_resource(), args);
+end`,
+});
+
+/** The SQL function's argument. @param id that the input has */
+export function retryArguments(id: string | number, object: Input, issues: Issue[]): Input {
+  const delivery = own(object, "delivery");
+  if (typeof delivery !== "string" || !isUuid(delivery)) {
+    issues.push({ path: ["delivery"], message: "must be the id of a delivery" });
+  }
+  return { id: String(id), delivery };
+}
+
+const time = (description: string): JsonSchema => ({ type: ["string", "null"], format: "date-time", description });
+const delivery: JsonSchema = {
+  type: "object",
+  properties: {
+    id: { type: "string", format: "uuid", description: "The header webhook-id." },
+    event: { type: "string", description: "The name of the webhook." },
+    state: { enum: ["pending", "sent", "dead"] },
+    attempts: { type: "integer" },
+    createdAt: { type: "string", format: "date-time" },
+    dueAt: time("When the next attempt may begin."),
+    endedAt: time("Since when it is sent or dead."),
+    status: { type: ["integer", "null"], description: "The HTTP status of the last answer." },
+    error: { type: ["string", "null"], maxLength: 200, description: "Why the last attempt failed." },
+  },
+  required: ["id", "event", "state", "attempts", "createdAt", "dueAt", "endedAt", "status", "error"],
+  additionalProperties: false,
+};
+
+/** The arguments and the result in JSON Schema. */
+export function deliveriesSchemas(crud: CrudDefinition, id: JsonSchema): [JsonSchema, JsonSchema] {
+  const limit = { type: "integer", minimum: 1, maximum: crud.maxLimit, default: crud.defaultLimit };
+  const cursor = { type: ["string", "null"], description: "nextCursor of the page before." };
+  return [
+    { type: "object", properties: { id, limit, cursor }, required: ["id"] },
+    {
+      type: "object",
+      properties: { data: { type: "array", items: delivery }, nextCursor: { type: ["string", "null"] } },
+      required: ["data", "nextCursor"],
+      additionalProperties: false,
+    },
+  ];
+}
+
+export const retrySchemas = (id: JsonSchema): [JsonSchema, JsonSchema] => [
+  {
+    type: "object",
+    properties: { id, delivery: { type: "string", format: "uuid" } },
+    required: ["id", "delivery"],
+  },
+  delivery,
+];
