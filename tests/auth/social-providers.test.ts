@@ -203,6 +203,14 @@ describe("Apple", () => {
     expect(answer.headers.getSetCookie().join()).toContain("authlib.session_token=");
   });
 
+  test("says in its own word that a person declines", async () => {
+    const browser = new Browser(server);
+    const { location } = await browser.begin({ provider: "apple", callbackURL: page });
+    const state = location?.searchParams.get("state") ?? "";
+    const answer = await browser.back({ error: "user_cancelled_authorize", state }, "apple");
+    expect(results(answer)).toEqual({ error: "access_denied" });
+  });
+
   test("a name that is no text is left out", async () => {
     for (const user of ["", "{", "null", '{"name":7}', '{"name":{"firstName":{},"lastName":" "}}']) {
       const claims = somebody({ name: undefined });

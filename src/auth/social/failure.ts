@@ -18,10 +18,13 @@ export type Failure =
   | "sign_up_refused"
   | "two_factor_required";
 
+/** The second one is Apple's. */
+const declined: ReadonlySet<string> = new Set(["access_denied", "user_cancelled_authorize"]);
+
 /** The code for an error of openid-client. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof AuthorizationResponseError) {
-    if (error.error === "access_denied") return "access_denied";
+    if (declined.has(error.error)) return "access_denied";
     return error.error === "server_error" || error.error === "temporarily_unavailable"
       ? "provider_unavailable"
       : "provider_error";
