@@ -36,6 +36,21 @@ test("a call that waits for a fresh JWT is not sent as the user who signs in mea
   expect(await client.query(api.notes.list)).toEqual({ data: [], total: 0 });
 });
 
+test("a mutation that is repeated is not sent as the user who signs in meanwhile", async () => {
+  let failures = 0;
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    if (!String(input).endsWith("/mutation") || failures++ > 0) return globalThis.fetch(input, init);
+    await auth.signUp(...person());
+    throw new TypeError("fetch failed");
+  };
+  const auth = createAuthClient(running.url, { sessionTokenStorage: "memory" });
+  const client = createSvcClient({ api, baseUrl: running.url, auth, fetch });
+  await auth.signUp(...person());
+  const write = client.mutate(api.notes.create, { title: "of Ann" }, { retries: 2 });
+  await expect(write).rejects.toMatchObject({ code: "UNAUTHORIZED" });
+  expect(await client.query(api.notes.list)).toEqual({ data: [], total: 0 });
+});
+
 test("an upload is not begun as the user who signs in while it is retried", async () => {
   let failures = 0;
   const fetch: typeof globalThis.fetch = async (input, init) => {

@@ -81,7 +81,13 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
     const { signal, timeoutMs: limit = timeoutMs, retries = often, idempotencyKey } = given;
     // Only the user's own calls must have other keys. React Native has no `crypto`.
     const key = idempotencyKey ?? (retries ? `${Math.random()}${Math.random()}` : undefined);
-    return withDeadline(limit, signal, (both) => withRetries(retries, both, () => run(both, key))) as Promise<never>;
+    const requireCaller = sameCaller(auth);
+    return withDeadline(limit, signal, (both) =>
+      withRetries(retries, both, async () => {
+        requireCaller();
+        return run(both, key);
+      }),
+    ) as Promise<never>;
   }
 
   // Signing in and out writes too.
