@@ -32,6 +32,9 @@ begin
       from jsonb_array_elements(wanted) as w
      cross join lateral jsonb_array_elements_text(w -> 'when') as operation
   loop
+    -- Parses it: a table or a column that is missing would otherwise refuse each later write of a row.
+    execute format('prepare svc_webhook (%s, text) as %s', each.relation, svc_private.webhook_statement(each.declared));
+    deallocate svc_webhook;
     continue when exists (
       select from svc_private.list_webhooks() t
        where t.relation = each.relation::regclass and t.trigger = each.trigger);

@@ -1,5 +1,5 @@
 // If this file fails, a webhook that cannot work is found out by its receiver, or one that was removed is still sent.
-import { integer, json, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
+import { boolean, integer, json, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
 import { describe, expect, inject, test } from "vitest";
 import { defineApi, webhook } from "../../src/index.ts";
 import { webhooksFile } from "../../src/webhooks/webhooks-sql.ts";
@@ -120,6 +120,22 @@ test("a changed declaration, and a table that was made anew, get new triggers", 
     ['"public"."docks" [2, null]', { doc: { x: 1 } }],
     ['"public"."docks" [1, "b"]', { doc: { y: 2 } }],
   ]);
+});
+
+test("an owner of two types, or an endpoint without its table, is refused before any row is written", async () => {
+  const strangers = pgTable("strangers", {
+    id: integer("id").primaryKey(),
+    url: text("url"),
+    secret: text("secret"),
+    enabled: boolean("enabled"),
+    owner: integer("owner"),
+  });
+  const to = { endpoints: strangers, owner: { row: "userId", endpoint: "owner" } } as const;
+  const one = webhook({ name: "strange", on: notes, when: "insert", columns: ["id"], to });
+  await expect(declare({ one })).rejects.toThrow('relation "public.strangers" does not exist');
+  await db.sql("create table strangers (id integer primary key, url text, secret text, enabled boolean, owner integer)");
+  await expect(declare({ one })).rejects.toThrow("operator does not exist: integer = text");
+  await db.sql("insert into notes (user_id, title) values ('ann', 'boat')");
 });
 
 test("rows of partitions are told once", async () => {
