@@ -133,7 +133,9 @@ test("an owner of two types, or an endpoint without its table, is refused before
   const to = { endpoints: strangers, owner: { row: "userId", endpoint: "owner" } } as const;
   const one = webhook({ name: "strange", on: notes, when: "insert", columns: ["id"], to });
   await expect(declare({ one })).rejects.toThrow('relation "public.strangers" does not exist');
-  await db.sql("create table strangers (id integer primary key, url text, secret text, enabled boolean, owner integer)");
+  await db.sql(
+    "create table strangers (id integer primary key, url text, secret text, enabled boolean, owner integer)",
+  );
   await expect(declare({ one })).rejects.toThrow("operator does not exist: integer = text");
   await db.sql("insert into notes (user_id, title) values ('ann', 'boat')");
 });
