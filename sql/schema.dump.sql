@@ -12856,7 +12856,7 @@ begin
     if part.ends is null then
       select max(d.at) into part.ends from svc_private.history_default d;
     end if;
-    continue when coalesce(part.ends > now() - age, true);
+    continue when coalesce(part.ends > now() - age or part.ends > now() - interval '1 day', true);
     begin
       execute format('drop table %s', part.name);
       if to_regclass('svc_private.history_default') is null then

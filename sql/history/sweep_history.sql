@@ -4,6 +4,9 @@
 -- Dropping locks out writers of audited tables for a moment, and others wait behind it. So it gives up after a second: the
 -- next day it is tried again. Partitions are made months ahead, and wait a day as well.
 --
+-- Code of the application that runs as the system may call it, too: whatever age it passes, entries of the last day stay, and
+-- with them the month that has begun.
+--
 -- SECURITY DEFINER, because svc_system owns no table.
 
 create or replace function svc_private.sweep_history(age interval)
@@ -34,7 +37,7 @@ begin
     if part.ends is null then
       select max(d.at) into part.ends from svc_private.history_default d;
     end if;
-    continue when coalesce(part.ends > now() - age, true);
+    continue when coalesce(part.ends > now() - age or part.ends > now() - interval '1 day', true);
     begin
       execute format('drop table %s', part.name);
       if to_regclass('svc_private.history_default') is null then

@@ -63,6 +63,12 @@ test.for(["request", "system", "auth", "studioRead", "studioAct", "admin"] as co
   },
 );
 
+test("SQL that runs as the system drops no month that has begun, whatever age it passes", async () => {
+  const before = await months();
+  await (await db.connect("system")).query("select svc_private.sweep_history('-1 year')");
+  expect(await months()).toEqual(before);
+});
+
 test("the roles of requests and the owner change none either, and requests read none past the row", async () => {
   const admin = await db.connect("admin");
   for (const role of ["svc_owner", "svc_anonymous", "svc_authenticated"]) {
