@@ -6201,7 +6201,7 @@ begin
   return retried;
 end
 $function$
-execute: svc_system
+execute: svc_studio_act, svc_system
 comment: Makes dead deliveries pending, one or all, writes the act if there are any, and returns how many. Definer: no login may write svc.operator_acts.
 
 -- function svc_private.act_retry_job(bigint): owner svc_owner
@@ -12311,6 +12311,25 @@ $function$
 execute: svc_studio_read, svc_system
 comment: The latest acts of operators, newest first. Definer: svc_studio_read reads tables only as a user.
 
+-- function svc_private.studio_audit(text,text,bigint,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_audit(only_table text, only_row text, before bigint, most integer)
+ RETURNS TABLE(id bigint, at timestamp with time zone, relation text, audited boolean, row_id text, operation text, actor text, login text, via text, request text, columns text[])
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select e.id, e.at, t.name, t.relation is not null, e.row_id, e.operation, e.actor, e.login, e.via, e.request,
+         array(select jsonb_object_keys(e.changed))
+    from svc_private.history_entries e
+    join svc_private.history_tables t on t.id = e.table_id
+   where (only_table is null or t.name = only_table or t.relation = to_regclass(only_table)::oid)
+     and (only_row is null or e.row_id = only_row) and (before is null or e.id < before)
+   order by e.id desc
+   limit most
+$function$
+execute: svc_studio_read, svc_system
+comment: Entries of audited tables without their values, newest first. Definer: svc_studio_read reads tables only as a user.
+
 -- function svc_private.studio_backups(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_backups(most integer)
  RETURNS SETOF svc.operator_acts
@@ -12359,6 +12378,31 @@ $function$
 execute: svc_studio_read, svc_system
 comment: Registered crons with their last run, and since when they are paused. Definer: svc_studio_read has no rights on svc_private.crons.
 
+-- function svc_private.studio_deliveries(text,text,timestamp with time zone,bigint,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_deliveries(only_state text, only_webhook text, before_end timestamp with time zone, before bigint, most integer)
+ RETURNS TABLE(id uuid, sequence bigint, webhook text, source text, endpoint text, row_key text, attempts integer, due_at timestamp with time zone, waits_until timestamp with time zone, last_status integer, last_error text, created_at timestamp with time zone, ended_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select d.id, d.sequence, d.webhook, case d.source when 'env' then 'env' else to_regclass(d.source)::text end, d.endpoint,
+           d.row_key, d.attempts, d.due_at, case when l.delivery is null and l.busy_until > now() then l.busy_until end,
+           d.last_status, left(d.last_error, 500), d.created_at, d.ended_at
+      from svc.webhook_deliveries d
+      left join svc_private.webhook_leases l on l.source = d.source and l.endpoint = d.endpoint and d.state = 'pending'
+     where d.state = only_state and (only_webhook is null or d.webhook = only_webhook)
+       and (before is null
+            or only_state = 'pending' and d.sequence < before
+            or only_state <> 'pending' and (d.ended_at, d.sequence) < (before_end, before))
+     order by d.ended_at desc, d.sequence desc
+     limit most;
+end
+$function$
+execute: svc_studio_read, svc_system
+comment: Deliveries of webhooks of one state without their bodies, newest first. Definer: svc_studio_read reads tables only as a user.
+
 -- function svc_private.studio_figures(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_figures()
  RETURNS TABLE(metric text, state text, value double precision)
@@ -12370,6 +12414,33 @@ AS $function$
 $function$
 execute: svc_studio_read, svc_system
 comment: Numbers of runs, files, bytes, credits and of the log that replication slots keep. Definer: svc_studio_read reads tables only as a user.
+
+-- function svc_private.studio_history_key(text,text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_history_key(one_table text, key text[])
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET "TimeZone" TO 'UTC'
+AS $function$
+declare
+  target record;
+  condition text;
+  found_key text;
+begin
+  select * into target from svc_private.history_target(to_regclass(one_table));
+  select string_agg(svc_private.key_condition(c.name, c.type, format('($1)[%s]', c.key_place)), ' and ')
+    into condition
+    from svc_private.studio_columns(one_table) c where c.key_place is not null;
+  if target.id is null or condition is null then
+    return null;
+  end if;
+  execute format('select %s from %s t where %s', target.key, one_table, condition) into found_key using key;
+  return found_key;
+end
+$function$
+execute: svc_studio_read, svc_system
+comment: The key of a row of an audited table as its entries have it; null when there is no such row. Definer: an operator looks at the history of a row that the chosen user may not see.
 
 -- function svc_private.studio_job_history(text,text,integer,bigint,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_job_history(only_name text, only_outcome text, least_ms integer, before bigint, most integer)
@@ -12705,6 +12776,25 @@ AS $function$
 $function$
 execute: svc_studio_read, svc_system
 comment: Users with this id, or with an e-mail address that begins so. Definer: svc_studio_read may not read the schema auth.
+
+-- function svc_private.studio_webhooks(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_webhooks()
+ RETURNS json
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select json_build_object(
+    'webhooks', coalesce((
+      select json_agg(json_build_object('name', w.declared ->> 'name', 'table', w.relation::text, 'when', w.declared -> 'when',
+               'receiver', coalesce(w.declared ->> 'env', (to_regclass(w.declared #>> '{endpoints,table}'))::text),
+               'isEnv', w.declared ? 'env') order by w.name)
+        from (select distinct on (l.name) l.* from svc_private.list_webhooks() l order by l.name) w), '[]'),
+    'pending', (select count(*) from (select from svc.webhook_deliveries d where d.state = 'pending' limit 1000) n),
+    'dead', (select count(*) from (select from svc.webhook_deliveries d where d.state = 'dead' limit 1000) n))
+$function$
+execute: svc_studio_read, svc_system
+comment: Declared webhooks, and the numbers of pending and dead deliveries. Definer: svc_studio_read reads tables only as a user.
 
 -- function svc_private.suspend_run(uuid,bigint,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.suspend_run(run_id uuid, held bigint, stuck text[])

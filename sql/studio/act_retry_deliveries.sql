@@ -1,4 +1,5 @@
--- An operator's retry of dead deliveries of webhooks, with its line in svc.operator_acts. Called by `svc webhooks retry`.
+-- An operator's retry of dead deliveries of webhooks, with its line in svc.operator_acts. Called by `svc webhooks retry` and
+-- Studio.
 
 create or replace function svc_private.act_retry_deliveries(only_id uuid, only_webhook text)
 returns bigint
@@ -21,3 +22,5 @@ $$;
 comment on function svc_private.act_retry_deliveries(uuid, text) is
   'Makes dead deliveries pending, one or all, writes the act if there are any, and returns how many. '
   'Definer: no login may write svc.operator_acts.';
+
+grant execute on function svc_private.act_retry_deliveries(uuid, text) to svc_studio_act;

@@ -86,6 +86,14 @@ const acts = [
     },
   ),
   define(
+    "act_retry_deliveries",
+    { id: z.uuid().nullable(), webhook: text.nullable() },
+    {
+      values: ({ id, webhook }) => [id, webhook],
+      refusal: (answer) => (Number(answer) > 0 ? null : "Nothing is dead of a webhook that still exists."),
+    },
+  ),
+  define(
     "act_change_rows",
     { as: viewer, changes: z.array(change).min(1).max(100) },
     { values: ({ as, changes }) => [as, JSON.stringify(changes)], refusal: () => null },

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { SvcError } from "../kit/svc-error.ts";
 import { act } from "./acts.ts";
+import { auditPanels } from "./audit-panels.ts";
 import { dataPanels } from "./data-panels.ts";
 import { databasePanels } from "./database-panels.ts";
 import { devPanels } from "./dev-panels.ts";
@@ -22,6 +23,7 @@ const panels: Readonly<Record<string, Panel>> = {
     acts: await tools.ask("select * from svc_private.studio_acts(20)"),
   })),
   ...dataPanels,
+  ...auditPanels,
   ...workPanels,
   ...peoplePanels,
   ...databasePanels,

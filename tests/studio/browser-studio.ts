@@ -52,6 +52,12 @@ export function studioInBrowser() {
 async function fill(db: Database): Promise<void> {
   await db.sql(`insert into auth."user" (id, name, email) values
     ('ann', 'Ann', 'ann@example.com'), ('ben', 'Ben', 'ben@example.com')`);
+  await db.sql(`set role svc_owner;
+    select svc_private.install_history('[{"table": "public.notes", "keys": ["id"], "omit": ["priority"]}]');
+    select svc_private.install_webhooks('${JSON.stringify([noteDone])}'); reset role`);
+  await db.sql(`insert into svc.webhook_deliveries (webhook, source, endpoint, row_key, body, state, attempts, last_status, last_error, ended_at)
+    values ('note.done', 'env', 'DONE_HOOK', 'public.notes [1]', '{}', 'dead', 11, 500, 'The receiver answered 500. <b>', now()),
+           ('note.done', '"public"."notes"', '1', 'public.notes [2]', '{}', 'pending', 1, null, 'connect ECONNREFUSED', null)`);
   await db.sql(`insert into notes (user_id, title) select case when i % 2 = 0 then 'ann' else 'ben' end, 'note ' || i
     from generate_series(1, 120) i`);
   await db.sql("insert into notes (id, user_id, title) values (500, 'ann', $1)", [
@@ -69,6 +75,17 @@ async function fill(db: Database): Promise<void> {
   await db.sql(`insert into svc_private.crons (name, schedule, anchor, last_slot)
     values ('notes.nightly', '0 3 * * *', now(), now())`);
 }
+
+const noteDone = {
+  name: "note.done",
+  table: '"public"."notes"',
+  key: ["id"],
+  columns: ["title"],
+  data: "t.title",
+  when: ["update"],
+  filter: { done: "true" },
+  env: "DONE_HOOK",
+};
 
 /** What the commands answer, and what `svc dev` has seen. */
 function look(opened: TestStudio): void {

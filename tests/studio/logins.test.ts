@@ -1,6 +1,8 @@
 // If this file fails, Studio's process can read past policies, write, or act without leaving a line.
 import { beforeAll, describe, expect, test } from "vitest";
+import { webhooksFile } from "../../src/webhooks/webhooks-sql.ts";
 import { database } from "../support/database.ts";
+import { noteDone } from "../webhooks/definitions.ts";
 import { studio } from "./test-studio.ts";
 
 const db = database();
@@ -33,10 +35,13 @@ test("the reading login reaches the named operator functions, and no table", asy
     functions: [
       "svc_private.studio_access",
       "svc_private.studio_acts",
+      "svc_private.studio_audit",
       "svc_private.studio_backups",
       "svc_private.studio_columns",
       "svc_private.studio_crons",
+      "svc_private.studio_deliveries",
       "svc_private.studio_figures",
+      "svc_private.studio_history_key",
       "svc_private.studio_job_history",
       "svc_private.studio_jobs",
       "svc_private.studio_keys",
@@ -54,6 +59,7 @@ test("the reading login reaches the named operator functions, and no table", asy
       "svc_private.studio_tables",
       "svc_private.studio_usage",
       "svc_private.studio_users",
+      "svc_private.studio_webhooks",
     ],
     relations: [],
   });
@@ -67,6 +73,7 @@ test("the acting login reaches the acts, and no table", async () => {
       "svc_private.act_change_rows",
       "svc_private.act_end_sessions",
       "svc_private.act_pause_cron",
+      "svc_private.act_retry_deliveries",
       "svc_private.act_retry_job",
       "svc_private.act_retry_workflow",
       "svc_private.act_run_cron",
@@ -168,7 +175,12 @@ describe("every act", () => {
       select id, 'send', 1, '{}', status, 'dan' from (values
         ('00000000-0000-4000-8000-000000000001'::uuid, 'failed'), ('00000000-0000-4000-8000-000000000002', 'pending'),
         ('00000000-0000-4000-8000-000000000003', 'pending')) as r (id, status)`);
+    await db.sql(`set role svc_owner; ${webhooksFile([noteDone["~svc"].webhook])}; reset role`);
+    await db.sql(`insert into svc.webhook_deliveries (id, webhook, source, endpoint, row_key, body, state, ended_at)
+      select id, 'note.done', 'env', 'DONE_HOOK', '', '{"secret":1}', 'dead', now()
+        from unnest(array['${dead}', gen_random_uuid()]::uuid[]) id`);
   });
+  const dead = crypto.randomUUID();
   const run = (last: number) => ({ run: `00000000-0000-4000-8000-00000000000${last}` });
 
   // The second time nothing is left to do, except where an act can be repeated.
@@ -182,6 +194,8 @@ describe("every act", () => {
     [{ act: "act_end_sessions", user: "dan", session: "session 1" }, "1 ended", "refused"],
     [{ act: "act_end_sessions", user: "dan", session: null }, "2 ended", "refused"],
     [{ act: "act_verify_email", user: "dan" }, "verified", "refused"],
+    [{ act: "act_retry_deliveries", id: dead, webhook: null }, "retried 1", "refused"],
+    [{ act: "act_retry_deliveries", id: null, webhook: "note.done" }, "retried 1", "refused"],
   ])("%j leaves its line; what did nothing leaves none", async (input, outcome, again) => {
     const before = (await lines()).length;
     await opened.ask("act", input);
@@ -232,6 +246,7 @@ describe("every act", () => {
       "act_signal_workflow(gen_random_uuid(), 'go', 'null')",
       "act_retry_workflow(gen_random_uuid(), null)",
       "act_cancel_workflow(gen_random_uuid())",
+      "act_retry_deliveries(null, null)",
     ];
     for (const login of ["studioRead", "request", "auth"] as const) {
       const client = await db.connect(login);

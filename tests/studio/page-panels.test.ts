@@ -58,6 +58,40 @@ if (!chromiumPath) {
     expect(new URL(page.url()).search).toBe("?panel=jobs&state=due");
   });
 
+  test("Webhooks: a dead delivery is sent again; Audit: the history of a row, with its values for who sees it", async () => {
+    const page = await tab("?panel=webhooks");
+    await page.getByText("The receiver answered 500. <b>").waitFor();
+    await page.getByRole("link", { name: "note.done", exact: true }).press("Enter");
+    await page.getByText("Only note.done.").waitFor();
+    await page.getByRole("button", { name: /^Retry delivery/ }).press("Enter");
+    await page.getByText("No delivery is dead.").waitFor();
+    await page.getByRole("link", { name: "2 pending" }).press("Enter");
+    await page.getByText("connect ECONNREFUSED").waitFor();
+    expect(new URL(page.url()).search).toBe("?panel=webhooks&webhook=note.done&state=pending");
+    expect((await db.sql("select act from svc.operator_acts order by id desc limit 1"))[0]?.act).toBe(
+      "act_retry_deliveries",
+    );
+
+    await db.sql(`begin; select set_config('svc.request_id', 'r1', true), set_config('svc.user_id', 'ann', true);
+      update notes set title = '<i>new</i>', priority = 7 where id = 2; commit`);
+    await page.goto(page.url().replace(/\?.*/, '?panel=data&table=public.notes&as=ann&row=["2"]'));
+    await page.getByRole("link", { name: "Its history" }).press("Enter");
+    await page.getByText("note 2 → <i>new</i>").waitFor();
+    await page.getByText("not kept").first().waitFor();
+    expect(await page.title()).toContain("public.notes · Audit");
+    await page.getByLabel("View as").fill("ben");
+    await page.keyboard.press("Enter");
+    await page.getByText("values are not shown").waitFor();
+    expect(await page.getByText("note 2").count()).toBe(0);
+    await page.getByRole("link", { name: "r1" }).press("Enter");
+    await page.getByRole("heading", { name: "Trace" }).waitFor();
+    await page.goBack();
+    await page.getByRole("link", { name: "All rows of public.notes" }).press("Enter");
+    await page.getByRole("link", { name: "Older" }).press("Enter");
+    await page.getByRole("link", { name: "Newest" }).waitFor();
+    await settled(page);
+  });
+
   test("the other panels, by keyboard: from the palette to an act, with their state in the address", async () => {
     const page = await tab();
     /** By the palette. */
@@ -141,6 +175,7 @@ if (!chromiumPath) {
     const acts = await db.sql<{ act: string }>("select act from svc.operator_acts order by id");
     expect(acts.map(({ act }) => act)).toEqual([
       "act_retry_job",
+      "act_retry_deliveries",
       "act_retry_workflow",
       "act_signal_workflow",
       "act_pause_cron",

@@ -13,6 +13,7 @@ interface Command {
 const fixed: readonly Command[] = [
   ...Object.entries(panels).map(([panel, { title }]) => ({ name: title, address: fresh({ panel }) })),
   { name: "Failed runs of workflows", address: fresh({ panel: "workflows", status: "failed" }) },
+  { name: "Dead deliveries of webhooks", address: fresh({ panel: "webhooks", state: "dead" }) },
   { name: "Slow statements", address: fresh({ panel: "dba", what: "slow" }) },
   { name: "Locks", address: fresh({ panel: "dba", what: "locks" }) },
 ];
@@ -20,6 +21,7 @@ const fixed: readonly Command[] = [
 const ofTable = ({ name }: Table): Command[] => [
   { name: `Rows of ${name}`, address: fresh({ panel: "data", table: name }) },
   { name: `Policies of ${name}`, address: fresh({ panel: "policies", table: name }) },
+  { name: `History of ${name}`, address: fresh({ panel: "audit", table: name }) },
 ];
 
 /** Commands whose names have all the words; first those that begin with the text. */

@@ -1,4 +1,5 @@
 /** The panels, in the order of the links. */
+import { audit } from "./audit.ts";
 import { data } from "./data.ts";
 import { dba, migrations } from "./database.ts";
 import type { Child } from "./dom.ts";
@@ -11,6 +12,7 @@ import { run } from "./run.ts";
 import { search } from "./search.ts";
 import { sql } from "./sql.ts";
 import type { State } from "./state.ts";
+import { webhooks } from "./webhooks.ts";
 import { crons, jobs } from "./work.ts";
 import { workflows } from "./workflows.ts";
 
@@ -28,9 +30,11 @@ export const panels: Readonly<Record<string, Panel>> = {
   requests: { title: "Requests", show: requests },
   mailbox: { title: "Mailbox", show: mailbox },
   people: { title: "People", show: people },
+  audit: { title: "Audit", show: audit },
   workflows: { title: "Workflows", show: workflows },
   jobs: { title: "Jobs", show: jobs },
   crons: { title: "Crons", show: crons },
+  webhooks: { title: "Webhooks", show: webhooks },
   storage: { title: "Storage", show: storage },
   realtime: { title: "Realtime", show: realtime },
   search: { title: "Search lab", show: search },

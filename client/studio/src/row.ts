@@ -3,7 +3,7 @@ import { mayAct } from "./acting.ts";
 import { ask } from "./api.ts";
 import { append, type Child, h, later, problem } from "./dom.ts";
 import { editRow } from "./edits.ts";
-import { go, href } from "./state.ts";
+import { fresh, go, href } from "./state.ts";
 import type { Row, Rows, Verdict } from "./types.ts";
 
 /** Its key as text. A part that would not be seen has quotes. */
@@ -26,6 +26,11 @@ export function openRow(table: string, as: string | null, key: string[], page: R
         )
       : h("p", {}, "This viewer does not see the row."),
     row?.cells && later("what can be done", async () => (await mayAct()) && edits(table, as, key, page, row)),
+    h(
+      "p",
+      {},
+      h("a", { href: fresh({ panel: "audit", table, key: JSON.stringify(key), ...(as && { as }) }) }, "Its history"),
+    ),
     h("h3", {}, "What this viewer may do with it"),
     later("the policies", async () => verdicts(await ask<Verdict[]>("explain", { table, as, key }))),
   );

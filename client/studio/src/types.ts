@@ -223,3 +223,42 @@ export type Change = { table: string } & (
   | { command: "delete"; key: string[]; was: Cells }
 );
 export type Cells = Record<string, string | null>;
+
+export interface Entry {
+  id: string;
+  at: string;
+  relation: string;
+  audited: boolean;
+  row_id: string | null;
+  operation: string;
+  actor: string | null;
+  login: string;
+  via: string | null;
+  request: string | null;
+  columns: string[];
+  /** By column the values before and after; null where they are not kept. null: the viewer sees none of the entry. */
+  changed: Record<string, [string | null, string | null] | null> | null;
+}
+
+export interface Webhooks {
+  webhooks: { name: string; table: string; when: string[]; receiver: string | null; isEnv: boolean }[];
+  /** Up to 1,000. */
+  pending: number;
+  dead: number;
+}
+
+export interface Delivery {
+  id: string;
+  webhook: string;
+  /** env, or the table of the endpoint; null: it is gone. */
+  source: string | null;
+  endpoint: string;
+  row_key: string;
+  attempts: number;
+  due_at: string;
+  waits_until: string | null;
+  last_status: number | null;
+  last_error: string | null;
+  created_at: string;
+  ended_at: string | null;
+}

@@ -1,0 +1,132 @@
+/** Webhooks: what leaves, what waits, and what is dead. */
+import { actButton, mayAct } from "./acting.ts";
+import { ask } from "./api.ts";
+import { type Child, command, copyButton, h, later, number, table, time } from "./dom.ts";
+import { fresh, href, type State } from "./state.ts";
+import type { Delivery, Webhooks } from "./types.ts";
+
+const states = ["dead", "pending", "sent"] as const;
+type DeliveryState = (typeof states)[number];
+
+/** The parts of the address that are theirs. */
+const newest = { end: null, before: null };
+
+export function webhooks(state: State): Child {
+  const shown = states.find((one) => one === state.state) ?? "dead";
+  return [
+    h("h1", { tabindex: -1 }, "Webhooks"),
+    later("the webhooks", () => overview(shown, state)),
+    later("the deliveries", () => deliveries(shown, state)),
+  ];
+}
+
+/** As far as it is counted. */
+const upTo = (count: number) => (count < 1_000 ? number(count) : `${number(count)} or more`);
+
+async function overview(shown: DeliveryState, { webhook }: State): Promise<Child> {
+  const { webhooks, ...counts } = await ask<Webhooks>("webhooks");
+  const rows = webhooks.map((one) => [
+    h(
+      "a",
+      { href: href({ webhook: one.name, ...newest }), "aria-current": one.name === webhook ? "true" : null },
+      one.name,
+    ),
+    h("a", { href: fresh({ panel: "data", table: one.table }) }, one.table),
+    one.when.join(", "),
+    one.receiver === null || one.isEnv
+      ? (one.receiver ?? "–")
+      : ["rows of ", h("a", { href: fresh({ panel: "data", table: one.receiver }) }, one.receiver)],
+  ]);
+  return [
+    rows.length > 0
+      ? table("Webhooks of the application", ["Webhook", "Table", "When", "Receiver"], rows)
+      : h("p", { class: "quiet" }, "The application declares none: ", h("code", {}, "webhook({ … })"), " adds one."),
+    h(
+      "p",
+      { class: "counts" },
+      ...states.map((one) =>
+        h(
+          "a",
+          { href: href({ state: one, ...newest }), class: "count", "aria-current": one === shown ? "true" : null },
+          one === "sent" ? null : h("strong", {}, upTo(counts[one])),
+          ` ${one}`,
+        ),
+      ),
+    ),
+  ];
+}
+
+async function deliveries(shown: DeliveryState, { webhook = "", end, before }: State): Promise<Child> {
+  const name = webhook.slice(0, 200) || null;
+  const place = /^\d{1,18}$/.test(before ?? "") ? { end: end ?? null, sequence: before } : null;
+  const input = { state: shown, webhook: name, before: place };
+  const [page, acts] = await Promise.all([
+    ask<{ deliveries: Delivery[]; next: { end: string | null; sequence: string } | null }>("deliveries", input),
+    mayAct(),
+  ]);
+  const canRetry = acts && shown === "dead";
+  const when = { dead: "Dead since", pending: "Next attempt", sent: "Sent at" }[shown];
+  const head = [
+    "Webhook",
+    "Receiver",
+    "Row",
+    "Changed at",
+    "Attempts",
+    when,
+    "Last answer",
+    ...(canRetry ? ["Acts"] : []),
+  ];
+  const rows = page.deliveries.map((one) => [
+    [one.webhook, h("small", {}, ` ${one.id}`)],
+    receiver(one),
+    one.row_key,
+    time(one.created_at),
+    one.attempts,
+    shown !== "pending"
+      ? time(one.ended_at)
+      : [
+          time(one.due_at),
+          one.waits_until && h("small", {}, ` The receiver asked to wait until ${time(one.waits_until)}.`),
+        ],
+    one.last_error ?? one.last_status ?? "–",
+    ...(canRetry
+      ? [actButton("Retry", { act: "act_retry_deliveries", id: one.id, webhook: null }, { on: `delivery ${one.id}` })]
+      : []),
+  ]);
+  const options = ["--state", shown, ...(name ? ["--webhook", name] : [])];
+  return [
+    name && h("p", {}, `Only ${name}. `, h("a", { href: href({ webhook: null, ...newest }) }, "All webhooks")),
+    rows.length > 0
+      ? table(`Deliveries that are ${shown}, newest first`, head, rows)
+      : h("p", { class: "quiet" }, `No delivery is ${shown}. ${meanings[shown]}`),
+    h(
+      "p",
+      { class: "pages" },
+      place && h("a", { href: href(newest) }, "Newest"),
+      page.next && h("a", { href: href({ end: page.next.end, before: page.next.sequence }) }, "Older"),
+      canRetry &&
+        rows.length > 0 &&
+        actButton(
+          "Retry all that are dead",
+          { act: "act_retry_deliveries", id: null, webhook: name },
+          { on: name ? `of ${name}` : "of all webhooks", isFinal: true },
+        ),
+      copyButton("Copy as command", command("webhooks", "list", ...options)),
+    ),
+  ];
+}
+
+const receiver = ({ source, endpoint }: Delivery): Child =>
+  source === "env" || source === null
+    ? endpoint
+    : h(
+        "a",
+        { href: fresh({ panel: "data", table: source, row: JSON.stringify([endpoint]) }) },
+        `${source} ${endpoint}`,
+      );
+
+const meanings: Record<DeliveryState, string> = {
+  dead: "A delivery is dead when all its attempts have failed; then a person decides.",
+  pending: "A delivery is pending until a receiver has taken it.",
+  sent: "Those that were sent are kept for limits.webhookDays.",
+};
