@@ -4,6 +4,7 @@ const all = [
   "lists",
   "related",
   "batch",
+  "written",
   "types",
   "graphql",
   "realtime",

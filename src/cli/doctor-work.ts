@@ -1,4 +1,7 @@
-/** For `svc doctor`: jobs and runs that the application's code cannot finish, as before or after a release. */
+/**
+ * For `svc doctor`: jobs and runs that the application's code cannot finish, as before or after a release; deliveries of webhooks
+ * that no receiver took; months of the history that should be gone.
+ */
 import type pg from "pg";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import type { Finding } from "./doctor-connections.ts";
@@ -38,4 +41,26 @@ export async function examineWork(pool: pg.Pool, api: LoadedApp["api"]): Promise
     "  svc jobs list, svc workflows list.",
   ];
   return [{ kind: "advice", text: text.join("\n") }];
+}
+
+/** @param historyDays `limits.historyDays` */
+export async function examineKept(pool: pg.Pool, historyDays: number | false): Promise<Finding[]> {
+  const text = "select value from svc_private.service_state() where metric = 'webhook_deliveries' and state = 'dead'";
+  const [dead] = (await pool.query<{ value: number }>(text)).rows;
+  const [kept] = (
+    await pool.query<{ days: number | null }>("select svc_private.overdue_history($1) as days", [historyDays || null])
+  ).rows;
+  const told: string[] = [];
+  if (dead && dead.value > 0) {
+    told.push(
+      `Deliveries of webhooks have used up their attempts: ${about(String(dead.value))}.\n  See svc webhooks list --state dead.`,
+    );
+  }
+  if (kept?.days) {
+    told.push(
+      `A month of the history is ${kept.days} days older than limits.historyDays: the daily sweep could not drop it.\n` +
+        "  It needs a worker, and a moment without a long transaction on an audited table.",
+    );
+  }
+  return told.map((text) => ({ kind: "advice", text }));
 }

@@ -1,7 +1,7 @@
 // If this file fails, jobs and runs that a release has left behind fail an hour later without a word in `svc doctor`.
 import { createSvc, defineApi, workflow } from "@svc/core";
 import { expect, test } from "vitest";
-import { examineWork } from "../../src/cli/doctor-work.ts";
+import { examineKept, examineWork } from "../../src/cli/doctor-work.ts";
 import { database } from "../support/database.ts";
 
 const db = database();
@@ -38,4 +38,20 @@ test("names what jobs and runs need and the code does not have", async () => {
   await db.sql("update svc.workflow_runs set status = 'failed'");
   await db.sql("update graphile_worker._private_jobs set attempts = max_attempts");
   expect(await examineWork(system, api)).toEqual([]);
+});
+
+test("tells of dead deliveries, and of months of the history that the sweep could not drop", async () => {
+  const system = (await db.connect("system")) as never;
+  expect(await examineKept(system, 30)).toEqual([]);
+  await db.sql(`insert into svc.webhook_deliveries (webhook, source, endpoint, row_key, body, state, ended_at)
+    values ('w', 'env', 'HOOK', '', '{}', 'dead', now())`);
+  await db.sql(`create table svc_private.history_2020_01 partition of svc_private.history_entries
+    for values from ('2020-01-01 00:00+00') to ('2020-02-01 00:00+00')`);
+  expect((await examineKept(system, false)).map(({ text }) => text.split("\n")[0])).toEqual([
+    "Deliveries of webhooks have used up their attempts: 1.",
+  ]);
+  const [, month] = await examineKept(system, 30);
+  expect(month?.text).toMatch(/^A month of the history is \d{4} days older than limits.historyDays/);
+  await db.sql("select svc_private.sweep_history('30 days')");
+  expect(await examineKept(system, 30)).toHaveLength(1);
 });

@@ -54,7 +54,7 @@ const mistakes: [what: string, define: () => unknown, message: string, hint?: st
     make({ serachFields: ["title"] }),
     'createCrud of "things": "serachFields" is not a known key. ' +
       'Did you mean "searchFields"? Known here: allowAnonymous, prefix, searchFields, allowedFilters, include, getBy, upsertBy, many, aggregate, transfer, defaultLimit, ' +
-      "maxLimit, softDelete, count, columns, methods, graphql, history, realtime, hooks",
+      "maxLimit, softDelete, count, columns, methods, graphql, history, deliveries, realtime, hooks",
   ],
   [
     "a search in a column that does not exist",

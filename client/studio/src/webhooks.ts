@@ -77,9 +77,9 @@ async function deliveries(shown: DeliveryState, { webhook = "", end, before }: S
     ...(canRetry ? ["Acts"] : []),
   ];
   const rows = page.deliveries.map((one) => [
-    [one.webhook, h("small", {}, ` ${one.id}`)],
+    [one.webhook, h("small", { title: one.id }, ` ${one.id.slice(0, 8)}`)],
     receiver(one),
-    one.row_key,
+    one.row_key.replace(/^"(\w+)"\."(\w+)" /, "$1.$2 "),
     time(one.created_at),
     one.attempts,
     shown !== "pending"
