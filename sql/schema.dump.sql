@@ -9723,6 +9723,25 @@ end
 $function$
 comment: Trigger: notes what a webhook delivers of the changed row. Definer: those who write rows have no rights on the deliveries; it returns nothing to them. lint:allow executed_text: only what svc migrate wrote into the trigger; the row is a parameter.
 
+-- function svc_private.overdue_history(integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.overdue_history(days integer)
+ RETURNS integer
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+ SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO'
+AS $function$
+  select nullif(greatest(max(extract(epoch from now() - e.ends)::integer / 86400 - days), 1), 1)
+    from pg_catalog.pg_inherits i
+    join pg_catalog.pg_class c on c.oid = i.inhrelid
+   cross join lateral (
+     select substring(pg_catalog.pg_get_expr(c.relpartbound, c.oid) from 'TO \(''([^'']+)''\)')::timestamptz as ends) e
+   where i.inhparent = 'svc_private.history_entries'::regclass
+$function$
+execute: svc_system
+comment: Days for which the oldest month of the history should have been dropped; null when none is overdue.
+
 -- function svc_private.pass_on_run(uuid,bigint,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.pass_on_run(run_id uuid, held bigint, delay interval)
  RETURNS void
