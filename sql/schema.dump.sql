@@ -3755,7 +3755,7 @@ begin
 end
 $function$
 execute: svc_authenticated, svc_system
-comment: Makes a dead delivery to one row pending, and returns it as it is now, or null. Called by generated functions.
+comment: Makes a dead delivery to one row pending, and returns it with its new state, or null. Called by generated functions.
 
 -- function svc.retry_workflow(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.retry_workflow(run_id uuid, from_step text)

@@ -1,4 +1,4 @@
--- Sends a delivery to a row of a generated resource again, if it is dead, and returns it as it is now; null when the caller does not
+-- Sends a delivery to a row of a generated resource again, if it is dead, and returns it with its new state; null when the caller does not
 -- see the row, may not update it, or it has no such delivery. Called by svc_crud.<prefix>_retry_delivery(). Runs with the caller's rights.
 --
 -- `resource` comes from the code generator and is trusted. `args` comes from the caller: {id, delivery}.
@@ -22,6 +22,6 @@ end
 $$;
 
 comment on function svc.retry_delivery(jsonb, jsonb) is
-  'Makes a dead delivery to one row pending, and returns it as it is now, or null. Called by generated functions.';
+  'Makes a dead delivery to one row pending, and returns it with its new state, or null. Called by generated functions.';
 
 grant execute on function svc.retry_delivery(jsonb, jsonb) to svc_authenticated;
