@@ -313,6 +313,7 @@ constraint user_email_check: CHECK ((email = lower(email)))
 constraint user_email_key: UNIQUE (email)
 constraint user_pkey: PRIMARY KEY (id)
 trigger advance_version: CREATE TRIGGER advance_version BEFORE UPDATE ON auth."user" FOR EACH ROW EXECUTE FUNCTION auth.advance_user_version()
+trigger copy_to_members: CREATE TRIGGER copy_to_members AFTER UPDATE OF name, email ON auth."user" FOR EACH ROW WHEN (((old.name IS DISTINCT FROM new.name) OR (old.email IS DISTINCT FROM new.email))) EXECUTE FUNCTION svc_private.copy_user()
 trigger notify_change: CREATE TRIGGER notify_change AFTER UPDATE ON auth."user" FOR EACH ROW WHEN ((old.updated_at IS DISTINCT FROM new.updated_at)) EXECUTE FUNCTION auth.notify_user_change()
 policy all_auth: for all to svc_auth using true with check true
 grant delete, insert, select, update to svc_auth
@@ -527,6 +528,90 @@ comment column login: The database login that acted.
 comment column via: The program, from application_name: svc command, svc studio, or psql.
 comment column act: The name of the SQL function, such as act_retry_job, or of the command: db_backup, and db_verify for a trial restore.
 comment column outcome: What the function answered.
+
+-- table svc.organization_invitations: owner svc_owner
+column id: uuid not null default gen_random_uuid()
+column org_id: text not null
+column org_name: text not null
+column email: text not null
+column role: text not null
+column invited_by: text not null
+column state: text not null default 'pending'::text
+column created_at: timestamp with time zone not null default now()
+column expires_at: timestamp with time zone not null default (now() + '7 days'::interval)
+constraint organization_invitations_email_check: CHECK (((email = lower(email)) AND (email ~~ '%_@_%'::text) AND (length(email) <= 254)))
+constraint organization_invitations_invited_by_fkey: FOREIGN KEY (invited_by) REFERENCES auth."user"(id) ON DELETE CASCADE
+constraint organization_invitations_org_id_fkey: FOREIGN KEY (org_id) REFERENCES svc.organizations(id) ON DELETE CASCADE
+constraint organization_invitations_pkey: PRIMARY KEY (id)
+constraint organization_invitations_role_check: CHECK ((role ~ '^[a-z][a-z0-9_-]{0,30}$'::text))
+constraint organization_invitations_state_check: CHECK ((state = ANY (ARRAY['pending'::text, 'accepted'::text, 'rejected'::text, 'canceled'::text, 'expired'::text])))
+index organization_invitations_email: svc.organization_invitations USING btree (email, created_at)
+index organization_invitations_inviter: svc.organization_invitations USING btree (invited_by, created_at)
+index organization_invitations_newest: svc.organization_invitations USING btree (org_id, created_at DESC, id DESC)
+index organization_invitations_pending: UNIQUE svc.organization_invitations USING btree (org_id, email) WHERE (state = 'pending'::text)
+trigger limit_invitation: CREATE TRIGGER limit_invitation AFTER INSERT ON svc.organization_invitations FOR EACH ROW EXECUTE FUNCTION svc_private.limit_invitation()
+trigger prepare_invitation: CREATE TRIGGER prepare_invitation BEFORE INSERT ON svc.organization_invitations FOR EACH ROW EXECUTE FUNCTION svc_private.prepare_invitation()
+policy insert_admin: for insert to svc_authenticated with check ((invited_by = ( SELECT svc.current_user_id() AS current_user_id)) AND ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs))) OR ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['admin'::text]) AS my_orgs))))))
+policy select_admin_or_invited: for select to svc_authenticated using ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs))) OR (email = ( SELECT svc.verified_email() AS verified_email)))
+policy update_admin_or_invited: for update to svc_authenticated using ((state = 'pending'::text) AND ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs))) OR (email = ( SELECT svc.verified_email() AS verified_email)))) with check (((state = 'canceled'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs)))) OR ((state = 'rejected'::text) AND (email = ( SELECT svc.verified_email() AS verified_email))))
+grant select to svc_authenticated
+grant delete, insert, select, update to svc_system
+grant org_id, email, role to svc_authenticated (insert)
+grant state to svc_authenticated (update)
+comment: Invitations to organizations by address. Rows that are no longer pending stay for 30 days: limits count them.
+comment column org_name: The organization's name at that time: the invited person cannot read the organization.
+comment column state: An invitation that has expired reads pending until the address is invited again; expires_at decides.
+comment policy insert_admin: Owners invite to every role, admins to every one but owner.
+comment policy select_admin_or_invited: Owners and admins see the invitations of their organization, and everybody those to the own verified address.
+comment policy update_admin_or_invited: Owners and admins cancel a pending invitation, the invited person rejects it.
+
+-- table svc.organization_members: owner svc_owner
+column id: uuid not null default gen_random_uuid()
+column org_id: text not null
+column user_id: text not null
+column role: text not null
+column name: text not null
+column email: text not null
+column created_at: timestamp with time zone not null default now()
+constraint organization_members_org_id_fkey: FOREIGN KEY (org_id) REFERENCES svc.organizations(id) ON DELETE CASCADE
+constraint organization_members_pkey: PRIMARY KEY (id)
+constraint organization_members_role_check: CHECK ((role ~ '^[a-z][a-z0-9_-]{0,30}$'::text))
+constraint organization_members_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
+constraint organization_members_user_id_org_id_key: UNIQUE (user_id, org_id)
+index organization_members_org: svc.organization_members USING btree (org_id, created_at DESC, id DESC)
+trigger fill_member: CREATE TRIGGER fill_member BEFORE INSERT ON svc.organization_members FOR EACH ROW EXECUTE FUNCTION svc_private.fill_member()
+trigger member_changed: CREATE TRIGGER member_changed AFTER DELETE OR UPDATE OF role ON svc.organization_members FOR EACH ROW EXECUTE FUNCTION svc_private.member_changed()
+policy delete_admin_or_self: for delete to svc_authenticated using ((user_id = ( SELECT svc.current_user_id() AS current_user_id)) OR (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs))) OR ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['admin'::text]) AS my_orgs)))))
+policy select_member: for select to svc_authenticated using (org_id = ANY (ARRAY( SELECT svc.my_orgs() AS my_orgs)))
+policy update_admin: for update to svc_authenticated using ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs))) OR ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['admin'::text]) AS my_orgs))))) with check ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs))) OR ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['admin'::text]) AS my_orgs)))))
+grant delete, select to svc_authenticated
+grant delete, insert, select, update to svc_system
+grant role to svc_authenticated (update)
+comment: Who belongs to which organization: the one source of the rights of its members.
+comment column role: The database knows owner and admin. Other names are the application's, declared in its auth.ts.
+comment column name: A copy of the user's name, for colleagues: they cannot read auth."user".
+comment column email: A copy of the user's address, as name.
+comment policy delete_admin_or_self: Owners remove everybody, admins everybody but owners, and everybody may leave.
+comment policy select_member: Members see the members of their organizations.
+comment policy update_admin: Owners give every role, admins every one but owner, and not to owners.
+
+-- table svc.organizations: owner svc_owner
+column id: text not null default (gen_random_uuid())::text
+column name: text not null
+column created_at: timestamp with time zone not null default now()
+constraint organizations_name_check: CHECK ((((length(name) >= 1) AND (length(name) <= 200)) AND (name = btrim(name))))
+constraint organizations_pkey: PRIMARY KEY (id)
+policy delete_owner: for delete to svc_authenticated using (id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs)))
+policy select_member: for select to svc_authenticated using (id = ANY (ARRAY( SELECT svc.my_orgs() AS my_orgs)))
+policy update_admin: for update to svc_authenticated using (id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs))) with check (id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs)))
+grant delete, select to svc_authenticated
+grant delete, insert, select, update to svc_system
+grant name to svc_authenticated (update)
+comment: Organizations. Further columns belong into a table of the application that refers to this one.
+comment column id: Text, so that organizations can keep the ids of an earlier system.
+comment policy delete_owner: Owners delete them, with all rows that refer to them on delete cascade.
+comment policy select_member: Members see their organizations.
+comment policy update_admin: Owners and admins rename them.
 
 -- table svc.rag_chunks: owner svc_owner
 column id: uuid not null default gen_random_uuid()
@@ -2426,6 +2511,37 @@ $function$
 execute: svc_auth, svc_system
 comment: The content stored under this purpose and token hash, exactly once; null if there is none or it has expired.
 
+-- function svc.accept_invitation(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.accept_invitation(invitation uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  me constant text := svc.current_user_id();
+  found_invitation svc.organization_invitations;
+begin
+  select i.* into found_invitation from svc.organization_invitations i
+   where i.id = invitation and i.email = svc.verified_email();
+  perform from svc.organizations o where o.id = found_invitation.org_id for key share;
+  update svc.organization_invitations i set state = 'accepted'
+   where i.id = found_invitation.id and i.state = 'pending' and i.expires_at > now()
+     and exists (
+       select from svc.organization_members m
+        where m.org_id = i.org_id and m.user_id = i.invited_by and svc_private.may_offer(m.role, i.role));
+  if not found then
+    return null;
+  end if;
+  insert into svc.organization_members (org_id, user_id, role)
+  values (found_invitation.org_id, me, found_invitation.role)
+  on conflict (user_id, org_id) do nothing;
+  return found_invitation.org_id;
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: Joins the organization of an invitation to the caller's verified address; null if there is none. Definer: no policy allows to add oneself.
+
 -- function svc.add_chunks(uuid,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.add_chunks(source_id uuid, chunks jsonb)
  RETURNS void
@@ -2613,6 +2729,34 @@ end
 $function$
 execute: svc_request
 comment: Claims an idempotency key for the current user, or returns the answers of the call that has used it. No row: that call was removed meanwhile. Definer: requests have no rights on the table; it reads and writes rows of the transaction's user only.
+
+-- function svc.create_organization(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.create_organization(name text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  me constant text := svc.current_user_id();
+  org text;
+begin
+  if me is null then
+    raise exception 'an organization needs a user' using errcode = '42501';
+  end if;
+  -- Calls of one user at the same moment wait for each other, so that each counts those before it.
+  perform pg_advisory_xact_lock(hashtextextended('svc.organizations ' || me, 0));
+  if (select count(*) from svc.organization_members m where m.user_id = me and m.role = 'owner') >= 100 then
+    raise exception 'This account owns 100 organizations.'
+      using errcode = 'AP429', hint = 'Delete one, or make another member its owner.';
+  end if;
+  insert into svc.organizations (name) values (btrim(create_organization.name)) returning id into org;
+  insert into svc.organization_members (org_id, user_id, role) values (org, me, 'owner');
+  return org;
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: Creates an organization with the caller as its owner. Definer: no policy allows the first membership.
 
 -- function svc.current_user_id(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.current_user_id()
@@ -3341,6 +3485,19 @@ $function$
 execute: svc_authenticated, svc_system
 comment: Stores a document with its sections for the caller; idempotent by key and checksum.
 
+-- function svc.invite_to_organization(text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.invite_to_organization(org text, email text, role text)
+ RETURNS uuid
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  insert into svc.organization_invitations (org_id, email, role)
+  values (invite_to_organization.org, invite_to_organization.email, invite_to_organization.role)
+  returning id
+$function$
+execute: svc_authenticated, svc_system
+comment: Invites an address to an organization, as the caller; returns the id of the invitation.
+
 -- function svc.is_object_listed(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.is_object_listed(object_id uuid)
  RETURNS boolean
@@ -3559,6 +3716,26 @@ end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Waits until no other transaction holds the lock of this name, and holds it until the transaction ends. Definer: advisory locks are closed to requests, because the platform's keys are among them.
+
+-- function svc.my_orgs(text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.my_orgs(VARIADIC roles text[] DEFAULT '{}'::text[])
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER ROWS 10
+ SET search_path TO ''
+AS $function$
+declare
+  me constant text := svc.current_user_id();
+begin
+  if cardinality(roles) = 0 then
+    return query select m.org_id from svc.organization_members m where m.user_id = me;
+  else
+    return query select m.org_id from svc.organization_members m where m.user_id = me and m.role = any (roles);
+  end if;
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: Organizations in which the caller has one of the roles, or any role without arguments. Use as any (array(select svc.my_orgs(…))) in policies. Definer: the policies of the members ask it, and it tells callers about themselves.
 
 -- function svc.open_export(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.open_export(list jsonb)
@@ -4279,6 +4456,18 @@ AS $function$
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Dimensions of the vectors of a scope that the caller may read.
+
+-- function svc.verified_email(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.verified_email()
+ RETURNS text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select u.email from auth."user" u where u.id = svc.current_user_id() and u.email_verified
+$function$
+execute: svc_authenticated, svc_system
+comment: The caller's address if it is verified, otherwise null. Definer: requests cannot read auth."user", and it tells callers about themselves.
 
 -- function svc_hidden.behind_sql(jsonb,jsonb,text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.behind_sql(sort jsonb, id jsonb, direction text, key text, row_id text)
@@ -7098,6 +7287,21 @@ $function$
 execute: svc_system
 comment: The body of a function without comments.
 
+-- function svc_private.copy_user(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.copy_user()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  update svc.organization_members m set name = new.name, email = new.email where m.user_id = new.id;
+  return null;
+end
+$function$
+execute: svc_system
+comment: Trigger of auth."user": copies a new name and address into the memberships. Definer: the login of the authentication library has no rights on them.
+
 -- function svc_private.count_stored_bytes(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.count_stored_bytes()
  RETURNS trigger
@@ -7702,6 +7906,24 @@ AS $function$
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
 comment: The terms that texts add to a query, with their weights. Part of svc_private.select_matches(). Definer: the functions for splitting and stemming are internal; it reads no table.
+
+-- function svc_private.fill_member(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.fill_member()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  select u.name, u.email into new.name, new.email from auth."user" u where u.id = new.user_id for share;
+  -- The foreign key refuses an unknown user.
+  new.name := coalesce(new.name, '');
+  new.email := coalesce(new.email, '');
+  return new;
+end
+$function$
+execute: svc_system
+comment: Trigger of svc.organization_members: copies name and address of the user. Definer: it reads auth."user".
 
 -- function svc_private.fill_search(svc_private.search_tables): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.fill_search(target svc_private.search_tables)
@@ -9057,6 +9279,38 @@ AS $function$
 $function$
 comment: The workers that returned a job with these flags, and this one.
 
+-- function svc_private.limit_invitation(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.limit_invitation()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  me constant text := svc.current_user_id();
+  since constant timestamptz := now() - interval '1 day';
+begin
+  if exists (select from svc.organization_members m where m.org_id = new.org_id and m.email = new.email) then
+    raise exception 'This address belongs to a member.' using errcode = 'AP409';
+  end if;
+  if me is null then
+    return null;
+  end if;
+  -- Invitations at the same moment wait for each other, so that each counts those before it.
+  perform pg_advisory_xact_lock(hashtextextended('svc.organization_invitations ' || me, 0));
+  if (select count(*) from svc.organization_invitations i where i.invited_by = me and i.created_at > since) > 100 then
+    raise exception 'This account has sent 100 invitations today.' using errcode = 'AP429', hint = 'Continue tomorrow.';
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('svc.organization_invitations.email ' || new.email, 0));
+  if (select count(*) from svc.organization_invitations i where i.email = new.email and i.created_at > since) > 10 then
+    raise exception 'This address was invited 10 times today.' using errcode = 'AP429', hint = 'Continue tomorrow.';
+  end if;
+  return null;
+end
+$function$
+execute: svc_system
+comment: Trigger of svc.organization_invitations: refuses addresses of members, and too many invitations. Definer: it counts invitations that the caller cannot see.
+
 -- function svc_private.lint_schema(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.lint_schema()
  RETURNS TABLE(severity text, rule text, name text, problem text, remedy text)
@@ -9516,6 +9770,18 @@ end
 $function$
 comment: Makes the partitions of svc_private.history_entries for this month and the next two. lint:allow executed_text: only names and dates that it makes itself.
 
+-- function svc_private.may_offer(text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.may_offer(role text, offered text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select role = 'owner' or (role = 'admin' and offered <> 'owner')
+$function$
+execute: svc_system
+comment: Whether a member with the first role may give and take the second.
+
 -- function svc_private.may_remove_bytes(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.may_remove_bytes()
  RETURNS boolean
@@ -9526,6 +9792,36 @@ AS $function$
 $function$
 execute: svc_system
 comment: Whether no backup needs the bytes of files that were deleted.
+
+-- function svc_private.member_changed(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.member_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  new_role constant text := case when tg_op = 'UPDATE' then new.role end;
+  org_name text;
+begin
+  update svc.organization_invitations i set state = 'canceled'
+   where i.org_id = old.org_id and i.state = 'pending'
+     and (i.invited_by = old.user_id and svc_private.may_offer(new_role, i.role) is not true
+          or new_role is null and i.email = old.email);
+  if old.role = 'owner' and new_role is distinct from 'owner' then
+    select o.name into org_name from svc.organizations o where o.id = old.org_id for no key update;
+    -- An organization that is being deleted is not found.
+    if found and not exists (
+      select from svc.organization_members m where m.org_id = old.org_id and m.role = 'owner') then
+      raise exception 'The organization "%" needs an owner.', org_name
+        using errcode = 'AP409', hint = 'Make another member an owner first, or delete the organization.';
+    end if;
+  end if;
+  return null;
+end
+$function$
+execute: svc_system
+comment: Trigger of svc.organization_members: cancels invitations, and keeps an owner. Definer: members see neither all invitations nor, while they go, the other owners.
 
 -- function svc_private.missing_storage_objects(uuid[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.missing_storage_objects(ids uuid[])
@@ -9803,6 +10099,25 @@ end
 $function$
 execute: svc_system
 comment: Returns a job to the queue for later without using up an attempt; false if this worker does not hold it. Definer: svc_system has no rights on the queue's tables.
+
+-- function svc_private.prepare_invitation(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.prepare_invitation()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  new.email := lower(btrim(new.email));
+  new.invited_by := coalesce(svc.current_user_id(), new.invited_by);
+  select o.name into new.org_name from svc.organizations o where o.id = new.org_id;
+  update svc.organization_invitations i set state = 'expired'
+   where i.org_id = new.org_id and i.email = new.email and i.state = 'pending' and i.expires_at <= now();
+  return new;
+end
+$function$
+execute: svc_system
+comment: Trigger of svc.organization_invitations: completes a new row. Definer: callers do not write these columns. If the policies refuse the row, nothing of it stays.
 
 -- function svc_private.price_of(text,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.price_of(model text, input_tokens integer, output_tokens integer)
@@ -12981,6 +13296,25 @@ end
 $function$
 execute: svc_system
 comment: Makes the next partitions of the history, and drops those that are older than this. lint:allow executed_text: only names of the catalog. Definer: svc_system owns no table.
+
+-- function svc_private.sweep_invitations(interval,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.sweep_invitations(age interval, most integer DEFAULT 10000)
+ RETURNS bigint
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  with removed as (
+    delete from svc.organization_invitations d
+     where d.id in (
+       select i.id from svc.organization_invitations i
+        where i.created_at < now() - age and (i.state <> 'pending' or i.expires_at < now())
+        limit most)
+    returning 1
+  )
+  select count(*) from removed
+$function$
+execute: svc_system
+comment: Removes invitations that were made longer ago than this and are over, and returns how many.
 
 -- function svc_private.sweep_job_history(interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.sweep_job_history(age interval)

@@ -4,7 +4,7 @@ export { defineApi } from "./app/api.ts";
 export { createSvc, type Svc } from "./app/create-svc.ts";
 export { defineConfig, type SvcConfig } from "./config/config.ts";
 export type { Api } from "./contract/api.ts";
-export { type AuthDefinition, defineAuth } from "./contract/auth.ts";
+export { type AuthDefinition, defineAuth, type InvitationMail } from "./contract/auth.ts";
 export type { Context } from "./contract/context.ts";
 export { type Cron, cron } from "./contract/cron.ts";
 export type { RealtimeScope, RowContext } from "./contract/crud.ts";
@@ -83,6 +83,8 @@ export type {
   CrudRow,
   ScopedRealtime,
 } from "./crud/crud-types.ts";
+export { type OrgMembers, orgRls } from "./crud/org-rls.ts";
+export { organizationInvitations, organizationMembers, organizations } from "./crud/organization-tables.ts";
 export { type Audience, memberRls, openRls, ownerRls } from "./crud/rls.ts";
 export { type AuditedOptions, audited } from "./history/audited.ts";
 export { DefinitionError } from "./kit/definition-error.ts";
@@ -92,6 +94,7 @@ export { type RetryOptions, withRetry } from "./kit/retry.ts";
 export type { Session, SessionUser } from "./kit/session.ts";
 export { type Issue, SvcError, type SvcErrorOptions } from "./kit/svc-error.ts";
 export { type Infer, v } from "./kit/v.ts";
+export { createOrganizations, type OrganizationRole } from "./organizations/create-organizations.ts";
 export { isConflict } from "./postgres/errors.ts";
 export type { IngestFileResult } from "./rag/ingest-workflow.ts";
 export { type SearchableOptions, searchable } from "./search/searchable.ts";

@@ -13,6 +13,7 @@ export type { Seed } from "./contract/seed.ts";
 export { byNearness } from "./kit/nearest.ts";
 export { migrate } from "./migrate/migrate.ts";
 export { readFolder } from "./migrate/migration-files.ts";
+export { replaceInvitationMailer } from "./organizations/mail-invitation.ts";
 export { runSeed } from "./service/seed.ts";
 export { type Service, startService } from "./service/service.ts";
 export { createLog } from "./telemetry/log.ts";

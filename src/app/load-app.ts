@@ -13,6 +13,7 @@ import { type AuthDefinition, defineAuth } from "../contract/auth.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import { checkTable } from "../crud/check-table.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { checkOrganizations } from "../organizations/check-organizations.ts";
 import { withCrons } from "./api.ts";
 import { refuseForkedAuth, type SchemaFile } from "./auth-schema-owner.ts";
 
@@ -35,6 +36,7 @@ export async function loadApp(config: EffectiveConfig): Promise<LoadedApp> {
     auth: await loadAuth(config),
     schema: await loadSchema(config),
   };
+  checkOrganizations(app);
   await audit(config, app);
   return app;
 }

@@ -8,6 +8,7 @@ import { join, relative } from "node:path";
 import { is } from "drizzle-orm";
 import { PgSchema, PgTable } from "drizzle-orm/pg-core";
 import type { LoadedApp } from "../contract/loaded-app.ts";
+import { isOffered } from "../kit/offered-tables.ts";
 import { tableConfig } from "../kit/table-config.ts";
 import type { Finding } from "./report.ts";
 import { placeOf } from "./source.ts";
@@ -37,11 +38,12 @@ export function runtimeTablesIn(
       const what = `the platform's schema "${value.schemaName}" is modelled by the application.`;
       return [{ ...at(key), what, remedy }];
     }
-    if (!is(value, PgTable)) return [];
+    if (!is(value, PgTable) || isOffered(value)) return [];
     const { name, schema: folder } = tableConfig(value);
     return isRuntimeName(name) || isRuntimeSchema(folder) ? [{ ...at(key), ...modelled(name) }] : [];
   });
-  const served = api["~svc"].crud.flatMap(({ table, schema: folder }) => {
+  const served = api["~svc"].crud.flatMap(({ table, schema: folder, source }) => {
+    if (isOffered(source.table)) return [];
     const isKnown = exported.some(({ what }) => what.includes(`"${table}"`));
     return !isKnown && (isRuntimeName(table) || isRuntimeSchema(folder)) ? [{ ...at(table), ...modelled(table) }] : [];
   });

@@ -17,6 +17,44 @@ export interface AuthMail {
 
 type SendMail = (mail: AuthMail) => Promise<void> | void;
 
+/** An invitation to an organization, for the application's mailer. */
+export interface InvitationMail extends AuthMail {
+  /** The name of the organization. */
+  organization: string;
+  role: string;
+  /** The name of the member who invites. */
+  inviter: string;
+}
+
+/** The roles where `organizations` names none. */
+export const defaultRoles = ["owner", "admin", "member"] as const;
+
+const organizationOptions = z.strictObject({
+  /**
+   * The roles of members. The database gives rights to `owner` and `admin`; what others may do is said by the policies of the
+   * application, such as `orgRls`. (Default: ["owner", "admin", "member"])
+   */
+  roles: z
+    .array(
+      z.string().regex(/^[a-z][a-z0-9_-]{0,30}$/, must("a name in lower case, with letters, digits, _ and -")),
+      must("a list of roles"),
+    )
+    .refine((roles) => roles.includes("owner"), 'needs "owner": each organization has one')
+    .refine((roles) => new Set(roles).size === roles.length, "names a role twice")
+    .readonly()
+    .optional(),
+  /**
+   * Sends an invitation. Called by a worker after the commit, and again if it fails. (Default: none; outside production the
+   * mail is logged)
+   */
+  sendInvitation: callable<(mail: InvitationMail) => Promise<void> | void>().optional(),
+  /** The page that takes `?invitation=<id>`: a path of the service, or an absolute URL. (Default: "/") */
+  page: z
+    .string()
+    .refine((page) => page.startsWith("/") || /^https?:\/\//.test(page), must("a path such as /invitations, or a URL"))
+    .optional(),
+});
+
 const additionalField = z.discriminatedUnion(
   "type",
   [
@@ -138,6 +176,13 @@ const definitionSchema = z.strictObject({
         )
         .optional(),
     })
+    .optional(),
+  /**
+   * Organizations with members, roles and invitations: `true`, or options. `createOrganizations(auth)` makes their procedures.
+   * (Default: none)
+   */
+  organizations: z
+    .union([z.literal(true), organizationOptions], must("true or { roles?, sendInvitation?, page? }"))
     .optional(),
   /**
    * The schemes of `Authorization` that carry a credential of svc, in any case. Others are ignored, for middleware of

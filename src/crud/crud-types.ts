@@ -33,7 +33,7 @@ export type CrudListArguments<T extends PgTable = PgTable, O = CrudOptions<T>> =
 >;
 
 /** Two type parameters keep the compiler's messages short. */
-interface ListArguments<Column extends string, Conditions> {
+export interface ListArguments<Column extends string, Conditions> {
   /** From 1; less means 1. (Default: 1) */
   page?: number | undefined;
   /** Clamped to 1 and the resource's maximum, 100 unless declared otherwise. (Default: 20) */
@@ -67,8 +67,9 @@ type Visible<T extends PgTable, O> = O extends { columns: { pick: readonly (infe
     ? Exclude<keyof CrudRow<T>, K> | "id"
     : keyof CrudRow<T>;
 
+/** The filters of a list that allows none. */
 // biome-ignore lint/suspicious/noEmptyInterface: the compiler says its name to who filters such a list
-interface NoAllowedFilters {}
+export interface NoAllowedFilters {}
 
 /** The columns that may be filtered: none without the option, all where the compiler cannot see the options. */
 type Filterable<T extends PgTable, O> = O extends { allowedFilters: readonly (infer K extends keyof CrudRow<T>)[] }
@@ -178,7 +179,7 @@ export type CrudProcedures<T extends PgTable, O extends CrudOptions<T> = object>
 >;
 
 /** One of the procedures. Four type parameters keep the compiler's messages short. */
-interface Crud<Name extends string, Kind extends ProcedureKind, Input, Output>
+export interface Crud<Name extends string, Kind extends ProcedureKind, Input, Output>
   extends Procedure<{ name: Name; kind: Kind; input: Input; output: Output }> {}
 
 /** Lists in buckets: subscribers of a list are notified only of rows in its scope. */

@@ -7,6 +7,7 @@ import { is } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
 import type { Api } from "../contract/api.ts";
 import { tableConfig } from "../kit/table-config.ts";
+import { organizationMembers } from "./organization-tables.ts";
 import { ownerColumns, type TeamScope, teamScope } from "./rls.ts";
 
 export interface FollowedTable {
@@ -44,9 +45,9 @@ export function followedTables(api: Api, schema: Readonly<Record<string, unknown
   )) {
     const { columns, policies } = tableConfig(source.table);
     const team = teamScope(policies);
-    const narrowing = narrowingColumns({ owners: owners.map((column) => column.name), team });
-    const required = notNull(columns, narrowing);
-    const table = { schema: space, name, owners: owners.map((column) => column.name), team, required };
+    const named = { schema: space, name, owners: owners.map((column) => column.name), team };
+    const narrowing = narrowingColumns(named);
+    const table = { ...named, required: notNull(columns, narrowing) };
     const identity = realtime?.scoped ? "full" : narrowing.length > 0 ? [...new Set([id.name, ...narrowing])] : [];
     // If one of several resources needs the whole old row, it is logged for all of them.
     if (found.get(tableName(table))?.identity !== "full") found.set(tableName(table), { ...table, identity });
@@ -62,6 +63,10 @@ export function followedTables(api: Api, schema: Readonly<Record<string, unknown
     if (!isOfPlatform(tableConfig(value).schema)) add(value);
   }
   for (const { follows } of procedures.values()) for (const table of follows ?? []) add(table);
+  const ofOrganizations = nameOfTable(organizationMembers);
+  const usesOrganizations = ({ team }: FollowedTable) =>
+    team !== null && tableName({ schema: team.schema, name: team.table }) === ofOrganizations;
+  if ([...found.values()].some(usesOrganizations)) add(organizationMembers);
   // Who joins or leaves a team must hear of it: otherwise the rows of a team are told to all who read the table.
   return [...found.values()].map((table) =>
     table.team && !found.has(tableName({ schema: table.team.schema, name: table.team.table }))
@@ -76,7 +81,7 @@ function describe(table: PgTable): FollowedTable {
   const { schema = "public", name, columns, primaryKeys, policies } = tableConfig(table);
   const owners = ownerColumns(policies);
   const team = teamScope(policies);
-  const narrowing = narrowingColumns({ owners, team });
+  const narrowing = narrowingColumns({ schema, name, owners, team });
   const composite = primaryKeys.flatMap((key) => key.columns.map((column) => column.name));
   const key = [...columns.filter(({ primary }) => primary).map((column) => column.name), ...composite];
   // Without any identity PostgreSQL would refuse every update of a published table.
@@ -88,6 +93,15 @@ const notNull = (columns: readonly { name: string; notNull: boolean }[], names: 
   columns.filter((column) => column.notNull && names.includes(column.name)).map(({ name }) => name);
 
 /** What the log must say of a changed row, so that only those who read it are told. */
-function narrowingColumns({ owners, team }: Pick<FollowedTable, "owners" | "team">): readonly string[] {
-  return owners.length === 0 && team ? [team.column] : owners;
+export function narrowingColumns(table: Omit<FollowedTable, "required" | "identity">): readonly string[] {
+  const { owners, team } = table;
+  if (owners.length > 0 || !team) return owners;
+  return listsMembers(table) ? [team.column, team.user] : [team.column];
 }
+
+/**
+ * Whether a table is itself the one that says who belongs to the teams of its rows. Its rows are also told to the users that
+ * they name: a new member follows other teams until then.
+ */
+export const listsMembers = ({ schema, name, team }: Pick<FollowedTable, "schema" | "name" | "team">) =>
+  team?.schema === schema && team.table === name;

@@ -16,7 +16,7 @@ const everybody = [anonymous, authenticated];
 /** The columns with the ids of the users who read a row by a policy. */
 const owners = new WeakMap<PgPolicy, readonly string[]>();
 
-/** Whose rows a policy of `memberRls` shows: those whose `column` holds a team of the caller in a table of memberships. */
+/** Whose rows a policy of `memberRls` or `orgRls` shows: those whose `column` holds a team of the caller in a table of memberships. */
 export interface TeamScope {
   /** Of the table with the rows. */
   column: string;
@@ -31,6 +31,9 @@ export interface TeamScope {
 
 /** The scope of a policy for reading. */
 const scopes = new WeakMap<PgPolicy, TeamScope>();
+
+/** Records that a policy shows rows only to the members of their team. */
+export const readsTeams = (policy: PgPolicy, scope: TeamScope) => scopes.set(policy, scope);
 
 /** What the linter would ask about, by policy: the helper's options say that it is meant. */
 const meanings = new WeakMap<PgPolicy, string>();
@@ -55,7 +58,7 @@ export function ownerColumns(policies: readonly PgPolicy[]): string[] {
   return [...new Set(columns.flatMap((names) => names ?? []))];
 }
 
-/** The same for rows of teams: null unless `memberRls` alone says who reads. */
+/** The same for rows of teams: null unless one policy of `memberRls` or `orgRls` alone says who reads. */
 export function teamScope(policies: readonly PgPolicy[]): TeamScope | null {
   const [policy, ...others] = reading(policies);
   return (policy && others.length === 0 && scopes.get(policy)) || null;
@@ -175,7 +178,7 @@ export function memberRls(options: {
   const { schema = "public" } = tableConfig(through);
   if (schema === "auth") {
     throw new DefinitionError(`memberRls: requests cannot read auth.${getTableName(through)}.`, {
-      hint: "Keep memberships in a table of your own: docs/how-to/organizations.md.",
+      hint: "Use orgRls (docs/how-to/organizations.md), or keep memberships in a table of your own.",
     });
   }
   const theirs = teamOfMembership(through, team);

@@ -1,6 +1,7 @@
 /**
  * The one map from PostgreSQL's error codes to ours. Messages are our own: PostgreSQL's contain names of constraints
- * and values of rows, which are only logged. Messages of AP… come from the application, which wrote them for its callers.
+ * and values of rows, which are only logged. Messages of AP… were written for callers, by the application
+ * or for organizations (`sql/organizations/`).
  * `src/kit/error-codes.ts` has the HTTP status of each code.
  * Source: https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
@@ -24,8 +25,8 @@ const badValue: Mapping = { code: "BAD_REQUEST", message: "A value does not fit 
 const busy: Mapping = { code: "UNAVAILABLE" };
 
 /**
- * By SQLSTATE. Functions of the platform in `sql/` raise SV…; functions of applications raise AP…, because a worker that gets
- * SV409 assumes that another worker has its job.
+ * By SQLSTATE. Functions of the platform in `sql/` raise SV…; functions of applications, and those of organizations, raise AP…,
+ * because a worker that gets SV409 assumes that another worker has its job.
  */
 export const sqlStates: Record<string, Mapping> = {
   "22001": { code: "BAD_REQUEST", message: "A text is longer than its column allows." },

@@ -7,7 +7,7 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from "node:crypto";
 import type { Logger } from "pino";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
-import { type FollowedTable, nameOfTable, tableName } from "../crud/followed-tables.ts";
+import { type FollowedTable, listsMembers, nameOfTable, tableName } from "../crud/followed-tables.ts";
 import { isOneRow } from "../crud/related-arguments.ts";
 import type { TeamScope } from "../crud/rls.ts";
 import { type CallerTeams, scopeKey } from "./caller-teams.ts";
@@ -138,11 +138,13 @@ export class FollowedReads {
   /** Changes of rows with owners or teams are published to these only, unless the author follows the table as a whole. */
   #topics({ names, whole, user, teams = {} }: Contents): string[] {
     return names.flatMap((name, index) => {
-      const { owners = [], team } = this.#tables.get(name) ?? {};
+      const table = this.#tables.get(name);
+      const { owners = [], team } = table ?? {};
       if (index >= whole && owners.length > 0) return [tableTopics.many(name), tableTopics.own(name, user)];
       const theirs = index >= whole && team ? teams[scopeKey(team)] : undefined;
       if (!theirs) return [tableTopics.every(name)];
-      return [tableTopics.many(name), ...theirs.map((one) => tableTopics.team(name, one))];
+      const own = table && listsMembers(table) ? [tableTopics.own(name, user)] : [];
+      return [tableTopics.many(name), ...own, ...theirs.map((one) => tableTopics.team(name, one))];
     });
   }
 

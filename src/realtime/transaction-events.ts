@@ -6,7 +6,8 @@
 import type { Pgoutput } from "pg-logical-replication";
 import type { Logger } from "pino";
 import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
-import { type FollowedTable, tableName } from "../crud/followed-tables.ts";
+import { type FollowedTable, listsMembers, narrowingColumns, tableName } from "../crud/followed-tables.ts";
+import type { TeamScope } from "../crud/rls.ts";
 import { bucketsOf } from "./buckets.ts";
 import type { ChangeListener } from "./change-decoder.ts";
 import { tableTopics } from "./followed-reads.ts";
@@ -176,16 +177,18 @@ interface TableTopics {
 function topicsOf(table: FollowedTable): TableTopics {
   const name = tableName(table);
   const { owners, team, required } = table;
-  const names = owners.length > 0 ? owners : team ? [team.column] : [];
-  const columns = names.map((name) => ({ name, notNull: required.includes(name) }));
+  const columns = narrowingColumns(table).map((name) => ({ name, notNull: required.includes(name) }));
   const many = tableTopics.many(name);
   // The log lacks the team of an old row until `svc migrate` has set the replica identity.
-  const ofTeam = (column: string) => (row: Row) => {
-    const value = row[column] ?? null;
-    return [value === null ? many : tableTopics.team(name, value)];
-  };
+  const ofTeam =
+    ({ column, user }: TeamScope) =>
+    (row: Row) => {
+      const value = row[column] ?? null;
+      const topic = value === null ? many : tableTopics.team(name, value);
+      return listsMembers(table) ? [topic, tableTopics.own(name, row[user])] : [topic];
+    };
   const ofOwners = (row: Row) => owners.map((column) => tableTopics.own(name, row[column]));
-  const narrow = owners.length > 0 ? ofOwners : team ? ofTeam(team.column) : null;
+  const narrow = owners.length > 0 ? ofOwners : team ? ofTeam(team) : null;
   return { every: tableTopics.every(name), many, columns, narrow };
 }
 

@@ -223,7 +223,7 @@ const mistakes: [what: string, define: () => unknown, message: string, hint?: st
       return memberRls({ through: member, team: pgTable("b", { team: integer("team_id") }).team, user: member.user });
     },
     "memberRls: requests cannot read auth.member.",
-    "Keep memberships in a table of your own: docs/how-to/organizations.md.",
+    "Use orgRls (docs/how-to/organizations.md), or keep memberships in a table of your own.",
   ],
   [
     "a team whose name is that of the memberships' own key",

@@ -13,10 +13,12 @@ const db = database();
  * returns no row.
  */
 const registry: Record<string, { test: string } | { reason: string }> = {
+  accept_invitation: { test: "tests/organizations/rights.test.ts" },
   cancel_job: { reason: "Takes the number of a job and answers for jobs that the transaction's user scheduled." },
   cancel_workflow: { test: "tests/doors/writes.test.ts" },
   carry_trace: { reason: "Writes the traceparent that it is given into the log." },
   claim_key: { test: "tests/http/keyed-calls.test.ts" },
+  create_organization: { reason: "Adds an organization with the transaction's user as its owner." },
   emit_message: { reason: "Writes the message that it is given into the log." },
   enqueue_job: { reason: "Adds a job for the transaction's user; it reads no table of users." },
   find_evidence_as_anonymous: { test: "tests/doors/doors.test.ts" },
@@ -31,6 +33,7 @@ const registry: Record<string, { test: string } | { reason: string }> = {
   keep_answers: { reason: "Writes the row of the transaction's user, and returns nothing." },
   lock: { reason: "Locks a name of the application's." },
   lock_document: { reason: "Locks a name that holds the caller's id." },
+  my_orgs: { test: "tests/organizations/rights.test.ts" },
   open_upload_url: { test: "tests/security/storage-writes.test.ts" },
   record_step: { reason: "Writes for the one run that the worker holds with this fence." },
   retry_workflow: { test: "tests/doors/writes.test.ts" },
@@ -48,6 +51,7 @@ const registry: Record<string, { test: string } | { reason: string }> = {
   store_object: { test: "tests/security/storage-writes.test.ts" },
   tables_read: { reason: "Names the tables that its own transaction has locked, to the login of requests alone." },
   try_lock: { reason: "Locks a name of the application's." },
+  verified_email: { test: "tests/organizations/rights.test.ts" },
 };
 
 test("every definer function that a request may reach has a line in this file's registry, and no other", async () => {

@@ -126,7 +126,7 @@ test("nobody but the service says anything to subscribers", async () => {
   }
 });
 
-test("few functions run with more than the caller's rights where SQL of a request may call them, and change no row", async () => {
+test("few functions run with more than the caller's rights where SQL of a request may call them, and change no row but the caller's own membership", async () => {
   const rows = await db.sql<{ name: string; owner: string; volatile: boolean }>(
     `select p.proname as name, p.proowner::regrole::text as owner, p.provolatile = 'v' as volatile
        from pg_proc p join pg_namespace n on n.oid = p.pronamespace
@@ -137,6 +137,7 @@ test("few functions run with more than the caller's rights where SQL of a reques
   );
   const locking = { owner: "svc_owner", volatile: true };
   const indexing = locking; // of rows that the same transaction has written
+  const joining = locking; // the caller adds itself: as the owner of a new organization, or by an invitation to its address
   const platform = { owner: "svc_owner", volatile: false };
   const readers = ["anonymous", "authenticated"].map((role) => ({
     role,
@@ -144,12 +145,15 @@ test("few functions run with more than the caller's rights where SQL of a reques
     volatile: false,
   }));
   expect(rows).toEqual([
+    { name: "accept_invitation", ...joining },
+    { name: "create_organization", ...joining },
     ...readers.map(({ role, ...more }) => ({ name: `find_evidence_as_${role}`, ...more })),
     ...readers.map(({ role, ...more }) => ({ name: `find_objects_as_${role}`, ...more })),
     ...readers.map(({ role, ...more }) => ({ name: `find_passages_as_${role}`, ...more })),
     { name: "index_waiting_rows", ...indexing },
     { name: "lock", ...locking },
     { name: "lock_document", ...locking },
+    { name: "my_orgs", ...platform },
     // Sends a delivery again to an endpoint that the caller may update.
     { name: "retry_delivery_as_authenticated", owner: "svc_reader_authenticated", volatile: true },
     { name: "row_deliveries_as_authenticated", owner: "svc_reader_authenticated", volatile: false },
@@ -158,6 +162,7 @@ test("few functions run with more than the caller's rights where SQL of a reques
     { name: "search_passages", ...platform },
     { name: "search_target", ...platform },
     { name: "try_lock", ...locking },
+    { name: "verified_email", ...platform },
   ]);
 });
 

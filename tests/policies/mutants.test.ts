@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { getTableConfig, type PgPolicy, pgTable, serial, text, uuid } from "drizzle-orm/pg-core";
 import { beforeAll, describe, expect, test } from "vitest";
-import { DefinitionError, memberRls, openRls, ownerRls } from "../../src/index.ts";
+import { DefinitionError, memberRls, openRls, orgRls, ownerRls } from "../../src/index.ts";
 import { database } from "../support/database.ts";
 import { ann, bob, createPolicy, mutantsOf, rendered } from "./mutations.ts";
 
@@ -25,6 +25,10 @@ const tables = [
   pgTable("owned_public", columns, (t) => ownerRls(t.owner, { read: "public" })),
   pgTable("of_team", columns, (t) => memberRls({ ...through, team: t.owner })),
   pgTable("of_team_read_only", columns, (t) => memberRls({ ...through, team: t.owner, write: "nobody" })),
+  // Ann is the owner of one organization and a member of the other, in which Bob is an editor.
+  pgTable("of_org", columns, (t) => orgRls(t.owner, { read: ["owner", "editor"] })),
+  pgTable("of_org_read_only", columns, (t) => orgRls(t.owner, { read: ["owner", "editor"], write: "nobody" })),
+  pgTable("of_org_roles", columns, (t) => orgRls(t.owner, { write: ["owner"] })),
   pgTable("open_anyone_anyone", columns, () => openRls({ read: "anyone", write: "anyone" })),
   pgTable("open_anyone_authenticated", columns, () => openRls({ read: "anyone", write: "authenticated" })),
   pgTable("open_anyone_nobody", columns, () => openRls({ read: "anyone", write: "nobody" })),
@@ -89,6 +93,9 @@ const behaviour: Record<string, string[]> = {
   owned_public:                     [annShown, bobShown, readOnly,  readOnly,    readOnly],
   of_team:                          [annOnly,  bobOnly,  nothing,   nothing,     nothing],
   of_team_read_only:                [annReads, bobReads, nothing,   nothing,     nothing],
+  of_org:                           [annOnly,  bobOnly,  nothing,   nothing,     nothing],
+  of_org_read_only:                 [annReads, bobReads, nothing,   nothing,     nothing],
+  of_org_roles:                     [annOthers, bobReads, nothing,   nothing,     nothing],
   open_anyone_anyone:               [all,      all,      all,       all,         all],
   open_anyone_authenticated:        [all,      all,      readOnly,  all,         readOnly],
   open_anyone_nobody:               [readOnly, readOnly, readOnly,  readOnly,    readOnly],
@@ -114,13 +121,18 @@ const equivalents: { mutants: RegExp; because: string }[] = [
     because: "Only a caller without identity would pass, and USING leaves that one no row to update.",
   },
   {
-    mutants: /^((owned|owned_by_uuid|of_team) \w+|owned_with_reader (insert|update|delete)_owner) for all$/,
+    mutants: /^((owned|owned_by_uuid|of_team|of_org) \w+|owned_with_reader (insert|update|delete)_owner) for all$/,
     because: "All four verbs have this very condition and role already, so it adds nothing to any of them.",
   },
   {
-    mutants: /^owned_public (insert|update|delete)_owner for all$/,
+    mutants: /^(owned_public|of_org_roles) (insert|update|delete)_\w+ for all$/,
     because:
-      "It adds the owner's rows to the other verbs: select shows all anyway, the rest have this condition already.",
+      "It adds the owner's rows to the other verbs: select shows them anyway, the rest have this condition already.",
+  },
+  {
+    mutants: /^of_org\w* insert_org also to svc_anonymous$/,
+    because:
+      "Callers who are not signed in may not execute svc.my_orgs(), so they are refused with and without the policy.",
   },
   {
     mutants: /^open_\w+ insert_\w+ for all$/,
@@ -141,6 +153,10 @@ beforeAll(async () => {
     insert into memberships_of_all values ('${ann}', '${ann}', '${bob}'), ('${bob}', '${bob}', '${ann}'),
       ('${bob}', null, null);
     grant select on memberships_of_all to svc_anonymous, svc_authenticated;
+    insert into auth."user" (id, name, email) values ('${ann}', 'Ann', 'ann@x.test'), ('${bob}', 'Bob', 'bob@x.test');
+    insert into svc.organizations (id, name) values ('${ann}', 'of Ann'), ('${bob}', 'of Bob');
+    insert into svc.organization_members (org_id, user_id, role)
+      values ('${ann}', '${ann}', 'owner'), ('${bob}', '${bob}', 'editor'), ('${bob}', '${ann}', 'member');
     create function attempt(role text, identity text, statement text) returns text language plpgsql as $$
     declare
       touched bigint;

@@ -47,6 +47,9 @@ const breaks: Record<string, (condition: string) => string> = {
   "not in": (condition) => condition.replace(" = any (", " <> all ("),
   "in some team": (condition) => condition.replace(/^("\w+")(.*?array\(select )"\w+"\."owner"/, '$1$2$1."owner"'),
   "the other team": (condition) => condition.replace(/array\(select ("\w+")\."owner"/, 'array(select $1."other"'),
+  "of any role": (condition) => condition.replace(/my_orgs\(.*?\)/, "my_orgs()"),
+  "of another role": (condition) => condition.replace("my_orgs('owner')", "my_orgs('member')"),
+  "of an owner": (condition) => condition.replace("my_orgs()", "my_orgs('owner')"),
   "the other user": (condition) => condition.replace('"user_id"', '"other"'),
 };
 

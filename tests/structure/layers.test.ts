@@ -19,7 +19,7 @@ const levels = [
   ["history"],
   ["crud", "jobs", "storage"],
   ["ai", "realtime", "search", "webhooks"],
-  ["codegen", "documents", "rag", "transfer"],
+  ["codegen", "documents", "organizations", "rag", "transfer"],
   ["workflows"],
   ["app", "call"],
   ["auth", "graphql"],

@@ -1,8 +1,8 @@
 /** Stores the application's authentication mails instead of sending them. */
-import type { AuthDefinition, AuthMail } from "@svc/core/internal";
+import { type AuthDefinition, type AuthMail, replaceInvitationMailer } from "@svc/core/internal";
 
 export interface Mail extends AuthMail {
-  kind: "verification" | "reset";
+  kind: "verification" | "reset" | "invitation";
 }
 
 /** In milliseconds: mails are sent shortly after the answer. */
@@ -31,9 +31,10 @@ export class Mailbox {
     return mail;
   }
 
-  /** The application's definition with this in place of its mailers. */
+  /** The application's definition with this in place of its mailers. That of invitations is replaced in the process. */
   replaceMailers(definition: AuthDefinition): AuthDefinition {
     const put = (kind: Mail["kind"]) => (mail: AuthMail) => this.#put({ ...mail, kind });
+    replaceInvitationMailer(definition, put("invitation"));
     return {
       ...definition,
       emailAndPassword: { ...definition.emailAndPassword, sendResetPassword: put("reset") },

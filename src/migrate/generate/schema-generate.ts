@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { loadAuth, loadSchemaFiles } from "../../app/load-app.ts";
 import type { EffectiveConfig } from "../../config/config.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
+import { checkOrganizations } from "../../organizations/check-organizations.ts";
 import { short } from "../../postgres/schema-names.ts";
 import { readFunctions } from "./schema-functions.ts";
 import { type History, nextNumber, readHistory, snapshotFile, writeSnapshot } from "./schema-history.ts";
@@ -96,7 +97,9 @@ async function loadDeclared(config: EffectiveConfig): Promise<Declared> {
   const exported = files.flatMap(({ exports }, index) =>
     Object.entries(exports).map(([name, value]) => [`${index}.${name}`, value]),
   );
-  return { schema: Object.fromEntries(exported), auth: await loadAuth(config) };
+  const declared = { schema: Object.fromEntries(exported), auth: await loadAuth(config) };
+  checkOrganizations(declared);
+  return declared;
 }
 
 function fileName(words: string | undefined, before: Snapshot, after: Snapshot): string {

@@ -1,7 +1,7 @@
 /**
  * Adds an index to every table with ownerRls: (owner, created_at desc, id desc), as far as the columns exist. It serves
  * generated CRUD's default list and the policies' comparison. Columns of further readers get one each. A table with
- * memberRls gets an index on the team, for the policies; it gives no order across several teams.
+ * memberRls or orgRls gets an index on the team, for the policies; it gives no order across several teams.
  */
 import { getTableColumns } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
@@ -31,7 +31,8 @@ function addNewest(declared: PgTable, table: Table, owner: string, suffix: strin
 }
 
 function addTeamIndex(table: Table): void {
-  const team = comparedColumn(table.policies.select_member?.using, "any \\(array\\(select ");
+  const { select_member, select_org } = table.policies;
+  const team = comparedColumn((select_member ?? select_org)?.using, "any \\(array\\(select ");
   if (!team || isFirst(table, team)) return;
   const name = derivedName(table.name, null, team);
   table.indexes[name] = { name, columns: [ascending(team)], ...plain };

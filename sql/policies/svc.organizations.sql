@@ -1,0 +1,23 @@
+-- Organizations. Members see theirs, owners and admins rename them, owners delete them. svc.create_organization() adds one.
+
+alter table svc.organizations enable row level security;
+
+create policy select_member on svc.organizations
+  for select to svc_authenticated
+  using (id = any (array(select svc.my_orgs())));
+
+create policy update_admin on svc.organizations
+  for update to svc_authenticated
+  using (id = any (array(select svc.my_orgs('owner', 'admin'))))
+  with check (id = any (array(select svc.my_orgs('owner', 'admin'))));
+
+create policy delete_owner on svc.organizations
+  for delete to svc_authenticated
+  using (id = any (array(select svc.my_orgs('owner'))));
+
+grant select, delete on svc.organizations to svc_authenticated;
+grant update (name) on svc.organizations to svc_authenticated;
+
+comment on policy select_member on svc.organizations is 'Members see their organizations.';
+comment on policy update_admin on svc.organizations is 'Owners and admins rename them.';
+comment on policy delete_owner on svc.organizations is 'Owners delete them, with all rows that refer to them on delete cascade.';
