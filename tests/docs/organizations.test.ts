@@ -1,6 +1,7 @@
 // If this file fails, removed members and strangers get into a company of docs/how-to/organizations.md, or members do not.
 import { expect, test } from "vitest";
 import { documented } from "./documented.ts";
+import { snippets } from "./markdown.ts";
 
 const { db, person, post, call, lint } = documented("docs/how-to/organizations.md");
 
@@ -50,6 +51,13 @@ test("members read, editors write, and neither does a stranger, a removed member
   expect(await titles(bob)).toEqual([]);
 });
 
+test("a project has the name of its company", async () => {
+  const [lu] = (await people("lu")) as [Person];
+  await create(lu, await found(lu, "Mill"));
+  const { body } = await call("query", lu.sessionToken, "projects.list", { include: { org: true } });
+  expect(body.json.data).toMatchObject([{ title: "A bridge", org: { name: "Mill" } }]);
+});
+
 test("a company keeps an owner until it is deleted with its rows", async () => {
   const [jo] = (await people("jo")) as [Person];
   const org = await found(jo, "Yard");
@@ -62,4 +70,18 @@ test("a company keeps an owner until it is deleted with its rows", async () => {
 
 test("the linter finds nothing", async () => {
   expect(await lint()).toEqual([]);
+});
+
+test("memberships of better-auth's plugin are moved as the page says", async () => {
+  const [max] = (await people("max")) as [Person];
+  await db.sql(`create table auth.organization (id text primary key, name text, created_at timestamptz default now());
+    create table auth.member (organization_id text, user_id text, role text);
+    insert into auth.organization (id, name) values ('theirs', 'Dock');
+    insert into auth.member values ('theirs', '${max.user.id}', 'owner,admin')`);
+  const moving = (await snippets()).find(
+    ({ place, text }) => place.startsWith("docs/how-to/organ") && text.includes("auth.member"),
+  );
+  await db.sql(moving?.text ?? "");
+  const { body } = await call("query", max.sessionToken, "organizationMembers.list", { include: { org: true } });
+  expect(body.json.data).toMatchObject([{ role: "owner", org: { id: "theirs", name: "Dock" } }]);
 });
