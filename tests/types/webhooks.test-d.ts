@@ -1,5 +1,5 @@
 // If this file fails, a webhook compiles that names columns which its tables do not have.
-import { type Webhook, webhook } from "@svc/core";
+import { createCrudFactory, createSvcProcedureBuilders, type Procedure, type Webhook, webhook } from "@svc/core";
 import { boolean, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { expectTypeOf, test } from "vitest";
 
@@ -30,4 +30,19 @@ test("columns, the filter and owners are those of the tables", () => {
   webhook({ ...rest, to: { endpoints, owner: "accountId" } });
   // @ts-expect-error an unknown event
   webhook({ ...rest, when: "upsert" });
+});
+
+test("a resource of endpoints has the operations of deliveries only with the option", () => {
+  const createCrud = createCrudFactory(createSvcProcedureBuilders());
+  const { deliveries, retryDelivery } = createCrud(endpoints, { deliveries: true });
+  type Types<P> = P extends Procedure<infer T> ? T : never;
+  expectTypeOf<Types<typeof deliveries>["input"]>().toEqualTypeOf<{
+    id: string;
+    limit?: number | undefined;
+    cursor?: string | null | undefined;
+  }>();
+  expectTypeOf<Types<typeof retryDelivery>["input"]>().toEqualTypeOf<{ id: string; delivery: string }>();
+  expectTypeOf<Types<typeof retryDelivery>["output"]["state"]>().toEqualTypeOf<"pending" | "sent" | "dead">();
+  // @ts-expect-error without the option there is none
+  createCrud(endpoints).deliveries;
 });

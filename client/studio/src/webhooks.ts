@@ -86,7 +86,7 @@ async function deliveries(shown: DeliveryState, { webhook = "", end, before }: S
       ? time(one.ended_at)
       : [
           time(one.due_at),
-          one.waits_until && h("small", {}, ` The receiver asked to wait until ${time(one.waits_until)}.`),
+          one.waits_until && h("small", {}, ` Its receiver gets nothing before ${time(one.waits_until)}.`),
         ],
     one.last_error ?? one.last_status ?? "–",
     ...(canRetry
