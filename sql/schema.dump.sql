@@ -8106,11 +8106,16 @@ CREATE OR REPLACE FUNCTION svc_private.find_endpoint_deliveries(source text, end
 AS $function$
   select d.sequence, d.id, d.webhook, d.state, d.attempts, d.created_at,
          case when d.state = 'pending' then d.due_at end, d.ended_at, d.last_status, left(d.last_error, 200)
-    from svc.webhook_deliveries d
-   where d.source = find_endpoint_deliveries.source and d.endpoint = find_endpoint_deliveries.endpoint and d.source <> 'env'
-     and d.sequence < coalesce(before, 9223372036854775807) and (only_id is null or d.id = only_id)
+    from ((select w.* from svc.webhook_deliveries w
+            where w.source = find_endpoint_deliveries.source and w.endpoint = find_endpoint_deliveries.endpoint
+              and w.source <> 'env' and w.sequence < coalesce(before, 9223372036854775807) and only_id is null
+            order by w.sequence desc
+            limit most)
+          union all
+          select w.* from svc.webhook_deliveries w
+           where w.id = only_id and w.source = find_endpoint_deliveries.source
+             and w.endpoint = find_endpoint_deliveries.endpoint) d
    order by d.sequence desc
-   limit most
 $function$
 execute: svc_reader_authenticated, svc_system
 comment: Deliveries to an endpoint, newest first, without a look at its row. Definer: only svc_owner and svc_system read svc.webhook_deliveries, and readers execute it.

@@ -265,3 +265,24 @@ test("a later page of files is found without reading the pages before it", async
   expect(await rowsRead(client, "svc.storage_objects")).toBeLessThan(30);
   await client.query("rollback");
 });
+
+test("a page of the deliveries to an endpoint, and one delivery, are found by an index", async () => {
+  await db.sql(`insert into svc.webhook_deliveries (webhook, source, endpoint, row_key, body, state, ended_at)
+    select 'w', '"public"."notes"', case when n % 100 = 0 then 'mine' else 'other' end, '', '{}', 'sent', now()
+      from generate_series(1, 20000) n`);
+  await db.sql("analyze svc.webhook_deliveries");
+  const [one] = await db.sql<{ id: string }>(
+    "select id from svc.webhook_deliveries where endpoint = 'mine' order by sequence limit 1",
+  );
+  for (const [only, most] of [
+    [null, 20],
+    [one?.id ?? null, 1],
+  ] as const) {
+    const client = await db.connect("admin");
+    await client.query("begin");
+    const text = `select * from svc_private.find_endpoint_deliveries('"public"."notes"', 'mine', $1, null, 20)`;
+    expect((await client.query(text, [only])).rowCount).toBe(most);
+    expect(await rowsRead(client, "svc.webhook_deliveries")).toBeLessThanOrEqual(2 * most + 2);
+    await client.query("rollback");
+  }
+});

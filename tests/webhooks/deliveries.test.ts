@@ -92,6 +92,7 @@ test("the owner sends a dead delivery again, once", async () => {
   await die();
   const [one] = await deliveries();
   expect((await list(ann)).body.json.data[0].error).toHaveLength(200);
+  await worker();
   const { body } = await retry(ann, one?.id);
   expect(body.json).toMatchObject({
     id: one?.id,
@@ -100,7 +101,6 @@ test("the owner sends a dead delivery again, once", async () => {
     dueAt: expect.any(String),
     endedAt: null,
   });
-  await worker();
   await settled();
   expect(got.map(({ path, body }) => [path, body.data.id])).toEqual([["/ann", id]]);
   expect((await retry(ann, one?.id)).body.json).toMatchObject({ state: "sent", attempts: 1, status: 200 });
