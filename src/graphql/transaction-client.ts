@@ -7,7 +7,7 @@ import type { PgClient } from "@dataplan/pg";
 import { SvcError } from "../kit/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 
-export interface LimitedClient extends PgClient {
+interface LimitedClient extends PgClient {
   /** Sends another statement within the same limits. */
   limited<T>(send: () => Promise<T>): Promise<T>;
 }

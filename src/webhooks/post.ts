@@ -18,7 +18,7 @@ export interface PostOptions {
   isTrusted: boolean;
 }
 
-export interface Answered {
+interface Answered {
   status: number;
   /** How long a receiver that is too busy asks to wait, in milliseconds. null: as long as we like. */
   waitMs: number | null;
