@@ -13,10 +13,11 @@ stable
 security definer
 set search_path = ''
 as $$
-  select e.id, e.at, t.name, t.relation is not null, e.row_id, e.operation, e.actor, e.login, e.via, e.request,
+  select e.id, e.at, coalesce(c.oid::regclass::text, t.name), c.oid is not null, e.row_id, e.operation, e.actor, e.login, e.via, e.request,
          array(select jsonb_object_keys(e.changed))
     from svc_private.history_entries e
     join svc_private.history_tables t on t.id = e.table_id
+    left join pg_catalog.pg_class c on c.oid = t.relation  -- it may have been renamed, or dropped
    where (only_table is null or t.name = only_table or t.relation = to_regclass(only_table)::oid)
      and (only_row is null or e.row_id = only_row) and (before is null or e.id < before)
    order by e.id desc

@@ -55,6 +55,20 @@ test("all tables, and rows that were removed, page by page and without values", 
   expect((await ask({ table: "public.notes", key: ["100"], as: "ann" })).entries).toHaveLength(2);
 });
 
+test("a table that was renamed, and one that was dropped, keep their entries", async () => {
+  await db.sql("set role svc_owner; alter table notes rename to papers; reset role");
+  try {
+    const { entries } = await ask({ table: "public.papers", key: ["1"], as: "ann" });
+    expect(entries[0]).toMatchObject({ relation: "public.papers", changed: { title: ["boat", expect.any(String)] } });
+  } finally {
+    await db.sql("set role svc_owner; alter table papers rename to notes; reset role");
+  }
+  await db.sql(`set role svc_owner; create table gone (id int primary key);
+    select svc_private.install_history('[{"table": "public.gone", "keys": ["id"], "omit": []}]', 'test');
+    insert into gone values (1); drop table gone; reset role`);
+  expect((await ask({ table: "public.gone", row: "1" })).entries).toMatchObject([{ audited: false, changed: null }]);
+});
+
 test("a key of several columns, in another order and of times, finds its entries", async () => {
   await db.sql("insert into seats values ('2026-01-01 10:00+02', 7, 'ann')");
   const { rows } = await opened.ask("rows", { table: "public.seats", as: "ann", ghosts: true });
