@@ -101,6 +101,7 @@ async function latency(svc: Contestant, url: string, admin: pg.Client, token: st
     truncated: nothing,
     said: nothing,
     traced: nothing,
+    broadcast: () => {},
     ended: nothing,
     lost: nothing,
   };

@@ -9,6 +9,7 @@ const all = [
   "graphql",
   "realtime",
   "live",
+  "channels",
   "start",
   "dev",
   "auth",

@@ -6652,6 +6652,28 @@ $function$
 execute: svc_system
 comment: Begins a wait or sleep of a held run; returns whether an earlier event has already ended it. Definer: svc_system has no rights on the queue's tables.
 
+-- function svc_private.broadcast(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.broadcast(messages text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if octet_length(messages) > 262144 then
+    raise exception 'messages of % bytes are larger than 262144', octet_length(messages) using errcode = 'SV413';
+  end if;
+  if current_setting('server_version_num')::int >= 170000 then
+    execute 'select pg_catalog.pg_logical_emit_message(false, ''svc_channel'', $1, true)' using messages;
+  else
+    perform pg_catalog.pg_logical_emit_message(true, 'svc_channel', messages);
+    set local synchronous_commit = local;
+  end if;
+end
+$function$
+execute: svc_system
+comment: Sends messages of channels to all processes, as JSON of at most 262144 bytes. Definer: only svc_owner may write messages into the log; prefix and size are fixed.
+
 -- function svc_private.cancel_any_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.cancel_any_job(job_id bigint)
  RETURNS boolean

@@ -56,6 +56,7 @@ export const long = [
   "postgres/replicas",
   "postgres/silence",
   "postgres/unusual-settings",
+  "realtime/channel-killed",
   "realtime/convergence",
   "realtime/live-convergence",
   "storage/killed-writer",

@@ -3,6 +3,7 @@
  * server, the workers and the code generator read only its result.
  */
 import type { Api, ApiBags, ProcedureBag } from "../contract/api.ts";
+import { type ChannelBag, collectChannels } from "../contract/channel-definition.ts";
 import { type CronDefinition, collectCrons } from "../contract/cron.ts";
 import type { CrudDefinition } from "../contract/crud.ts";
 import { type HttpRoute, HttpRouteBuilder, type RouteDefinition } from "../contract/http-route.ts";
@@ -33,11 +34,15 @@ const reserved = [
  * @example
  * export default defineApi({ procedures: { tasks: tasksCrud, openCount }, httpRoutes: { hello } });
  */
-export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P> {
+export function defineApi<const P extends ProcedureBag, const C extends ChannelBag = Record<never, never>>(
+  bags: ApiBags<P, C>,
+): Api<P, C> {
   for (const bag of Object.keys(bags)) {
-    if (!["procedures", "httpRoutes", "crons", "webhooks", "workflows", "grounding", "crud"].includes(bag)) {
+    if (
+      !["procedures", "channels", "httpRoutes", "crons", "webhooks", "workflows", "grounding", "crud"].includes(bag)
+    ) {
       throw new DefinitionError(`defineApi does not know "${bag}".`, {
-        hint: "It takes procedures, httpRoutes, crons, webhooks, workflows and grounding.",
+        hint: "It takes procedures, channels, httpRoutes, crons, webhooks, workflows and grounding.",
       });
     }
   }
@@ -80,7 +85,9 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
   const grounding = checkOptions("The grounding of defineApi", groundingOptions, bags.grounding ?? {});
   const webhooks = collectWebhooks(bags.webhooks ?? {});
   checkDeliveries(crud, webhooks);
-  return { "~svc": { procedures, routes, crud, crons, webhooks, paths, workflows, grounding } };
+  const channels = collectChannels(bags.channels ?? {}, procedures);
+  for (const [key, value] of Object.entries(bags.channels ?? {})) paths.set(value["~svc"].channel.name, [key]);
+  return { "~svc": { procedures, routes, crud, crons, webhooks, channels, paths, workflows, grounding } };
 }
 
 /**

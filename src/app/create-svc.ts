@@ -1,6 +1,7 @@
 /** `createSvc`: all builders of an application in one call. */
 import { isTable } from "drizzle-orm";
 import { z } from "zod";
+import { type ChannelBuilder, channel } from "../contract/channel.ts";
 import type { Schema } from "../contract/database.ts";
 import { createSvcHttpRouteBuilders, type HttpRouteBuilders } from "../contract/http-route.ts";
 import { createSvcProcedureBuilders, type ProcedureBuilders } from "../contract/procedure.ts";
@@ -22,6 +23,8 @@ export interface Svc<S extends Schema> {
   httpRoute: HttpRouteBuilders<S>;
   /** As `createCrudFactory` makes it. */
   createCrud: ReturnType<typeof createCrudFactory<S>>;
+  /** `channel`, with the schema's types in `context.db`. */
+  channel: ChannelBuilder<S>;
   /** `workflow`, with the schema's types in `wf.db`: functions that take `db: Db` also take it. */
   workflow: WorkflowBuilder<S>;
 }
@@ -31,7 +34,7 @@ export interface Svc<S extends Schema> {
  *
  * @throws DefinitionError for other options, and a schema that is not an object of exports
  * @example
- * export const { procedure, httpRoute, createCrud, workflow } = createSvc({ schema });
+ * export const { procedure, httpRoute, createCrud, workflow, channel } = createSvc({ schema });
  */
 export function createSvc<S extends Schema>(given: { schema: S }): Svc<S> {
   checkOptions("createSvc", options, given);
@@ -41,6 +44,7 @@ export function createSvc<S extends Schema>(given: { schema: S }): Svc<S> {
     procedure,
     httpRoute: createSvcHttpRouteBuilders<S>(),
     createCrud: createCrudFactory(procedure, schema),
+    channel: channel as ChannelBuilder<S>,
     workflow: workflow as WorkflowBuilder<S>,
   };
 }

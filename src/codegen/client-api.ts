@@ -35,7 +35,7 @@ export function clientApi(
   index: string,
   exported: ReadonlyMap<ProcedureDefinition, Exported> = new Map(),
 ): string {
-  const { procedures, crud, paths } = api["~svc"];
+  const { procedures, crud, paths, channels } = api["~svc"];
   const root = emptyFolder();
   const imported = new Set<string>();
   const modules = new Modules(folder);
@@ -59,6 +59,13 @@ export function clientApi(
     const args = [JSON.stringify(name), ...(columns ? [columns] : [])];
     place(root, name, [`${kind}(${args.join(", ")})`, `${type}<${types.join(", ")}>`]);
   }
+  for (const name of channels.keys()) {
+    imported.add("channel").add("type ChannelOf");
+    place(root, name, [
+      `channel(${JSON.stringify(name)})`,
+      `ChannelOf<Channels[${JSON.stringify(paths.get(name)?.[0])}]>`,
+    ]);
+  }
   const interfacesOfResources = resources.interfaces();
   for (const type of ["Conversions", "FiltersOf", "Many", "One", "RowIn"])
     if ([...resources.constants(), ...interfacesOfResources].some((line) => new RegExp(`\\b${type}\\b`).test(line)))
@@ -68,13 +75,14 @@ export function clientApi(
   const types = [...interfacesOfResources, ...interfacesOfGroups];
   const uses = (name: string) => types.some((line) => line.includes(`${name}[`));
   const others: [file: string, clause: string][] = [];
-  if (uses("Procedures")) others.push([index, "backend"]);
+  if (uses("Procedures") || uses("Channels")) others.push([index, "backend"]);
   if (uses("Workflows")) others.push([dbModuleOf(dirname(index)), "{ WorkflowProcedures as Workflows }"]);
   const text = [
     "// Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.",
     imported.size > 0 ? importOf([...imported]) : "",
     ...modules.imports(others),
     ...(uses("Procedures") ? ["", 'type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;'] : []),
+    ...(uses("Channels") ? ["", 'type Channels = NonNullable<(typeof backend)["~svc"]["channelTypes"]>;'] : []),
     ...resources.constants().map((constant) => `\n${constant}`),
     ...interfacesOfResources.map((one) => `\n${one}`),
     "",

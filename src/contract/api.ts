@@ -1,4 +1,5 @@
 /** The result of `defineApi` (src/app/api.ts). The server, the workers and the code generator read it. */
+import type { ChannelBag, ChannelDefinition } from "./channel-definition.ts";
 import type { Cron, CronDefinition } from "./cron.ts";
 import type { CrudDefinition } from "./crud.ts";
 import type { GroundingOptions } from "./grounding.ts";
@@ -10,8 +11,9 @@ import type { Workflow, Workflows } from "./workflow.ts";
 /** Procedures by key, one level of nesting allowed. The keys name the procedures that have no `.name()`. */
 export type ProcedureBag = Record<string, Procedure | Record<string, Procedure>>;
 
-export interface ApiBags<P extends ProcedureBag> {
+export interface ApiBags<P extends ProcedureBag, C extends ChannelBag = ChannelBag> {
   procedures?: P;
+  channels?: C;
   httpRoutes?: Record<string, HttpRoute>;
   crons?: Record<string, Cron>;
   webhooks?: Record<string, Webhook>;
@@ -26,18 +28,21 @@ export interface ApiBags<P extends ProcedureBag> {
   crud?: ProcedureBag;
 }
 
-/** An application's checked definitions. `types` exists only for the type system. */
-export interface Api<P extends ProcedureBag = ProcedureBag> {
+/** An application's checked definitions. `types` and `channelTypes` exist only for the type system. */
+export interface Api<P extends ProcedureBag = ProcedureBag, C extends ChannelBag = ChannelBag> {
   readonly "~svc": {
     readonly procedures: ReadonlyMap<string, ProcedureDefinition>;
     readonly routes: readonly RouteDefinition[];
     readonly crud: readonly CrudDefinition[];
     readonly crons: readonly CronDefinition[];
     readonly webhooks: readonly WebhookDefinition[];
-    /** The path of each procedure in the `procedures` object, by procedure name. The generated `api.ts` needs it. */
+    /** By name. */
+    readonly channels: ReadonlyMap<string, ChannelDefinition>;
+    /** The path of each procedure in the `procedures` object, and of each channel in `channels`, by name. The generated `api.ts` needs it. */
     readonly paths: ReadonlyMap<string, readonly string[]>;
     readonly workflows: Workflows;
     readonly grounding: GroundingOptions;
     readonly types?: P;
+    readonly channelTypes?: C;
   };
 }

@@ -98,7 +98,13 @@ export async function validate(
 ): Promise<{ value: unknown; issues?: undefined } | { issues: Issue[] }> {
   // Await only promises: nearly all schemas are synchronous and need no microtask.
   const run = schema["~standard"].validate(value);
-  const result = run instanceof Promise ? await run : run;
+  return readResult(run instanceof Promise ? await run : run);
+}
+
+/** A schema's result, with plain paths. */
+export function readResult(
+  result: StandardSchemaV1.Result<unknown>,
+): { value: unknown; issues?: undefined } | { issues: Issue[] } {
   if (!result.issues) return { value: result.value };
   return {
     issues: result.issues.map(({ path, message }) => ({

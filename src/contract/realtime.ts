@@ -1,4 +1,5 @@
 /** `ctx.realtime` as handlers see it. `src/realtime/context.ts` implements it. */
+import type { Channel, ChannelTypes } from "./channel-definition.ts";
 
 /**
  * The `realtime` of a context. Keys are `tasks.openCount`, or with arguments `tasks.get::{"id":7}`. A key that names
@@ -22,4 +23,19 @@ export interface ContextRealtime {
    *   different data
    */
   emit(queryKey: string, data: unknown): void;
+  /**
+   * Sends a message to the members of a channel. At most 8 KiB.
+   *
+   * @param input of the channel, as clients give it
+   * @param event a name among its `messages` and `notices`
+   * @throws SvcError QUERY_WROTE in a query, VALIDATION_FAILED, PAYLOAD_TOO_LARGE
+   * @example
+   * context.realtime.send(talk, { id }, "moved", { by: user.id });
+   */
+  send<T extends ChannelTypes, E extends keyof T["told"] & string>(
+    channel: Channel<T>,
+    input: T["input"],
+    event: E,
+    data: T["told"][E],
+  ): void;
 }

@@ -17,6 +17,8 @@ export interface ChangeListener {
   said(message: string): void;
   /** The trace of the transaction (sql/realtime/carry_trace.sql). */
   traced(traceparent: string): void;
+  /** What members of channels said (sql/realtime/broadcast.sql). It may come outside of a transaction. */
+  broadcast(messages: string): void;
   /** A notice that a session has ended, or a user's row has changed (sql/auth/notify_session_end.sql). */
   ended(notice: string): void;
   /** @param at when the server committed, in milliseconds since 1970 by its clock */
@@ -61,6 +63,7 @@ export function changeDecoder(listener: ChangeListener): FrameSink {
       case "message":
         if (message.prefix === "svc") listener.said(Buffer.from(message.content).toString("utf8"));
         if (message.prefix === "svc_trace") listener.traced(Buffer.from(message.content).toString("latin1"));
+        if (message.prefix === "svc_channel") listener.broadcast(Buffer.from(message.content).toString("utf8"));
         if (message.prefix === "svc_auth") listener.ended(Buffer.from(message.content).toString("utf8"));
         break;
     }

@@ -9,6 +9,8 @@ import type { WebSocket } from "ws";
 import { toSvcError } from "../http/errors.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
+import { ChannelFrames, type ChannelServices } from "./channel-frames.ts";
+import type { ChannelSocket } from "./channel-member.ts";
 import type { Follow, FollowedReads } from "./followed-reads.ts";
 import type { Grants } from "./grants.ts";
 import { Outbox, textFrame } from "./outbox.ts";
@@ -16,6 +18,7 @@ import type { Subscriber, SubscriptionRegistry } from "./subscription-registry.t
 import type { SubscriptionTopics, Watched } from "./subscription-topics.ts";
 
 export interface ConnectionOptions {
+  channels: ChannelServices;
   registry: SubscriptionRegistry;
   rules: SubscriptionTopics;
   grants: Grants;
@@ -38,11 +41,14 @@ export const connectionLimits = {
 } as const;
 
 /** A client's connection. */
-export class Connection implements Subscriber {
+export class Connection implements Subscriber, ChannelSocket {
   readonly #websocket: WebSocket;
   readonly #outbox: Outbox;
   readonly session: Session | null;
+  /** The network for which it counts; null when connections are not counted. */
+  readonly address: string | null;
   readonly #options: ConnectionOptions;
+  readonly #channels: ChannelFrames;
   #answered = true;
   #frames = 0;
   #since = Date.now();
@@ -51,7 +57,6 @@ export class Connection implements Subscriber {
 
   /**
    * @param socket below the websocket: events are written to it directly
-   * @param options with the address for which it counts; null when connections are not counted
    */
   constructor(
     websocket: WebSocket,
@@ -63,6 +68,8 @@ export class Connection implements Subscriber {
     this.#outbox = new Outbox(socket);
     this.session = session;
     this.#options = options;
+    this.address = options.address;
+    this.#channels = new ChannelFrames(options.channels, this);
     const { registry } = options;
     registry.join(this, options.address);
     websocket.on("message", (data, isBinary) => this.#receive(data as Buffer, isBinary));
@@ -71,7 +78,7 @@ export class Connection implements Subscriber {
     });
     websocket.on("close", () => this.#leave());
     websocket.on("error", () => {}); // a frame that is too large, or a broken one; `ws` closes by itself
-    this.#tell(registry.status);
+    this.tell(registry.status);
   }
 
   send(frame: Buffer): void {
@@ -86,7 +93,11 @@ export class Connection implements Subscriber {
     this.close(1013, "too slow");
   }
 
-  #tell(message: object): void {
+  get waiting(): number {
+    return this.#outbox.waiting;
+  }
+
+  tell(message: object): void {
     this.send(textFrame(JSON.stringify(message)));
   }
 
@@ -105,12 +116,13 @@ export class Connection implements Subscriber {
 
   revokeIf(isTheirs: (session: Session) => boolean): void {
     if (!this.session || !isTheirs(this.session)) return;
-    this.#leave();
+    this.#leave(0);
     this.close(4401, "the session has ended");
   }
 
-  /** It gets no events from now on. */
-  #leave(): void {
+  /** It gets no events from now on. @param wait how long others do not see that it has left its channels */
+  #leave(wait?: number): void {
+    this.#channels.close(wait);
     this.#options.registry.leave(this);
     for (const timer of this.#ends.values()) clearTimeout(timer);
     this.#ends.clear();
@@ -125,7 +137,7 @@ export class Connection implements Subscriber {
       this.#handle(isBinary ? undefined : parse(data.toString("utf8")));
     } catch (error) {
       const { code, message, hint } = toSvcError(error);
-      this.#tell({ type: "error", code, error: message, ...(hint && { hint }) });
+      this.tell({ type: "error", code, error: message, ...(hint && { hint }) });
     }
   }
 
@@ -139,6 +151,7 @@ export class Connection implements Subscriber {
   }
 
   #handle(frame: ClientFrame | undefined): void {
+    if (frame && this.#channels.handle(frame)) return;
     if (frame?.type === "subscribe") {
       const { query } = frame;
       this.#subscribe(query, { query }, (follow) => this.#watch(query, follow), frame.follows);
@@ -147,7 +160,7 @@ export class Connection implements Subscriber {
     } else if (frame?.type === "unsubscribe") {
       this.#unsubscribe(String(frame.query ?? frame.subscriptionKey));
     } else if (frame?.type === "ping") {
-      this.#tell({ type: "pong" });
+      this.tell({ type: "pong" });
     } else {
       throw new SvcError("BAD_REQUEST", "A frame is JSON with a type.", {
         hint: 'Send {"type":"subscribe","query":"tasks.list"} or {"type":"unsubscribe","query":"tasks.list"}.',
@@ -182,7 +195,7 @@ export class Connection implements Subscriber {
       else if (subscriptionKey === undefined) this.#cancelEnd(query); // that of a grant or token of before
       const done =
         subscriptionKey === undefined ? { type: "subscribed" } : { type: "query:subscribed", subscriptionKey };
-      this.#tell({
+      this.tell({
         ...done,
         query,
         ...(follow && { follows: follow.id }),
@@ -192,7 +205,7 @@ export class Connection implements Subscriber {
       });
     } catch (error) {
       const { code, message, hint } = toSvcError(error);
-      this.#tell({ type: "error", code, error: message, ...(hint && { hint }), ...asked });
+      this.tell({ type: "error", code, error: message, ...(hint && { hint }), ...asked });
     }
   }
 
@@ -231,7 +244,7 @@ export class Connection implements Subscriber {
     const early = left * (0.1 + 0.4 * Math.random());
     const end = () => void this.#options.registry.subscribe(this, this.#watch(key));
     const warn = () => {
-      this.#tell({ type: "subscribed", query: key });
+      this.tell({ type: "subscribed", query: key });
       this.#ends.set(key, setTimeout(end, early).unref());
     };
     clearTimeout(this.#ends.get(key));
@@ -240,7 +253,7 @@ export class Connection implements Subscriber {
 
   #expire(query: string, subscriptionKey: string): void {
     this.#unsubscribe(query);
-    this.#tell({ type: "revoked", query, subscriptionKey, reason: "expired" });
+    this.tell({ type: "revoked", query, subscriptionKey, reason: "expired" });
   }
 
   #unsubscribe(key: string): void {

@@ -3,13 +3,16 @@
  * handler need not wait for them; if the call fails, they are rolled back with everything else.
  * Next hop: `sql/realtime/emit_message.sql`.
  */
+import type { Channel } from "../contract/channel-definition.ts";
 import type { ContextRealtime } from "../contract/realtime.ts";
 import { misuseError } from "../kit/misuse-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
-import { sortMembers, toParts } from "../kit/rich-values.ts";
+import { toParts } from "../kit/rich-values.ts";
 import type { SvcError } from "../kit/svc-error.ts";
 import { type Access, requireWrite } from "../postgres/access.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
+import { encodeMessage, topicOf } from "./channel-codec.ts";
+import { keyOf } from "./key.ts";
 
 /** Whether anyone may call the query of that name. */
 export type IsPublic = (name: string) => boolean;
@@ -57,6 +60,15 @@ export class CallRealtime implements ContextRealtime {
     this.#say(meta.length > 0 ? { emit: key, result: { json, meta } } : { emit: key, data: json });
   }
 
+  send(channel: Channel, input: unknown, event: string, data: unknown): void {
+    const definition = Object(channel)["~svc"]?.channel;
+    if (!definition) throw this.#misuse("send", "The first argument is not a channel.");
+    const schema = definition.messages[event] ?? definition.notices[event];
+    if (!schema) throw this.#misuse("send", `The channel "${definition.name}" has no message "${event}".`);
+    const { topic } = topicOf(definition, input);
+    this.#say({ channel: { topic, event, body: encodeMessage(schema, data) } });
+  }
+
   /** Sends the collected messages, unless the call was rolled back. Called once, just before COMMIT. */
   async flush(transaction: RequestTransaction): Promise<void> {
     if (transaction.isOver) return;
@@ -90,19 +102,3 @@ export class CallRealtime implements ContextRealtime {
 }
 
 const nameOf = (key: string) => key.split("::", 1)[0] ?? key;
-
-/**
- * The same as in clients (client/sdk/src/key.ts): members sorted, values that JSON does not have encoded, and only the
- * name without arguments.
- */
-export function keyOf(queryKey: string, args: unknown): string {
-  const { json, meta } = toParts("A query's arguments", args, "Store it, and pass its id.");
-  if (args === undefined || isEmpty(json)) return queryKey;
-  return `${queryKey}::${JSON.stringify(meta.length > 0 ? { json, meta: inOrder(meta) } : json, sortMembers)}`;
-}
-
-const isEmpty = (json: unknown) => typeof json === "object" && json !== null && Object.keys(json).length === 0;
-
-/** Inner values first, because they are restored first; otherwise by text. */
-const inOrder = (meta: readonly (readonly unknown[])[]) =>
-  meta.toSorted((a, b) => b.length - a.length || (String(a) < String(b) ? -1 : 1));

@@ -9,6 +9,10 @@ import type { FollowedTable } from "../crud/followed-tables.ts";
 import type { Session } from "../kit/session.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { changeDecoder } from "./change-decoder.ts";
+import { ChannelRates } from "./channel-limits.ts";
+import type { ChannelSocket } from "./channel-member.ts";
+import type { Broadcast } from "./channel-outbox.ts";
+import { type AskJoin, Channels } from "./channels.ts";
 import { FollowedReads } from "./followed-reads.ts";
 import { Grants } from "./grants.ts";
 import type { Rerun } from "./refreshes.ts";
@@ -32,6 +36,9 @@ export interface RealtimeOptions
   /** Called with each notice that sessions have ended; it has to call `revoke` before it returns. */
   hearEnd(notice: string): void;
   rerun: Rerun;
+  /** Asks whether a caller may be in a channel. @param reads made here */
+  join(reads: FollowedReads): AskJoin;
+  broadcast: Broadcast;
   /** They sign grants; newest first. */
   secrets: readonly string[];
   log: Logger;
@@ -46,6 +53,10 @@ export interface RealtimeState {
   connections: number;
   subscriptions: number;
   deliveries: number;
+  /** Connections in channels, and the messages that they got or missed. */
+  channelMembers: number;
+  channelMessages: number;
+  channelMissed: number;
   /** Connections that were closed because they did not read. */
   dropped: number;
   /** In milliseconds, from the commit of the last transaction by the server's clock to its event by ours. */
@@ -68,16 +79,39 @@ export interface Realtime {
 }
 
 export function createRealtime(options: RealtimeOptions): Realtime {
-  const { api, tables, url, sharesChanges, rerun, secrets, hearEnd, log, production, tracing, ...rest } = options;
-  const { procedures, crud } = api["~svc"];
+  const {
+    api,
+    tables,
+    url,
+    sharesChanges,
+    rerun,
+    secrets,
+    hearEnd,
+    log,
+    production,
+    tracing,
+    join,
+    broadcast,
+    ...rest
+  } = options;
+  const { procedures, crud, channels: definitions } = api["~svc"];
   const registry = new SubscriptionRegistry(rerun);
+  const reads = new FollowedReads({ tables, secrets, log, production });
+  const channels = new Channels({ definitions, ask: join(reads), broadcast, before: () => registry.before });
   const sink: EventSink = {
     end: hearEnd,
     begun: (xid) => registry.begun(xid),
-    hears: (topic) => registry.hears(topic),
-    deliver: (events) =>
-      tracing && events.trace ? traceDelivery(tracing, registry, events) : registry.deliver(events),
-    live: (before, history) => registry.live(before, history),
+    hears: (topic) => registry.hears(topic) || channels.hears(topic),
+    deliver: (events) => {
+      channels.changed(events);
+      if (tracing && events.trace) traceDelivery(tracing, registry, events);
+      else registry.deliver(events);
+    },
+    broadcast: (messages) => channels.broadcast(messages),
+    live: (before, history) => {
+      registry.live(before, history);
+      channels.resumed();
+    },
     lost: () => registry.lost(),
   };
   const events = transactionEvents(crud, sink, log, tables);
@@ -90,14 +124,20 @@ export function createRealtime(options: RealtimeOptions): Realtime {
   const reader = sharesChanges ? new SharedChanges({ to, log }) : new ChangeReader({ url, to, log });
   const rules = new SubscriptionTopics(procedures, crud);
   const grants = new Grants(secrets);
-  const reads = new FollowedReads({ tables, secrets, log, production });
   let isReading = false;
   // Reading the log has a cost for the server, so it begins with the first socket.
   const opened = () => {
     isReading = true;
     reader.start();
   };
-  const endpoint = new SocketEndpoint({ ...rest, registry, rules, grants, reads, opened });
+  const services = {
+    definitions,
+    channels,
+    rates: new ChannelRates(),
+    weigh: (socket: ChannelSocket, bytes: number) => registry.weigh(socket, bytes),
+    hasRoomFor: (socket: ChannelSocket) => registry.hasRoomFor(socket),
+  };
+  const endpoint = new SocketEndpoint({ ...rest, registry, rules, grants, reads, opened, channels: services });
   return {
     upgrade: endpoint.upgrade,
     revoke: (ended) => endpoint.revoke(ended),
@@ -110,11 +150,15 @@ export function createRealtime(options: RealtimeOptions): Realtime {
       connections: registry.connections,
       subscriptions: registry.subscriptions,
       deliveries: registry.deliveries,
+      channelMembers: channels.members,
+      channelMessages: channels.delivered,
+      channelMissed: channels.missed,
       dropped: endpoint.dropped,
       lag,
     }),
     async close() {
       await endpoint.close();
+      await channels.close();
       await reader.stop();
     },
   };

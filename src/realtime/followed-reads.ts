@@ -112,6 +112,13 @@ export class FollowedReads {
     };
   }
 
+  /** The topics of what the `join` of a channel read, and whether every change of it is told. */
+  topicsOf(reads: Reads, user: string | null, teams: CallerTeams): { topics: string[]; isComplete: boolean } {
+    const names = reads.tables.filter((name) => this.#tables.has(name));
+    const unseen = reads.unpublished.length + reads.bypassing.length + (reads.tables.length - names.length);
+    return { topics: this.#topics({ names, whole: 0, user, teams }), isComplete: unseen === 0 && !reads.outside };
+  }
+
   /** @returns null for a token that was not made here, is over, or is another user's */
   open(token: unknown, userId: string | null): Follow | null {
     if (typeof token !== "string") return null;
@@ -136,7 +143,7 @@ export class FollowedReads {
   }
 
   /** Changes of rows with owners or teams are published to these only, unless the author follows the table as a whole. */
-  #topics({ names, whole, user, teams = {} }: Contents): string[] {
+  #topics({ names, whole, user, teams = {} }: Omit<Contents, "expiresAt">): string[] {
     return names.flatMap((name, index) => {
       const table = this.#tables.get(name);
       const { owners = [], team } = table ?? {};

@@ -6,6 +6,7 @@ export function addRealtimeMetrics(registry: Registry, realtime: () => RealtimeS
   const registers = [registry];
   for (const [name, help, count] of [
     ["svc_realtime_connections", "Open sockets.", () => realtime().connections],
+    ["svc_realtime_channel_members", "Connections in channels.", () => realtime().channelMembers],
     ["svc_realtime_subscriptions", "Queries that are watched, over all sockets.", () => realtime().subscriptions],
   ] as const) {
     new Gauge({
@@ -38,6 +39,12 @@ export function addRealtimeMetrics(registry: Registry, realtime: () => RealtimeS
   });
   for (const [name, help, count] of [
     ["svc_realtime_deliveries_total", "Frames with events, sent to sockets.", () => realtime().deliveries],
+    [
+      "svc_realtime_channel_messages_total",
+      "Messages of channels, given to members.",
+      () => realtime().channelMessages,
+    ],
+    ["svc_realtime_channel_missed_total", "The same that slow members missed.", () => realtime().channelMissed],
     ["svc_realtime_dropped_total", "Sockets closed because they did not read.", () => realtime().dropped],
   ] as const) {
     new Counter({

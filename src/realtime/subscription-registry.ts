@@ -29,7 +29,7 @@ const perTopic = 500;
 const weightOf = ({ key, topics }: Watched) =>
   perSubscription + 2 * key.length + perTopic * Math.max(0, topics.length - 4);
 
-export class SubscriptionRegistry implements Omit<EventSink, "end"> {
+export class SubscriptionRegistry implements Omit<EventSink, "end" | "broadcast"> {
   readonly #refreshes: Refreshes;
   readonly #room: number;
   #weight = 0;
@@ -138,7 +138,7 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
     const before = own.get(watched.key);
     if (before) this.#forget(subscriber, before); // a grant may say something else than the one before
     own.set(watched.key, watched);
-    this.#weigh(subscriber, weightOf(watched));
+    this.weigh(subscriber, weightOf(watched));
     for (const topic of watched.topics) {
       const listeners = this.#topics.get(topic) ?? new Map<Subscriber, Set<Watched>>();
       this.#topics.set(topic, listeners);
@@ -163,7 +163,8 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
     return ended.map((one) => one.key);
   }
 
-  #weigh(subscriber: Subscriber, more: number): void {
+  /** Counts what a subscriber takes; negative when it is given back. */
+  weigh(subscriber: Subscriber, more: number): void {
     this.#weight += more;
     const address = this.#addresses.get(subscriber);
     if (address === undefined) return;
@@ -173,7 +174,7 @@ export class SubscriptionRegistry implements Omit<EventSink, "end"> {
   }
 
   #forget(subscriber: Subscriber, watched: Watched): void {
-    this.#weigh(subscriber, -weightOf(watched));
+    this.weigh(subscriber, -weightOf(watched));
     for (const topic of watched.topics) {
       const listeners = this.#topics.get(topic);
       const theirs = listeners?.get(subscriber);

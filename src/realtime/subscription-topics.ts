@@ -26,8 +26,8 @@ import { tableName } from "../crud/followed-tables.ts";
 import { wireForms } from "../crud/wire-kinds.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { bucketOf, bucketTopic } from "./buckets.ts";
-import { keyOf } from "./context.ts";
 import { tableTopics } from "./followed-reads.ts";
+import { keyOf } from "./key.ts";
 
 /** A subscription that a client has requested. */
 export interface Watched {

@@ -19,10 +19,20 @@ export interface TransactionEvents {
   topics: ReadonlySet<string>;
   /** What ctx.realtime.emit sent, by key: plain JSON as `data`, else encoded as an answer. */
   data: ReadonlyMap<string, { data?: unknown; result?: unknown }>;
+  /** What ctx.realtime.send sent, in its order. */
+  told: readonly Told[];
   /** Keys of queries that ctx.realtime.refresh wants run again. */
   refresh: ReadonlySet<string>;
   /** The traceparent of the call that made it, when that was traced. */
   trace?: string | undefined;
+}
+
+/** A message of a handler for the members of a channel. */
+export interface Told {
+  topic: string;
+  event: string;
+  /** Encoded. */
+  body: unknown;
 }
 
 export interface EventSink {
@@ -34,6 +44,8 @@ export interface EventSink {
    */
   end(notice: string): void;
   deliver(events: TransactionEvents): void;
+  /** As in `ChangeListener`. */
+  broadcast(messages: string): void;
   /** Whether anybody listens to a topic. */
   hears(topic: string): boolean;
   /** As in `ChangeListener`. */
@@ -61,6 +73,7 @@ export function transactionEvents(
   let topics = new Set<string>();
   let data = new Map<string, { data?: unknown; result?: unknown }>();
   let refresh = new Set<string>();
+  let told: Told[] = [];
   let ended: string[] = [];
   let trace: string | undefined;
 
@@ -93,6 +106,7 @@ export function transactionEvents(
       topics = new Set();
       data = new Map();
       refresh = new Set();
+      told = [];
       ended = [];
       trace = undefined;
       sink.begun(id);
@@ -112,10 +126,11 @@ export function transactionEvents(
       }
     },
     said(text) {
-      const { invalidate, refresh: key, emit, data: sent, result, workflow, user } = parse(text, log);
+      const { invalidate, refresh: key, emit, data: sent, result, workflow, user, channel } = parse(text, log);
       if (typeof workflow === "string") topics.add(`run:${workflow}:${user}`).add(`runs:${user}`);
       if (typeof key === "string") refresh.add(key);
       if (typeof invalidate === "string") topics.add(`key:${invalidate}`);
+      if (channel) told.push(channel as Told);
       if (typeof emit === "string") data.set(emit, result === undefined ? { data: sent } : { result });
     },
     traced(traceparent) {
@@ -126,9 +141,10 @@ export function transactionEvents(
     },
     committed() {
       for (const one of ended) sink.end(one);
-      if (topics.size + data.size + refresh.size > 0)
-        sink.deliver({ xid: xid.toString(), topics, data, refresh, trace });
+      if (topics.size + data.size + refresh.size + told.length > 0)
+        sink.deliver({ xid: xid.toString(), topics, data, refresh, told, trace });
     },
+    broadcast: (messages) => sink.broadcast(messages),
     live: (before, history) => sink.live(before, history),
     lost: () => sink.lost(),
   };
@@ -209,6 +225,7 @@ interface Said {
   emit?: unknown;
   data?: unknown;
   result?: unknown;
+  channel?: unknown;
   /** A run of this user's changed (sql/workflows/announce_run.sql). */
   workflow?: unknown;
   user?: unknown;

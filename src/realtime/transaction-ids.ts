@@ -25,4 +25,10 @@ export function sees(snapshot: string, xid: string): boolean {
   return BigInt(xid) < BigInt(until) && !running.split(",").includes(xid);
 }
 
+/** Whether a snapshot has the changes of all transactions below an id. */
+export function seesAllBelow(snapshot: string, xid: string): boolean {
+  const [, until = "0", running = ""] = snapshot.split(":");
+  return BigInt(xid) <= BigInt(until) && !running.split(",").some((one) => one !== "" && BigInt(one) < BigInt(xid));
+}
+
 const distance = (a: bigint, b: bigint) => (a > b ? a - b : b - a);

@@ -143,7 +143,10 @@ function difference(before: readonly Counted[], after: readonly Counted[]): Writ
   });
 }
 
-const withoutData = ({ data: _, result: __, ...message }: Record<string, unknown>) => message;
+const withoutData = ({ data: _, result: __, channel, ...message }: Record<string, unknown>) => {
+  const { topic, event } = Object(channel) as { topic?: string; event?: string };
+  return channel ? { send: topic, event } : message;
+};
 
 const causes = function* (error: unknown) {
   for (let current = error; current instanceof Error; current = current.cause) yield current;

@@ -7,7 +7,6 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 import { createAuth } from "../auth/create-auth.ts";
 import type { ShowMail } from "../auth/mail/mails.ts";
-import { sessionsOfUsers } from "../auth/sessions/find-user.ts";
 import type { UserAdmin } from "../auth/user-admin.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
@@ -28,7 +27,7 @@ import { SocketAddresses } from "../realtime/socket-addresses.ts";
 import { createApp } from "../server/app.ts";
 import { grantEndpoint, grantPath } from "../server/grant-endpoint.ts";
 import { createMetrics } from "../server/metrics.ts";
-import { publicRerun } from "../server/rerun.ts";
+import { realtimeCalls } from "../server/realtime-calls.ts";
 import { sharesPort } from "../server/shared-metrics.ts";
 import { redeemTicket, ticketEndpoint, ticketPath } from "../server/tickets.ts";
 import { fileEndpoint } from "../storage/route.ts";
@@ -215,7 +214,7 @@ function openRealtime({ options, databases, origins, checkHost, auth, requests, 
     addresses: new SocketAddresses({ ...config.limits, trustProxy: config.trustProxy }),
     redeem: (ticket) => redeemTicket(auth, ticket),
     hearEnd: auth.hearEnd,
-    rerun: publicRerun(runtime, app.api["~svc"].procedures, sessionsOfUsers(databases.pools.system, app.auth)),
+    ...realtimeCalls(runtime, app, databases.pools.system),
     secrets,
     log,
     production: config.production,

@@ -203,7 +203,7 @@ const mistakes: Mistake[] = [
     "an unknown bag",
     () => api({ procedure: {} }),
     'defineApi does not know "procedure".',
-    "It takes procedures, httpRoutes, crons, webhooks, workflows and grounding.",
+    "It takes procedures, channels, httpRoutes, crons, webhooks, workflows and grounding.",
   ],
   [
     "two routes of one verb and shape",

@@ -17,17 +17,26 @@ const desk = `
   import { api as desk } from "${deskApi}";
   interface More {
     visits: { after: Query<{ since: Date }, { id: number }[]> };
+    rooms: {
+      talk: ChannelRef<{
+        input: { id: string };
+        sent: { pointed: { x: number; y: number } };
+        heard: { pointed: { x: number; y: number } };
+        shown: { typing: boolean };
+        seen: { typing: boolean };
+      }>;
+    };
     expenses: { import: Mutation<{ storageId: string; format: "csv"; mode: "upsert"; by: string }, { id: string }> };
   }
   declare const api: typeof desk & More;`;
 const prelude = `
-  import { createAuthClient, createSvcClient, type Mutation, type Query, SvcError } from "@svc/client";
-  import { skip, useInfiniteQuery, useMutation, useQuery, useSvcClient, useWorkflow } from "@svc/react";
+  import { type ChannelRef, createAuthClient, createSvcClient, joinChannel, type Mutation, type Query, SvcError } from "@svc/client";
+  import { skip, useChannel, useInfiniteQuery, useMutation, useQuery, useSvcClient, useWorkflow } from "@svc/react";
   import { useEffect, useRef, useState } from "react";
   const auth = createAuthClient("");
   const client = createSvcClient({ api, baseUrl: "", auth });
-  declare const texts: Record<"email" | "password" | "name" | "otp" | "person" | "team", string>;
-  const { email, password, name, otp, person, team } = texts;
+  declare const texts: Record<"email" | "password" | "name" | "otp" | "person" | "roomId" | "team", string>;
+  const { email, password, name, otp, person, roomId, team } = texts;
   declare const numbers: Record<"productId" | "teamId", number>;
   const { productId, teamId } = numbers;
   declare const file: File;

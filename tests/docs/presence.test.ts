@@ -1,50 +1,43 @@
-// If this file fails, presence as in docs/how-to/presence.md shows strangers who is online, or lets members speak for others.
-import { expect, test } from "vitest";
+// If this file fails, presence as in docs/how-to/presence.md shows strangers who is online.
+import { afterEach, expect, test } from "vitest";
+import { Socket } from "../support/sockets.ts";
 import { documented } from "./documented.ts";
 
-const { db, person, call, lint } = documented("docs/how-to/presence.md");
+const { db, person, post, lint, url } = documented("docs/how-to/presence.md");
+const open: Socket[] = [];
+afterEach(() => {
+  for (const socket of open.splice(0)) socket.close();
+});
 
-test("members see who is online and types; strangers see nothing, and nobody beats for another team", async () => {
+async function connect(token: string): Promise<Socket> {
+  const { body } = await post("/api/realtime/ticket", {}, token);
+  const socket = new Socket(`${url().replace("http", "ws")}/ws?ticket=${body.ticket}`);
+  open.push(socket);
+  await socket.wait({ type: "status", flow: "live" });
+  return socket;
+}
+
+test("members see who is online and types; strangers see nothing, and who is removed is put out", async () => {
   const [ann, bob, eve] = await Promise.all(["ann", "bob", "eve"].map(person));
-  await db.sql(
-    "insert into memberships (team_id, user_id, name) values (1, $1, 'ann'), (1, $2, 'bob'), (2, $3, 'eve')",
-    [ann.user.id, bob.user.id, eve.user.id],
-  );
-  const beat = async ({ token }: { token: string }, args: object) =>
-    (await call("mutation", token, "presence.beat", { teamId: 1, ...args })).status;
-  const seen = async ({ token }: { token: string }) =>
-    (await call("query", token, "presence.now", { teamId: 1 })).body.json.map(
-      ({ name, typing }: { name: string; typing: boolean }) => `${name}${typing ? " types" : ""}`,
-    );
-  expect(await seen(bob)).toEqual([]);
-  expect([await beat(ann, { typing: true }), await beat(bob, {}), await beat(eve, {})]).toEqual([200, 200, 403]);
-  expect(await seen(bob)).toEqual(["ann types", "bob"]);
-  expect(await seen(eve)).toEqual([]);
-  expect(await beat(ann, {})).toBe(200);
-  expect(await seen(bob)).toEqual(["ann types", "bob"]);
-  expect(await beat(ann, { typing: false })).toBe(200);
-  await db.sql("update presence set seen_at = now() - interval '2 minutes', name = 'bobby' where user_id = $1", [
+  await db.sql("insert into memberships (team_id, user_id) values (1, $1), (1, $2), (2, $3)", [
+    ann.user.id,
     bob.user.id,
+    eve.user.id,
   ]);
-  expect(await seen(ann)).toEqual(["ann"]);
-  expect(await beat(bob, {})).toBe(200);
-  expect(await seen(ann)).toEqual(["ann", "bob"]); // the name of the account, not that of the row
+  const query = 'team::{"teamId":1}';
+  const [one, two, three] = await Promise.all([ann, bob, eve].map(({ token }) => connect(token)));
+  three?.send({ type: "subscribe", query });
+  await three?.wait({ type: "error", code: "FORBIDDEN", query });
+  for (const socket of [one, two]) {
+    socket?.send({ type: "subscribe", query });
+    await socket?.wait({ type: "subscribed", query });
+  }
+  one?.send({ type: "track", query, state: { typing: true }, ref: 1 });
+  const shown = () =>
+    two?.frames.flatMap(({ data }) => data?.members ?? data?.set ?? []).findLast(({ id }) => id === ann.user.id)?.state;
+  await expect.poll(shown).toEqual({ json: { typing: true } });
+  await db.sql("delete from memberships where user_id = $1", [bob.user.id]);
+  await two?.wait({ type: "error", code: "FORBIDDEN", query });
 });
 
-test("SQL of a request cannot make another member type", async () => {
-  const [cleo, dan] = await Promise.all(["cleo", "dan"].map(person));
-  await db.sql("insert into memberships (team_id, user_id, name) values (3, $1, 'cleo'), (3, $2, 'dan')", [
-    cleo.user.id,
-    dan.user.id,
-  ]);
-  await call("mutation", dan.token, "presence.beat", { teamId: 3 });
-  const as = `begin; select set_config('svc.user_id', '${cleo.user.id}', true), set_config('role', 'svc_authenticated', true);`;
-  await db.sql(`${as} update presence set typed_at = now(); commit`);
-  expect(await db.sql("select from presence where typed_at is not null")).toEqual([]);
-  const speak = `${as} insert into presence (team_id, user_id, name, seen_at) values (3, 'x', 'x', now())`;
-  await expect(db.sql(speak)).rejects.toThrow("violates row-level security policy");
-});
-
-test("the linter has nothing against it", async () => {
-  expect(await lint()).toEqual([]);
-});
+test("the linter finds nothing", async () => expect(await lint()).toEqual([]));

@@ -1,6 +1,6 @@
 /** The doors to rows of a `createCrud` table: HTTP, GraphQL, and messages to sockets. */
 import { afterAll } from "vitest";
-import { keyOf } from "../../src/realtime/context.ts";
+import { keyOf } from "../../src/realtime/key.ts";
 import { type Answer, bearer, type TestService, type User } from "../support/service.ts";
 import { Socket } from "../support/sockets.ts";
 import { type Caller, type Door, isGiven, isSignedIn, type Scope, type WritingDoor } from "./door.ts";

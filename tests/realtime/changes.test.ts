@@ -23,6 +23,7 @@ beforeAll(async () => {
     deliver: (events: TransactionEvents) => void heard.push(events),
     hears: () => true,
     begun: () => {},
+    broadcast: () => {},
     end: () => {},
     live: () => void lives++,
     lost: () => {},

@@ -45,6 +45,7 @@ beforeAll(async () => {
       deliver: ({ topics }: { topics: ReadonlySet<string> }) => void told.push(...topics),
       hears: () => true,
       begun: () => {},
+      broadcast: () => {},
       end: () => {},
       live: () => void lives++,
       lost: () => void losses++,

@@ -49,6 +49,7 @@ beforeAll(async () => {
     deliver: ({ topics }: { topics: ReadonlySet<string> }) => void told.push([...topics]),
     hears: () => true,
     begun: () => {},
+    broadcast: () => {},
     end: () => {},
     live: () => {
       isLive = true;

@@ -44,6 +44,7 @@ class Process extends EventEmitter {
     truncated: () => {},
     said: () => {},
     traced: () => {},
+    broadcast: () => {},
     ended: (notice) => void this.heard.push(`ended ${notice}`),
     committed: () => void this.heard.push("committed"),
     live: (before) => void this.heard.push(`live ${before}`),

@@ -1,4 +1,4 @@
-import { createCrudFactory, createSvcProcedureBuilders, defineApi, v } from "@svc/core";
+import { channel, createCrudFactory, createSvcProcedureBuilders, defineApi, v } from "@svc/core";
 import { eq } from "drizzle-orm";
 import * as schema from "./schema.ts";
 
@@ -28,9 +28,18 @@ const openItems = procedure.query
   .name("openItems")
   .handler(({ context }) => context.db.$count(schema.items, eq(schema.items.done, false)));
 
+/** What bench/channels.ts fills. */
+const spots = channel("spots", {
+  input: v.object({ n: v.number() }),
+  join: () => true,
+  messages: { moved: v.object({ x: v.number(), y: v.number() }) },
+  allowAnonymous: true,
+});
+
 const found = { searchFields: ["title"], allowedFilters: ["title", "done", "priority", "createdAt"] } as const;
 
 export default defineApi({
+  channels: { spots },
   procedures: {
     items: createCrud(schema.items, { transfer: { export: true, import: true } }),
     // bench/lists.ts: the same list over tables of every size, and one that does not count

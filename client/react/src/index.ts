@@ -4,6 +4,7 @@ export { useSvcClient } from "./client-context.ts";
 export { SvcProvider, type SvcProviderProps } from "./provider.ts";
 export { queryOptions } from "./query-options.ts";
 export { useAuth } from "./use-auth.ts";
+export { type UseChannelOptions, type UseChannelResult, useChannel } from "./use-channel.ts";
 export { type PagedQuery, useInfiniteQuery } from "./use-infinite-query.ts";
 export { type UseMutationOptions, useMutation } from "./use-mutation.ts";
 export { skip, type UseQueryOptions, useQuery, useSuspenseQuery } from "./use-query.ts";

@@ -12,6 +12,17 @@ export { type AuthClient, type AuthClientOptions, createAuthClient } from "./aut
 export type { AuthState, User } from "./auth/state.ts";
 export { type LaterStorage, loadStorage, type SessionStorage } from "./auth/storage.ts";
 export type { ArgumentsOf, Plain } from "./call-arguments.ts";
+export { joinChannel } from "./channel.ts";
+export {
+  type ChannelMember,
+  type ChannelOf,
+  type ChannelOptions,
+  type ChannelRef,
+  type ChannelSender,
+  type ChannelState,
+  channel,
+  type JoinedChannel,
+} from "./channel-types.ts";
 export { createSvcClient } from "./client.ts";
 export { type ClientErrorCode, type Issue, SvcError, type SvcErrorCode, type SvcErrorDetails } from "./error.ts";
 export { operationKey } from "./key.ts";

@@ -10,7 +10,7 @@ export function operationKey(operation: Operation, args?: unknown): string {
   return `${name}::${stable(meta.length > 0 ? { json, meta: inOrder(meta) } : json)}`;
 }
 
-/** Inner values first, because they are restored first; otherwise by text. As in src/realtime/context.ts. */
+/** Inner values first, because they are restored first; otherwise by text. As in src/realtime/key.ts. */
 const inOrder = (meta: readonly (string | number)[][]) =>
   [...meta].sort((a, b) => b.length - a.length || (String(a) < String(b) ? -1 : 1));
 

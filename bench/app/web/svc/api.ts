@@ -1,5 +1,7 @@
 // Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
 import {
+  type ChannelOf,
+  channel,
   type FiltersOf,
   type Many,
   type MutationOf,
@@ -14,6 +16,8 @@ import type { WorkflowProcedures as Workflows } from "../../backend/generated/db
 import type backend from "../../backend/index.ts";
 
 type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
+
+type Channels = NonNullable<(typeof backend)["~svc"]["channelTypes"]>;
 
 const itemsColumns = {
   createdAt: "date",
@@ -208,6 +212,7 @@ export interface Api {
   readonly storeFile: MutationOf<Procedures["storeFile"]>;
   readonly openItems: QueryOf<Procedures["openItems"]>;
   readonly workflows: WorkflowsOperations;
+  readonly spots: ChannelOf<Channels["spots"]>;
 }
 
 export const api: Api = {
@@ -281,4 +286,5 @@ export const api: Api = {
     cancel: mutation("workflows.cancel"),
     retry: mutation("workflows.retry"),
   },
+  spots: channel("spots"),
 } as never;

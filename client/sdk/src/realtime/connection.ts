@@ -112,7 +112,7 @@ export class Connection {
 
   forget(key: string): void {
     for (const map of [this.#listeners, this.#granted, this.#tokens, this.#followed]) map.delete(key);
-    if (this.#socket?.readyState === 1) this.#send({ type: "unsubscribe", query: key });
+    if (this.#socket?.readyState === 1) this.send({ type: "unsubscribe", query: key });
     if (this.#listeners.size > 0) return;
     clearTimeout(this.#timer); // without a socket that of the next try, so `listen` has to begin
     if (this.#socket) this.#timer = setTimeout(() => this.#listeners.size === 0 && this.#shut(), idleFor);
@@ -180,7 +180,7 @@ export class Connection {
       const { token, subscriptionKey } = (await asking) as { token: string; subscriptionKey: string };
       if (era !== this.#era || this.#socket?.readyState !== 1 || !this.#listeners.has(key)) return;
       this.#granted.set(key, subscriptionKey);
-      this.#send({ type: "subscribeQuery", token });
+      this.send({ type: "subscribeQuery", token });
     } catch (error) {
       if (era !== this.#era) return;
       if (!passes(error)) this.#listeners.get(key)?.refused(error as SvcError);
@@ -273,10 +273,11 @@ export class Connection {
   #subscribe(query: string): void {
     if (query.length > longestKey)
       this.#receive({ type: "error", code: "BAD_REQUEST", query, error: "Too long to watch." });
-    else this.#send({ type: "subscribe", query, follows: this.#tokens.get(query) });
+    else this.send({ type: "subscribe", query, follows: this.#tokens.get(query) });
   }
 
-  #send(frame: object): void {
+  /** While there is a socket. */
+  send(frame: object): void {
     this.#socket?.send(JSON.stringify(frame));
   }
 

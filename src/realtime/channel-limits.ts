@@ -1,0 +1,66 @@
+/**
+ * How much of channels a client, a user and a process may use. docs/reference/limits.md lists these limits.
+ * Next hop: `channels.ts`.
+ */
+import { SvcError } from "../kit/svc-error.ts";
+import { type Rate, TokenBucket } from "./token-bucket.ts";
+
+export const channelLimits = {
+  /** Of a connection. */
+  channels: 50,
+  /** Connections in a channel: of all processes where it has presence, else of each. */
+  members: 500,
+  /** Bytes of a message, encoded. */
+  message: 8 * 1024,
+  /** Bytes of what a member shows. */
+  state: 512,
+  /** Bytes that wait for a slow client. Then it misses messages, and is told so. */
+  waiting: 256 * 1024,
+  /** Messages that wait while `join` is asked again. */
+  held: 200,
+  /** Messages that wait in a process to be given to sockets. */
+  queued: 5_000,
+} as const;
+
+/** An act costs 1, and 1 for each KiB. */
+const rates = {
+  connection: { burst: 100, perSecond: 50 },
+  holder: { burst: 400, perSecond: 200 },
+  process: { burst: 4_000, perSecond: 2_000 },
+} satisfies Record<string, Rate>;
+
+/** Users and networks whose buckets are not full. */
+const maxHolders = 10_000;
+
+export class ChannelRates {
+  readonly #process = new TokenBucket(rates.process);
+  readonly #holders = new Map<string, TokenBucket>();
+  readonly #connections = new WeakMap<object, TokenBucket>();
+
+  /**
+   * @param holder user or network
+   * @throws SvcError RATE_LIMITED
+   */
+  take(connection: object, holder: string, bytes: number): void {
+    const cost = 1 + Math.floor(bytes / 1024);
+    const own = this.#connections.get(connection) ?? new TokenBucket(rates.connection);
+    this.#connections.set(connection, own);
+    const wait = own.take(cost) || this.#of(holder).take(cost) || this.#process.take(cost);
+    if (wait === 0) return;
+    throw new SvcError("RATE_LIMITED", "Too much is sent to channels.", {
+      retryAfter: Math.ceil(wait),
+      hint: "Send at most 20 times a second, such as the newest position of a pointer, and leave out what has changed since.",
+    });
+  }
+
+  #of(holder: string): TokenBucket {
+    const known = this.#holders.get(holder);
+    if (known) return known;
+    if (this.#holders.size >= maxHolders) {
+      for (const [name, bucket] of this.#holders) if (bucket.isFull) this.#holders.delete(name);
+    }
+    const bucket = new TokenBucket(rates.holder);
+    if (this.#holders.size < maxHolders) this.#holders.set(holder, bucket);
+    return bucket;
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * One connection in a channel. `join` decides whether it may be there, and is asked again when a change of what it read
+ * comes in the log. Until the answer, what comes later in the log is held back: who was removed hears nothing that
+ * committed after the removal.
+ * Next hop: `channels.ts` has the members of all channels.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Session } from "../kit/session.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import type { Place } from "./channel-codec.ts";
+import { channelLimits } from "./channel-limits.ts";
+import { sees, seesAllBelow } from "./transaction-ids.ts";
+
+/** A connection, as channels see it. */
+export interface ChannelSocket {
+  readonly session: Session | null;
+  /** The network of the client, if it is known. */
+  readonly address: string | null;
+  /** Bytes that the client has not taken yet. */
+  readonly waiting: number;
+  tell(message: object): void;
+  send(frame: Buffer): void;
+}
+
+/** What `join` said. */
+export interface Asked {
+  isAllowed: boolean;
+  /** The transactions that it saw; null if it read nothing. */
+  snapshot: string | null;
+  /** Of what it read. */
+  topics: readonly string[];
+  /** Whether every change of it comes under these topics. */
+  isComplete: boolean;
+}
+
+interface Host {
+  /** Runs `join` as the member. */
+  ask(member: Member): Promise<Asked>;
+  /** Resolves when changes arrive. @throws SvcError UNAVAILABLE */
+  live(): Promise<void>;
+  /** As in `SubscriptionRegistry`. */
+  readonly before: string | null;
+  /** Has the member doubted at changes of these topics. */
+  follow(member: Member, topics: readonly string[]): void;
+  admitted(member: Member): void;
+  /** A message was dropped. */
+  behind(member: Member): void;
+}
+
+/** In milliseconds. */
+const asksAgainAfter = 5 * 60_000;
+/** The same where not every change can be seen. */
+const looksAfter = 30_000;
+const longestPause = 1_000;
+/** How long `join` may fail for reasons that pass. */
+const patience = 30_000;
+
+export interface MemberOptions {
+  host: Host;
+  socket: ChannelSocket;
+  /** The client's name of the channel. */
+  key: string;
+  place: Place;
+  /** Of this member among those of the channel: the same when it comes back with the same secret. */
+  connection: string;
+  /** The secret. */
+  secret: unknown;
+  /** Called when it may not be there, or not any more. */
+  refused(member: Member, error: SvcError): void;
+}
+
+export class Member {
+  readonly socket: ChannelSocket;
+  readonly key: string;
+  readonly place: Place;
+  readonly connection: string;
+  readonly secret: unknown;
+  readonly userId: string | null;
+  topics: readonly string[] = [];
+  isAdmitted = false;
+  isOver = false;
+  /** Whether it has the list of those who are there. */
+  hasList = false;
+  readonly #host: Host;
+  readonly #refused: MemberOptions["refused"];
+  #isAsking = false;
+  #again = false;
+  /** Transactions that the next answer must have seen. */
+  #needs: string[] = [];
+  #held: Buffer[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  /** Acts that wait for the answer. */
+  #acts: (() => void)[] = [];
+
+  constructor({ host, socket, key, place, connection, secret, refused }: MemberOptions) {
+    this.#host = host;
+    this.#refused = refused;
+    this.secret = secret;
+    this.socket = socket;
+    this.key = key;
+    this.place = place;
+    this.connection = connection;
+    this.userId = socket.session?.user.id ?? null;
+  }
+
+  /** How others see it. */
+  get sender() {
+    return { id: this.userId ?? this.connection, userId: this.userId };
+  }
+
+  /** Asks `join`, soon. @param xid a transaction that may have changed the answer. (Default: any) */
+  doubt(xid?: string): void {
+    if (xid !== undefined) this.#needs.push(xid);
+    this.#again = true;
+    clearTimeout(this.#timer);
+    if (this.#isAsking || this.isOver) return;
+    this.#isAsking = true;
+    void this.#settle().catch((error) => this.#refuse(error));
+  }
+
+  /** Does something in its name, when `join` has answered. */
+  act(does: () => void): void {
+    if (this.#isAsking) this.#acts.push(does);
+    else does();
+  }
+
+  /** Gives it a frame with a message. */
+  give(frame: Buffer): void {
+    if (this.isOver || !this.isAdmitted) return;
+    if (this.#isAsking) {
+      if (this.#held.length < channelLimits.held) this.#held.push(frame);
+      else this.#host.behind(this);
+    } else if (this.socket.waiting > channelLimits.waiting) this.#host.behind(this);
+    else this.socket.send(frame);
+  }
+
+  end(): void {
+    this.isOver = true;
+    this.#held = [];
+    clearTimeout(this.#timer);
+    for (const does of this.#acts.splice(0)) does();
+  }
+
+  async #settle(): Promise<void> {
+    const since = performance.now();
+    for (let pause = 0; this.#again && !this.isOver; pause = Math.min(Math.max(2 * pause, 20), longestPause)) {
+      if (pause > 0) await sleep(pause, undefined, { ref: false });
+      this.#again = false;
+      const needs = this.#needs.splice(0);
+      const before = this.#held.length;
+      const asked = await this.#ask(since);
+      if (this.isOver) return;
+      if (asked && !asked.isAllowed) throw new SvcError("FORBIDDEN", "You may not be in this channel.");
+      const isNew = asked?.topics.some((topic) => !this.topics.includes(topic)) ?? false;
+      if (asked) this.#host.follow(this, asked.topics);
+      const late = needs.filter((xid) => !asked || (asked.snapshot !== null && !sees(asked.snapshot, xid)));
+      this.#needs.push(...late);
+      // What changed between the answer and the subscription to its topics is told to nobody.
+      if (!asked || late.length > 0 || (isNew && !this.#hasSeenAll(asked))) this.#again = true;
+      else this.#release(asked, this.#again ? before : this.#held.length);
+    }
+    this.#isAsking = false;
+    for (const does of this.#acts.splice(0)) does();
+  }
+
+  /** @returns null for a failure that passes */
+  async #ask(since: number): Promise<Asked | null> {
+    try {
+      await this.#host.live();
+      return await this.#host.ask(this);
+    } catch (error) {
+      const passes = error instanceof SvcError && ["UNAVAILABLE", "TIMEOUT", "RATE_LIMITED"].includes(error.code);
+      if (passes && this.isAdmitted && performance.now() - since < patience) return null;
+      throw error;
+    }
+  }
+
+  #hasSeenAll({ snapshot }: Asked): boolean {
+    const { before } = this.#host;
+    return snapshot === null || (before !== null && seesAllBelow(snapshot, before));
+  }
+
+  #release({ isComplete }: Asked, count: number): void {
+    if (!this.isAdmitted) {
+      this.#host.admitted(this);
+      this.isAdmitted = true;
+    }
+    for (const frame of this.#held.splice(0, count)) {
+      if (this.socket.waiting > channelLimits.waiting) this.#host.behind(this);
+      else this.socket.send(frame);
+    }
+    const wait = (isComplete ? asksAgainAfter : looksAfter) * (0.75 + Math.random() / 4);
+    clearTimeout(this.#timer);
+    if (!this.isOver) this.#timer = setTimeout(() => this.doubt(), wait).unref();
+  }
+
+  #refuse(error: unknown): void {
+    if (this.isOver) return;
+    this.end();
+    this.#refused(this, error instanceof SvcError ? error : new SvcError("INTERNAL", undefined, { cause: error }));
+  }
+}

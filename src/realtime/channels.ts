@@ -1,0 +1,271 @@
+/**
+ * The channels of this process: who is in them, and what they get. Everything that is said comes from the log, in the same
+ * order in every process, so that a change of the rows that `join` reads comes before what is said after it.
+ * Next hop: `channel-frames.ts` reads what clients send, `channel-member.ts` decides who is there.
+ */
+
+import type { ChannelDefinition } from "../contract/channel-definition.ts";
+import type { Session } from "../kit/session.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import type { Body } from "./channel-codec.ts";
+import { channelLimits } from "./channel-limits.ts";
+import type { Asked, Member } from "./channel-member.ts";
+import { type Broadcast, ChannelOutbox } from "./channel-outbox.ts";
+import { Presence, type PresenceItem, type Present, presenceTimes } from "./channel-presence.ts";
+import { textFrame } from "./outbox.ts";
+import type { TransactionEvents } from "./transaction-events.ts";
+
+/** Runs a `join`. @throws SvcError */
+export type AskJoin = (
+  definition: ChannelDefinition,
+  input: unknown,
+  session: Session | null,
+  holder: string | null,
+) => Promise<Asked>;
+
+/** Who sent a message; null: a handler of the service. */
+type Sender = { id: string; userId: string | null } | null;
+
+interface MessageItem {
+  /** The topic. */
+  c: string;
+  /** The message's name. */
+  e: string;
+  b: Body;
+  from: Sender;
+  /** The connection that sent it, which does not get it. */
+  by?: string;
+}
+
+/** What is to be given to the members of a channel. */
+interface Delivery {
+  topic: string;
+  /** By key, since each client has its own name of the channel. */
+  frames: Map<string, Buffer>;
+  data: object;
+  by: string | undefined;
+  left: Member[];
+}
+
+export interface ChannelsOptions {
+  definitions: ReadonlyMap<string, ChannelDefinition>;
+  ask: AskJoin;
+  broadcast: Broadcast;
+  /** As in `SubscriptionRegistry`. */
+  before(): string | null;
+}
+
+/** In milliseconds: changes of presence that come together are told together. */
+const tick = 100;
+/** Sends in a row, before other events have their turn. */
+const atOnce = 500;
+/** In milliseconds, until changes arrive. */
+const longestWait = 10_000;
+
+export class Channels {
+  readonly #options: ChannelsOptions;
+  readonly outbox: ChannelOutbox;
+  readonly presence: Presence;
+  readonly #rooms = new Map<string, Set<Member>>();
+  /** Who doubts at which topics of changes. */
+  readonly #doubting = new Map<string, Set<Member>>();
+  #queue: Delivery[] = [];
+  readonly #behind = new Set<Member>();
+  readonly #waiting = new Set<() => void>();
+  #timer: NodeJS.Timeout | undefined;
+  /** Messages given to members, and those that were not, since the start. */
+  delivered = 0;
+  missed = 0;
+
+  constructor(options: ChannelsOptions) {
+    this.#options = options;
+    this.outbox = new ChannelOutbox(options.broadcast);
+    this.presence = new Presence(this.outbox, (topic) => this.#list(topic));
+  }
+
+  get members(): number {
+    let count = 0;
+    for (const room of this.#rooms.values()) count += room.size;
+    return count;
+  }
+
+  // What a member needs.
+
+  get before(): string | null {
+    return this.#options.before();
+  }
+
+  ask({ place: { definition, input }, socket }: Member): Promise<Asked> {
+    return this.#options.ask(definition, input, socket.session, socket.address);
+  }
+
+  live(): Promise<void> {
+    if (this.before !== null) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.delete(wake);
+        reject(new SvcError("UNAVAILABLE", "Changes do not arrive in this process. Try again shortly."));
+      }, longestWait).unref();
+      this.#waiting.add(wake);
+    });
+  }
+
+  follow(member: Member, topics: readonly string[]): void {
+    for (const topic of member.topics) {
+      const doubting = this.#doubting.get(topic);
+      doubting?.delete(member);
+      if (doubting?.size === 0) this.#doubting.delete(topic);
+    }
+    member.topics = topics;
+    for (const topic of topics) this.#doubting.set(topic, (this.#doubting.get(topic) ?? new Set()).add(member));
+  }
+
+  /** It may be there. Full channels are found here, so that nobody else learns of it. */
+  admitted(member: Member): void {
+    const { topic, definition } = member.place;
+    const room = this.#rooms.get(topic) ?? new Set();
+    const isShown = definition.presence !== null;
+    const count = Math.max(room.size, isShown ? this.presence.count(topic) : 0);
+    if (count >= channelLimits.members && !(isShown && this.presence.knows(topic, member.connection))) {
+      throw new SvcError("RATE_LIMITED", `This channel has ${channelLimits.members} connections, and takes no more.`);
+    }
+    this.#rooms.set(topic, room.add(member));
+    const { id, userId } = member.sender;
+    member.socket.tell({ type: "subscribed", query: member.key, follows: member.secret, member: { id, userId } });
+    if (!isShown) return;
+    this.presence.enter(topic, member, member.connection, member.userId, null);
+    this.#giveList(member, this.presence.list(topic));
+    this.#timer ??= setInterval(() => this.#tick(), tick).unref();
+  }
+
+  behind(member: Member): void {
+    this.missed++;
+    this.#behind.add(member);
+    this.#timer ??= setInterval(() => this.#tick(), tick).unref();
+  }
+
+  /** @param wait in milliseconds, during which others do not see that it left */
+  remove(member: Member, wait: number = presenceTimes.grace): void {
+    member.end();
+    this.follow(member, []);
+    this.#behind.delete(member);
+    const { topic } = member.place;
+    const room = this.#rooms.get(topic);
+    room?.delete(member);
+    if (room?.size === 0) this.#rooms.delete(topic);
+    this.presence.leave(topic, member, member.connection, wait);
+  }
+
+  // What the log says.
+
+  hears(topic: string): boolean {
+    return this.#doubting.has(topic);
+  }
+
+  /** Members are doubted first: what the same transaction says is not for members that it removed. */
+  changed({ topics, xid, told }: TransactionEvents): void {
+    for (const topic of topics) for (const member of this.#doubting.get(topic) ?? []) member.doubt(xid);
+    for (const { topic, event, body } of told) this.#say({ c: topic, e: event, b: body as Body, from: null });
+  }
+
+  /** @param text of one statement (`channel-outbox.ts`) */
+  broadcast(text: string): void {
+    for (const item of JSON.parse(text) as (MessageItem | PresenceItem)[]) {
+      if ("p" in item) this.presence.hear(item);
+      else this.#say(item);
+    }
+  }
+
+  /** Everybody is asked again: what changed meanwhile is unknown. */
+  resumed(): void {
+    for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
+    for (const room of this.#rooms.values()) for (const member of room) member.doubt();
+    this.presence.live();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.presence.close();
+  }
+
+  #say({ c: topic, e: message, b: body, from, by }: MessageItem): void {
+    const room = this.#rooms.get(topic);
+    if (!room) return;
+    if (this.#queue.length >= channelLimits.queued) {
+      for (const member of room) this.behind(member);
+      return;
+    }
+    const delivery = { topic, frames: new Map(), data: { message, body, from }, by, left: [...room] };
+    if (this.#queue.push(delivery) === 1) this.#deliver();
+  }
+
+  /** Gives what waits, in pieces: a flood of messages must not delay the changes of watched queries. */
+  #deliver(): void {
+    for (let sends = 0; sends < atOnce; ) {
+      const next = this.#queue[0];
+      if (!next) return;
+      const member = next.left.pop();
+      if (!member) {
+        this.#queue.shift();
+        continue;
+      }
+      sends++;
+      if (member.connection === next.by) continue;
+      const frame = next.frames.get(member.key) ?? frameOf(member.key, next.data);
+      next.frames.set(member.key, frame);
+      this.delivered++;
+      member.give(frame);
+    }
+    setImmediate(() => this.#deliver());
+  }
+
+  #tick(): void {
+    for (const member of this.#behind) {
+      if (member.socket.waiting > channelLimits.waiting / 2) continue;
+      this.#behind.delete(member);
+      member.socket.send(frameOf(member.key, { missed: true }));
+      if (!member.hasList) this.#giveList(member, this.presence.list(member.place.topic));
+    }
+    for (const [topic, set, gone] of this.presence.changes()) {
+      const frames = new Map<string, Buffer>();
+      for (const member of this.#rooms.get(topic) ?? []) {
+        if (!member.hasList) continue;
+        const frame = frames.get(member.key) ?? frameOf(member.key, { set, gone });
+        frames.set(member.key, frame);
+        this.#show(member, frame);
+      }
+    }
+    if (this.#rooms.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #list(topic: string): void {
+    const list = this.presence.list(topic);
+    for (const member of this.#rooms.get(topic) ?? []) this.#giveList(member, list);
+  }
+
+  #giveList(member: Member, members: Present[] | null): void {
+    if (!members) return;
+    member.hasList = true;
+    this.#show(member, frameOf(member.key, { members }));
+  }
+
+  /** A client that is too slow for a change gets the whole list later. */
+  #show(member: Member, frame: Buffer): void {
+    if (member.socket.waiting <= channelLimits.waiting) {
+      member.socket.send(frame);
+      return;
+    }
+    member.hasList = false;
+    this.behind(member);
+  }
+}
+
+const frameOf = (query: string, data: object): Buffer =>
+  textFrame(JSON.stringify({ type: "query:updated", query, data }));

@@ -1,0 +1,39 @@
+/** Limits a rate: a bucket that fills evenly, and from which each act takes what it costs. */
+
+export interface Rate {
+  /** How much at once, after a pause. */
+  burst: number;
+  perSecond: number;
+}
+
+export class TokenBucket {
+  readonly #rate: Rate;
+  #left: number;
+  #since = performance.now();
+
+  constructor(rate: Rate) {
+    this.#rate = rate;
+    this.#left = rate.burst;
+  }
+
+  /** Whether it would be full again: then it need not be kept. */
+  get isFull(): boolean {
+    this.#fill();
+    return this.#left >= this.#rate.burst;
+  }
+
+  /** @returns in seconds, when to try again; 0: taken. An act that costs more than a burst waits for a full bucket */
+  take(cost: number): number {
+    this.#fill();
+    const missing = Math.min(cost, this.#rate.burst) - this.#left;
+    if (missing > 0) return missing / this.#rate.perSecond;
+    this.#left -= cost;
+    return 0;
+  }
+
+  #fill(): void {
+    const now = performance.now();
+    this.#left = Math.min(this.#rate.burst, this.#left + ((now - this.#since) / 1000) * this.#rate.perSecond);
+    this.#since = now;
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * What realtime calls. Asks the `join` of a channel, as the caller, in one read-only transaction.
+ * Next hop: `src/call/invoke.ts`; `src/realtime/channel-member.ts` asks again.
+ */
+import { randomUUID } from "node:crypto";
+import type pg from "pg";
+import { sessionsOfUsers } from "../auth/sessions/find-user.ts";
+import { invoke, type Runtime } from "../call/invoke.ts";
+import type { LoadedApp } from "../contract/loaded-app.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import { runStatement } from "../postgres/run-statement.ts";
+import { callerTeams } from "../realtime/caller-teams.ts";
+import type { AskJoin } from "../realtime/channels.ts";
+import type { FollowedReads, Seen } from "../realtime/followed-reads.ts";
+import { publicRerun } from "./rerun.ts";
+
+/** Sends what a process says in channels (`sql/realtime/broadcast.sql`). */
+async function broadcast(system: pg.Pool, messages: string): Promise<void> {
+  await runStatement(system, { name: "svc_broadcast", text: "select svc_private.broadcast($1)", values: [messages] });
+}
+
+/** The calls that realtime makes. @param system for what is said in channels, and for users of queries that are run again */
+export const realtimeCalls = (runtime: Runtime, { api, auth }: LoadedApp, system: pg.Pool) => ({
+  rerun: publicRerun(runtime, api["~svc"].procedures, sessionsOfUsers(system, auth)),
+  join: (reads: FollowedReads) => channelJoins(runtime, reads),
+  broadcast: (messages: string) => broadcast(system, messages),
+});
+
+function channelJoins(runtime: Runtime, reads: FollowedReads): AskJoin {
+  const said = new Set<string>();
+  return async ({ name, join, anonymous, definedAt }, input, session, address) => {
+    const requestId = randomUUID();
+    const holder = session?.user.id ?? address;
+    const caller = { session, requestId, ...(holder !== null && { holder }) };
+    let seen: Seen | undefined;
+    const isAllowed = await invoke(runtime, {
+      caller,
+      input,
+      access: "read",
+      anonymous,
+      definedAt,
+      run: async (call) => join({ context: call.context as never, input: call.input as never }),
+      encode: (result) => result === true,
+      watched: (now) => {
+        seen = now;
+      },
+    }).catch((error) => {
+      if (error instanceof SvcError && error.code === "INTERNAL") {
+        runtime.log.error({ err: error.cause, operation: name, requestId }, "the join of a channel failed");
+      }
+      throw error;
+    });
+    if (!isAllowed || !seen) return { isAllowed: false, snapshot: null, topics: [], isComplete: true };
+    const userId = session?.user.id ?? null;
+    const teams = await callerTeams(runtime.requestPool, userId, caller.holder, reads.scopes(seen.reads));
+    const { topics, isComplete } = reads.topicsOf(seen.reads, userId, teams);
+    if (!isComplete && !runtime.production && !said.has(name)) {
+      said.add(name);
+      runtime.log.warn(
+        { operation: name },
+        `The join of the channel "${name}" reads what is not followed: ${everyHalfMinute}`,
+      );
+    }
+    return { isAllowed, snapshot: seen.snapshot, topics, isComplete };
+  };
+}
+
+const everyHalfMinute =
+  "it is asked again every 30 seconds. Read tables of the schema by context.db, and no functions with their owner's rights.";

@@ -1,0 +1,168 @@
+// @vitest-environment jsdom
+/** Channels with the SDK and with React, against real services: what a page shows through breaks of its connection. */
+import { act, cleanup, configure, screen } from "@testing-library/react";
+import { createElement as h, useState } from "react";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { skip, useChannel } from "../../client/react/src/index.ts";
+import { type ChannelOf, channel, type JoinedChannel, joinChannel } from "../../client/sdk/src/index.ts";
+import { followedTables } from "../../src/crud/followed-tables.ts";
+import { realtimeFile } from "../../src/crud/realtime-sql.ts";
+import * as schema from "../fixture/backend/schema.ts";
+import { type channels, procedures, channels as registered } from "../realtime/channel-application.ts";
+import { database } from "../support/database.ts";
+import { FlakyProxy } from "../support/flaky-proxy.ts";
+import { apiWith, TestService } from "../support/service.ts";
+import { connectTo, show } from "./react-client.ts";
+
+const db = database();
+const api = apiWith({ procedures, channels: registered });
+const running = new TestService(db, api, {}, schema);
+beforeAll(async () => {
+  await db.sql("set synchronous_commit to on");
+  await db.sql(realtimeFile(followedTables(api, schema)));
+  await running.start();
+});
+afterAll(() => running.stop());
+configure({ asyncUtilTimeout: 20_000 });
+const open: ReturnType<typeof connectTo>[] = [];
+afterEach(() => {
+  cleanup();
+  for (const { client } of open.splice(0)) client.close();
+});
+
+const lobby = channel("lobby") as ChannelOf<(typeof channels)["lobby"]>;
+const team = channel("team") as ChannelOf<(typeof channels)["team"]>;
+const connect = (service = running) => {
+  const one = connectTo(service);
+  open.push(one);
+  return one;
+};
+type Lobby = JoinedChannel<NonNullable<(typeof lobby)["~types"]>>;
+let n = 0;
+const names = (room: Lobby) =>
+  room
+    .getState()
+    .members.map(({ state }) => state?.name ?? "")
+    .sort();
+const joined = (room: Lobby) => expect.poll(() => room.getState().status).toBe("joined");
+
+test("members talk, and see what others show", async () => {
+  const input = { n: --n };
+  const [one, two] = [connect().client, connect().client];
+  const [first, second] = [joinChannel(one, lobby, input, { state: { name: "Ann" } }), joinChannel(two, lobby, input)];
+  const heard: unknown[] = [];
+  const stop = second.on("said", ({ text }, from) => heard.push([text, from?.userId]));
+  await joined(first);
+  await joined(second);
+  await expect
+    .poll(() => [names(first), names(second)])
+    .toEqual([
+      ["", "Ann"],
+      ["", "Ann"],
+    ]);
+  await second.track({ name: "Bob" });
+  await expect.poll(() => names(first)).toEqual(["Ann", "Bob"]);
+  await first.send("said", { text: "hello" });
+  await expect.poll(() => heard).toEqual([["hello", null]]);
+  stop();
+  const again = joinChannel(one, lobby, input); // shares it
+  first.leave();
+  await expect(first.send("said", { text: "gone" })).rejects.toMatchObject({ code: "FORBIDDEN" });
+  await again.send("said", { text: "still there" });
+  again.leave();
+  await expect.poll(() => names(second)).toEqual(["Bob"]);
+  expect(heard.length).toBe(1);
+});
+
+test("a refusal says why, and a message that was not sent rejects", async () => {
+  const { client } = connect();
+  const refused = joinChannel(client, lobby, { n: 100 });
+  await expect.poll(() => refused.getState()).toMatchObject({ status: "refused", error: { code: "FORBIDDEN" } });
+  const room = joinChannel(client, lobby, { n: --n });
+  await expect(room.send("said", { text: "too early" })).rejects.toMatchObject({ code: "NETWORK_ERROR" });
+  await joined(room);
+  await expect(room.send("said", { text: 7 as never })).rejects.toMatchObject({
+    code: "VALIDATION_FAILED",
+    issues: [{ path: ["text"] }],
+  });
+  await expect(room.send("shout" as never, {} as never)).rejects.toMatchObject({
+    code: "NOT_FOUND",
+    hint: "They send: said.",
+  });
+});
+
+test("after a break the client is back, with what it shows, and hears that it may have missed something", async () => {
+  const proxy = await FlakyProxy.start(running.url);
+  const input = { n: --n };
+  const watcher = joinChannel(connect().client, lobby, input);
+  await joined(watcher);
+  const seen: string[][] = [];
+  watcher.subscribe(() => seen.push(names(watcher)));
+  let missed = 0;
+  const flaky = connect({ url: proxy.url } as TestService);
+  const room = joinChannel(flaky.client, lobby, input, { state: { name: "Ann" }, onMissed: () => missed++ });
+  await expect.poll(() => names(watcher)).toEqual(["", "Ann"]);
+  seen.length = 0;
+  proxy.breakSome(1);
+  await expect.poll(() => missed).toBe(1);
+  await joined(room);
+  await room.send("said", { text: "back" });
+  expect(seen.every((shown) => shown.includes("Ann"))).toBe(true);
+  await proxy.stop();
+});
+
+test("who signs in joins as themselves, and who is removed is refused", async () => {
+  const { client, signUp } = connect();
+  await db.sql("insert into boards (team_id, name) values ('reds', 'plans')");
+  const room = joinChannel(client, team, { id: "reds" });
+  await expect.poll(() => room.getState().error?.code).toBe("UNAUTHORIZED");
+  const { id } = await signUp();
+  await expect.poll(() => room.getState().error?.code).toBe("FORBIDDEN");
+  await db.sql("insert into memberships (user_id, team_id) values ($1, 'reds')", [id]);
+  room.leave();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const again = joinChannel(client, team, { id: "reds" });
+  const moved: string[] = [];
+  again.on("moved", ({ to }) => moved.push(to));
+  await expect.poll(() => again.getState().status).toBe("joined");
+  await expect.poll(() => again.getState().members).toMatchObject([{ id, userId: id, state: null }]);
+  await client.mutate({ kind: "mutation", name: "test.tell" } as never, { id: "reds", to: "here" } as never);
+  await expect.poll(() => moved).toEqual(["here"]);
+  await db.sql("delete from memberships where user_id = $1", [id]);
+  await expect
+    .poll(() => again.getState())
+    .toMatchObject({ status: "refused", members: [], error: { code: "FORBIDDEN" } });
+});
+
+test("a component is in a channel while it is mounted", async () => {
+  const input = { n: --n };
+  const { client } = connect();
+  const other = joinChannel(connect().client, lobby, input, { state: { name: "Bob" } });
+  const heard: string[] = [];
+  let rename: (name: string) => void = () => {};
+  let go: (input: { n: number } | typeof skip) => void = () => {};
+  function Room() {
+    const [name, setName] = useState("Ann");
+    const [where, setWhere] = useState<{ n: number } | typeof skip>(input);
+    [rename, go] = [setName, setWhere];
+    const { status, members, send } = useChannel(lobby, where, {
+      state: { name },
+      on: { said: ({ text }) => heard.push(`${name} hears ${text}`) },
+    });
+    const shown = members.map(({ state }) => state?.name).sort();
+    return h("button", { type: "button", onClick: () => void send("said", { text: "clicked" }) }, `${status} ${shown}`);
+  }
+  show(client, Room);
+  await screen.findByText("joined Ann,Bob");
+  const said: string[] = [];
+  other.on("said", ({ text }) => said.push(text));
+  screen.getByRole("button").click();
+  await expect.poll(() => said).toEqual(["clicked"]);
+  act(() => rename("Anna"));
+  await screen.findByText("joined Anna,Bob");
+  await other.send("said", { text: "hi" });
+  await expect.poll(() => heard).toEqual(["Anna hears hi"]);
+  act(() => go(skip));
+  await screen.findByText("joining");
+  await expect.poll(() => names(other)).toEqual(["Bob"]);
+});

@@ -1,0 +1,58 @@
+// If this file fails, a channel that lets everybody in is accepted, or clients get other types than the backend has.
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { clientApi } from "../../src/codegen/client-api.ts";
+import { channel, createSvc, defineApi } from "../../src/index.ts";
+
+const input = z.object({ id: z.string() });
+const join = () => true;
+const talk = channel("rooms.talk", { input, join });
+const { procedure } = createSvc({ schema: {} });
+
+describe("a channel is refused when it is defined", () => {
+  test.each([
+    ["without join", () => channel("a", { input } as never), /The channel "a": join: must be a function, got nothing/],
+    ["without input", () => channel("a", { join } as never), /input: must be a Standard Schema/],
+    [
+      "with a mistyped option",
+      () => channel("a", { input, join, anonymous: true } as never),
+      /"anonymous" is not a known key/,
+    ],
+    [
+      "with a message that has no schema",
+      () => channel("a", { input, join, messages: { said: {} as never } }),
+      /said: must be a Standard Schema/,
+    ],
+    [
+      "with the name of a message that is none",
+      () => channel("a", { input, join, messages: { "a b": input } }),
+      /must be a name of letters/,
+    ],
+    [
+      "with a message that is a notice too",
+      () => channel("a", { input, join, messages: { said: input }, notices: { said: input } }),
+      /has "said" among messages and notices/,
+    ],
+    ["with a name that is none", () => channel("a b", { input, join }), /has an invalid name/],
+    [
+      "with the name of another",
+      () => defineApi({ channels: { a: talk, b: channel("rooms.talk", { input, join }) } }),
+      /Two channels are named "rooms.talk"/,
+    ],
+    [
+      "with the name of a procedure",
+      () =>
+        defineApi({ procedures: { b: procedure.query.name("rooms.talk").handler(() => 1) }, channels: { a: talk } }),
+      /A procedure is named "rooms.talk"/,
+    ],
+    ["that is none", () => defineApi({ channels: { a: {} as never } }), /channels.a is not a channel/],
+  ])("%s", (_what, define, message) => expect(define).toThrow(message));
+});
+
+test("clients get it under its name, with the types of the place where it is registered", () => {
+  const text = clientApi(defineApi({ channels: { chat: talk } }), "/app/web/svc", "/app/backend/index.ts");
+  expect(text).toContain('talk: channel("rooms.talk"),');
+  expect(text).toContain('readonly talk: ChannelOf<Channels["chat"]>;');
+  expect(text).toContain('type Channels = NonNullable<(typeof backend)["~svc"]["channelTypes"]>;');
+  expect(text).toContain('import type backend from "../../backend/index.ts";');
+});

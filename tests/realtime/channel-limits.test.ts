@@ -1,0 +1,164 @@
+// If this file fails, one member can fill the memory of a process, or keep it busy, for all others.
+import { describe, expect, test } from "vitest";
+import { ChannelFrames } from "../../src/realtime/channel-frames.ts";
+import { ChannelRates, channelLimits } from "../../src/realtime/channel-limits.ts";
+import type { Asked } from "../../src/realtime/channel-member.ts";
+import { Channels } from "../../src/realtime/channels.ts";
+import { database } from "../support/database.ts";
+import { apiWith, service } from "../support/service.ts";
+import { sockets } from "../support/sockets.ts";
+import { channels } from "./channel-application.ts";
+
+const db = database();
+const api = apiWith({ channels });
+const running = service(db, api);
+const connect = sockets(running);
+const lobby = (n: number) => `lobby::{"n":${n}}`;
+
+describe("a connection", () => {
+  test("is in so many channels, and makes room for others when it leaves them", async () => {
+    const socket = await connect(null);
+    for (let n = 0; n < channelLimits.channels; n++) socket.send({ type: "subscribe", query: lobby(-n) });
+    await socket.wait({ type: "subscribed", query: lobby(1 - channelLimits.channels) });
+    socket.send({ type: "subscribe", query: lobby(1) });
+    await socket.wait({ type: "error", code: "RATE_LIMITED", query: lobby(1) });
+    socket.send({ type: "unsubscribe", query: lobby(-3) });
+    socket.send({ type: "subscribe", query: lobby(1) });
+    await socket.wait({ type: "subscribed", query: lobby(1) });
+  });
+
+  test("that floods a channel is told to wait; others are served, and their watched queries too", async () => {
+    const [flooding, other, watching] = [
+      await connect(null),
+      await connect(null),
+      await connect(await running.signUp("ann")),
+    ];
+    for (const socket of [flooding, other]) {
+      socket.send({ type: "subscribe", query: lobby(2) });
+      await socket.wait({ type: "subscribed", query: lobby(2) });
+    }
+    await watching.subscribe("guestbook.list");
+    for (let ref = 1; ref <= 400; ref++) {
+      flooding.send({ type: "send", query: lobby(2), event: "said", data: { text: "!" }, ref });
+    }
+    await db.sql("insert into guestbook (message) values ('hello')");
+    await watching.wait({ type: "invalidate", queries: ["guestbook.list"] });
+    const refused = () => flooding.frames.filter(({ data }) => data?.code === "RATE_LIMITED");
+    await expect.poll(() => refused().some(({ data }) => data.failed === 400)).toBe(true);
+    expect(refused()[0].data).toMatchObject({ retryAfter: 1, hint: expect.stringContaining("20 times a second") });
+    const sent = () => flooding.frames.filter(({ data }) => data?.sent).length;
+    await expect.poll(() => sent() + refused().length).toBe(400);
+    expect(sent()).toBeLessThan(300);
+    const heard = () => other.frames.filter(({ data }) => data?.message === "said").length;
+    await expect.poll(heard).toBe(sent());
+    other.send({ type: "send", query: lobby(2), event: "said", data: { text: "?" }, ref: "other" });
+    await other.wait({ data: { sent: "other" } });
+  });
+});
+
+/** Channels without a database: what is sent comes back at once. Its clients take what they are allowed to. */
+function local(ask: () => Promise<Asked>) {
+  const definitions = api["~svc"].channels;
+  const all: Channels = new Channels({
+    definitions,
+    ask,
+    broadcast: async (text) => all.broadcast(text),
+    before: () => "1",
+  });
+  const services = { definitions, channels: all, rates: new ChannelRates(), weigh() {}, hasRoomFor: () => true };
+  const enter = async (key: string) => {
+    const told: { type?: string; code?: string }[] = [];
+    const heard: { message?: string; missed?: true; text?: string }[] = [];
+    const socket = {
+      session: null,
+      address: `network ${Math.random()}`,
+      waiting: 0,
+      tell: (message: object) => void told.push(message),
+      send(frame: Buffer) {
+        const { data } = JSON.parse(frame.subarray(frame.indexOf("{")).toString());
+        heard.push({ ...data, text: data.body?.json.text });
+      },
+    };
+    const frames = new ChannelFrames(services, socket);
+    frames.handle({ type: "subscribe", query: key });
+    await expect.poll(() => told.length).toBeGreaterThan(0);
+    return { socket, frames, told, heard };
+  };
+  const say = (topic: string, text: string) =>
+    all.broadcast(JSON.stringify([{ c: topic, e: "said", b: { json: { text } }, from: null }]));
+  return { all, enter, say };
+}
+const yes: Asked = { isAllowed: true, snapshot: null, topics: ["rows:rooms"], isComplete: true };
+const texts = (heard: { text?: string }[]) => heard.flatMap(({ text }) => text ?? []);
+const change = { xid: "9", topics: new Set(["rows:rooms"]), data: new Map(), refresh: new Set<string>(), told: [] };
+
+describe("a process", () => {
+  test("lets a slow client miss messages, says so when it reads again, and gives it the list of members", async () => {
+    const { all, enter, say } = local(async () => yes);
+    const { socket, heard } = await enter(lobby(3));
+    await expect.poll(() => heard).toMatchObject([{ members: [{ connections: 1 }] }]);
+    socket.waiting = channelLimits.waiting + 1;
+    const other = await enter(lobby(3));
+    say(lobby(3), "lost");
+    await expect.poll(() => texts(other.heard)).toEqual(["lost"]);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(heard.length).toBe(1);
+    socket.waiting = 0;
+    await expect.poll(() => heard.slice(1)).toMatchObject([{ missed: true }, { members: [{}, {}] }]);
+    say(lobby(3), "heard");
+    expect(texts(heard)).toEqual(["heard"]);
+    await all.close();
+  });
+
+  test("holds back messages while join is asked again, so many of them, and drops them if the answer is no", async () => {
+    const answers: ((asked: Asked) => void)[] = [];
+    const { all, enter, say } = local(() => new Promise((resolve) => answers.push(resolve)));
+    const entering = enter(lobby(4));
+    await expect.poll(() => answers.length).toBe(1);
+    answers.shift()?.(yes);
+    const { heard, told, frames } = await entering;
+    const doubt = async () => {
+      all.changed(change);
+      await expect.poll(() => answers.length).toBe(1);
+    };
+    await doubt();
+    for (let n = 0; n < channelLimits.held + 5; n++) say(lobby(4), String(n));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(texts(heard)).toEqual([]);
+    answers.shift()?.(yes);
+    await expect.poll(() => texts(heard).length).toBe(channelLimits.held);
+    await expect.poll(() => heard.some(({ missed }) => missed)).toBe(true);
+    await doubt();
+    say(lobby(4), "secret");
+    frames.handle({ type: "send", query: lobby(4), event: "said", data: { text: "unheard" }, ref: 1 });
+    answers.shift()?.({ ...yes, isAllowed: false });
+    const refusals = [{ data: { failed: 1, code: "FORBIDDEN" } }, { type: "error", code: "FORBIDDEN" }];
+    await expect.poll(() => told.slice(1)).toMatchObject(refusals);
+    expect(texts(heard)).not.toContain("secret");
+    expect(all.members).toBe(0);
+    await all.close();
+  });
+
+  test("waits for an answer that has seen the change", async () => {
+    const snapshots = ["9:9:", "9:10:9", "10:10:"];
+    let asked = 0;
+    const { all, enter, say } = local(async () => {
+      const snapshot = snapshots[asked++] ?? "20:20:";
+      return { ...yes, snapshot, isAllowed: asked < 4 };
+    });
+    const { heard } = await enter(lobby(5));
+    asked = 1;
+    all.changed(change);
+    say(lobby(5), "held");
+    await expect.poll(() => texts(heard)).toEqual(["held"]);
+    expect(asked).toBe(3);
+    await all.close();
+  });
+
+  test("has so many connections in a channel", async () => {
+    const { all, enter } = local(async () => yes);
+    for (let n = 0; n < channelLimits.members; n++) await enter(lobby(6));
+    expect((await enter(lobby(6))).told).toMatchObject([{ type: "error", code: "RATE_LIMITED" }]);
+    await all.close();
+  });
+});
