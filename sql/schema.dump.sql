@@ -350,6 +350,37 @@ comment column account_id: The user's id at the provider; for "credential" the u
 comment column password: scrypt (N=16384, r=16, p=1) as salt:key in hex. Null for social providers.
 comment policy all_auth: The authentication library works on all accounts.
 
+-- table auth.api_key: owner svc_owner
+column id: text not null default (gen_random_uuid())::text
+column user_id: text not null
+column name: text not null
+column start: text not null
+column hash: bytea not null
+column scopes: text[] not null
+column created_at: timestamp with time zone not null default now()
+column expires_at: timestamp with time zone not null
+column last_used_at: timestamp with time zone
+constraint api_key_hash_check: CHECK ((octet_length(hash) = 32))
+constraint api_key_hash_key: UNIQUE (hash)
+constraint api_key_name_check: CHECK (((length(name) >= 1) AND (length(name) <= 100)))
+constraint api_key_pkey: PRIMARY KEY (id)
+constraint api_key_scopes_check: CHECK ((cardinality(scopes) > 0))
+constraint api_key_start_check: CHECK ((length(start) <= 24))
+constraint api_key_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
+index api_key_user_id: auth.api_key USING btree (user_id)
+trigger notify_changed: CREATE TRIGGER notify_changed AFTER UPDATE ON auth.api_key FOR EACH ROW WHEN (((new.expires_at < old.expires_at) OR (new.user_id <> old.user_id) OR (new.id <> old.id) OR (new.hash <> old.hash) OR (new.scopes <> old.scopes))) EXECUTE FUNCTION auth.notify_session_end()
+trigger notify_deleted: CREATE TRIGGER notify_deleted AFTER DELETE ON auth.api_key FOR EACH ROW WHEN ((old.expires_at > now())) EXECUTE FUNCTION auth.notify_session_end()
+trigger notify_truncated: CREATE TRIGGER notify_truncated AFTER TRUNCATE ON auth.api_key FOR EACH STATEMENT EXECUTE FUNCTION auth.notify_session_end()
+policy all_auth: for all to svc_auth using true with check true
+grant delete, insert, select, update to svc_auth
+grant delete, insert, select, update to svc_system
+comment: Keys of users for their own programs. A deleted row is a revoked key.
+comment column start: The prefix and the first characters of the key, for lists.
+comment column hash: SHA-256 of the whole key. It has 256 random bits, so nobody finds it by its hash, and the row lets nobody in.
+comment column scopes: What the key may do: svc.has_scope() compares it. "*" is everything.
+comment column last_used_at: Written at most once in ten minutes; null before the first use.
+comment policy all_auth: The functions of sql/auth/ work on the keys of all users.
+
 -- table auth.attempt: owner svc_owner unlogged with fillfactor=70
 column kind: text not null
 column subject: text not null
@@ -552,6 +583,7 @@ index organization_invitations_pending: UNIQUE svc.organization_invitations USIN
 trigger limit_invitation: CREATE TRIGGER limit_invitation AFTER INSERT ON svc.organization_invitations FOR EACH ROW EXECUTE FUNCTION svc_private.limit_invitation()
 trigger prepare_invitation: CREATE TRIGGER prepare_invitation BEFORE INSERT ON svc.organization_invitations FOR EACH ROW EXECUTE FUNCTION svc_private.prepare_invitation()
 policy insert_admin: for insert to svc_authenticated with check ((invited_by = ( SELECT svc.current_user_id() AS current_user_id)) AND ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs))) OR ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['admin'::text]) AS my_orgs))))))
+policy only_whole_keys: restrictive for all to svc_authenticated using ( SELECT svc.has_scope('*'::text) AS has_scope)
 policy select_admin_or_invited: for select to svc_authenticated using ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs))) OR (email = ( SELECT svc.verified_email() AS verified_email)))
 policy update_admin_or_invited: for update to svc_authenticated using ((state = 'pending'::text) AND ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs))) OR (email = ( SELECT svc.verified_email() AS verified_email)))) with check (((state = 'canceled'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs)))) OR ((state = 'rejected'::text) AND (email = ( SELECT svc.verified_email() AS verified_email))))
 grant select to svc_authenticated
@@ -562,6 +594,7 @@ comment: Invitations to organizations by address. Rows that are no longer pendin
 comment column org_name: The organization's name at that time: the invited person cannot read the organization.
 comment column state: An invitation that has expired reads pending until the address is invited again; expires_at decides.
 comment policy insert_admin: Owners invite to every role, admins to every one but owner.
+comment policy only_whole_keys: An API key reads and changes them only with the scope "*".
 comment policy select_admin_or_invited: Owners and admins see the invitations of their organization, and everybody those to the own verified address.
 comment policy update_admin_or_invited: Owners and admins cancel a pending invitation, the invited person rejects it.
 
@@ -582,6 +615,7 @@ index organization_members_org: svc.organization_members USING btree (org_id, cr
 trigger fill_member: CREATE TRIGGER fill_member BEFORE INSERT ON svc.organization_members FOR EACH ROW EXECUTE FUNCTION svc_private.fill_member()
 trigger member_changed: CREATE TRIGGER member_changed AFTER DELETE OR UPDATE OF role ON svc.organization_members FOR EACH ROW EXECUTE FUNCTION svc_private.member_changed()
 policy delete_admin_or_self: for delete to svc_authenticated using ((user_id = ( SELECT svc.current_user_id() AS current_user_id)) OR (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs))) OR ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['admin'::text]) AS my_orgs)))))
+policy only_whole_keys: restrictive for all to svc_authenticated using ( SELECT svc.has_scope('*'::text) AS has_scope)
 policy select_member: for select to svc_authenticated using (org_id = ANY (ARRAY( SELECT svc.my_orgs() AS my_orgs)))
 policy update_admin: for update to svc_authenticated using ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs))) OR ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['admin'::text]) AS my_orgs))))) with check ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs))) OR ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['admin'::text]) AS my_orgs)))))
 grant delete, select to svc_authenticated
@@ -592,6 +626,7 @@ comment column role: The database knows owner and admin. Other names are the app
 comment column name: A copy of the user's name, for colleagues: they cannot read auth."user".
 comment column email: A copy of the user's address, as name.
 comment policy delete_admin_or_self: Owners remove everybody, admins everybody but owners, and everybody may leave.
+comment policy only_whole_keys: An API key reads and changes them only with the scope "*".
 comment policy select_member: Members see the members of their organizations.
 comment policy update_admin: Owners give every role, admins every one but owner, and not to owners.
 
@@ -602,6 +637,7 @@ column created_at: timestamp with time zone not null default now()
 constraint organizations_name_check: CHECK ((((length(name) >= 1) AND (length(name) <= 200)) AND (name = btrim(name))))
 constraint organizations_pkey: PRIMARY KEY (id)
 policy delete_owner: for delete to svc_authenticated using (id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs)))
+policy only_whole_keys: restrictive for all to svc_authenticated using ( SELECT svc.has_scope('*'::text) AS has_scope)
 policy select_member: for select to svc_authenticated using (id = ANY (ARRAY( SELECT svc.my_orgs() AS my_orgs)))
 policy update_admin: for update to svc_authenticated using (id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs))) with check (id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs)))
 grant delete, select to svc_authenticated
@@ -610,6 +646,7 @@ grant name to svc_authenticated (update)
 comment: Organizations. Further columns belong into a table of the application that refers to this one.
 comment column id: Text, so that organizations can keep the ids of an earlier system.
 comment policy delete_owner: Owners delete them, with all rows that refer to them on delete cascade.
+comment policy only_whole_keys: An API key reads and changes them only with the scope "*".
 comment policy select_member: Members see their organizations.
 comment policy update_admin: Owners and admins rename them.
 
@@ -2096,6 +2133,39 @@ column oid: oid
 grant delete, insert, select, update to svc_system
 comment: Functions that a request can make PostgreSQL run: by calling them, by triggers, or by functions with their owner's rights.
 
+-- function auth.add_api_key(text,text,text,text,bytea,text[],interval,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION auth.add_api_key(session_id text, user_id text, name text, start text, hash bytea, scopes text[], lifetime interval, most integer)
+ RETURNS TABLE(id text, created_at timestamp with time zone, expires_at timestamp with time zone, refused text)
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  own auth.session;
+begin
+  perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('auth.api_key ' || add_api_key.user_id, 0));
+  select s.* into own
+    from auth.session s
+   where s.id = add_api_key.session_id and s.user_id = add_api_key.user_id and s.expires_at > now()
+     for key share;
+  if not found then
+    return query select null::text, null::timestamptz, null::timestamptz, 'ended';
+  elsif pg_catalog.to_jsonb(own) ->> 'impersonated_by' is not null then
+    return query select null::text, null::timestamptz, null::timestamptz, 'impersonated';
+  elsif (select count(*) from auth.api_key k where k.user_id = add_api_key.user_id and k.expires_at > now()) >= most then
+    return query select null::text, null::timestamptz, null::timestamptz, 'many';
+  else
+    return query
+    insert into auth.api_key as k (user_id, name, start, hash, scopes, expires_at)
+    values (add_api_key.user_id, add_api_key.name, add_api_key.start, add_api_key.hash, add_api_key.scopes,
+            now() + lifetime)
+    returning k.id, k.created_at, k.expires_at, null::text;
+  end if;
+end
+$function$
+execute: svc_auth, svc_system
+comment: A new API key of a session's user, or why not: ended, impersonated, many.
+
 -- function auth.add_key(text,text,text,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.add_key(key_id text, public_key text, private_key text, known text[])
  RETURNS boolean
@@ -2177,6 +2247,23 @@ $function$
 execute: svc_auth, svc_system
 comment: When this session of this user ends; no row if it has ended, or if the user's row has another version. lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
 
+-- function auth.find_api_keys(bytea[]): owner svc_owner
+CREATE OR REPLACE FUNCTION auth.find_api_keys(hashes bytea[])
+ RETURNS TABLE(hash bytea, key_id text, scopes text[], expires_at timestamp with time zone, user_id text, email text, name text, fields jsonb, is_due boolean)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select k.hash, k.id, k.scopes, k.expires_at, u.id, u.email, u.name,
+         to_jsonb(u) - array['id', 'email', 'name', 'email_verified', 'image', 'created_at', 'updated_at'],
+         coalesce(k.last_used_at < now() - interval '10 minutes', true)
+    from auth.api_key k
+    join auth."user" u on u.id = k.user_id
+   where k.hash = any (find_api_keys.hashes) and k.expires_at > now() and not auth.is_banned(u)
+$function$
+execute: svc_auth, svc_system
+comment: The live API keys with these hashes and their users; none of users who are banned.
+
 -- function auth.find_session(text): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.find_session(session_token text)
  RETURNS TABLE(session_id text, expires_at timestamp with time zone, user_id text, version bigint, email text, name text, fields jsonb)
@@ -2251,9 +2338,39 @@ CREATE OR REPLACE FUNCTION auth.has_session(session_id text)
  SET search_path TO ''
 AS $function$
   select exists (select from auth.session s where s.id = has_session.session_id and s.expires_at > pg_catalog.now())
+      or exists (select from auth.api_key k join auth."user" u on u.id = k.user_id
+                  where k.id = has_session.session_id and k.expires_at > pg_catalog.now() and not auth.is_banned(u))
 $function$
 execute: svc_auth, svc_system
-comment: Whether the session with this id is valid.
+comment: Whether the session or API key with this id is valid.
+
+-- function auth.is_banned(auth."user"): owner svc_owner
+CREATE OR REPLACE FUNCTION auth.is_banned(one auth."user")
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select coalesce((to_jsonb(one) ->> 'banned')::boolean, false)
+     and coalesce((to_jsonb(one) ->> 'ban_expires')::timestamptz > now(), true)
+$function$
+execute: svc_auth, svc_system
+comment: Whether the admin plugin of better-auth has banned this user for now.
+
+-- function auth.list_api_keys(text): owner svc_owner
+CREATE OR REPLACE FUNCTION auth.list_api_keys(user_id text)
+ RETURNS TABLE(id text, name text, start text, scopes text[], created_at timestamp with time zone, expires_at timestamp with time zone, last_used_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select k.id, k.name, k.start, k.scopes, k.created_at, k.expires_at, k.last_used_at
+    from auth.api_key k
+   where k.user_id = list_api_keys.user_id
+   order by k.created_at desc, k.id
+$function$
+execute: svc_auth, svc_system
+comment: The API keys of a user, also expired ones, the newest first.
 
 -- function auth.list_columns(): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.list_columns()
@@ -2280,9 +2397,10 @@ AS $function$
   select given.id
     from unnest(list_ended_sessions.ids) as given (id)
    where not exists (select from auth.session s where s.id = given.id and s.expires_at > pg_catalog.now())
+     and not exists (select from auth.api_key k where k.id = given.id and k.expires_at > pg_catalog.now())
 $function$
 execute: svc_auth, svc_system
-comment: Which of the sessions with these ids are no longer valid.
+comment: Which of the sessions and API keys with these ids are no longer valid.
 
 -- function auth.list_keys(): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.list_keys()
@@ -2299,6 +2417,45 @@ $function$
 execute: svc_auth, svc_system
 comment: Live signing keys, newest first; private keys are encrypted.
 
+-- function auth.list_scope_mistakes(text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION auth.list_scope_mistakes(declared text[])
+ RETURNS TABLE(relation text, scope text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  with policies as (
+    select format('%I.%I', n.nspname, c.relname) as name, p.polpermissive as permissive, p.polcmd as command, p.polroles,
+           concat_ws(' ', pg_catalog.pg_get_expr(p.polqual, p.polrelid),
+                          pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid)) as condition
+      from pg_catalog.pg_policy p
+      join pg_catalog.pg_class c on c.oid = p.polrelid
+      join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+     where c.relrowsecurity
+       and n.nspname !~ '^(pg_.*|information_schema|auth|svc|svc_hidden|svc_private|svc_crud|extensions|graphile_worker)$'
+  ),
+  applying as (
+    select p.name, p.permissive, one.command, p.condition ~ '\mhas_scope\(' as asks
+      from policies p, unnest('{r,a,w,d}'::"char"[]) as one (command)
+     where p.command in (one.command, '*')
+       and (0 = any (p.polroles) or 'svc_authenticated'::regrole = any (p.polroles))
+  )
+  select distinct a.name, null
+    from applying a
+   where a.permissive and not a.asks
+     and not exists (
+       select from applying r
+        where r.name = a.name and r.command = a.command and not r.permissive and r.asks
+     )
+  union all
+  select distinct p.name, found.scope[1]
+    from policies p, pg_catalog.regexp_matches(p.condition, 'has_scope\(''([^'']*)''', 'g') as found (scope)
+   where found.scope[1] <> all (declared || '{*}'::text[])
+   order by 1, 2
+$function$
+execute: svc_auth, svc_system
+comment: Tables that are open to every API key (scope is null), and scopes that policies ask for and that are not declared.
+
 -- function auth.list_user_columns(): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.list_user_columns()
  RETURNS SETOF text
@@ -2312,6 +2469,25 @@ AS $function$
 $function$
 execute: svc_auth, svc_system
 comment: Names of the columns of auth."user".
+
+-- function auth.note_api_key_use(text): owner svc_owner
+CREATE OR REPLACE FUNCTION auth.note_api_key_use(key_id text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  update auth.api_key k
+     set last_used_at = now()
+   where k.id in (
+     select d.id from auth.api_key d
+      where d.id = key_id and coalesce(d.last_used_at < now() - interval '10 minutes', true)
+        for no key update skip locked
+   );
+end
+$function$
+execute: svc_auth, svc_system
+comment: Notes the use of an API key, at most once in ten minutes.
 
 -- function auth.notify_session_end(): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.notify_session_end()
@@ -2332,7 +2508,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Trigger of auth.session: sends a notice that its JWTs are invalid. Definer: only svc_owner may notify and write messages into the log.
+comment: Trigger of auth.session and auth.api_key: sends a notice that its tokens are invalid. Definer: only svc_owner may notify and write messages into the log.
 
 -- function auth.notify_user_change(): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.notify_user_change()
@@ -2395,6 +2571,24 @@ $function$
 execute: svc_auth, svc_system
 comment: For the next 30 days, failures of this account from this network have their own counter.
 
+-- function auth.remove_api_keys(text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION auth.remove_api_keys(user_id text, only_key text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  removed integer;
+begin
+  delete from auth.api_key k
+   where k.user_id = remove_api_keys.user_id and (only_key is null or k.id = only_key);
+  get diagnostics removed = row_count;
+  return removed;
+end
+$function$
+execute: svc_auth, svc_system
+comment: Revokes one API key of a user, or all where it is null; returns how many there were.
+
 -- function auth.send_heartbeat(text): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.send_heartbeat(listener text)
  RETURNS void
@@ -2416,6 +2610,7 @@ AS $function$
 declare
   sessions integer;
   one_time_values integer;
+  keys integer;
 begin
   if not pg_try_advisory_xact_lock(7265021846115) then
     return 0;
@@ -2433,11 +2628,18 @@ begin
    );
   get diagnostics one_time_values = row_count;
 
-  return greatest(sessions, one_time_values);
+  delete from auth.api_key k
+   where k.id in (
+     select e.id from auth.api_key e where e.expires_at < now() - interval '30 days' limit sweep.batch
+        for update skip locked
+   );
+  get diagnostics keys = row_count;
+
+  return greatest(sessions, one_time_values, keys);
 end
 $function$
 execute: svc_auth, svc_system
-comment: Removes expired sessions and one-time values, up to a limit of each; returns the larger of the two numbers.
+comment: Removes expired sessions, one-time values and API keys, up to a limit of each; returns the largest of the numbers.
 
 -- function auth.take_attempt(text[],text[],text[],integer[],integer[]): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.take_attempt(kinds text[], subjects text[], known_subjects text[], limits integer[], seconds integer[])
@@ -2758,6 +2960,24 @@ $function$
 execute: svc_authenticated, svc_system
 comment: Creates an organization with the caller as its owner. Definer: no policy allows the first membership.
 
+-- function svc.current_actor(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.current_actor()
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  select case
+    when coalesce(pg_catalog.current_setting('svc.user_id', true), '') = ''
+      then case when pg_catalog.current_setting('role') = 'svc_anonymous' then null else 'system' end
+    else coalesce(
+      nullif(pg_catalog.split_part(pg_catalog.current_setting('svc.user_id', true), E'\t', 2), ''),
+      nullif(pg_catalog.current_setting('svc.actor', true), ''),
+      'user')
+  end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Who acts: user, key, job or system; null for a caller without an account. Use as (select svc.current_actor()). lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
+
 -- function svc.current_user_id(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.current_user_id()
  RETURNS text
@@ -2765,7 +2985,7 @@ CREATE OR REPLACE FUNCTION svc.current_user_id()
  STABLE PARALLEL SAFE
 AS $function$
   -- A custom setting that was set once in a session reads '' afterwards, not null.
-  select nullif(pg_catalog.current_setting('svc.user_id', true), '')
+  select nullif(pg_catalog.split_part(pg_catalog.current_setting('svc.user_id', true), E'\t', 1), '')
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Id of the transaction's user; null if anonymous. Use as (select svc.current_user_id()) in policies. lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
@@ -3367,6 +3587,24 @@ end
 $function$
 execute: svc_authenticated, svc_system
 comment: A run that the caller may see, with its steps and events; null otherwise.
+
+-- function svc.has_scope(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.has_scope(scope text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  select case pg_catalog.split_part(coalesce(pg_catalog.current_setting('svc.user_id', true), ''), E'\t', 2)
+    when '' then coalesce(pg_catalog.current_setting('svc.user_id', true), '') <> ''
+      or pg_catalog.current_setting('role') <> 'svc_anonymous'
+    when 'key' then coalesce(pg_catalog.string_to_array(
+      pg_catalog.split_part(pg_catalog.current_setting('svc.user_id', true), E'\t', 3), ' ')
+      && array[has_scope.scope, '*'], false)
+    else false
+  end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Whether the caller may do what the scope names: always, except by an API key without it, and without an account. lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
 
 -- function svc.import_rows(text,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.import_rows(operation text, calls jsonb)
@@ -6430,6 +6668,32 @@ $function$
 execute: svc_studio_act, svc_system
 comment: Continues a run that failed or was cancelled and writes the act: accepted, active, no_step or unknown. Definer: no login may write svc.operator_acts.
 
+-- function svc_private.act_revoke_api_keys(text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.act_revoke_api_keys(only_key text, of_user text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  revoked integer;
+begin
+  delete from auth.api_key k
+   where k.id = only_key
+      or only_key is null and k.user_id in (
+        select u.id from auth."user" u where u.id = of_user or u.email = lower(of_user)
+      );
+  get diagnostics revoked = row_count;
+  if revoked > 0 then
+    perform svc_private.note_act('act_revoke_api_keys',
+      jsonb_strip_nulls(jsonb_build_object('key', only_key, 'user', of_user)), revoked || ' revoked');
+  end if;
+  return revoked;
+end
+$function$
+execute: svc_system
+comment: Revokes one API key, or all of a user by id or address, and writes the act; the number of them, and no line when it is 0. Definer: no login may write svc.operator_acts.
+
 -- function svc_private.act_run_cron(text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.act_run_cron(cron text, procedure text)
  RETURNS text
@@ -9423,6 +9687,23 @@ AS $function$
 $function$
 execute: svc_system
 comment: For each table or view, request role and command: "all", the columns that are granted, or null; and the policies that apply, or the tables beneath.
+
+-- function svc_private.list_all_api_keys(text,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_all_api_keys(of_user text, most integer)
+ RETURNS TABLE(id text, user_id text, email text, name text, start text, scopes text[], created_at timestamp with time zone, expires_at timestamp with time zone, last_used_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select k.id, k.user_id, u.email, k.name, k.start, k.scopes, k.created_at, k.expires_at, k.last_used_at
+    from auth.api_key k
+    join auth."user" u on u.id = k.user_id
+   where of_user is null or k.user_id = of_user or u.email = lower(of_user)
+   order by k.created_at desc, k.id
+   limit most
+$function$
+execute: svc_system
+comment: API keys without their hashes, of all users or of one by id or address. Definer: the system need not read the schema auth.
 
 -- function svc_private.list_audited(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_audited()
@@ -12543,6 +12824,17 @@ comment: Starts a workflow as the system; returns the id of its run. Definer: sv
 -- function svc_private.start_upload(text,text,text,text,bigint,interval,integer,bigint,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.start_upload(owner text, name text, type text, visibility text, size bigint, lifetime interval, unfinished integer, quota bigint, total_quota bigint)
  RETURNS TABLE(id uuid, expires_at timestamp with time zone, refused text)
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.start_upload(owner, name, type, visibility, size, lifetime, unfinished, quota, total_quota, owner)
+$function$
+execute: svc_system
+comment: The form of svc_private.start_upload() for processes of the previous version, which know no API keys.
+
+-- function svc_private.start_upload(text,text,text,text,bigint,interval,integer,bigint,bigint,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.start_upload(owner text, name text, type text, visibility text, size bigint, lifetime interval, unfinished integer, quota bigint, total_quota bigint, identity text)
+ RETURNS TABLE(id uuid, expires_at timestamp with time zone, refused text)
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
@@ -12556,7 +12848,7 @@ begin
   wanted.name := start_upload.name;
   wanted.type := start_upload.type;
   wanted.visibility := start_upload.visibility;
-  perform svc_private.act_for(owner);
+  perform svc_private.act_for(identity);
   perform svc_private.try_to_store(wanted, start_upload.size);
   return query
   select r.id, r.expires_at, r.refused

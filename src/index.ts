@@ -88,6 +88,7 @@ export type {
 export { type OrgMembers, orgRls } from "./crud/org-rls.ts";
 export { organizationInvitations, organizationMembers, organizations } from "./crud/organization-tables.ts";
 export { type Audience, memberRls, openRls, ownerRls } from "./crud/rls.ts";
+export { scoped } from "./crud/scoped.ts";
 export { type AuditedOptions, audited } from "./history/audited.ts";
 export { DefinitionError } from "./kit/definition-error.ts";
 export { type ErrorCode, errorCodes } from "./kit/error-codes.ts";

@@ -1,7 +1,7 @@
 -- Tells every process that a session has ended, so that none still accepts its cached tokens: the session token
 -- and the JWTs that were issued from it. src/auth/sessions/revocations.ts listens. It covers every way to end a session:
 -- a sign-out, a deleted user through the foreign key, a DBA in psql. The notice is sent with the commit, never without
--- it.
+-- it. A revoked API key sends the same: its id stands for the session of its calls.
 --
 -- One notice per row, because listeners need a notice per session, and a payload may have 8,000 bytes. Expired sessions
 -- send no notice: no JWT outlives its session, so sweeping 10,000 of them sends nothing. Each process asks for those of
@@ -39,7 +39,7 @@ end
 $$;
 
 comment on function auth.notify_session_end() is
-  'Trigger of auth.session: sends a notice that its JWTs are invalid. '
+  'Trigger of auth.session and auth.api_key: sends a notice that its tokens are invalid. '
   'Definer: only svc_owner may notify and write messages into the log.';
 
 create or replace trigger notify_deleted
@@ -59,3 +59,24 @@ create or replace trigger notify_truncated
 comment on trigger notify_deleted on auth.session is 'Not for expired sessions, so that sweeping sends no notices.';
 comment on trigger notify_shortened on auth.session is 'Not for sessions that are extended, which happens daily.';
 comment on trigger notify_truncated on auth.session is 'Sends a notice that all sessions have ended.';
+
+create or replace trigger notify_deleted
+  after delete on auth.api_key
+  for each row when (old.expires_at > now())
+  execute function auth.notify_session_end();
+
+create or replace trigger notify_changed
+  after update on auth.api_key
+  for each row when (
+    new.expires_at < old.expires_at or new.user_id <> old.user_id or new.id <> old.id or new.hash <> old.hash
+    or new.scopes <> old.scopes
+  )
+  execute function auth.notify_session_end();
+
+create or replace trigger notify_truncated
+  after truncate on auth.api_key
+  for each statement execute function auth.notify_session_end();
+
+comment on trigger notify_deleted on auth.api_key is 'Sends a notice that the key was revoked; not for expired keys.';
+comment on trigger notify_changed on auth.api_key is 'For a DBA''s change. Not for the time of the last use.';
+comment on trigger notify_truncated on auth.api_key is 'Sends a notice that all sessions and keys have ended.';

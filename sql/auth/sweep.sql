@@ -1,4 +1,5 @@
--- Removes expired sessions, and one-time values that nobody redeemed. Called by src/auth/sweeper.ts as svc_auth,
+-- Removes expired sessions, one-time values that nobody redeemed, and API keys that expired 30 days ago: until then lists
+-- show them. Called by src/auth/sweeper.ts as svc_auth,
 -- regularly by every process; one process at a time does the work.
 --
 -- It works in batches, so that no transaction holds many locks or lasts long; the caller calls again while there is
@@ -14,6 +15,7 @@ as $$
 declare
   sessions integer;
   one_time_values integer;
+  keys integer;
 begin
   if not pg_try_advisory_xact_lock(7265021846115) then
     return 0;
@@ -31,11 +33,18 @@ begin
    );
   get diagnostics one_time_values = row_count;
 
-  return greatest(sessions, one_time_values);
+  delete from auth.api_key k
+   where k.id in (
+     select e.id from auth.api_key e where e.expires_at < now() - interval '30 days' limit sweep.batch
+        for update skip locked
+   );
+  get diagnostics keys = row_count;
+
+  return greatest(sessions, one_time_values, keys);
 end
 $$;
 
 grant execute on function auth.sweep(integer) to svc_auth;
 
 comment on function auth.sweep(integer) is
-  'Removes expired sessions and one-time values, up to a limit of each; returns the larger of the two numbers.';
+  'Removes expired sessions, one-time values and API keys, up to a limit of each; returns the largest of the numbers.';

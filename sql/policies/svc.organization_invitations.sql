@@ -22,6 +22,10 @@ create policy update_admin_or_invited on svc.organization_invitations
     (state = 'canceled' and org_id = any (array(select svc.my_orgs('owner', 'admin'))))
     or (state = 'rejected' and email = (select svc.verified_email())));
 
+create policy only_whole_keys on svc.organization_invitations
+  as restrictive for all to svc_authenticated
+  using ((select svc.has_scope('*')));
+
 grant select on svc.organization_invitations to svc_authenticated;
 grant insert (org_id, email, role) on svc.organization_invitations to svc_authenticated;
 grant update (state) on svc.organization_invitations to svc_authenticated;
@@ -31,3 +35,4 @@ comment on policy select_admin_or_invited on svc.organization_invitations is
 comment on policy insert_admin on svc.organization_invitations is 'Owners invite to every role, admins to every one but owner.';
 comment on policy update_admin_or_invited on svc.organization_invitations is
   'Owners and admins cancel a pending invitation, the invited person rejects it.';
+comment on policy only_whole_keys on svc.organization_invitations is 'An API key reads and changes them only with the scope "*".';

@@ -21,6 +21,10 @@ create policy delete_admin_or_self on svc.organization_members
     or org_id = any (array(select svc.my_orgs('owner')))
     or (role <> 'owner' and org_id = any (array(select svc.my_orgs('admin')))));
 
+create policy only_whole_keys on svc.organization_members
+  as restrictive for all to svc_authenticated
+  using ((select svc.has_scope('*')));
+
 grant select, delete on svc.organization_members to svc_authenticated;
 grant update (role) on svc.organization_members to svc_authenticated;
 
@@ -29,3 +33,4 @@ comment on policy update_admin on svc.organization_members is
   'Owners give every role, admins every one but owner, and not to owners.';
 comment on policy delete_admin_or_self on svc.organization_members is
   'Owners remove everybody, admins everybody but owners, and everybody may leave.';
+comment on policy only_whole_keys on svc.organization_members is 'An API key reads and changes them only with the scope "*".';

@@ -15,9 +15,14 @@ create policy delete_owner on svc.organizations
   for delete to svc_authenticated
   using (id = any (array(select svc.my_orgs('owner'))));
 
+create policy only_whole_keys on svc.organizations
+  as restrictive for all to svc_authenticated
+  using ((select svc.has_scope('*')));
+
 grant select, delete on svc.organizations to svc_authenticated;
 grant update (name) on svc.organizations to svc_authenticated;
 
 comment on policy select_member on svc.organizations is 'Members see their organizations.';
 comment on policy update_admin on svc.organizations is 'Owners and admins rename them.';
 comment on policy delete_owner on svc.organizations is 'Owners delete them, with all rows that refer to them on delete cascade.';
+comment on policy only_whole_keys on svc.organizations is 'An API key reads and changes them only with the scope "*".';

@@ -1,8 +1,10 @@
 -- The user of the current transaction, or null. Every owner policy calls this function.
 --
--- The setting is local to the transaction and is written by src/postgres/ before the role changes. Wrap the call in a
--- scalar sub-select, `(select svc.current_user_id())`: then it is evaluated once per statement and not per row. No `set
--- search_path` here, because it would prevent inlining. All names inside are qualified instead.
+-- The setting svc.user_id is the whole identity: the user's id, and for an API key, behind tabs, `key` and its scopes
+-- (svc.has_scope()). One value, so that no statement can set or leave one without the others. It is local to the transaction and is written by src/postgres/ before the role changes.
+--
+-- Wrap the call in a scalar sub-select, `(select svc.current_user_id())`: then it is evaluated once per statement and not
+-- per row. No `set search_path` here, because it would prevent inlining. All names inside are qualified instead.
 
 create or replace function svc.current_user_id()
 returns text
@@ -11,7 +13,7 @@ stable
 parallel safe
 as $$
   -- A custom setting that was set once in a session reads '' afterwards, not null.
-  select nullif(pg_catalog.current_setting('svc.user_id', true), '')
+  select nullif(pg_catalog.split_part(pg_catalog.current_setting('svc.user_id', true), E'\t', 1), '')
 $$;
 
 comment on function svc.current_user_id() is

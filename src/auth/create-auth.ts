@@ -10,6 +10,7 @@ import type { Logger } from "pino";
 import type { HandlerAuth } from "../contract/handler-auth.ts";
 import { loadedOnce } from "../kit/loaded-once.ts";
 import type { Authenticate, Ended, Session } from "../kit/session.ts";
+import { KeyLookup } from "./api-keys/key-lookup.ts";
 import { askAuth } from "./ask-auth.ts";
 import type { SignIn, SignInOptions } from "./create-sign-in.ts";
 import { OneTimeTokens } from "./mail/one-time-tokens.ts";
@@ -77,7 +78,9 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   const cookie = new SessionCookie(origins.own.startsWith("https:"));
   const schemes = (definition.schemes ?? ["Bearer"]).map((scheme) => scheme.toLowerCase());
   const once = new OneTimeTokens(pool);
-  const means = { schemes, verifyJwt, verified, sessionTokens, sessions, cookie, origins, once };
+  const { apiKeys } = definition;
+  const keys = apiKeys && new KeyLookup({ apiKeys, pool, fields, verified, log });
+  const means = { keys, schemes, verifyJwt, verified, sessionTokens, sessions, cookie, origins, once };
   const authenticate = createAuthenticate(means);
 
   let closeMails = async () => {};
@@ -131,6 +134,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     hearsRevocations: () => verified.isTrusted,
     async close() {
       await closeMails();
+      await keys?.close();
       await Promise.all([revocations.close(), sweeper.close(), held.close()]);
       verified.end({});
     },

@@ -9,6 +9,7 @@ import type { HandlerAuth } from "../contract/handler-auth.ts";
 import type { SignedClientAddress } from "../http/signed-client-address.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { Accounts } from "./accounts.ts";
+import { ApiKeys } from "./api-keys/api-keys.ts";
 import { asCaller } from "./caller.ts";
 import { inEndpoint } from "./endpoint-context.ts";
 import { handlerAuth } from "./handler-auth.ts";
@@ -23,6 +24,7 @@ import { Credentials } from "./passwords/credentials.ts";
 import { HashQueue } from "./passwords/hash-queue.ts";
 import { Passwords } from "./passwords/passwords.ts";
 import { account } from "./routes/account.ts";
+import { apiKeys, refuseKeys } from "./routes/api-keys.ts";
 import { cookieStyle } from "./routes/cookie-style.ts";
 import { currentSession } from "./routes/current-session.ts";
 import { type AuthParts, about } from "./routes/endpoint.ts";
@@ -101,10 +103,12 @@ export async function createSignIn(options: SignInOptions, means: Means): Promis
     forHandlers: handlerAuth(parts, fields),
     users: new UserAdmin(library, sessionTokens),
     mount(router) {
+      if (definition.apiKeys) refuseKeys(router, means.schemes, definition.apiKeys.prefix);
       router.use((request, response, next) => {
         options.handed?.read(request);
         asCaller(request, response, () => void inEndpoint(library, request.path, about(request), next));
       });
+      if (definition.apiKeys) apiKeys(router, parts, new ApiKeys(pool, definition.apiKeys));
       // Plugins come last, so they cannot replace our own endpoints.
       for (const family of [tokenStyle, cookieStyle, social, currentSession, account, mailLinks, plugins]) {
         family(router, parts);

@@ -19,9 +19,12 @@ import {
   takesNoWrites,
 } from "../postgres/errors.ts";
 import { readOnlyState } from "../postgres/read-only.ts";
+import { askAuthOn } from "./ask-auth.ts";
+import { provingUser } from "./unproven-access.ts";
 
 /** Every door writes a user by this statement, also plugins that do not call the library's own functions. */
 const writesUser = /^insert into "auth"\."user" /;
+const changesUser = /^update "auth"\."user" /;
 
 /** @param newUser counts a user before it is written @throws SvcError RATE_LIMITED */
 export const libraryPool = (pool: pg.Pool, newUser: (client: pg.ClientBase) => Promise<void>): PostgresPool => ({
@@ -34,6 +37,10 @@ export const libraryPool = (pool: pg.Pool, newUser: (client: pg.ClientBase) => P
         if (isLost && sql === "rollback") return { command: "ROLLBACK", rowCount: 0, rows: [] };
         try {
           if (writesUser.test(sql)) await newUser(client);
+          const proving = provingUser();
+          if (proving !== undefined && changesUser.test(sql)) {
+            await askAuthOn(client, "auth.remove_api_keys($1, null)", [proving]);
+          }
           return await client.query(sql, parameters);
         } catch (cause) {
           const refused = refusalIn(cause); // by a trigger of the application, or by our count of new users

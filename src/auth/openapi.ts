@@ -3,7 +3,7 @@
  * Next hop: `src/auth/routes/` answers them; docs/reference/authentication.md says what they do.
  */
 import type { BetterAuthOptions, BetterAuthPlugin } from "better-auth";
-import type { AuthDefinition } from "../contract/auth.ts";
+import type { ApiKeyOptions, AuthDefinition } from "../contract/auth.ts";
 import type { JsonSchema } from "../kit/json-schema.ts";
 import {
   answers,
@@ -18,6 +18,7 @@ import {
   text,
 } from "../kit/parts.ts";
 import type { Schemas } from "../kit/schemas.ts";
+import { keyLimits } from "./api-keys/api-keys.ts";
 import { libraryOptions } from "./library-options.ts";
 import { endpointsOf } from "./plugins/plugins.ts";
 import { labelOf, providersOf } from "./social/names.ts";
@@ -181,6 +182,43 @@ function ownEndpoints({ emailAndPassword }: BetterAuthOptions, providers: readon
   };
 }
 
+/** Of users who let their own programs call. */
+function keyEndpoints({ scopes }: ApiKeyOptions): Record<string, Endpoint> {
+  const time = text({ format: "date-time" });
+  const list = { type: "array", items: text({ enum: [...scopes] }) } as const;
+  const lastUsedAt = { type: ["string", "null"], format: "date-time" };
+  const shown = { id: text(), name: text(), start: text(), scopes: list, createdAt: time, expiresAt: time, lastUsedAt };
+  const days = { type: "integer", minimum: 1, maximum: keyLimits.maxDays, default: keyLimits.days };
+  const name = text({ minLength: 1, maxLength: 100 });
+  return {
+    "post /api-keys": {
+      summary: "Create an API key; only this answer has it",
+      security: signedIn,
+      body: object({ name, scopes: { ...list, minItems: 1 }, expiresInDays: days }, ["expiresInDays"]),
+      answer: object({ ...shown, key: text() }),
+      errors: [...bodyErrors, 401, 403, 409],
+    },
+    "get /api-keys": {
+      summary: "The API keys of the user, without the keys themselves",
+      security: signedIn,
+      answer: object({ apiKeys: { type: "array", items: object(shown) } }),
+      errors: [401, 403],
+    },
+    "delete /api-keys": {
+      summary: "Revoke all API keys of the user",
+      security: signedIn,
+      answer: object({ revoked: { type: "integer" } }),
+      errors: [401, 403],
+    },
+    "delete /api-keys/:id": {
+      summary: "Revoke an API key",
+      security: signedIn,
+      answer: success,
+      errors: [401, 403, 404],
+    },
+  };
+}
+
 export function authPaths(definition: AuthDefinition, schemas: Schemas): Record<string, Part> {
   const paths: Record<string, Part> = {};
   const mount = (method: string, path: string, part: Part) => {
@@ -188,7 +226,11 @@ export function authPaths(definition: AuthDefinition, schemas: Schemas): Record<
     paths[full] = { ...paths[full], [method]: part };
   };
   const options = libraryOptions(definition, {}, { secrets: [], baseURL: "http://localhost", basePath: "/api/auth" });
-  for (const [key, endpoint] of Object.entries(ownEndpoints(options, providersOf(definition)))) {
+  const own = {
+    ...ownEndpoints(options, providersOf(definition)),
+    ...(definition.apiKeys && keyEndpoints(definition.apiKeys)),
+  };
+  for (const [key, endpoint] of Object.entries(own)) {
     const [method = "", path = ""] = key.split(" ");
     mount(method, path, operation(key, endpoint));
   }
@@ -203,12 +245,13 @@ const idOf = (method: string, path: string) => `svc-auth-${method}${path.replace
 function operation(key: string, endpoint: Endpoint): Part {
   const { summary, security = nobody, body, optional, query = {}, required = [], answer } = endpoint;
   const [method = "", path = ""] = key.split(" ");
-  const parameters = Object.entries(query).map(([name, schema]) => ({
+  const inQuery = Object.entries(query).map(([name, schema]) => ({
     name,
     in: "query",
     required: required.includes(name),
     schema,
   }));
+  const parameters = [...pathParameters(path), ...inQuery];
   const location = { location: { description: "The next address.", schema: text() } };
   return {
     operationId: idOf(method, path),

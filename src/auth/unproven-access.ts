@@ -3,6 +3,7 @@
  * and wait. The owner of the mailbox gets the account without the earlier ways into it.
  * Called by `create-sign-in.ts`. Next hop: `passwords/passwords.ts` replaces the password and ends the sessions.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { getCurrentAdapter, tryGetCurrentAuthEndpointContext } from "@better-auth/core/context";
 import { getAuthTables } from "better-auth/db";
 import type { Library } from "./library-types.ts";
@@ -33,6 +34,12 @@ const ways: Record<string, (userId: string) => Where> = {
   apikey: (value) => [{ field: "referenceId", value }],
 };
 
+/** The user whose address is proved for the first time, while the row is written. */
+const proving = new AsyncLocalStorage<string>();
+
+/** For the pool of the library, which removes the user's API keys in the same transaction: they are in no table of its own. */
+export const provingUser = (): string | undefined => proving.getStore();
+
 /** The address that was proved belongs to somebody else, or to nobody. */
 class Moved extends Error {}
 
@@ -59,7 +66,8 @@ export function endUnprovenAccess({ context, transaction }: Pick<Library, "conte
     const prove = async () => {
       const isFirst = (await findUserById(userId))?.emailVerified === false;
       if (isFirst) await endOthers(userId);
-      const user = await updateUser(userId, { ...data, ...(isFirst && noNumber) });
+      const write = () => updateUser(userId, { ...data, ...(isFirst && noNumber) });
+      const user = await (isFirst ? proving.run(userId, write) : write());
       // The update may have waited for one that changes the address.
       if (address !== undefined && user?.email !== address) throw new Moved();
       return user;

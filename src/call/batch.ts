@@ -6,6 +6,7 @@
 import type { Caller } from "../contract/caller.ts";
 import type { CrudStatement } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
+import { requireScope } from "../contract/scopes.ts";
 import { noteIgnored } from "../crud/ignored-input.ts";
 import { locateInvalidColumns } from "../crud/locate-invalid-columns.ts";
 import { maxRetries } from "../crud/statement.ts";
@@ -135,7 +136,10 @@ async function callAtOnce(
   if (!isRun || !calls.every(({ procedure }) => procedure.statement.each)) return null;
   let checked: EachCall[];
   try {
-    for (const { procedure } of calls) requireSession({ caller, anonymous: procedure.anonymous });
+    for (const { procedure } of calls) {
+      requireSession({ caller, anonymous: procedure.anonymous });
+      if (caller.session?.key) requireScope(caller.session.key, procedure);
+    }
     checked = calls.map(({ procedure: { statement }, input }) => ({ statement, values: statement.values(input) }));
   } catch {
     return null;
@@ -165,6 +169,8 @@ export async function runWithin(
     const json = await invokeWithin(transaction, context, procedure, input, runtime);
     return encode(runtime, { procedure, input }, json);
   }
+  const key = context.auth.getSession()?.key;
+  if (key) requireScope(key, procedure);
   const result = await behindGate(runtime, procedure.anonymous ? procedure.definedAt : undefined, context, (seen) =>
     runRefusable(procedure, { context: seen, input, outcome: {} }),
   );
@@ -174,5 +180,5 @@ export async function runWithin(
 /** Finds the columns of a generated write whose values only PostgreSQL can check. */
 function locate({ requestPool }: Runtime, { procedure, input }: BatchCall, caller: Caller, error: unknown) {
   const values = () => procedure.statement?.values(input) ?? [];
-  return locateInvalidColumns(requestPool, identityOf(caller.session, caller.holder), procedure, values, error);
+  return locateInvalidColumns(requestPool, identityOf(caller), procedure, values, error);
 }

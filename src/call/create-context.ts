@@ -72,12 +72,14 @@ export interface ContextServices {
 /** A transaction with the caller's identity. */
 export function transactionFor(
   services: Pick<ContextServices, "requestPool" | "fallback" | "systemPool" | "limits">,
-  { system, session, holder, requestId }: Caller,
+  caller: Caller,
   access: Access,
 ): RequestTransaction {
   const { requestPool, fallback, systemPool, limits } = services;
-  if (system) return new RequestTransaction(systemPool, { ...systemIdentity, request: requestId }, access, limits);
-  return new RequestTransaction(requestPool, identityOf(session, holder, requestId), access, limits, fallback);
+  if (caller.system) {
+    return new RequestTransaction(systemPool, { ...systemIdentity, request: caller.requestId }, access, limits);
+  }
+  return new RequestTransaction(requestPool, identityOf(caller), access, limits, fallback);
 }
 
 const state = Symbol("state");

@@ -22,6 +22,14 @@ export function contextAuth(
     if (!session) throw new SvcError("UNAUTHORIZED");
     return session;
   };
+  /** The session whose account an act changes. */
+  const requireOwn = (act: string): Session => {
+    const own = requireAuth();
+    if (!own.key) return own;
+    throw new SvcError("FORBIDDEN", "An API key may not change the account.", {
+      hint: `context.auth.${act} takes a call with the user's own session.`,
+    });
+  };
   const acting = (act: string) => {
     if (access === "read") {
       throw new SvcError("QUERY_WROTE", `context.auth.${act} writes, and this call only reads.`, {
@@ -42,15 +50,15 @@ export function contextAuth(
       const { auth, client } = acting("signIn");
       return auth.signIn(input, client);
     },
-    signOut: async () => acting("signOut").auth.signOut(requireAuth()),
-    updateUser: async (changes) => acting("updateUser").auth.updateUser(requireAuth(), changes),
+    signOut: async () => acting("signOut").auth.signOut(requireOwn("signOut")),
+    updateUser: async (changes) => acting("updateUser").auth.updateUser(requireOwn("updateUser"), changes),
     changeEmail: async (email) => {
       const { auth, client } = acting("changeEmail");
-      return auth.changeEmail(requireAuth(), email, client);
+      return auth.changeEmail(requireOwn("changeEmail"), email, client);
     },
     setPassword: async (password) => {
       const { auth, client } = acting("setPassword");
-      return auth.setPassword(requireAuth(), password, client);
+      return auth.setPassword(requireOwn("setPassword"), password, client);
     },
   };
 }

@@ -15,6 +15,7 @@ import type { DefinedAt } from "../contract/defined-at.ts";
 import { type Call, validate } from "../contract/middleware.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import type { SvcRequest } from "../contract/request.ts";
+import { requireScope } from "../contract/scopes.ts";
 import { HookMistake } from "../crud/crud-hooks.ts";
 import { locateInvalidColumns } from "../crud/locate-invalid-columns.ts";
 import { callPrepared } from "../crud/prepared-read.ts";
@@ -42,6 +43,8 @@ export interface Invocation<T> {
   caller: Caller;
   access: Access;
   anonymous: boolean;
+  /** With which an API key may run it. (Default: only "*" may) */
+  scope?: string | undefined;
   /** Set if the definition is anonymous: `unsafeDb` and raw SQL then need its allow comment. */
   definedAt?: DefinedAt | undefined;
   input: unknown;
@@ -75,8 +78,9 @@ export function requireSessionOf(statement: CrudStatement, input: unknown, calle
  * @throws SvcError that the caller may see, or INTERNAL with the original error as `cause`, for the log
  */
 export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Promise<T> {
-  const { caller, access, input, request } = invocation;
+  const { caller, access, input, request, scope } = invocation;
   requireSession(invocation);
+  if (caller.session?.key) requireScope(caller.session.key, { scope });
   const work = async (transaction: RequestTransaction, context: CallContext) => {
     const call: Call = { context, input, outcome: {}, ...(request && { request }) };
     if (invocation.watched && !runtime.production) CallContext.keepTexts(context);
@@ -185,10 +189,11 @@ export async function invokeStatement(
   watched?: Invocation<unknown>["watched"],
 ): Promise<string> {
   requireSession({ caller, anonymous: procedure.anonymous });
+  if (caller.session?.key) requireScope(caller.session.key, procedure);
   const { statement } = procedure;
   requireSessionOf(statement, input, caller);
   const { requestPool: pool } = runtime;
-  const identity = identityOf(caller.session, caller.holder, caller.requestId);
+  const identity = identityOf(caller);
   const seen =
     watched &&
     ((snapshot: string | null, tables: string[]) => watched({ snapshot, reads: { ...nothingRead, tables } }));
@@ -225,6 +230,7 @@ export async function invokeWithin(
 ): Promise<string> {
   const caller = { session: context.auth.getSession() };
   requireSession({ caller, anonymous: procedure.anonymous });
+  if (caller.session?.key) requireScope(caller.session.key, procedure);
   const { statement, definedAt } = procedure;
   requireSessionOf(statement, input, caller);
   const change = (seen: Context) => hooked(transaction, statement, input, seen, runtime.production);

@@ -9,6 +9,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { sortMembers, toParts } from "../kit/rich-values.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
+import type { Identity } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 
 /** In the standard's form, a string in quotes, or without these. */
@@ -65,7 +66,7 @@ export async function runOnce(
   run: () => Promise<string[]>,
 ): Promise<Answers> {
   const claim = { name: "svc_claim_key", text: "select * from svc.claim_key($1, $2)" };
-  const { rows } = await transaction.asLogin(claim, [key, digest(calls)]);
+  const { rows } = await transaction.asLogin(claim, [key, digest(calls, transaction.identity)]);
   const [claimed] = rows as { is_new: boolean; is_same: boolean; answers: string[] | null }[];
   if (claimed?.is_new) {
     const results = await run();
@@ -82,8 +83,10 @@ export async function runOnce(
       });
 }
 
-function digest(calls: readonly Called[]): Buffer {
-  const called = calls.map(({ procedure, input }) => [procedure.name, input]);
+/** An API key gets no answer of a call that was made with more scopes. */
+function digest(calls: readonly Called[], { userId, setting }: Identity): Buffer {
+  const called: unknown[] = calls.map(({ procedure, input }) => [procedure.name, input]);
+  if (setting !== userId) called.push(setting);
   const { json, meta } = toParts("A call with an idempotency key", called, uploadFirst);
   return createHash("sha256")
     .update(JSON.stringify([json, meta], sortMembers))

@@ -92,7 +92,7 @@ export const svc: Definition = defineCommand({
   description: "A backend in which PostgreSQL does the work.",
   headings: {
     Development: ["init", "dev", "prepare", "codegen", "openapi", "dry-run", "doctor", "mcp", "completion"],
-    Service: ["start", "worker", "logs", "jobs", "crons", "workflows", "webhooks", "secrets", "ai", "studio"],
+    Service: ["start", "worker", "logs", "jobs", "crons", "workflows", "webhooks", "keys", "secrets", "ai", "studio"],
     Database: ["migrate", "db", "policies", "rls"],
     Data: ["data", "audit", "storage", "search", "convert"],
   },
@@ -125,6 +125,7 @@ export const svc: Definition = defineCommand({
       description: "Look at the queue and at finished jobs; retry or cancel jobs.",
       file: () => import("./jobs.ts"),
     },
+    keys: { description: "List and revoke the API keys of users.", file: () => import("./keys.ts") },
     crons: { description: "Look at crons; run one now, pause or resume it.", file: () => import("./crons.ts") },
     workflows: {
       description: "Look at runs of workflows; retry or cancel them.",

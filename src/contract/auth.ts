@@ -98,6 +98,14 @@ const appleId = (of: string) => z.string().regex(/^[A-Z0-9]{10}$/, must(`the ${o
 /** Whether addresses count as verified that the provider does not call verified. */
 const trustEmail = () => z.boolean(must("true or false")).optional();
 
+const scopeName = z
+  .string()
+  .regex(
+    /^(\*|[a-z][a-z0-9_-]*(:[a-z0-9_-]+)*)$/,
+    must('a scope such as "tickets:read", in lower case, or "*" for keys that may do everything'),
+  )
+  .max(50, must("a scope of at most 50 characters"));
+
 const definitionSchema = z.strictObject({
   user: z
     .strictObject({
@@ -177,6 +185,24 @@ const definitionSchema = z.strictObject({
         .optional(),
     })
     .optional(),
+  /** Keys by which users let their own programs call. (Default: there are none) */
+  apiKeys: z
+    .strictObject({
+      /** Each key begins with it and `_`. Another prefix ends all keys. */
+      prefix: z.string().regex(/^[a-z][a-z0-9]{1,15}$/, must('2 to 16 lower-case letters and digits, such as "acme"')),
+      /**
+       * What keys may be allowed to do. Policies ask by `scoped()`, procedures and routes by `.scope()`. `"*"` lets users make
+       * keys that may do everything.
+       */
+      scopes: z
+        .array(scopeName, must("a list of scopes"))
+        .min(1, "is empty, so a key could do nothing: name a scope, or leave apiKeys out")
+        .max(100, "has more than 100 scopes")
+        .readonly(),
+      /** (Default: 20) */
+      maxPerUser: integer(1, 1_000).optional(),
+    })
+    .optional(),
   /**
    * Organizations with members, roles and invitations: `true`, or options. `createOrganizations(auth)` makes their procedures.
    * (Default: none)
@@ -212,6 +238,9 @@ export type AdditionalField = z.input<typeof additionalField>;
 
 /** What `defineAuth` takes. Everything is optional. */
 export type AuthDefinition = z.input<typeof definitionSchema>;
+
+/** What `defineAuth` takes as `apiKeys`. */
+export type ApiKeyOptions = NonNullable<AuthDefinition["apiKeys"]>;
 
 /**
  * Declares authentication; the default export of `auth.ts`.

@@ -12,6 +12,8 @@ import { type Call, inputLayer } from "./middleware.ts";
 /** What both builders collect, and the definition of a procedure or route keeps. */
 export interface StepState {
   anonymous: boolean;
+  /** The scope with which an API key may call it. */
+  scope?: string | undefined;
   /** The schema of `.input()`, only for the API description; `run` already validates. */
   input?: StandardSchemaV1 | undefined;
   output: StandardSchemaV1 | undefined;
@@ -37,6 +39,14 @@ function requireSchema(whose: string, step: string, value: unknown): void {
   if (isSchema(value)) return;
   throw new DefinitionError(`${whose}: .${step}() takes a Standard Schema, and got ${kindOf(value)}.`, {
     hint: "Write v.object({ … }), or a schema of zod, valibot or arktype.",
+  });
+}
+
+/** The state after `.scope()`. Whether `defineAuth` declares it is known when a service starts. */
+export function withScope<S extends BuilderState>(state: S, whose: string, scope: string): S {
+  if (typeof scope === "string" && scope !== "") return { ...state, scope };
+  throw new DefinitionError(`${whose}: .scope() takes the name of a scope, and got ${kindOf(scope)}.`, {
+    hint: 'Name one of apiKeys.scopes of defineAuth, such as .scope("tickets:write").',
   });
 }
 

@@ -10,6 +10,8 @@ export interface Caller {
   holder?: string;
   /** The client that sent the request. (Default: there is no request, as in a job) */
   client?: () => Client;
+  /** Whether a job acts for the user of the session. (Default: false) */
+  job?: boolean;
   /** Whether the caller is the platform itself: a cron, or a job that declares it. (Default: false) */
   system?: boolean;
 }

@@ -44,6 +44,8 @@ export interface CrudDefinition {
   graphql: boolean;
   /** The columns with the ids of those who read a row, if nobody else does. Only they get events about it. */
   owners: readonly ColumnDescription[];
+  /** The scopes of which an API key needs one, as `scoped` declares them; undefined where only the policies know. */
+  scopes: { read: readonly string[]; write: readonly string[] } | undefined;
   /** What subscribers are notified of; null: nothing. */
   realtime: RealtimeDefinition | null;
   /** Whether callers without a session may read through it. */

@@ -13,6 +13,7 @@ import {
   withInput,
   withLayer,
   withOutput,
+  withScope,
 } from "./builder.ts";
 import { compose } from "./compose.ts";
 import type { Context } from "./context.ts";
@@ -121,6 +122,11 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
     return new HttpRouteBuilder({ ...this["~state"], anonymous: true });
   }
 
+  /** Lets API keys with this scope call it, as `.scope()` of a procedure. (Default: only keys with `"*"` may) */
+  scope(scope: string): HttpRouteBuilder<S, T> {
+    return new HttpRouteBuilder(withScope(this["~state"], this.#whose, scope));
+  }
+
   /** Adds a middleware around everything that is declared after it. */
   use<Adds extends object = object>(
     middleware: Middleware<Adds>,
@@ -164,14 +170,14 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
       request: SvcRequest<PathParams<T["path"]>>;
     }) => Returned<T["returns"]> | Promise<Returned<T["returns"]>>,
   ): HttpRoute {
-    const { verb, path, anonymous, input, output, layers, errors } = this["~state"];
+    const { verb, path, anonymous, scope, input, output, layers, errors } = this["~state"];
     if (!path) {
       throw new DefinitionError(`A ${verb} route has no path.`, { hint: 'Call .path("/api/…") on it first.' });
     }
     requireFunction(this.#whose, "handler", handler);
     const run = compose(layers, async (call) => complete(await handler(call as never)));
     const place = definedAt(anonymous, `${verb} ${path}`, this.handler);
-    return { "~svc": { route: { verb, path, anonymous, input, output, run, errors, ...place } } };
+    return { "~svc": { route: { verb, path, anonymous, scope, input, output, run, errors, ...place } } };
   }
 
   get #whose(): string {

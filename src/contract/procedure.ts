@@ -15,6 +15,7 @@ import {
   withInput,
   withLayer,
   withOutput,
+  withScope,
 } from "./builder.ts";
 import { compose } from "./compose.ts";
 import type { Context } from "./context.ts";
@@ -117,6 +118,20 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
   }
 
   /**
+   * Lets API keys with this scope call it: one of `apiKeys.scopes` of `defineAuth`. The handler then acts as the user, and
+   * the policies of each table decide by the key's scopes. (Default: only keys with `"*"` may call it)
+   */
+  scope(scope: T["kind"] extends "internal" ? never : string): ProcedureBuilder<S, T> {
+    const { kind } = this["~state"];
+    if (kind === "internal") {
+      throw new DefinitionError(`${this.#whose} cannot have a .scope(): no key can call it.`, {
+        hint: "Leave it out.",
+      });
+    }
+    return new ProcedureBuilder(withScope(this["~state"], this.#whose, scope));
+  }
+
+  /**
    * Runs an internal procedure as the system: `context.db` bypasses row-level security, and there is no session.
    * (Default: it runs as the user who scheduled it; crons always run as the system)
    */
@@ -188,11 +203,12 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     input: T["input"];
     output: unknown extends T["output"] ? R : T["output"];
   }> {
-    const { name, kind, anonymous, input, inputIsFirst, output, layers, runAs, follows } = this["~state"];
+    const { name, kind, anonymous, scope, input, inputIsFirst, output, layers, runAs, follows } = this["~state"];
     requireFunction(this.#whose, "handler", handler);
     const run = compose(layers, async (call) => handler(call as never));
     const optional = {
       ...(inputIsFirst && { inputIsFirst }),
+      ...(scope !== undefined && { scope }),
       ...(runAs && { runAs }),
       ...(follows && { follows }),
       ...definedAt(anonymous, name, this.handler),

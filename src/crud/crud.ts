@@ -33,6 +33,7 @@ import type { CrudOptions } from "./crud-types.ts";
 import { optionsOfView, type ProceduresOf, sourceOf, type TableOf } from "./crud-views.ts";
 import { closedRelation } from "./related-arguments.ts";
 import { ownerColumns } from "./rls.ts";
+import { scopesOfPolicies } from "./scoped.ts";
 
 const operations: Record<CrudOperation, Pick<CrudStatement, "absent"> & { kind: "query" | "mutation" }> = {
   list: { kind: "query", absent: "null" },
@@ -136,6 +137,7 @@ function describeCrud(
     methods: operationsOf(name, options),
     graphql: options.graphql ?? true,
     owners: columns.filter((column) => owners.includes(column.name)),
+    scopes: scopesOfPolicies(policies),
     realtime: describeRealtime(name, options.realtime, (options.methods ?? crudOperations).includes("list")),
     anonymous: options.allowAnonymous ?? false,
     getBy: describeKeys(table, columns, "getBy", options.getBy ?? []),

@@ -63,7 +63,7 @@ export async function callPrepared(
 ): Promise<string | null> {
   const statement = await statementOf(pool, identity, read);
   if (!statement) return otherwise();
-  const enter = { ...(isPlanKept(pool, read) ? enterKept : enterPlanning), values: [identity.userId, identity.role] };
+  const enter = { ...(isPlanKept(pool, read) ? enterKept : enterPlanning), values: [identity.setting, identity.role] };
   const answer = { ...(watched ? withSnapshot(statement) : statement), values: read.values };
   const names = watched ? [] : [enter.name, answer.name];
   try {

@@ -68,7 +68,7 @@ export async function callAs(
     const { rows } = await client.query<{ result: string | null }>({
       name: preparedName(name),
       text: `select (${call})::text as result ${entered()}`,
-      values: [identity.userId, identity.role, ...parameters],
+      values: [identity.setting, identity.role, ...parameters],
     });
     release();
     return rows[0]?.result ?? null;
@@ -111,7 +111,7 @@ export async function callStatement(
     texts.set(name, text);
   }
   const noted = reads ? [] : [identity.request ?? ""];
-  const query = { name, text, values: [identity.userId, identity.role, ...values, ...noted, ...trace] };
+  const query = { name, text, values: [identity.setting, identity.role, ...values, ...noted, ...trace] };
 
   const names = reads && !watched ? [name] : [];
   for (let attempt = 0; ; attempt++) {

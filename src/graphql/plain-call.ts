@@ -48,12 +48,12 @@ async function readPlain(
   { requestPool }: Pick<Runtime, "requestPool">,
   plain: PlainDocument,
   shape: ReadShape | undefined,
-  { session, holder }: Caller,
+  caller: Caller,
 ): Promise<Answer | undefined> {
-  if (!shape || (!session && !plain.table.anonymous)) return undefined;
+  if (!shape || (!caller.session && !plain.table.anonymous)) return undefined;
   const otherwise = () => Promise.reject(new Error("There is no statement of this shape."));
   try {
-    const json = await callPrepared(requestPool, identityOf(session, holder), shape, otherwise);
+    const json = await callPrepared(requestPool, identityOf(caller), shape, otherwise);
     const value = json === null ? null : answerOf(plain, JSON.parse(json));
     return value === undefined ? undefined : { value };
   } catch (error) {
@@ -75,7 +75,7 @@ async function writePlain(
   const { statement, anonymous } = procedure;
   try {
     requireSession({ caller, anonymous });
-    const identity = identityOf(caller.session, caller.holder, caller.requestId);
+    const identity = identityOf(caller);
     const json = await callStatement(
       requestPool,
       identity,

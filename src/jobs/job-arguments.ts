@@ -28,6 +28,7 @@ const secretLength = 12;
 const secrets: readonly { is: string; pattern: RegExp }[] = [
   { is: "a JSON Web Token", pattern: /\beyJ(?:(?!-eyJ)[\w-]){8,}\.[\w-]{8,}\.[\w-]{8,}/ },
   { is: "a session token", pattern: /\bauthlib\.session_token=|^[A-Za-z0-9]{32}\.[A-Za-z0-9+/%]{40,}={0,2}$/ },
+  { is: "an API key", pattern: /\b[a-z][a-z0-9]{1,15}_[\w-]{48}(?![\w-])/ },
   { is: "an Authorization header", pattern: /^\s*(Bearer|Basic)\s+[\w.~+/=-]{16,}\s*$/i },
   { is: "a URL with a grant", pattern: /[?&]grant=[\w.~%+/=-]{8,}/ },
   // Upload URLs and links in our mails contain a token.

@@ -12,9 +12,18 @@ export interface SessionUser {
 }
 
 export interface Session {
-  /** Id of the session row, the `sid` claim of a JWT. */
+  /** Id of the session row, the `sid` claim of a JWT; of a call by an API key, the key's id. */
   id: string;
   user: SessionUser;
+  /** Set if a program calls with an API key of the user. A key has no session: it cannot sign out, or change the account. */
+  key?: ApiKey;
+}
+
+/** The API key of a call. */
+export interface ApiKey {
+  id: string;
+  /** What it may do; "*" is everything. */
+  scopes: readonly string[];
 }
 
 /** The sessions that have ended. JWTs and sockets of these sessions end with them. */

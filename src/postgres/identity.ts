@@ -1,12 +1,19 @@
 /**
- * The identity of a statement. Only this file maps a session to a database role.
+ * The identity of a statement. Only this file maps a caller to a database role and to the setting that SQL reads.
  * Next hop: `transaction-statements.ts` sets it in a transaction, `src/crud/statement.ts` in generated CRUD.
  */
-import type { Session } from "../kit/session.ts";
+import type { Caller } from "../contract/caller.ts";
 
 export interface Identity {
-  /** The setting that policies read through svc.current_user_id(); "" when anonymous. */
+  /** The user's id; "" when anonymous. */
   userId: string;
+  /**
+   * The setting svc.user_id: the user's id, and for an API key, behind tabs, `key` and its scopes. SQL reads it by
+   * svc.current_user_id() and svc.has_scope(). Whatever enters as a caller sets all of it or nothing.
+   */
+  setting: string;
+  /** Whether a job acts for the user, with the user's rights: svc.current_actor() says so. (Default: false) */
+  isJob?: boolean;
   /** `svc_system` is not set by SET ROLE: its transactions run on the system's pool, as the role that logged in. */
   role: "svc_anonymous" | "svc_authenticated" | "svc_system";
   /** The holder of the connection share (`acquire.ts`). (Default: none) */
@@ -16,21 +23,24 @@ export interface Identity {
 }
 
 /** For work without a user: crons, and jobs that declare it. */
-export const systemIdentity: Identity = { userId: "", role: "svc_system" };
+export const systemIdentity: Identity = { userId: "", setting: "", role: "svc_system" };
 
-/**
- * @param session null for a caller who is not signed in
- * @param holder  as in `Identity`, as `request`
- */
-export function identityOf(session: Session | null, holder?: string, request?: string): Identity {
-  return { ...identityOfUser(session?.user.id ?? null, holder), request };
+/** The identity of a caller who is not the system. */
+export function identityOf({ session, holder, requestId, job = false }: Caller): Identity {
+  const identity = identityOfUser(session?.user.id ?? null, holder, session?.key?.scopes);
+  return { ...identity, request: requestId, ...(job && { isJob: true }) };
 }
 
-/** @param userId null for a caller who is not signed in */
-export function identityOfUser(userId: string | null, holder?: string): Identity {
-  return userId === null
-    ? { userId: "", role: "svc_anonymous", holder }
-    : { userId, role: "svc_authenticated", holder };
+/**
+ * @param userId null for a caller who is not signed in
+ * @param scopes of an API key of the user. (Default: the user has no key, and so no limits)
+ */
+export function identityOfUser(userId: string | null, holder?: string, scopes?: readonly string[]): Identity {
+  if (userId === null) return { userId: "", setting: "", role: "svc_anonymous", holder };
+  // An id with a tab could claim to be somebody else's.
+  if (userId.includes("\t")) throw new TypeError("The id of a user has a tab.");
+  const setting = scopes ? `${userId}\tkey\t${scopes.join(" ")}` : userId;
+  return { userId, setting, role: "svc_authenticated", holder };
 }
 
 export const isAnonymous = (identity: Identity) => identity.role === "svc_anonymous";

@@ -71,7 +71,7 @@ class Loan {
 }
 
 interface Reads {
-  /** By role and user: the connection that the next read may join. */
+  /** By role and identity: the connection that the next read may join. */
   open: Map<string, Loan>;
   /** Names of statements whose last answer was quick, the one that was not used for the longest time first. */
   quick: Set<string>;
@@ -95,7 +95,7 @@ function readsOf(pool: pg.Pool): Reads {
  */
 export async function runPacket<T>(
   pool: pg.Pool,
-  { role, userId, holder }: Identity,
+  { role, setting, holder }: Identity,
   names: readonly string[],
   work: Work<T>,
   breaks?: Breaks,
@@ -106,7 +106,7 @@ export async function runPacket<T>(
   }
 
   const { open, quick } = readsOf(pool);
-  const caller = `${role} ${userId}`;
+  const caller = `${role} ${setting}`;
   const close = (loan: Loan) => open.get(caller) === loan && open.delete(caller);
   const joined = quick.has(answer) ? open.get(caller) : undefined;
   if (joined?.holder === holder && joined.takes(names)) {

@@ -29,6 +29,8 @@ const enter = {
   /** For a traced call: its effects will be known as part of its trace (sql/realtime/carry_trace.sql). */
   traced: { name: "svc_enter_traced", text: `select svc.carry_trace($6), ${mark}, ${note("$5")}, ${become}` },
 };
+/** Sent before the caller's role is entered, as part of the same packets. */
+const asJob = { name: "svc_enter_job", text: "select set_config('svc.actor', 'job', true)" };
 const carryTrace = { name: "svc_enter_trace", text: "select svc.carry_trace($1)" };
 /** Sent together with COMMIT, and answered before COMMIT begins (reason: sql/session/transaction_outcome.sql). */
 export const placeOfCommit = "pg_current_wal_insert_lsn()::text as place";
@@ -74,9 +76,10 @@ export async function enterAsSystem(
 
 /** @returns the answer of the statement that enters the caller's role: of a transaction that writes, with its mark */
 export function enterAsCaller(send: Send, { access, limits, traceparent }: Opening, identity: Identity) {
-  const { userId, role, request = "" } = identity;
+  const { setting, role, request = "" } = identity;
   send(begin[access]);
-  const values = [String(limits.statementTimeoutMs), String(limits.idleInTransactionMs), userId, role];
+  if (identity.isJob) send(asJob);
+  const values = [String(limits.statementTimeoutMs), String(limits.idleInTransactionMs), setting, role];
   if (access === "read") return send({ ...enter.read, values });
   const noted = [...values, request];
   return traceparent

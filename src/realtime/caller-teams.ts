@@ -4,9 +4,10 @@
  * Next hop: `sql/realtime/caller_teams.sql`.
  */
 import type pg from "pg";
+import type { Caller } from "../contract/caller.ts";
 import type { TeamScope } from "../crud/rls.ts";
 import { callAs } from "../crud/statement.ts";
-import { identityOfUser } from "../postgres/identity.ts";
+import { identityOf } from "../postgres/identity.ts";
 
 /** By `scopeKey`. */
 export type CallerTeams = Readonly<Record<string, readonly string[]>>;
@@ -18,17 +19,12 @@ const maxTeams = 100;
 export const scopeKey = ({ schema, table, team, user }: TeamScope) => `${schema}.${table}.${team}.${user}`;
 
 /** @returns nothing for those who have too many teams: they follow the tables as a whole */
-export async function callerTeams(
-  pool: pg.Pool,
-  userId: string | null,
-  holder: string | undefined,
-  scopes: readonly TeamScope[],
-): Promise<CallerTeams> {
+export async function callerTeams(pool: pg.Pool, caller: Caller, scopes: readonly TeamScope[]): Promise<CallerTeams> {
   if (scopes.length === 0) return {};
   // Rows of teams are shown to no one who is not signed in.
-  if (userId === null) return Object.fromEntries(scopes.map((scope) => [scopeKey(scope), []]));
+  if (!caller.session) return Object.fromEntries(scopes.map((scope) => [scopeKey(scope), []]));
   const asked = scopes.map(({ column: _, ...scope }) => scope);
-  const text = await callAs(pool, identityOfUser(userId, holder), "svc.caller_teams($3)", [JSON.stringify(asked)]);
+  const text = await callAs(pool, identityOf(caller), "svc.caller_teams($3)", [JSON.stringify(asked)]);
   const lists: string[][] = JSON.parse(text ?? "[]");
   const known = scopes.flatMap((scope, at) => {
     const teams = lists[at];

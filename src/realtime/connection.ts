@@ -15,7 +15,7 @@ import type { Follow, FollowedReads } from "./followed-reads.ts";
 import type { Grants } from "./grants.ts";
 import { Outbox, textFrame } from "./outbox.ts";
 import type { Subscriber, SubscriptionRegistry } from "./subscription-registry.ts";
-import type { SubscriptionTopics, Watched } from "./subscription-topics.ts";
+import { type SubscriptionTopics, split, type Watched } from "./subscription-topics.ts";
 
 export interface ConnectionOptions {
   channels: ChannelServices;
@@ -169,7 +169,7 @@ export class Connection implements Subscriber, ChannelSocket {
   }
 
   #watch(key: unknown, follow?: Follow | null): Watched {
-    return this.#options.rules.watch(key, this.session?.user.id ?? null, follow?.topics);
+    return this.#options.rules.watch(key, this.session?.user.id ?? null, follow?.topics, this.session?.key);
   }
 
   /**
@@ -229,6 +229,7 @@ export class Connection implements Subscriber, ChannelSocket {
       throw new SvcError("FORBIDDEN", "This grant is not valid, or not for you. Ask for another.");
     }
     const { query, subscriptionKey, topics, expiresAt } = grant;
+    this.#options.rules.requireScope(split(query).name, this.session?.key);
     clearTimeout(this.#ends.get(query));
     const end = setTimeout(() => this.#expire(query, subscriptionKey), expiresAt - Date.now());
     this.#ends.set(query, end.unref());

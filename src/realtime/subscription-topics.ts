@@ -20,10 +20,12 @@
 import type { CrudDefinition } from "../contract/crud.ts";
 import type { DefinedAt } from "../contract/defined-at.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
+import { requireOneOf, scopesOf } from "../contract/scopes.ts";
 import { listArguments } from "../crud/crud-list.ts";
 import type { ScopedRealtime } from "../crud/crud-types.ts";
 import { tableName } from "../crud/followed-tables.ts";
 import { wireForms } from "../crud/wire-kinds.ts";
+import type { ApiKey } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { bucketOf, bucketTopic } from "./buckets.ts";
 import { tableTopics } from "./followed-reads.ts";
@@ -61,16 +63,17 @@ export class SubscriptionTopics {
    *
    * @param userId   null for an anonymous caller
    * @param followed topics of what the query's last answer was read from
-   * @throws SvcError NOT_FOUND, UNAUTHORIZED, BAD_REQUEST
+   * @param apiKey   of the caller, if it calls with one
+   * @throws SvcError NOT_FOUND, UNAUTHORIZED, FORBIDDEN, BAD_REQUEST
    */
-  watch(key: unknown, userId: string | null, followed: readonly string[] = []): Watched {
+  watch(key: unknown, userId: string | null, followed: readonly string[] = [], apiKey?: ApiKey): Watched {
     if (typeof key !== "string" || key.length > maxKey) {
       throw new SvcError("BAD_REQUEST", `query must be a key of at most ${maxKey} characters.`, {
         hint: 'Send "tasks.list", or with arguments "tasks.get::{\\"id\\":7}".',
       });
     }
     const { name, args } = split(key);
-    this.#find(name, userId);
+    this.#find(name, userId, apiKey);
     argumentsIn(args); // refuses arguments that are not JSON: no event could have such a key
     if (this.#scopedList(name)) {
       throw new SvcError("GRANT_REQUIRED", undefined, {
@@ -85,11 +88,12 @@ export class SubscriptionTopics {
    *
    * @param args    in the form in which they were sent: the query's key is made of them
    * @param decoded in the form that a handler gets
-   * @throws SvcError NOT_FOUND, UNAUTHORIZED, BAD_REQUEST, VALIDATION_FAILED
+   * @param apiKey  of the caller, if it calls with one
+   * @throws SvcError NOT_FOUND, UNAUTHORIZED, FORBIDDEN, BAD_REQUEST, VALIDATION_FAILED
    */
-  grantable(query: unknown, args: unknown, decoded: unknown, userId: string | null): Grantable {
+  grantable(query: unknown, args: unknown, decoded: unknown, userId: string | null, apiKey?: ApiKey): Grantable {
     const name = typeof query === "string" ? query : "";
-    const { anonymous, definedAt } = this.#find(name, userId);
+    const { anonymous, definedAt } = this.#find(name, userId, apiKey);
     const key = keyOf(name, Object(args) as object);
     if (key.length > maxKey) throw new SvcError("BAD_REQUEST", `A query's key has at most ${maxKey} characters.`);
     const crud = this.#scopedList(name);
@@ -99,7 +103,7 @@ export class SubscriptionTopics {
       return {
         key,
         subscriptionKey: key,
-        topics: this.watch(key, userId).topics,
+        topics: this.watch(key, userId, [], apiKey).topics,
         policy,
         anonymous,
         definedAt,
@@ -123,10 +127,17 @@ export class SubscriptionTopics {
     }
   }
 
-  #find(name: string, userId: string | null): ProcedureDefinition {
+  /** @throws SvcError FORBIDDEN for an API key: events tell that rows change, so a table must say its scopes by `scoped()` */
+  requireScope(name: string, apiKey: ApiKey | undefined): void {
+    const query = this.#queries.get(name);
+    if (apiKey) requireOneOf(apiKey, (query && scopesOf(query)) ?? []);
+  }
+
+  #find(name: string, userId: string | null, apiKey?: ApiKey): ProcedureDefinition {
     const query = this.#queries.get(name);
     if (!query) throw new SvcError("NOT_FOUND", "There is no query of that name.");
     if (!query.anonymous && userId === null) throw new SvcError("UNAUTHORIZED");
+    this.requireScope(name, apiKey);
     return query;
   }
 

@@ -5,6 +5,7 @@
  */
 import { type BatchCall, invokeBatch } from "../call/batch.ts";
 import { keyOf } from "../call/keyed-calls.ts";
+import { requireScope } from "../contract/scopes.ts";
 import { mediaType, parseJson, readBody } from "../http/body.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { callerOf, exchangeOf, sendJson } from "../http/exchange.ts";
@@ -59,6 +60,7 @@ function admit(transport: ProcedureTransport, call: unknown, session: Session | 
     const { name, args } = decodeCall(call);
     const procedure = findProcedure(transport, name, "mutation");
     if (!session && !procedure.anonymous) throw new SvcError("UNAUTHORIZED");
+    if (session?.key) requireScope(session.key, procedure);
     return { procedure, input: args };
   } catch (error) {
     throw error instanceof SvcError ? atIndex(index, error) : error;

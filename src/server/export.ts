@@ -8,6 +8,7 @@ import type { ServerResponse } from "node:http";
 import { type Runtime, requireSession, requireSessionOf } from "../call/invoke.ts";
 import type { Api } from "../contract/api.ts";
 import type { CrudDefinition } from "../contract/crud.ts";
+import { requireOneOf } from "../contract/scopes.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { toSvcError } from "../http/errors.ts";
 import { callerOf, exchangeOf } from "../http/exchange.ts";
@@ -49,6 +50,7 @@ export function exportEndpoint(transport: Transport): Endpoint {
     streams.begin(response, session);
     const caller = callerOf(request, response, session, requests);
     requireSession({ caller, anonymous: crud.anonymous });
+    if (session?.key) requireOneOf(session.key, crud.scopes?.read ?? null);
     const { args, spreadsheet } = readQuery(new URLSearchParams(queryText(url)), format);
     const list = procedures.get(`${crud.prefix}.list`)?.statement;
     if (list) requireSessionOf(list, args, caller);
@@ -58,7 +60,7 @@ export function exportEndpoint(transport: Transport): Endpoint {
     const { requestPool, limits: own } = runtime;
     // This process ends an idle export first; the database does it for a process that hangs.
     const limited = { ...own, idleInTransactionMs: own.idleInTransactionMs + 1_000 };
-    const transaction = new RequestTransaction(requestPool, identityOf(session, caller.holder), "read", limited);
+    const transaction = new RequestTransaction(requestPool, identityOf(caller), "read", limited);
     try {
       await send(response, exportRows(crud, transaction, { format, args, spreadsheet }), {
         head: {

@@ -45,7 +45,7 @@ export function grantEndpoint({
     if (session) exchange.userId = session.user.id;
     const { query, args, decoded, whole } = readRequest(parseJson(await readBody(request, maxBody)));
     const user = session?.user.id ?? null;
-    const grantable = rules.grantable(query, args, decoded, user);
+    const grantable = rules.grantable(query, args, decoded, user, session?.key);
     await requireAuthorized(runtime, grantable, decoded, callerOf(request, response, session, requests));
 
     const { policy, topics, key, subscriptionKey } = grantable;

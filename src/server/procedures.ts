@@ -8,6 +8,7 @@ import { checkOutput, invoke, invokeStatement, isGenerated, type Runtime } from 
 import { keyOf } from "../call/keyed-calls.ts";
 import type { Caller } from "../contract/caller.ts";
 import type { ProcedureDefinition, ProcedureKind } from "../contract/procedure.ts";
+import { requireScope } from "../contract/scopes.ts";
 import { noteIgnored } from "../crud/ignored-input.ts";
 import { type BodyLimits, mediaType, parseJson, readBody } from "../http/body.ts";
 import { callerOf, exchangeOf, sendJson } from "../http/exchange.ts";
@@ -113,6 +114,7 @@ async function admitCall(
     const procedure = findProcedure(transport, name, kind);
     exchangeOf(response).operation = procedure.name;
     if (!session && !procedure.anonymous) throw new SvcError("UNAUTHORIZED");
+    if (session?.key) requireScope(session.key, procedure);
     return procedure;
   };
   if (named !== undefined) admit(named);
@@ -164,7 +166,7 @@ async function answerWatched({ runtime, reads }: ProcedureTransport, call: Call)
   });
   if (!seen) return { body };
   const user = caller.session?.user.id ?? null;
-  const teams = await callerTeams(runtime.requestPool, user, caller.holder, reads.scopes(seen.reads));
+  const teams = await callerTeams(runtime.requestPool, caller, reads.scopes(seen.reads));
   const { notice, ...members } = reads.describe(procedure, seen.reads, user, teams, args);
   return { body: withMembers(body, { snapshot: seen.snapshot, ...members }), notice };
 }
@@ -184,6 +186,7 @@ export async function answer(
     input,
     access: procedure.kind === "query" ? "read" : "write",
     anonymous: procedure.anonymous,
+    scope: procedure.scope,
     definedAt: procedure.definedAt,
     run: procedure.run,
     encode: async (result) => encodeResult(await checkOutput(procedure.output, result)),

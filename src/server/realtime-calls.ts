@@ -52,7 +52,7 @@ function channelJoins(runtime: Runtime, reads: FollowedReads): AskJoin {
     });
     if (!isAllowed || !seen) return { isAllowed: false, snapshot: null, topics: [], isComplete: true };
     const userId = session?.user.id ?? null;
-    const teams = await callerTeams(runtime.requestPool, userId, caller.holder, reads.scopes(seen.reads));
+    const teams = await callerTeams(runtime.requestPool, caller, reads.scopes(seen.reads));
     const { topics, isComplete } = reads.topicsOf(seen.reads, userId, teams);
     if (!isComplete && !runtime.production && !said.has(name)) {
       said.add(name);

@@ -8,6 +8,7 @@ import { inThisAiCall } from "../ai/call.ts";
 import { checkOutput, invoke } from "../call/invoke.ts";
 import { complete, type RouteDefinition, type RouteResult } from "../contract/http-route.ts";
 import type { SvcRequest } from "../contract/request.ts";
+import { requireScope } from "../contract/scopes.ts";
 import { mediaType } from "../http/body.ts";
 import { countAnswer, handledBy } from "../http/body-budget.ts";
 import { errorHeaders, toSvcError } from "../http/errors.ts";
@@ -82,10 +83,12 @@ function routeEndpoint(
     if (session) exchangeOf(response).userId = session.user.id;
     streams.begin(response, session);
     if (!session && !route.anonymous) throw new SvcError("UNAUTHORIZED");
+    if (session?.key) requireScope(session.key, route);
     return invoke<Answer>(runtime, {
       caller: callerOf(httpRequest, response, session, requests),
       access,
       anonymous: route.anonymous,
+      scope: route.scope,
       definedAt: route.definedAt,
       input: readsQuery ? request.query : await jsonInput(request, mediaType(httpRequest)),
       request,

@@ -45,13 +45,14 @@ export class SessionStreams {
   }
 
   /**
-   * A notice without a session is about a changed user, whose sessions go on. One without a user says that others may have been
-   * missed: the database is asked.
+   * A notice without a session is about a changed user, whose sessions go on; keys end if the user is banned. One without a
+   * user says that others may have been missed. For both the database is asked.
    */
   async end({ user, session }: Ended): Promise<void> {
     for (const [response, begun] of [...this.#begun]) {
-      const { id } = begun.session;
-      const isOver = user === undefined ? !(await this.#hasSession(id).catch(() => false)) : session === id;
+      const { id, key, user: own } = begun.session;
+      const isUnclear = user === undefined || (key && session === undefined && user === own.id);
+      const isOver = isUnclear ? !(await this.#hasSession(id).catch(() => false)) : session === id;
       if (!isOver) continue;
       begun.hasEnded = true;
       if (begun.isStream) cut(response);

@@ -5,6 +5,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "pino";
+import { checkScopes } from "../auth/api-keys/check-scopes.ts";
 import { createAuth } from "../auth/create-auth.ts";
 import type { ShowMail } from "../auth/mail/mails.ts";
 import type { UserAdmin } from "../auth/user-admin.ts";
@@ -73,7 +74,8 @@ export interface Service {
 /**
  * Starts an API process.
  *
- * @throws DriftError when generated SQL functions are missing or stale; the system's error when the port is taken
+ * @throws DriftError when generated SQL functions are missing or stale; DefinitionError where a table is open to every API
+ *   key; the system's error when the port is taken
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { app, config, log } = options;
@@ -90,8 +92,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await forms?.close();
   };
   try {
-    const unchanged = options.allowDrift ? undefined : refuseDrift(pools.system, app.api["~svc"].crud);
-    unchanged?.catch(() => {}); // awaited below, before anything is served
+    const checked = Promise.all([
+      !options.allowDrift && refuseDrift(pools.system, app.api["~svc"].crud),
+      checkScopes(pools.auth, app),
+    ]);
+    checked.catch(() => {}); // awaited below, before anything is served
     // A balancer, or the system for processes that share a port, sends requests here as soon as it listens, although
     // another process could answer them. Only if the system chooses the port, it comes first: the service's origin needs it.
     const listensLast = config.port !== 0;
@@ -101,13 +106,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const handed = new SignedClientAddress(config.auth.bridgeSecrets, log);
     const checkHost = createHostCheck({ ...config, origins: origins.all });
     auth = await openAuth(options, pools, origins, handed);
-    const { signIn } = auth;
     const requests = new RequestLimits({ ...config.limits, trustProxy: config.trustProxy, handed });
     const authenticate = requests.countingUsers(auth.authenticate);
-    const runtime = createRuntime(app, pools, config, options.secrets, log, {
-      url,
-      auth: auth.forHandlers,
-    });
+    const runtime = createRuntime(app, pools, config, options.secrets, log, { url, auth: auth.forHandlers });
     const bodies = openBodies(config, requests, log);
     forms = bodies.files;
     const parts: Parts = { options, databases, origins, checkHost, auth, requests, bodies, runtime, authenticate };
@@ -115,8 +116,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     realtime = opened;
     let stopping: Promise<void> | undefined;
     const application = await openApp(parts, opened, http.inFlight, () => stopping !== undefined);
-    await unchanged;
-    await auth.listens();
+    await Promise.all([checked, auth.listens()]);
     await options.mayListen?.();
     http.server.on("upgrade", opened.upgrade);
     http.answerBy(application);
@@ -140,7 +140,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     };
     return {
       url,
-      users: async () => (await signIn()).users,
+      users: async () => (await parts.auth.signIn()).users,
       stop() {
         stopping ??= stop();
         return stopping;

@@ -6,6 +6,7 @@
  * limited in `src/http/form.ts`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { requireOneOf } from "../contract/scopes.ts";
 import { answerMethods } from "../http/allowed-methods.ts";
 import { mediaType, sendContinue } from "../http/body.ts";
 import type { Endpoint } from "../http/endpoint.ts";
@@ -14,6 +15,7 @@ import { exchangeOf, sendJson } from "../http/exchange.ts";
 import type { Authenticate } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
+import { type Identity, identityOf } from "../postgres/identity.ts";
 import { Incoming } from "./incoming.ts";
 import { cleanName, cleanType } from "./names.ts";
 import type { Storage } from "./storage.ts";
@@ -32,6 +34,8 @@ interface Call {
   request: IncomingMessage;
   response: ServerResponse;
   owner: string;
+  /** Policies are asked for it before the first byte. */
+  identity: Identity;
   /** Empty for the collection. */
   id: string;
 }
@@ -39,7 +43,7 @@ interface Call {
 export function uploadEndpoint(storage: Storage, authenticate: Authenticate): Endpoint {
   const uploads = new Uploads(storage);
 
-  const create: Verb = async ({ request, response, owner }) => {
+  const create: Verb = async ({ request, response, owner, identity }) => {
     if (!storage.uploads.enabled) {
       throw new SvcError("NOT_FOUND", "This service does not accept uploads in parts.", {
         hint: "uploads.enabled is false.",
@@ -56,7 +60,7 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
       });
     }
     const file = { name: cleanName(name ?? "file"), size, type: cleanType(type ?? ""), visibility } as const;
-    const { id, expiresAt } = await uploads.start(owner, file);
+    const { id, expiresAt } = await uploads.start(owner, file, identity);
     answer(response, 201, { location: `${path}/${id}`, ...progress({ size, received: 0, expiresAt }) });
   };
 
@@ -120,7 +124,14 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
     exchange.headers["tus-extension"] = extensions;
     const session = await authenticate(request.headers, method === "HEAD" ? "read" : "write");
     if (!session) throw new SvcError("UNAUTHORIZED");
-    await verb({ request, response, owner: session.user.id, id }).catch(keepReceived);
+    if (session.key) requireOneOf(session.key, ["files:write"]);
+    await verb({
+      request,
+      response,
+      owner: session.user.id,
+      identity: identityOf({ session, requestId: "" }),
+      id,
+    }).catch(keepReceived);
   };
 }
 

@@ -10,6 +10,7 @@ import type { StorageObject } from "../contract/storage.ts";
 import { tooLarge } from "../http/body.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
+import { type Identity, identityOfUser } from "../postgres/identity.ts";
 import { runStatement } from "../postgres/run-statement.ts";
 import { LostPart, readParts } from "./drivers/read-parts.ts";
 import type { Incoming } from "./incoming.ts";
@@ -59,12 +60,17 @@ export class Uploads {
    * @throws SvcError PAYLOAD_TOO_LARGE; RATE_LIMITED when the user has too many unfinished uploads;
    *   STORAGE_QUOTA_EXCEEDED; FORBIDDEN where a policy of the stored objects refuses it
    */
-  async start(owner: string, file: Omit<StorageObject, "id">): Promise<{ id: string; expiresAt: Date }> {
+  async start(
+    owner: string,
+    file: Omit<StorageObject, "id">,
+    { setting }: Pick<Identity, "setting"> = identityOfUser(owner),
+  ): Promise<{ id: string; expiresAt: Date }> {
     const { uploadBytes, uploadsPerUser } = this.#storage.limits;
     if (file.size > uploadBytes) throw tooLarge(uploadBytes);
-    const [row] = await this.#ask<Started>("* from svc_private.start_upload($1, $2, $3, $4, $5, $6, $7, $8, $9)", [
+    const [row] = await this.#ask<Started>("* from svc_private.start_upload($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", [
       ...[owner, file.name, file.type, file.visibility, file.size, firstLifetime, uploadsPerUser],
       ...quotasOf(this.#storage.limits, owner),
+      setting,
     ]);
     const { id, expires_at: expiresAt } = requireRoom(row as Started, this.#storage.limits, owner);
     // An empty file has no parts.

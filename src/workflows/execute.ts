@@ -7,7 +7,7 @@
 import type { Logger } from "pino";
 import type { WorkflowDefinition, Workflows } from "../contract/workflow.ts";
 import type { RunError } from "../contract/workflow-runs.ts";
-import { type Identity, systemIdentity } from "../postgres/identity.ts";
+import { type Identity, identityOfUser, systemIdentity } from "../postgres/identity.ts";
 import { jobAttributes } from "../telemetry/jobs.ts";
 import { activeSpan, type Span } from "../telemetry/span.ts";
 import { decodeValue, encodeValue, type Stored } from "./encoding.ts";
@@ -211,5 +211,5 @@ async function release(runId: string, fence: number, { sql, values }: End, { fin
 /** A run acts as the user who started it. */
 function identityOf({ userId, system }: Claim): Identity {
   if (system) return systemIdentity;
-  return userId === null ? { userId: "", role: "svc_anonymous" } : { userId, role: "svc_authenticated" };
+  return { ...identityOfUser(userId), isJob: true };
 }

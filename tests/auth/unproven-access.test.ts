@@ -61,6 +61,10 @@ beforeEach(async () => {
   [id, sessionToken] = [body.user.id, body.sessionToken];
   await db.sql(`insert into auth.passkey (id, user_id) values ('1', '${id}'), ('2', 'somebody else')`);
   await db.sql(`insert into auth.apikey (id, reference_id) values ('1', '${id}'), ('2', 'somebody else')`);
+  await db.sql(
+    `insert into auth.api_key (user_id, name, start, hash, scopes, expires_at)
+     values ('${id}', 'x', 'x_', sha256('x'), '{a}', now() + '1 day'::interval)`,
+  );
   await db.sql(`insert into auth.account (id, user_id, provider_id, account_id, created_at, updated_at)
                 values ('1', '${id}', 'acme', 'x', now(), now())`);
   await db.sql(`update auth."user" set phone_number = '+4911', phone_number_verified = true`);
@@ -71,11 +75,12 @@ const left = async () =>
   (
     await db.sql(`select (select count(*)::int from auth.passkey where user_id = u.id) as passkeys,
                          (select count(*)::int from auth.apikey where reference_id = u.id) as keys,
+                         (select count(*)::int from auth.api_key where user_id = u.id) as own_keys,
                          (select count(*)::int from auth.account where user_id = u.id and provider_id = 'acme') as accounts,
                          phone_number, email_verified from auth."user" u`)
   )[0];
-const all = { passkeys: 1, keys: 1, accounts: 1, phone_number: "+4911" };
-const nothing = { passkeys: 0, keys: 0, accounts: 0, phone_number: null };
+const all = { passkeys: 1, keys: 1, own_keys: 1, accounts: 1, phone_number: "+4911" };
+const nothing = { passkeys: 0, keys: 0, own_keys: 0, accounts: 0, phone_number: null };
 
 const headers = { origin };
 const post = (path: string, body: object) => server.post(path, body, { headers });
@@ -136,7 +141,7 @@ test.for(ways.slice(1))("while the address changes, %s proves neither address", 
   await expect.poll(() => db.sql(waitsForLock)).toHaveLength(1);
   await changing.query("commit");
   await answer;
-  expect(await left()).toMatchObject({ passkeys: 1, email_verified: false });
+  expect(await left()).toMatchObject({ passkeys: 1, own_keys: 1, email_verified: false });
 });
 
 test("a user who is signed in and confirms the address keeps everything", async () => {

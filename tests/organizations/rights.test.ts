@@ -271,3 +271,19 @@ test("old invitations are removed, and open ones are not", async () => {
     { email: "new.one@example.com" },
   ]);
 });
+
+test("an API key reads and changes them only with the scope *, and its organizations are those of its user", async () => {
+  const owner = everybody.owner as Person;
+  const withKey = (scopes: string) => ({ ...owner, id: `${owner.id}\tkey\t${scopes}` });
+  for (const table of ["organizations", "organization_members", "organization_invitations"]) {
+    expect(await run(withKey("tickets:read tickets:write"), `select id from svc.${table}`)).toEqual([]);
+    expect(await run(withKey("tickets:read tickets:write"), `delete from svc.${table} returning id`)).not.toHaveLength(
+      1,
+    );
+    expect(await run(withKey("*"), `select id from svc.${table}`)).toEqual(
+      await run(owner, `select id from svc.${table}`),
+    );
+  }
+  expect(await invite(withKey("tickets:write"), org, "more@example.com")).toBe("42501");
+  expect(await run(withKey("tickets:read"), "select svc.my_orgs() as id")).toEqual([{ id: org }]);
+});

@@ -2,6 +2,7 @@
 // such calls as the pool has connections, no call is answered.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { identityOfUser } from "../../src/postgres/identity.ts";
 import { createPool, type OnePool } from "../../src/postgres/pools.ts";
 import { RequestTransaction } from "../../src/postgres/transaction.ts";
 import { createLog } from "../../src/telemetry/log.ts";
@@ -9,7 +10,7 @@ import { database } from "../support/database.ts";
 
 const db = database();
 const limits = { statementTimeoutMs: 10_000, idleInTransactionMs: 60_000 };
-const identity = { userId: "ann", role: "svc_authenticated", holder: "ann" } as const;
+const identity = identityOfUser("ann", "ann");
 
 let request: OnePool;
 beforeAll(() => {

@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sqlState } from "../../src/postgres/errors.ts";
+import { identityOfUser } from "../../src/postgres/identity.ts";
 import { createPool, type OnePool } from "../../src/postgres/pools.ts";
 import { RequestTransaction } from "../../src/postgres/transaction.ts";
 import { createLog } from "../../src/telemetry/log.ts";
@@ -12,7 +13,7 @@ import { TcpProxy } from "../support/tcp-proxy.ts";
 
 const db = database();
 const limits = { statementTimeoutMs: 10_000, idleInTransactionMs: 10_000 };
-const identity = { userId: "ann", role: "svc_authenticated" } as const;
+const identity = identityOfUser("ann");
 const insert = { text: "insert into public.guestbook (message) values ($1)" };
 
 /** Counts how often the client sends after the server has answered. */

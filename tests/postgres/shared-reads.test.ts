@@ -5,7 +5,7 @@ import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { isConnectionLoss } from "../../src/postgres/errors.ts";
-import type { Identity } from "../../src/postgres/identity.ts";
+import { type Identity, identityOfUser } from "../../src/postgres/identity.ts";
 import { sendStatement } from "../../src/postgres/packet.ts";
 import { createPool, type OnePool } from "../../src/postgres/pools.ts";
 import { runPacket } from "../../src/postgres/shared-reads.ts";
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => all.close());
 
-const as = (userId: string, holder = userId): Identity => ({ userId, role: "svc_authenticated", holder });
+const as = (userId: string, holder = userId): Identity => identityOfUser(userId, holder);
 
 /** Who asks, on which backend, what was asked. With `waits` it waits until `unlock`. */
 const text = `
@@ -44,7 +44,7 @@ type Question = Partial<typeof usual> & { on?: OnePool; shares?: boolean };
 
 async function read({ on = all, shares = true, ...asked }: Question = {}) {
   const { identity, name, question, divisor, seconds, waits } = { ...usual, ...asked };
-  const values = [identity.userId, identity.role, question, divisor, String(seconds), String(waits)];
+  const values = [identity.setting, identity.role, question, divisor, String(seconds), String(waits)];
   const json = await runPacket(on.pool, identity, shares ? [name] : [], (client) =>
     sendStatement(client, { name, text, values }),
   );
@@ -104,19 +104,20 @@ test("reads of one caller share a connection while they are under way, up to fou
   expect(isReturned()).toBe(true);
 });
 
-const anonymous: Identity = { userId: "ann", role: "svc_anonymous", holder: "ann" };
+const anonymous: Identity = { ...as("ann"), role: "svc_anonymous" };
 test.each<[string, Question]>([
   ["a read of another user", { identity: as("bob") }],
   ["a read of another holder of the share", { identity: as("ann", "a network") }],
   ["a read of another role", { identity: anonymous }],
-  ["a read without a holder", { identity: { userId: "ann", role: "svc_authenticated" } }],
+  ["a read by an API key of the user", { identity: identityOfUser("ann", "ann", ["notes:read"]) }],
+  ["a read without a holder", { identity: identityOfUser("ann") }],
   ["a packet without names, such as a write", { shares: false }],
 ])("%s does not join", async (_, question) => {
   await lock();
   const { answer } = await slowRead();
   const others = await Promise.all([read(question), read({ ...question, question: "second" })]);
-  const { userId } = question.identity ?? as("ann");
-  expect(others).toMatchObject([{ user: userId }, { user: userId, answered: "second" }]);
+  const { setting } = question.identity ?? as("ann");
+  expect(others).toMatchObject([{ user: setting }, { user: setting, answered: "second" }]);
   expect(all.pool.totalCount - all.pool.idleCount).toBe(1);
   await unlock();
   const { backend, user } = await answer;

@@ -1,5 +1,6 @@
 /** Judges many claims by a collection of documents, without HTTP: for tests that measure. */
 import type { GroundedClaim } from "../../src/contract/grounding.ts";
+import { identityOfUser } from "../../src/postgres/identity.ts";
 import { createPool } from "../../src/postgres/pools.ts";
 import { RequestTransaction } from "../../src/postgres/transaction.ts";
 import { contextRag } from "../../src/rag/context.ts";
@@ -18,7 +19,7 @@ export async function groundInCollection(
   const settings = { request: 1, system: 1, auth: 1, waitMs: 5_000, ...limits };
   const log = createLog("silent");
   const { pool, close } = createPool("request", db.url("request"), settings, log);
-  const identity = { userId: "reader", role: "svc_authenticated" } as const;
+  const identity = identityOfUser("reader");
   const scope = { corpus: "collection", visibility: "private" } as const;
 
   const writing = new RequestTransaction(pool, identity, "write", limits);

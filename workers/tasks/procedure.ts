@@ -65,5 +65,5 @@ async function callerOf(
   if (who.kind === "system") return { session: null, system: true };
   if (who.kind === "anonymous") return { session: null };
   const session = await sessionOf(who.userId, `job:${id}`, user);
-  return session && { session };
+  return session && { session, job: true };
 }

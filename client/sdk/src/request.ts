@@ -27,7 +27,7 @@ export function urlOf({ baseUrl }: Transport, path: string): string {
 }
 
 export interface RequestOptions {
-  method?: "GET" | "POST";
+  method?: "GET" | "POST" | "DELETE";
   headers?: Record<string, string>;
   body?: string | FormData;
   /** Whether cookies are sent. (Default: "omit") */

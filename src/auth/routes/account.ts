@@ -10,8 +10,12 @@ import { credentialIn } from "../sessions/authenticate.ts";
 import { type AuthParts, about, jsonBody, on, requirePasswords } from "./endpoint.ts";
 
 /** @throws SvcError UNAUTHORIZED; FORBIDDEN by cookie from an origin that is not listed */
-export async function requireSession({ authenticate }: AuthParts, { headers }: Request): Promise<Session> {
-  const session = await authenticate(headers, "write");
+export async function requireSession(
+  { authenticate }: AuthParts,
+  { headers }: Request,
+  access: "read" | "write" = "write",
+): Promise<Session> {
+  const session = await authenticate(headers, access);
   if (!session) throw new SvcError("UNAUTHORIZED");
   return session;
 }

@@ -55,7 +55,7 @@ const maxBody = 16 * 1024;
 export type Answer = (request: Request, response: Response) => Promise<object | undefined>;
 
 /** Mounts an endpoint. Its path below /api/auth is its name in the log and in the metrics. */
-export function on(router: Router, method: "get" | "post", path: string, answer: Answer): void {
+export function on(router: Router, method: "get" | "post" | "delete", path: string, answer: Answer): void {
   const handler: RequestHandler = async (request, response) => {
     exchangeOf(response).operation = `/api/auth${path}`;
     const body = await answer(request, response).catch((error) => {

@@ -1,12 +1,15 @@
 /**
- * Identifies the caller: `Authorization: Bearer` with a JWT or a session token, or else the session cookie. It runs on
+ * Identifies the caller: `Authorization: Bearer` with a JWT, a session token or an API key, or else the session cookie. It runs on
  * every request and is cheap: a known token costs one map lookup, and invalid credentials are rejected without the
  * database. Without a session the caller is anonymous: `src/server/procedures.ts` answers 401 unless the procedure
  * allows that. A cookie also needs a listed origin.
- * Next hop: `verified-tokens.ts` and then `jwt.ts`, or `session-token.ts` and then `session-store.ts`.
+ * Next hop: `verified-tokens.ts` and then `jwt.ts`, or `session-token.ts` and then `session-store.ts`, or
+ * `../api-keys/key-lookup.ts`.
  */
 import { foreignOrigin, type OriginPolicy } from "../../http/origin-policy.ts";
 import type { Authenticate, Session } from "../../kit/session.ts";
+import { looksLikeKey } from "../api-keys/key-format.ts";
+import type { KeyLookup } from "../api-keys/key-lookup.ts";
 import type { SessionCookie } from "./session-cookie.ts";
 import type { LiveSession, SessionStore } from "./session-store.ts";
 import type { SessionTokens } from "./session-token.ts";
@@ -20,18 +23,21 @@ export interface AuthenticateOptions {
   schemes: readonly string[];
   sessionTokens: SessionTokens;
   sessions: SessionStore;
+  /** (Default: there are no API keys) */
+  keys?: KeyLookup | undefined;
   cookie: SessionCookie;
   origins: OriginPolicy;
 }
 
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { verified, cookie, origins, schemes, sessionTokens } = options;
+  const { verified, cookie, origins, schemes, sessionTokens, keys } = options;
   return (headers, access = "write") => {
     const credential = credentialIn(headers.authorization, schemes);
     if (credential !== null) {
       const known = verified.get(credential);
       if (known) return known;
       if (looksLikeJwt(credential)) return options.verifyJwt(credential);
+      if (keys && looksLikeKey(credential, keys.prefix)) return keys.find(credential);
       const token = sessionTokens.open(credential);
       return token === null ? null : lookUp(options, credential, token);
     }

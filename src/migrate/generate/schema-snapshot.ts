@@ -16,6 +16,7 @@ import { correctDefaults } from "./schema-defaults.ts";
 import { tableGrants, viewGrants } from "./schema-grants.ts";
 import { numberByIdentity } from "./schema-identities.ts";
 import { addOwnerIndex } from "./schema-owner-index.ts";
+import { closeToKeys } from "./schema-scopes.ts";
 import { userFields } from "./schema-user-fields.ts";
 import type { Declared, Snapshot } from "./snapshot.ts";
 
@@ -67,6 +68,7 @@ export async function takeSnapshot({ schema, auth }: Declared, previous: Snapsho
     }
     if (isCoreKey(key)) continue; // the platform grants its privileges
     const isPlugins = ofPlugins.includes(value);
+    if (auth.apiKeys && !isPlugins) closeToKeys(table);
     snapshot.svc.grants[key] = isPlugins ? libraryPrivileges(table) : tableGrants(value, table);
   }
   for (const [key, view] of Object.entries(snapshot.views)) snapshot.svc.grants[key] = viewGrants(view);

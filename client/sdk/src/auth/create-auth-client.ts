@@ -66,12 +66,12 @@ export interface AuthClient extends AccountCalls {
    */
   completeSocialSignIn(code?: string): Promise<User>;
   /**
-   * Calls an endpoint of a better-auth plugin, as the signed-in user. If it opens a session, this client is signed in by
+   * Calls an endpoint of a better-auth plugin, or one for API keys, as the signed-in user. If it opens a session, this client is signed in by
    * it, in token mode and in cookie mode.
    *
    * @param path below /api/auth
    * @param body (Default: an empty object)
-   * @param options.method (Default: "POST"; with "GET" there is no body)
+   * @param options.method (Default: "POST"; others have no body)
    * @returns the endpoint's answer
    * @throws SvcError the endpoint's refusal, its own code as `hint`; RATE_LIMITED, NETWORK_ERROR; BAD_REQUEST by way of a
    *   bridge
@@ -81,7 +81,7 @@ export interface AuthClient extends AccountCalls {
   call<Answer = unknown>(
     path: string,
     body?: object,
-    options?: { method?: "GET" | "POST" | undefined },
+    options?: { method?: "GET" | "POST" | "DELETE" | undefined },
   ): Promise<Answer>;
   /** Asks the service for the signed-in user, for example after a reload. Resolves to null if there is none. */
   restore(): Promise<User | null>;
@@ -193,8 +193,11 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
     signUp: strategy.signUp,
     signOut: strategy.signOut,
     restore: strategy.restore,
-    call: async <Answer>(path: string, body: object = {}, { method = "POST" }: { method?: "GET" | "POST" } = {}) =>
-      (await strategy.call(path, { method, ...(method === "POST" && { json: body }) })) as Answer,
+    call: async <Answer>(
+      path: string,
+      body: object = {},
+      { method = "POST" }: { method?: "GET" | "POST" | "DELETE" } = {},
+    ) => (await strategy.call(path, { method, ...(method === "POST" && { json: body }) })) as Answer,
     ...account,
     async signInSocial(provider, { callbackURL } = {}) {
       const location = here();

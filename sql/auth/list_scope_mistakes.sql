@@ -1,0 +1,47 @@
+-- What would make API keys unsafe: tables of the application with a policy that admits signed-in users without asking for a
+-- scope, and scopes in policies that are not declared. Called by src/auth/api-keys/check-scopes.ts as svc_auth when a service
+-- starts whose defineAuth() has apiKeys.
+--
+-- A key acts as its user. So such a policy admits every key, unless a restrictive one for the same command asks for a scope.
+-- svc migrate generate writes it: src/migrate/generate/schema-scopes.ts has the same rule.
+
+create or replace function auth.list_scope_mistakes(declared text[])
+returns table (relation text, scope text)
+language sql
+stable
+set search_path = ''
+as $$
+  with policies as (
+    select format('%I.%I', n.nspname, c.relname) as name, p.polpermissive as permissive, p.polcmd as command, p.polroles,
+           concat_ws(' ', pg_catalog.pg_get_expr(p.polqual, p.polrelid),
+                          pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid)) as condition
+      from pg_catalog.pg_policy p
+      join pg_catalog.pg_class c on c.oid = p.polrelid
+      join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+     where c.relrowsecurity
+       and n.nspname !~ '^(pg_.*|information_schema|auth|svc|svc_hidden|svc_private|svc_crud|extensions|graphile_worker)$'
+  ),
+  applying as (
+    select p.name, p.permissive, one.command, p.condition ~ '\mhas_scope\(' as asks
+      from policies p, unnest('{r,a,w,d}'::"char"[]) as one (command)
+     where p.command in (one.command, '*')
+       and (0 = any (p.polroles) or 'svc_authenticated'::regrole = any (p.polroles))
+  )
+  select distinct a.name, null
+    from applying a
+   where a.permissive and not a.asks
+     and not exists (
+       select from applying r
+        where r.name = a.name and r.command = a.command and not r.permissive and r.asks
+     )
+  union all
+  select distinct p.name, found.scope[1]
+    from policies p, pg_catalog.regexp_matches(p.condition, 'has_scope\(''([^'']*)''', 'g') as found (scope)
+   where found.scope[1] <> all (declared || '{*}'::text[])
+   order by 1, 2
+$$;
+
+grant execute on function auth.list_scope_mistakes(text[]) to svc_auth;
+
+comment on function auth.list_scope_mistakes(text[]) is
+  'Tables that are open to every API key (scope is null), and scopes that policies ask for and that are not declared.';

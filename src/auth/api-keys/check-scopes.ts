@@ -1,0 +1,45 @@
+/**
+ * Refuses to serve API keys where a key could do what nobody meant: a table whose policies ask for no scope, and a scope that
+ * is not declared. A service asks when it starts, if `defineAuth` has `apiKeys`.
+ * Next hop: `sql/auth/list_scope_mistakes.sql` reads the policies.
+ */
+import type pg from "pg";
+import type { LoadedApp } from "../../contract/loaded-app.ts";
+import { DefinitionError } from "../../kit/definition-error.ts";
+import { byNearness } from "../../kit/nearest.ts";
+import { askAuth } from "../ask-auth.ts";
+
+/** @throws DefinitionError that names the first mistake and its remedy; SvcError UNAVAILABLE without the database */
+export async function checkScopes(pool: pg.Pool, { auth, api }: Pick<LoadedApp, "auth" | "api">): Promise<void> {
+  if (!auth.apiKeys) return;
+  const { scopes } = auth.apiKeys;
+  const { procedures, routes } = api["~svc"];
+  for (const { scope, ...its } of [...procedures.values(), ...routes]) {
+    if (scope === undefined || scopes.includes(scope)) continue;
+    throw undeclared(scope, scopes, "name" in its ? `The procedure "${its.name}"` : `The route ${its.path}`);
+  }
+  const what = "* from auth.list_scope_mistakes($1)";
+  const mistakes = await askAuth<{ relation: string; scope: string | null }>(pool, what, [scopes]);
+  const [first] = mistakes;
+  if (!first) return;
+  if (first.scope !== null) throw undeclared(first.scope, scopes, `A policy of ${first.relation}`);
+  const open = mistakes.filter(({ scope }) => scope === null).map(({ relation }) => relation);
+  throw new DefinitionError(
+    `An API key could do all that its user may in ${open.join(", ")}: no policy asks for a scope.`,
+    {
+      hint:
+        "Run svc migrate generate and svc migrate: they close these tables to keys. scoped({ read: …, write: … }) beside " +
+        `ownerRls opens one. Policies in SQL close ${first.relation} by a restrictive one that asks svc.has_scope('*').`,
+    },
+  );
+}
+
+function undeclared(scope: string, scopes: readonly string[], whose: string): DefinitionError {
+  const [nearest] = byNearness(scope, [...scopes]);
+  return new DefinitionError(
+    `${whose} asks for the scope "${scope}", which apiKeys.scopes of defineAuth does not name.`,
+    {
+      hint: nearest ? `Did you mean "${nearest}"? Otherwise add it to the scopes.` : "Add it to the scopes.",
+    },
+  );
+}

@@ -1,0 +1,40 @@
+/**
+ * Closes tables to API keys: a key acts as its user, so what a table's policies allow without asking for a scope would be
+ * open to every key. If `defineAuth` has `apiKeys`, such commands get a policy that only keys with "*" pass.
+ * Next hop: `sql/session/has_scope.sql`; `src/auth/api-keys/check-scopes.ts` compares the database when a service starts.
+ */
+import type { Policy, Table } from "./snapshot.ts";
+
+const commands = ["SELECT", "INSERT", "UPDATE", "DELETE"] as const;
+
+const asksForScope = ({ using = "", withCheck = "" }: Policy) => /\bhas_scope\s*\(/.test(`${using} ${withCheck}`);
+
+/** Adds the policies, as far as no other ones ask for a scope. */
+export function closeToKeys(table: Table): void {
+  const open = commands.filter((command) => isOpen(Object.values(table.policies), command));
+  const all = open.length === commands.length;
+  for (const command of all ? (["ALL"] as const) : open) {
+    const name = all ? "closed_to_keys" : `closed_to_keys_${command.toLowerCase()}`;
+    const closed = "(select svc.has_scope('*'))";
+    table.policies[name] = {
+      name,
+      as: "RESTRICTIVE",
+      for: command,
+      to: ["svc_authenticated"],
+      ...(command === "INSERT" ? { withCheck: closed } : { using: closed }),
+    };
+  }
+}
+
+/** Whether a policy admits signed-in users without a scope, and no restrictive one asks for it. */
+function isOpen(policies: readonly Policy[], command: (typeof commands)[number]): boolean {
+  const applying = policies.filter(
+    ({ for: verb = "ALL", to = ["public"] }) =>
+      (verb === "ALL" || verb === command) && (to.includes("public") || to.includes("svc_authenticated")),
+  );
+  const isRestrictive = ({ as }: Policy) => as === "RESTRICTIVE";
+  return (
+    applying.some((policy) => !isRestrictive(policy) && !asksForScope(policy)) &&
+    !applying.some((policy) => isRestrictive(policy) && asksForScope(policy))
+  );
+}

@@ -1,0 +1,95 @@
+// If this file fails, an API key uploads, listens or acts on the account without the right to, or leaves its identity behind.
+import { beforeAll, describe, expect, test } from "vitest";
+import type { User } from "../support/service.ts";
+import { Socket, sockets } from "../support/sockets.ts";
+import { create as createUpload, head as uploadHead } from "../support/uploads.ts";
+import { keysWorld } from "./api-keys-world.ts";
+
+const world = keysWorld();
+const { db, app, keys } = world;
+const connect = sockets(app);
+let ann: User;
+beforeAll(() => {
+  ann = world.ann;
+});
+
+test("uploads take the scope files:write", async () => {
+  expect((await createUpload(app, keys.write, 3)).status).toBe(403);
+  const made = await createUpload(app, keys.all, 3);
+  expect(made.status).toBe(201);
+  const id = made.headers.get("location")?.split("/").at(-1) ?? "";
+  expect((await uploadHead(app, keys.write, id)).status).toBe(403);
+  expect((await uploadHead(app, keys.all, id)).status).toBe(200);
+});
+
+describe("sockets", () => {
+  test("of a key hear of the tables that its scopes open", async () => {
+    const socket = await connect(keys.read);
+    await socket.subscribe("tickets.list");
+    await db.sql("insert into tickets (user_id, title) values ($1, 'heard')", [ann.id]);
+    await socket.wait({ type: "invalidate", queries: ["tickets.list"] });
+    for (const query of ["diaries.list", "unscoped"]) {
+      socket.send({ type: "subscribe", query });
+      await socket.wait({ type: "error", code: "FORBIDDEN", query });
+    }
+    await db.sql("delete from tickets where title = 'heard'");
+  });
+
+  test("take a key in the header, and no grant of another session", async () => {
+    const { body } = await app.post("/api/realtime/query/authorize", { query: "diaries.list" }, ann);
+    const headers = { authorization: `Bearer ${keys.read.token}` };
+    const socket = new Socket(`${app.url.replace("http", "ws")}/ws`, { headers });
+    await socket.wait({ type: "status", flow: "live" });
+    socket.send({ type: "subscribeQuery", token: body.token });
+    await socket.wait({ type: "error", code: "FORBIDDEN" });
+    socket.close();
+    expect((await app.post("/api/realtime/query/authorize", { query: "diaries.list" }, keys.read)).status).toBe(403);
+  });
+});
+
+describe("no identity is left behind", () => {
+  test("on connections that a key and its user share, also for short reads together", async () => {
+    const ask = async (caller: User) => (await app.query(caller, "diaries.list")).body.json.total;
+    await Promise.all([ask(ann), ask(keys.read)]);
+    for (let round = 0; round < 15; round++) {
+      const callers = Array.from(
+        { length: 8 },
+        (_, at) => [ann, keys.read, keys.all, keys.write][(at * 7 + round) % 4] as User,
+      );
+      const totals = await Promise.all(callers.map(ask));
+      expect(totals).toEqual(callers.map((caller) => (caller === ann || caller === keys.all ? 1 : 0)));
+    }
+  });
+
+  test("on a connection after any call", async () => {
+    const rows = await db.sql(
+      "select count(*)::int as open from pg_stat_activity where state like 'idle in%' and usename = 'svc_request' and datname = current_database()",
+    );
+    expect(rows).toEqual([{ open: 0 }]);
+  });
+});
+
+describe("below /api/auth a key", () => {
+  const paths: [string, string][] = [
+    ["GET", "/me"],
+    ["GET", "/api-keys"],
+    ["POST", "/api-keys"],
+    ["DELETE", "/api-keys"],
+    ["POST", "/token"],
+    ["POST", "/sign-out"],
+    ["POST", "/sign-out-everywhere"],
+    ["POST", "/change-password"],
+    ["POST", "/delete-user"],
+    ["POST", "/send-verification-email"],
+    ["POST", "/two-factor/enable"],
+  ];
+  test.for(paths)("is refused by %s %s", async ([method, path]) => {
+    const { status, body, headers } = await app.fetch(`/api/auth${path}`, {
+      method,
+      headers: { authorization: `Bearer ${keys.all.token}`, "content-type": "application/json" },
+      ...(method === "POST" && { body: "{}" }),
+    });
+    expect([status, body.code, headers.get("set-cookie")]).toEqual([403, "FORBIDDEN", null]);
+    expect(body.hint).toContain("session");
+  });
+});

@@ -1,0 +1,109 @@
+// If this file fails, a service starts although every API key can do all that its user may in some table, or a misspelt scope
+// closes a table for good without a word.
+
+import { sql } from "drizzle-orm";
+import { pgPolicy, pgTable, serial, text } from "drizzle-orm/pg-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { defineApi } from "../../src/app/api.ts";
+import { checkScopes } from "../../src/auth/api-keys/check-scopes.ts";
+import {
+  createSvcHttpRouteBuilders,
+  createSvcProcedureBuilders,
+  defineAuth,
+  ownerRls,
+  scoped,
+} from "../../src/index.ts";
+import { DefinitionError } from "../../src/kit/definition-error.ts";
+import { takeSnapshot } from "../../src/migrate/generate/schema-snapshot.ts";
+import { database } from "../support/database.ts";
+
+const db = database("platform");
+const auth = defineAuth({ apiKeys: { prefix: "acme", scopes: ["tickets:read", "tickets:write"] } });
+const api = defineApi({});
+const check = (its: Parameters<typeof checkScopes>[1] = { auth, api }) => checkScopes(db.pool("auth", 1), its);
+const signedIn = "svc_authenticated";
+
+describe("svc migrate generate", () => {
+  const policiesOf = async (extra: (t: { userId: never }) => unknown[], keys = true) => {
+    const columns = { id: serial("id").primaryKey(), userId: text("user_id").notNull() };
+    const table = pgTable("things", columns, (t) => extra(t as never) as never[]);
+    const { tables } = await takeSnapshot({ schema: { table }, auth: keys ? auth : {} }, null);
+    return Object.keys(tables["public.things"]?.policies ?? {}).filter((name) => name.startsWith("closed"));
+  };
+  const asking = (verb: "select" | "all", as: "permissive" | "restrictive") =>
+    pgPolicy("mine", { as, for: verb, to: signedIn, using: sql`(select svc.has_scope('tickets:read'))` });
+
+  test("closes what no policy opens to keys, and nothing without apiKeys", async () => {
+    expect(await policiesOf((t) => ownerRls(t.userId))).toEqual(["closed_to_keys"]);
+    expect(await policiesOf((t) => ownerRls(t.userId), false)).toEqual([]);
+    expect(await policiesOf((t) => [...ownerRls(t.userId), ...scoped({ read: "tickets:read" })])).toEqual([]);
+    expect(await policiesOf((t) => [...ownerRls(t.userId), asking("all", "restrictive")])).toEqual([]);
+    const open = ["insert", "update", "delete"].map((verb) => `closed_to_keys_${verb}`);
+    expect(await policiesOf((t) => [...ownerRls(t.userId), asking("select", "restrictive")])).toEqual(open);
+    expect(await policiesOf((t) => ownerRls(t.userId, { write: "nobody" }))).toEqual(["closed_to_keys_select"]);
+    // A policy that admits keys with a scope does not close the others.
+    expect(await policiesOf((t) => [...ownerRls(t.userId), asking("all", "permissive")])).toEqual(["closed_to_keys"]);
+    expect(await policiesOf(() => [asking("all", "permissive")])).toEqual([]);
+  });
+});
+
+describe("a service", () => {
+  beforeAll(() =>
+    db.sql(`create table things (id serial primary key, user_id text);
+            alter table things enable row level security;
+            create policy own on things to svc_authenticated using (user_id = (select svc.current_user_id()))`),
+  );
+
+  test("does not start with a table that is open to every key, and names the remedy", async () => {
+    await expect(check({ auth: defineAuth({}), api })).resolves.toBeUndefined();
+    const error = await check().catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(DefinitionError);
+    expect(error.message).toContain("public.things");
+    expect(error.hint).toContain("svc migrate generate");
+    await db.sql(
+      "create policy reads on things as restrictive for select to svc_authenticated using (svc.has_scope('tickets:read'))",
+    );
+    await expect(check()).rejects.toThrow("public.things");
+    await db.sql(
+      "create policy closed on things as restrictive to svc_authenticated using ((select svc.has_scope('*')))",
+    );
+    await expect(check()).resolves.toBeUndefined();
+  });
+
+  test("does not start with a scope that is not declared, in a policy or in code", async () => {
+    const { query } = createSvcProcedureBuilders();
+    const { get } = createSvcHttpRouteBuilders();
+    const misspelt = defineApi({ procedures: { a: { b: query.scope("ticket:read").handler(() => 1) } } });
+    await expect(check({ auth, api: misspelt })).rejects.toThrow(/"a\.b" asks for the scope "ticket:read"/);
+    const route = defineApi({
+      httpRoutes: {
+        c: get
+          .path("/c")
+          .scope("other")
+          .handler(() => ({})),
+      },
+    });
+    await expect(check({ auth, api: route })).rejects.toThrow("/c");
+    await db.sql(
+      "create policy typo on things as restrictive for select to svc_authenticated using (svc.has_scope('tickets:reed'))",
+    );
+    const error = await check().catch((thrown) => thrown);
+    expect([error.message, error.hint]).toEqual([
+      expect.stringContaining("tickets:reed"),
+      expect.stringContaining("tickets:read"),
+    ]);
+    await db.sql("drop policy typo on things");
+  });
+});
+
+test.for<[what: string, define: () => unknown]>([
+  ["a prefix in upper case", () => defineAuth({ apiKeys: { prefix: "Acme", scopes: ["a"] } })],
+  ["a prefix with an underscore", () => defineAuth({ apiKeys: { prefix: "ac_me", scopes: ["a"] } })],
+  ["no scope", () => defineAuth({ apiKeys: { prefix: "acme", scopes: [] } })],
+  ["a scope with a space", () => defineAuth({ apiKeys: { prefix: "acme", scopes: ["a b"] } })],
+  ["a scope with a quote", () => scoped({ read: "a'b" })],
+  ["scoped without a scope", () => scoped({})],
+  ["an internal procedure with a scope", () => createSvcProcedureBuilders().internal.scope("a" as never)],
+])("%s is a mistake when it is declared", ([, define]) => {
+  expect(define).toThrow(DefinitionError);
+});
