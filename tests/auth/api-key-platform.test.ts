@@ -47,6 +47,16 @@ describe("sockets", () => {
   });
 });
 
+test("channels let in keys for everything alone, and speak for nobody else", async () => {
+  const [all, read] = [await connect(keys.all), await connect(keys.read)];
+  all.send({ type: "subscribe", query: "talk" });
+  expect(await all.wait({ type: "subscribed", query: "talk" })).toMatchObject({ member: { userId: ann.id } });
+  read.send({ type: "subscribe", query: "talk" });
+  await read.wait({ type: "error", code: "FORBIDDEN", query: "talk" });
+  read.send({ type: "send", query: "talk", event: "said", data: { json: { text: "x" } }, ref: 1 });
+  expect(await read.wait({ query: "talk" })).toMatchObject({ data: { failed: 1, code: "FORBIDDEN" } });
+});
+
 describe("no identity is left behind", () => {
   test("on connections that a key and its user share, also for short reads together", async () => {
     const ask = async (caller: User) => (await app.query(caller, "diaries.list")).body.json.total;

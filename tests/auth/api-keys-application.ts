@@ -6,6 +6,7 @@ import { crudFile } from "../../src/crud/crud-sql.ts";
 import { followedTables } from "../../src/crud/followed-tables.ts";
 import { realtimeFile } from "../../src/crud/realtime-sql.ts";
 import {
+  channel,
   createCrudFactory,
   createSvcHttpRouteBuilders,
   createSvcProcedureBuilders,
@@ -129,7 +130,15 @@ const following = get
   .handler(({ context }) => ({ body: pieces(() => context.read((own) => own.$count(tickets))) }));
 const plain = get.path("/api/plain").handler(() => ({ body: "reached" }));
 
+const talk = channel("talk", {
+  input: v.object({}),
+  join: async ({ context }) => (await context.db.$count(tickets)) > 0,
+  messages: { said: v.object({ text: v.string() }) },
+  allowAnonymous: true,
+});
+
 export const api = defineApi({
+  channels: { talk },
   procedures: {
     tickets: createCrud(tickets, {
       allowedFilters: ["title"],
