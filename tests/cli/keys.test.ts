@@ -33,8 +33,8 @@ test("svc keys lists keys without what opens them, and revokes one or all of a u
   expect((await run("revoke")).code).not.toBe(0);
   expect((await run("revoke", "1", "--user", "ann")).code).not.toBe(0);
   expect((await run("revoke", "unknown")).error).toContain("svc keys list");
-  expect((await run("revoke", "1")).out).toContain("Revoked 1 API key.");
-  expect((await run("revoke", "--user", "bob@x.test")).out).toContain("Revoked 2 API keys.");
+  expect((await run("revoke", "1")).error).toContain("Revoked 1 API key.");
+  expect((await run("revoke", "--user", "bob@x.test")).error).toContain("Revoked 2 API keys.");
   expect(await db.sql("select id from auth.api_key")).toEqual([{ id: "2" }]);
   expect(await db.sql("select act, arguments, outcome from svc.operator_acts order by id")).toEqual([
     { act: "act_revoke_api_keys", arguments: { key: "1" }, outcome: "1 revoked" },
