@@ -23,6 +23,9 @@ declare
   ended svc.webhook_deliveries;
   asked constant interval := coalesce(wait_ms, 0) * interval '1 millisecond';
 begin
+  -- The lease before the delivery, as in svc_private.claim_deliveries(): otherwise the two could wait for each other.
+  perform from svc.webhook_deliveries d join svc_private.webhook_leases l on l.source = d.source and l.endpoint = d.endpoint
+    where d.id = end_delivery.delivery for no key update of l;
   update svc.webhook_deliveries d
      set state = n.state, last_status = end_delivery.status, last_error = end_delivery.error,
          ended_at = case when n.state <> 'pending' then clock_timestamp() end,

@@ -246,6 +246,25 @@ test("deliveries that wait for an earlier one of their row are not read by each 
   expect(paths("/ann").filter((title) => title !== "other")).toEqual(["0", "1", "2"]);
 });
 
+test("the end of an attempt waits for a claim of its endpoint, and holds nothing meanwhile", async () => {
+  await addEndpoint("ann", "/ann");
+  await addNote("ann", "boat");
+  const [one] = await db.sql("select id from svc_private.claim_deliveries(1, '1 minute')");
+  const [claiming, sending] = [await db.connect("admin"), await db.connect("admin")];
+  const { pid } = (await sending.query("select pg_backend_pid() as pid")).rows[0];
+  await claiming.query("begin; select from svc_private.webhook_leases for update");
+  const ended = sending.query("select svc_private.end_delivery($1, 1, 200, null) as state", [one?.id]);
+  try {
+    const blockers = () => db.sql("select unnest(pg_blocking_pids($1))", [pid]);
+    await expect.poll(blockers).toHaveLength(1);
+    await claiming.query("select from svc.webhook_deliveries for update nowait");
+  } finally {
+    await claiming.query("rollback");
+  }
+  expect((await ended).rows).toEqual([{ state: "sent" }]);
+  await Promise.all([claiming.end(), sending.end()]);
+});
+
 test("a receiver that changes to another protocol ends its attempt, and the worker can stop", async () => {
   const upgrading = createServer((request) => request.socket.end(`${upgrade}\r\n\r\n`));
   await new Promise<void>((listening) => upgrading.listen(0, "127.0.0.1", listening));
