@@ -2426,8 +2426,8 @@ CREATE OR REPLACE FUNCTION auth.list_scope_mistakes(declared text[])
 AS $function$
   with policies as (
     select format('%I.%I', n.nspname, c.relname) as name, p.polpermissive as permissive, p.polcmd as command, p.polroles,
-           concat_ws(' ', pg_catalog.pg_get_expr(p.polqual, p.polrelid),
-                          pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid)) as condition
+           coalesce(pg_catalog.pg_get_expr(p.polqual, p.polrelid), '') as reading,
+           pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid) as writing
       from pg_catalog.pg_policy p
       join pg_catalog.pg_class c on c.oid = p.polrelid
       join pg_catalog.pg_namespace n on n.oid = c.relnamespace
@@ -2435,7 +2435,12 @@ AS $function$
        and n.nspname !~ '^(pg_.*|information_schema|auth|svc|svc_hidden|svc_private|svc_crud|extensions|graphile_worker)$'
   ),
   applying as (
-    select p.name, p.permissive, one.command, p.condition ~ '\mhas_scope\(' as asks
+    select p.name, p.permissive, one.command,
+           case one.command
+             when 'a' then coalesce(p.writing, p.reading)
+             when 'w' then concat_ws(' ', p.reading, p.writing)
+             else p.reading
+           end ~ '\mhas_scope\(' as asks
       from policies p, unnest('{r,a,w,d}'::"char"[]) as one (command)
      where p.command in (one.command, '*')
        and (0 = any (p.polroles) or 'svc_authenticated'::regrole = any (p.polroles))
@@ -2449,7 +2454,7 @@ AS $function$
      )
   union all
   select distinct p.name, found.scope[1]
-    from policies p, pg_catalog.regexp_matches(p.condition, 'has_scope\(''([^'']*)''', 'g') as found (scope)
+    from policies p, pg_catalog.regexp_matches(concat_ws(' ', p.reading, p.writing), 'has_scope\(''([^'']*)''', 'g') as found (scope)
    where found.scope[1] <> all (declared || '{*}'::text[])
    order by 1, 2
 $function$

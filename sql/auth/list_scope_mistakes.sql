@@ -3,6 +3,8 @@
 -- starts whose defineAuth() has apiKeys.
 --
 -- A key acts as its user. So such a policy admits every key, unless a restrictive one for the same command asks for a scope.
+-- What PostgreSQL checks depends on the command: USING for rows that are read and deleted, WITH CHECK for new ones, or USING
+-- without it, and both for an update. Asking elsewhere in the policy closes nothing.
 -- svc migrate generate writes it: src/migrate/generate/schema-scopes.ts has the same rule.
 
 create or replace function auth.list_scope_mistakes(declared text[])
@@ -13,8 +15,8 @@ set search_path = ''
 as $$
   with policies as (
     select format('%I.%I', n.nspname, c.relname) as name, p.polpermissive as permissive, p.polcmd as command, p.polroles,
-           concat_ws(' ', pg_catalog.pg_get_expr(p.polqual, p.polrelid),
-                          pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid)) as condition
+           coalesce(pg_catalog.pg_get_expr(p.polqual, p.polrelid), '') as reading,
+           pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid) as writing
       from pg_catalog.pg_policy p
       join pg_catalog.pg_class c on c.oid = p.polrelid
       join pg_catalog.pg_namespace n on n.oid = c.relnamespace
@@ -22,7 +24,12 @@ as $$
        and n.nspname !~ '^(pg_.*|information_schema|auth|svc|svc_hidden|svc_private|svc_crud|extensions|graphile_worker)$'
   ),
   applying as (
-    select p.name, p.permissive, one.command, p.condition ~ '\mhas_scope\(' as asks
+    select p.name, p.permissive, one.command,
+           case one.command
+             when 'a' then coalesce(p.writing, p.reading)
+             when 'w' then concat_ws(' ', p.reading, p.writing)
+             else p.reading
+           end ~ '\mhas_scope\(' as asks
       from policies p, unnest('{r,a,w,d}'::"char"[]) as one (command)
      where p.command in (one.command, '*')
        and (0 = any (p.polroles) or 'svc_authenticated'::regrole = any (p.polroles))
@@ -36,7 +43,7 @@ as $$
      )
   union all
   select distinct p.name, found.scope[1]
-    from policies p, pg_catalog.regexp_matches(p.condition, 'has_scope\(''([^'']*)''', 'g') as found (scope)
+    from policies p, pg_catalog.regexp_matches(concat_ws(' ', p.reading, p.writing), 'has_scope\(''([^'']*)''', 'g') as found (scope)
    where found.scope[1] <> all (declared || '{*}'::text[])
    order by 1, 2
 $$;

@@ -45,6 +45,18 @@ describe("svc migrate generate", () => {
     expect(await policiesOf((t) => [...ownerRls(t.userId), asking("all", "permissive")])).toEqual(["closed_to_keys"]);
     expect(await policiesOf(() => [asking("all", "permissive")])).toEqual([]);
   });
+
+  test("closes what a policy asks about in the half that PostgreSQL does not check", async () => {
+    const asks = sql`(select svc.has_scope('tickets:read'))`;
+    const both = { as: "restrictive", for: "all", to: signedIn } as const;
+    const reads = pgPolicy("reads", { ...both, using: asks, withCheck: sql`true` });
+    expect(await policiesOf((t) => [...ownerRls(t.userId), reads])).toEqual(["closed_to_keys_insert"]);
+    const writes = pgPolicy("writes", { ...both, using: sql`true`, withCheck: asks });
+    const open = ["select", "delete"].map((verb) => `closed_to_keys_${verb}`);
+    expect(await policiesOf((t) => [...ownerRls(t.userId), writes])).toEqual(open);
+    const own = pgPolicy("own", { for: "all", to: signedIn, using: asks, withCheck: sql`true` });
+    expect(await policiesOf(() => [own])).toEqual(["closed_to_keys_insert"]);
+  });
 });
 
 describe("a service", () => {
@@ -68,6 +80,18 @@ describe("a service", () => {
       "create policy closed on things as restrictive to svc_authenticated using ((select svc.has_scope('*')))",
     );
     await expect(check()).resolves.toBeUndefined();
+  });
+
+  test.for([
+    ["using (svc.has_scope('*')) with check (true)", "new rows"],
+    ["using (true) with check (svc.has_scope('*'))", "reading"],
+  ])("does not start where a policy asks %s, so not about %s", async ([conditions]) => {
+    await db.sql(`create table halves (id serial primary key, user_id text);
+                  alter table halves enable row level security;
+                  create policy own on halves to svc_authenticated using (user_id = (select svc.current_user_id()));
+                  create policy half on halves as restrictive to svc_authenticated ${conditions}`);
+    await expect(check()).rejects.toThrow("public.halves");
+    await db.sql("drop table halves");
   });
 
   test("does not start with a scope that is not declared, in a policy or in code", async () => {

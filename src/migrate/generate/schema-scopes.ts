@@ -7,7 +7,13 @@ import type { Policy, Table } from "./snapshot.ts";
 
 const commands = ["SELECT", "INSERT", "UPDATE", "DELETE"] as const;
 
-const asksForScope = ({ using = "", withCheck = "" }: Policy) => /\bhas_scope\s*\(/.test(`${using} ${withCheck}`);
+type Command = (typeof commands)[number];
+
+/** Whether what PostgreSQL checks for the command asks for a scope: USING for rows as they are, WITH CHECK for new ones. */
+function asksForScope({ using = "", withCheck }: Policy, command: Command): boolean {
+  const checked = { SELECT: using, DELETE: using, INSERT: withCheck ?? using, UPDATE: `${using} ${withCheck ?? ""}` };
+  return /\bhas_scope\s*\(/.test(checked[command]);
+}
 
 /** Adds the policies, as far as no other ones ask for a scope. */
 export function closeToKeys(table: Table): void {
@@ -27,14 +33,14 @@ export function closeToKeys(table: Table): void {
 }
 
 /** Whether a policy admits signed-in users without a scope, and no restrictive one asks for it. */
-function isOpen(policies: readonly Policy[], command: (typeof commands)[number]): boolean {
+function isOpen(policies: readonly Policy[], command: Command): boolean {
   const applying = policies.filter(
     ({ for: verb = "ALL", to = ["public"] }) =>
       (verb === "ALL" || verb === command) && (to.includes("public") || to.includes("svc_authenticated")),
   );
   const isRestrictive = ({ as }: Policy) => as === "RESTRICTIVE";
   return (
-    applying.some((policy) => !isRestrictive(policy) && !asksForScope(policy)) &&
-    !applying.some((policy) => isRestrictive(policy) && asksForScope(policy))
+    applying.some((policy) => !isRestrictive(policy) && !asksForScope(policy, command)) &&
+    !applying.some((policy) => isRestrictive(policy) && asksForScope(policy, command))
   );
 }
