@@ -2453,13 +2453,29 @@ AS $function$
         where r.name = a.name and r.command = a.command and not r.permissive and r.asks
      )
   union all
+  select distinct format('%I.%I', n.nspname, v.relname), null
+    from pg_catalog.pg_class v
+    join pg_catalog.pg_namespace n on n.oid = v.relnamespace
+    join pg_catalog.pg_rewrite w on w.ev_class = v.oid
+    join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_rewrite'::regclass and d.objid = w.oid
+                               and d.refclassid = 'pg_catalog.pg_class'::regclass
+    join pg_catalog.pg_class t on t.oid = d.refobjid and t.relnamespace = 'svc'::regnamespace and t.relrowsecurity
+   where v.relkind = 'v' and v.reloptions::text ~* 'security_invoker=(true|on|1)'
+     and has_any_column_privilege('svc_authenticated', v.oid, 'select')
+     and pg_catalog.pg_get_viewdef(v.oid) !~ '\mhas_scope\('
+     and not exists (
+       select from pg_catalog.pg_policy p
+        where p.polrelid = t.oid and not p.polpermissive and p.polcmd in ('r', '*')
+          and pg_catalog.pg_get_expr(p.polqual, p.polrelid) ~ '\mhas_scope\('
+     )
+  union all
   select distinct p.name, found.scope[1]
     from policies p, pg_catalog.regexp_matches(concat_ws(' ', p.reading, p.writing), 'has_scope\(''([^'']*)''', 'g') as found (scope)
    where found.scope[1] <> all (declared || '{*}'::text[])
    order by 1, 2
 $function$
 execute: svc_auth, svc_system
-comment: Tables that are open to every API key (scope is null), and scopes that policies ask for and that are not declared.
+comment: Tables and views that are open to every API key (scope is null), and scopes that policies ask for and that are not declared.
 
 -- function auth.list_user_columns(): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.list_user_columns()

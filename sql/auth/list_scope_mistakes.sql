@@ -1,11 +1,14 @@
 -- What would make API keys unsafe: tables of the application with a policy that admits signed-in users without asking for a
--- scope, and scopes in policies that are not declared. Called by src/auth/api-keys/check-scopes.ts as svc_auth when a service
+-- scope, views through which they see the platform's tables, and scopes in policies that are not declared. Called by src/auth/api-keys/check-scopes.ts as svc_auth when a service
 -- starts whose defineAuth() has apiKeys.
 --
 -- A key acts as its user. So such a policy admits every key, unless a restrictive one for the same command asks for a scope.
 -- What PostgreSQL checks depends on the command: USING for rows that are read and deleted, WITH CHECK for new ones, or USING
 -- without it, and both for an update. Asking elsewhere in the policy closes nothing.
 -- svc migrate generate writes it: src/migrate/generate/schema-scopes.ts has the same rule.
+--
+-- The platform's tables ask for no scope, because otherwise only handlers reach them, by `.scope()`. A view of such a table must
+-- ask itself. One with its owner's rights is for handlers alone: createCrud refuses it.
 
 create or replace function auth.list_scope_mistakes(declared text[])
 returns table (relation text, scope text)
@@ -42,6 +45,22 @@ as $$
         where r.name = a.name and r.command = a.command and not r.permissive and r.asks
      )
   union all
+  select distinct format('%I.%I', n.nspname, v.relname), null
+    from pg_catalog.pg_class v
+    join pg_catalog.pg_namespace n on n.oid = v.relnamespace
+    join pg_catalog.pg_rewrite w on w.ev_class = v.oid
+    join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_rewrite'::regclass and d.objid = w.oid
+                               and d.refclassid = 'pg_catalog.pg_class'::regclass
+    join pg_catalog.pg_class t on t.oid = d.refobjid and t.relnamespace = 'svc'::regnamespace and t.relrowsecurity
+   where v.relkind = 'v' and v.reloptions::text ~* 'security_invoker=(true|on|1)'
+     and has_any_column_privilege('svc_authenticated', v.oid, 'select')
+     and pg_catalog.pg_get_viewdef(v.oid) !~ '\mhas_scope\('
+     and not exists (
+       select from pg_catalog.pg_policy p
+        where p.polrelid = t.oid and not p.polpermissive and p.polcmd in ('r', '*')
+          and pg_catalog.pg_get_expr(p.polqual, p.polrelid) ~ '\mhas_scope\('
+     )
+  union all
   select distinct p.name, found.scope[1]
     from policies p, pg_catalog.regexp_matches(concat_ws(' ', p.reading, p.writing), 'has_scope\(''([^'']*)''', 'g') as found (scope)
    where found.scope[1] <> all (declared || '{*}'::text[])
@@ -51,4 +70,4 @@ $$;
 grant execute on function auth.list_scope_mistakes(text[]) to svc_auth;
 
 comment on function auth.list_scope_mistakes(text[]) is
-  'Tables that are open to every API key (scope is null), and scopes that policies ask for and that are not declared.';
+  'Tables and views that are open to every API key (scope is null), and scopes that policies ask for and that are not declared.';

@@ -94,6 +94,26 @@ describe("a service", () => {
     await db.sql("drop table halves");
   });
 
+  test("does not start with a view through which keys see tables of svc, unless it asks for a scope", async () => {
+    const view = (condition: string) =>
+      db.sql(`create or replace view files with (security_invoker) as select id, name from svc.storage_objects ${condition};
+              grant select on files to svc_authenticated`);
+    await view("");
+    const error = await check().catch((thrown) => thrown);
+    expect([error.message, error.hint]).toEqual([
+      expect.stringContaining("public.files"),
+      expect.stringContaining("view of svc's own tables"),
+    ]);
+    await view("where (select svc.has_scope('tickets:read'))");
+    await expect(check()).resolves.toBeUndefined();
+    // Of tables whose own policies ask: those of organizations.
+    await db.sql(`drop view files;
+                  create view teams with (security_invoker) as select id, name from svc.organizations;
+                  grant select on teams to svc_authenticated`);
+    await expect(check()).resolves.toBeUndefined();
+    await db.sql("drop view teams");
+  });
+
   test("does not start with a scope that is not declared, in a policy or in code", async () => {
     const { query } = createSvcProcedureBuilders();
     const { get } = createSvcHttpRouteBuilders();

@@ -1,6 +1,6 @@
 /**
- * Refuses to serve API keys where a key could do what nobody meant: a table whose policies ask for no scope, and a scope that
- * is not declared. A service asks when it starts, if `defineAuth` has `apiKeys`.
+ * Refuses to serve API keys where a key could do what nobody meant: a table whose policies ask for no scope, a view of svc's
+ * own tables that asks for none, and a scope that is not declared. A service asks when it starts, if `defineAuth` has `apiKeys`.
  * Next hop: `sql/auth/list_scope_mistakes.sql` reads the policies.
  */
 import type pg from "pg";
@@ -29,7 +29,8 @@ export async function checkScopes(pool: pg.Pool, { auth, api }: Pick<LoadedApp, 
     {
       hint:
         "Run svc migrate generate and svc migrate: they close these tables to keys. scoped({ read: …, write: … }) beside " +
-        `ownerRls opens one. Policies in SQL close ${first.relation} by a restrictive one that asks svc.has_scope('*').`,
+        `ownerRls opens one. Policies in SQL close ${first.relation} by a restrictive one that asks svc.has_scope('*'). ` +
+        "A view of svc's own tables asks (select svc.has_scope('…')) in its condition.",
     },
   );
 }
