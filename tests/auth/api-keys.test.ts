@@ -163,6 +163,14 @@ describe("a key that is cached in every process ends with", () => {
     expect(await statuses(key)).toBe("200,200");
   });
 
+  test("a ban that ends by its time gives it back, without a notice", async () => {
+    const { user, key } = await known();
+    const ban = `update auth."user" set banned = true, ban_expires = now() + '2 seconds'::interval where id = $1`;
+    await db.sql(ban, [user.id]);
+    await expect.poll(() => statuses(key), { interval: 20 }).toBe("401,401");
+    await expect.poll(() => statuses(key), { timeout: 20_000 }).toBe("200,200");
+  });
+
   test("its time: its sockets are among those that are asked for", async () => {
     const { user, id, key } = await known();
     expect(await db.sql("select * from auth.list_ended_sessions($1)", [[id, "gone"]])).toEqual([

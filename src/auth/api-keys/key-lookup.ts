@@ -44,14 +44,16 @@ interface Waiting {
 const knownFor = 5 * 60_000;
 /** Unknown keys that are remembered as such. */
 const maxUnknown = 10_000;
+/** In milliseconds: for how long. The end of a ban by time makes its keys valid and sends no notice. */
+const unknownFor = 5_000;
 /** Hashes in one statement. */
 const maxAsked = 500;
 
 export class KeyLookup {
   readonly prefix: string;
   readonly #options: KeyLookupOptions;
-  /** By hash, with the number of ended sessions: until the next end nothing has made the key valid, such as the end of a ban. */
-  readonly #unknown = new RecentMap<string, number>(maxUnknown);
+  /** By hash: when it was asked for, and the number of ended sessions then, since a notice can make a key valid. */
+  readonly #unknown = new RecentMap<string, { endings: number; at: number }>(maxUnknown);
   /** By hash: what the next statement asks for. */
   readonly #waiting = new Map<string, Waiting>();
   #asking: Promise<void> | undefined;
@@ -73,10 +75,12 @@ export class KeyLookup {
     if (!isKey(key, this.prefix)) return null;
     const hash = hashOf(key).toString("base64");
     const { endings } = verified;
-    if (verified.isTrusted && this.#unknown.get(hash) === endings) return null;
+    const at = performance.now();
+    const unknown = this.#unknown.get(hash);
+    if (verified.isTrusted && unknown?.endings === endings && at - unknown.at < unknownFor) return null;
     const row = await this.#row(hash);
     if (!row) {
-      this.#unknown.set(hash, endings);
+      this.#unknown.set(hash, { endings, at });
       return null;
     }
     if (row.is_due) this.#note(row.key_id);
