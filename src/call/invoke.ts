@@ -43,8 +43,8 @@ export interface Invocation<T> {
   caller: Caller;
   access: Access;
   anonymous: boolean;
-  /** With which an API key may run it. (Default: only "*" may) */
-  scope?: string | undefined;
+  /** With which an API key may run it; null if its scopes were asked for before. (Default: only "*" may) */
+  scope?: string | null | undefined;
   /** Set if the definition is anonymous: `unsafeDb` and raw SQL then need its allow comment. */
   definedAt?: DefinedAt | undefined;
   input: unknown;
@@ -80,7 +80,7 @@ export function requireSessionOf(statement: CrudStatement, input: unknown, calle
 export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Promise<T> {
   const { caller, access, input, request, scope } = invocation;
   requireSession(invocation);
-  if (caller.session?.key) requireScope(caller.session.key, { scope });
+  if (caller.session?.key && scope !== null) requireScope(caller.session.key, { scope });
   const work = async (transaction: RequestTransaction, context: CallContext) => {
     const call: Call = { context, input, outcome: {}, ...(request && { request }) };
     if (invocation.watched && !runtime.production) CallContext.keepTexts(context);

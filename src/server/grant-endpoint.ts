@@ -69,13 +69,13 @@ function readRequest(body: unknown): { query: string; args: unknown; decoded: un
   return { query: name, args, decoded: whole ? args : decodeCall({ name, args }).args, whole };
 }
 
-/** @throws SvcError FORBIDDEN, or the error that `authorize` throws */
+/** An API key has the scope of the list: `grantable` asked. @throws SvcError FORBIDDEN, or the error that `authorize` throws */
 async function requireAuthorized(runtime: Runtime, grantable: Grantable, input: unknown, caller: Caller) {
   const { scoped, anonymous, definedAt } = grantable;
   if (scoped?.policy !== "authorized") return;
   const run = ({ context }: { context: unknown }) =>
     Promise.resolve(scoped.authorize?.({ ctx: context as never, args: (input ?? {}) as never }));
-  const call = { caller, input, access: "read" as const, anonymous, definedAt, run };
+  const call = { caller, input, access: "read" as const, anonymous, definedAt, run, scope: null };
   const allowed = await invoke(runtime, { ...call, encode: (result) => result === true }).catch((error) => {
     if (!(error instanceof SvcError) || error.code !== "INTERNAL") throw error;
     runtime.log.info({ err: error.cause, operation: grantable.key, requestId: caller.requestId }, "authorize refused");

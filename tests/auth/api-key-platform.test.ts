@@ -35,6 +35,22 @@ describe("sockets", () => {
     await db.sql("delete from tickets where title = 'heard'");
   });
 
+  test("get a grant for a scoped list with the scope, if its authorize lets the user in", async () => {
+    const ask = (key: User) =>
+      app.post(
+        "/api/realtime/query/authorize",
+        { query: "watched_tickets.list", args: { filters: { title: "a" } } },
+        key,
+      );
+    for (const key of [ann, keys.read, keys.all]) {
+      expect((await ask(key)).body).toMatchObject({ token: expect.any(String), policy: "authorized" });
+    }
+    expect((await ask(keys.none)).body).toMatchObject({
+      code: "FORBIDDEN",
+      hint: expect.stringContaining("tickets:read"),
+    });
+  });
+
   test("take a key in the header, and no grant of another session", async () => {
     const { body } = await app.post("/api/realtime/query/authorize", { query: "diaries.list" }, ann);
     const headers = { authorization: `Bearer ${keys.read.token}` };

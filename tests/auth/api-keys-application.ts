@@ -146,6 +146,18 @@ export const api = defineApi({
       aggregate: { measures: ["count"] },
       transfer: { export: true, import: true },
     }),
+    watchedTickets: createCrud(tickets, {
+      prefix: "watched_tickets",
+      methods: ["list"],
+      allowedFilters: ["title"],
+      realtime: {
+        policy: "authorized",
+        resourceIdentity: "watched_tickets",
+        scope: ({ filters }) => ({ title: filters?.title }),
+        scopeFromRow: ({ row }) => ({ title: row.title }),
+        authorize: async ({ ctx }) => (await ctx.db.$count(tickets)) > 0,
+      },
+    }),
     diaries: createCrud(diaries, { include: ["ticket"], transfer: { export: true } }),
     news: createCrud(news, { allowAnonymous: true }),
     all: { count, who, unscoped, add, rename, later, note },
