@@ -590,7 +590,7 @@ grant select to svc_authenticated
 grant delete, insert, select, update to svc_system
 grant org_id, email, role to svc_authenticated (insert)
 grant state to svc_authenticated (update)
-comment: Invitations to organizations by address. Rows that are no longer pending stay for 30 days: limits count them.
+comment: Invitations to organizations by address. Rows that are no longer pending stay for 30 days.
 comment column org_name: The organization's name at that time: the invited person cannot read the organization.
 comment column state: An invitation that has expired reads pending until the address is invited again; expires_at decides.
 comment policy insert_admin: Owners invite to every role, admins to every one but owner.
@@ -2745,6 +2745,9 @@ declare
   me constant text := svc.current_user_id();
   found_invitation svc.organization_invitations;
 begin
+  if not svc.has_scope('*') then
+    raise exception 'an API key needs the scope "*" to accept an invitation' using errcode = '42501';
+  end if;
   select i.* into found_invitation from svc.organization_invitations i
    where i.id = invitation and i.email = svc.verified_email();
   perform from svc.organizations o where o.id = found_invitation.org_id for key share;
@@ -2964,8 +2967,8 @@ declare
   me constant text := svc.current_user_id();
   org text;
 begin
-  if me is null then
-    raise exception 'an organization needs a user' using errcode = '42501';
+  if me is null or not svc.has_scope('*') then
+    raise exception 'an organization needs a user, or an API key with the scope "*"' using errcode = '42501';
   end if;
   -- Calls of one user at the same moment wait for each other, so that each counts those before it.
   perform pg_advisory_xact_lock(hashtextextended('svc.organizations ' || me, 0));
@@ -9603,28 +9606,25 @@ CREATE OR REPLACE FUNCTION svc_private.limit_invitation()
 AS $function$
 declare
   me constant text := svc.current_user_id();
-  since constant timestamptz := now() - interval '1 day';
+  address constant text := encode(sha256(convert_to(new.email, 'UTF8')), 'hex');
 begin
   if exists (select from svc.organization_members m where m.org_id = new.org_id and m.email = new.email) then
     raise exception 'This address belongs to a member.' using errcode = 'AP409';
   end if;
-  if me is null then
-    return null;
-  end if;
-  -- Invitations at the same moment wait for each other, so that each counts those before it.
-  perform pg_advisory_xact_lock(hashtextextended('svc.organization_invitations ' || me, 0));
-  if (select count(*) from svc.organization_invitations i where i.invited_by = me and i.created_at > since) > 100 then
-    raise exception 'This account has sent 100 invitations today.' using errcode = 'AP429', hint = 'Continue tomorrow.';
-  end if;
-  perform pg_advisory_xact_lock(hashtextextended('svc.organization_invitations.email ' || new.email, 0));
-  if (select count(*) from svc.organization_invitations i where i.email = new.email and i.created_at > since) > 10 then
-    raise exception 'This address was invited 10 times today.' using errcode = 'AP429', hint = 'Continue tomorrow.';
+  -- Invitations at the same moment wait for each other at the counters.
+  if me is not null and (
+    select t.wait_seconds > 0
+      from auth.take_attempt(
+        array['invitationsPerUser', 'invitationsPerAddress'], array[me, address], null, array[100, 10], array[86400, 86400]) t)
+  then
+    raise exception 'Too many invitations: an account sends 100 a day, and an address gets 10.'
+      using errcode = 'AP429', hint = 'Continue tomorrow.';
   end if;
   return null;
 end
 $function$
 execute: svc_system
-comment: Trigger of svc.organization_invitations: refuses addresses of members, and too many invitations. Definer: it counts invitations that the caller cannot see.
+comment: Trigger of svc.organization_invitations: refuses addresses of members, and too many invitations. Definer: it counts invitations of others.
 
 -- function svc_private.lint_schema(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.lint_schema()
@@ -10441,6 +10441,10 @@ CREATE OR REPLACE FUNCTION svc_private.prepare_invitation()
 AS $function$
 begin
   new.email := lower(btrim(new.email));
+  if new.email !~ '^[^\s@,;:<>()"\\]+@[^\s@,;:<>()"\\]+$'
+    or new.email ~ '[\u0001-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]' then
+    raise exception 'This is not one address, such as name@example.com.' using errcode = 'AP400';
+  end if;
   new.invited_by := coalesce(svc.current_user_id(), new.invited_by);
   select o.name into new.org_name from svc.organizations o where o.id = new.org_id;
   update svc.organization_invitations i set state = 'expired'

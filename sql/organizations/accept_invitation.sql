@@ -16,6 +16,9 @@ declare
   me constant text := svc.current_user_id();
   found_invitation svc.organization_invitations;
 begin
+  if not svc.has_scope('*') then
+    raise exception 'an API key needs the scope "*" to accept an invitation' using errcode = '42501';
+  end if;
   select i.* into found_invitation from svc.organization_invitations i
    where i.id = invitation and i.email = svc.verified_email();
   perform from svc.organizations o where o.id = found_invitation.org_id for key share;

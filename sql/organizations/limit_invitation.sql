@@ -1,6 +1,7 @@
 -- Refuses invitations to members, and too many of them: each sends a mail. An account sends 100 a day, and an address gets
--- 10 a day from all organizations. After the insert, because the policies have allowed the row then: strangers to the
--- organization learn nothing here. The system may invite without limits.
+-- 10 a day from all organizations. They are counted as attempts (auth/take_attempt.sql), because rows go with their organization:
+-- who deletes it has sent the mails nevertheless. After the insert, because the policies have allowed the row then: strangers
+-- to the organization learn nothing here. The system may invite without limits.
 
 create or replace function svc_private.limit_invitation()
 returns trigger
@@ -11,22 +12,19 @@ set search_path = ''
 as $$
 declare
   me constant text := svc.current_user_id();
-  since constant timestamptz := now() - interval '1 day';
+  address constant text := encode(sha256(convert_to(new.email, 'UTF8')), 'hex');
 begin
   if exists (select from svc.organization_members m where m.org_id = new.org_id and m.email = new.email) then
     raise exception 'This address belongs to a member.' using errcode = 'AP409';
   end if;
-  if me is null then
-    return null;
-  end if;
-  -- Invitations at the same moment wait for each other, so that each counts those before it.
-  perform pg_advisory_xact_lock(hashtextextended('svc.organization_invitations ' || me, 0));
-  if (select count(*) from svc.organization_invitations i where i.invited_by = me and i.created_at > since) > 100 then
-    raise exception 'This account has sent 100 invitations today.' using errcode = 'AP429', hint = 'Continue tomorrow.';
-  end if;
-  perform pg_advisory_xact_lock(hashtextextended('svc.organization_invitations.email ' || new.email, 0));
-  if (select count(*) from svc.organization_invitations i where i.email = new.email and i.created_at > since) > 10 then
-    raise exception 'This address was invited 10 times today.' using errcode = 'AP429', hint = 'Continue tomorrow.';
+  -- Invitations at the same moment wait for each other at the counters.
+  if me is not null and (
+    select t.wait_seconds > 0
+      from auth.take_attempt(
+        array['invitationsPerUser', 'invitationsPerAddress'], array[me, address], null, array[100, 10], array[86400, 86400]) t)
+  then
+    raise exception 'Too many invitations: an account sends 100 a day, and an address gets 10.'
+      using errcode = 'AP429', hint = 'Continue tomorrow.';
   end if;
   return null;
 end
@@ -34,8 +32,11 @@ $$;
 
 comment on function svc_private.limit_invitation() is
   'Trigger of svc.organization_invitations: refuses addresses of members, and too many invitations. '
-  'Definer: it counts invitations that the caller cannot see.';
+  'Definer: it counts invitations of others.';
 
 create or replace trigger limit_invitation
   after insert on svc.organization_invitations
   for each row execute function svc_private.limit_invitation();
+
+comment on table svc.organization_invitations is
+  'Invitations to organizations by address. Rows that are no longer pending stay for 30 days.';
