@@ -19,10 +19,10 @@ type SendMail = (mail: AuthMail) => Promise<void> | void;
 
 /** An invitation to an organization, for the application's mailer. */
 export interface InvitationMail extends AuthMail {
-  /** The name of the organization. */
+  /** The name of the organization, on one line. Members chose it: escape it in HTML. */
   organization: string;
   role: string;
-  /** The name of the member who invites. */
+  /** The name of the member who invites, likewise. */
   inviter: string;
 }
 

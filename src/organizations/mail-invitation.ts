@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { AuthDefinition, InvitationMail } from "../contract/auth.ts";
 import { createSvcProcedureBuilders } from "../contract/procedure.ts";
 import { organizationInvitations, organizationMembers } from "../crud/organization-tables.ts";
+import { onOneLine } from "../kit/showable-text.ts";
 import { Unredacted } from "../telemetry/unredacted.ts";
 
 type SendInvitation = (mail: InvitationMail) => Promise<void> | void;
@@ -16,6 +17,12 @@ const replaced = new WeakMap<AuthDefinition, SendInvitation>();
 
 /** For tests of applications. Holds for all of the process that runs the application. */
 export const replaceInvitationMailer = (auth: AuthDefinition, send: SendInvitation) => replaced.set(auth, send);
+
+let prints = true;
+/** Whether mails are logged where the application has no mailer: not in production, where logs are kept. (Default: they are) */
+export const printInvitations = (wanted: boolean) => {
+  prints = wanted;
+};
 
 /** @param name of the job */
 export const invitationMailer = (
@@ -40,9 +47,11 @@ export const invitationMailer = (
         .where(and(eq(inviterOrg, orgId), eq(userId, invitedBy)));
       const url = new URL(page, baseUrl);
       url.searchParams.set("invitation", input.id);
-      const mail = { email, url: url.href, organization: orgName, role, inviter: inviter?.name ?? "" };
+      const names = { organization: onOneLine(orgName), inviter: onOneLine(inviter?.name ?? "") };
+      const mail = { email, url: url.href, role, ...names };
       const send = replaced.get(auth) ?? sendInvitation;
       if (send) return await send(mail);
+      if (!prints) return log.warn("an invitation was not sent: auth.ts has no organizations.sendInvitation");
       log.info(
         { mail: "invitation", email, url: new Unredacted(mail.url) },
         "no sendInvitation in auth.ts; this is the mail",

@@ -1,14 +1,9 @@
 /** Makes an uploaded file's name fit for display and for headers. It never becomes part of a path. */
 
+import { unshowable } from "../kit/showable-text.ts";
+
 /** In bytes of UTF-8, as in the column's check. */
 const maxBytes = 255;
-
-/**
- * Control characters, and marks that reverse the direction of text: with one, "exe.gpj" reads as "jpg.exe".
- * The joiners U+200C and U+200D stay: Persian and emoji are spelled with them.
- */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
-const unshowable = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /** @returns the last part of a path, without unshowable characters, at most 255 bytes; "file" when nothing is left */
 export function cleanName(given: string): string {
