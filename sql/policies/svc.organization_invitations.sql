@@ -1,6 +1,6 @@
 -- Invitations. Owners and admins see and send those of their organization; admins do not invite owners. The invited person
 -- sees an invitation if the address is verified, and rejects it. svc.accept_invitation() accepts it. Nobody deletes
--- invitations: admins see whom others have invited.
+-- invitations: admins see those of other admins, also old ones.
 
 alter table svc.organization_invitations enable row level security;
 

@@ -1,8 +1,8 @@
-// If this file fails, lists and policies of some tables with ownerRls or memberRls read all rows, or a table gets two
+// If this file fails, lists and policies of some tables with ownerRls, memberRls or orgRls read all rows, or a table gets two
 // equal indexes.
 import { index, type PgColumnBuilderBase, pgTable, primaryKey, serial, text, timestamp } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
-import { memberRls, ownerRls } from "../../src/index.ts";
+import { memberRls, orgRls, ownerRls } from "../../src/index.ts";
 import { takeSnapshot } from "../../src/migrate/generate/schema-snapshot.ts";
 
 type Extra = (t: Record<string, never>) => unknown[];
@@ -94,4 +94,20 @@ test("a table of teams has one on the team, unless one begins so", async () => {
   expect(await indexes(of(undefined, "nobody"))).toEqual([["t_team_id", "team_id"]]);
   const own: Extra = (t) => [index("own").on(t.teamId as never, t.id as never)];
   expect(await indexes(of(own))).toEqual([["own", "team_id"]]);
+});
+
+test("a table of organizations has one for lists of one organization, unless one begins so", async () => {
+  const indexes = async (more: object, extra: Extra = () => []) => {
+    const columns = { id: id(), orgId: text("org_id").notNull(), ...more };
+    const table = pgTable("t", columns, (t) => [...orgRls(t.orgId), ...(extra(t as never) as never[])]);
+    const { tables } = await takeSnapshot({ schema: { table }, auth: {} }, null);
+    return Object.values(tables["public.t"]?.indexes ?? {}).map(({ name, columns: parts }) => [
+      name,
+      parts.map(({ expression, asc }) => `${expression} ${asc ? "asc" : "desc"}`).join(),
+    ]);
+  };
+  const createdAt = timestamp("created_at").notNull();
+  expect(await indexes({ createdAt })).toEqual([["t_org_id", "org_id asc,created_at desc,id desc"]]);
+  expect(await indexes({})).toEqual([["t_org_id", "org_id asc,id desc"]]);
+  expect(await indexes({}, (t) => [index("own").on(t.orgId as never)])).toEqual([["own", "org_id asc"]]);
 });

@@ -1,7 +1,8 @@
 /**
  * Adds an index to every table with ownerRls: (owner, created_at desc, id desc), as far as the columns exist. It serves
- * generated CRUD's default list and the policies' comparison. Columns of further readers get one each. A table with
- * memberRls or orgRls gets an index on the team, for the policies; it gives no order across several teams.
+ * generated CRUD's default list and the policies' comparison. Columns of further readers get one each. A table with orgRls
+ * gets the same with its organization, for lists that filter by it; it gives no order across several. A table with memberRls
+ * gets an index on the team, for the policies: more columns would rebuild the indexes of existing applications.
  */
 import { getTableColumns } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
@@ -13,6 +14,8 @@ const plain = { isUnique: false, concurrently: false, method: "btree", with: {} 
 /** Adds the index to the snapshot of a table, unless a declared index begins with the same columns. */
 export function addOwnerIndex(declared: PgTable, table: Table): void {
   addTeamIndex(table);
+  const org = comparedColumn(table.policies.select_org?.using, isTeam);
+  if (org) addNewest(declared, table, org, org);
   const owner = ownerColumn(table);
   if (owner) addNewest(declared, table, owner, "owner_newest");
   for (const reader of readerColumns(table).slice(1)) addNewest(declared, table, reader, `${reader}_newest`);
@@ -31,8 +34,7 @@ function addNewest(declared: PgTable, table: Table, owner: string, suffix: strin
 }
 
 function addTeamIndex(table: Table): void {
-  const { select_member, select_org } = table.policies;
-  const team = comparedColumn((select_member ?? select_org)?.using, "any \\(array\\(select ");
+  const team = comparedColumn(table.policies.select_member?.using, isTeam);
   if (!team || isFirst(table, team)) return;
   const name = derivedName(table.name, null, team);
   table.indexes[name] = { name, columns: [ascending(team)], ...plain };
@@ -47,6 +49,7 @@ function ownerColumn({ policies }: Table): string | undefined {
   return comparedColumn(condition, isCaller);
 }
 
+const isTeam = "any \\(array\\(select ";
 const isCaller = "\\(select svc\\.current_user_id\\(\\)\\)";
 
 /** Those that ownerRls lets read, the owner first. */
