@@ -10136,13 +10136,16 @@ declare
   new_role constant text := case when tg_op = 'UPDATE' then new.role end;
   org_name text;
 begin
+  select o.name into org_name from svc.organizations o where o.id = old.org_id;
+  if not found then
+    return null; -- the organization is being deleted, with its invitations
+  end if;
   update svc.organization_invitations i set state = 'canceled'
    where i.org_id = old.org_id and i.state = 'pending'
      and (i.invited_by = old.user_id and svc_private.may_offer(new_role, i.role) is not true
           or new_role is null and i.email = old.email);
   if old.role = 'owner' and new_role is distinct from 'owner' then
-    select o.name into org_name from svc.organizations o where o.id = old.org_id for no key update;
-    -- An organization that is being deleted is not found.
+    perform from svc.organizations o where o.id = old.org_id for no key update;
     if found and not exists (
       select from svc.organization_members m where m.org_id = old.org_id and m.role = 'owner') then
       raise exception 'The organization "%" needs an owner.', org_name

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import { sqlState } from "../postgres/errors.ts";
+import { isTransient, sqlState } from "../postgres/errors.ts";
 import type { Library } from "./library-types.ts";
 import type { Attempts } from "./passwords/attempts.ts";
 import { type Passwords, refused } from "./passwords/passwords.ts";
@@ -93,6 +93,8 @@ export class Accounts {
         if (await internalAdapter.findUserById(userId)) throw refused();
       });
     } catch (error) {
+      // A deadlock with a change of the user's rows, such as the deletion of an organization.
+      if (isTransient(error)) throw new SvcError("CONFLICT", undefined, { cause: error });
       if (sqlState(error) !== foreignKeyViolation) throw error;
       throw new SvcError("CONFLICT", "Other rows still refer to this account, so it cannot be deleted.", {
         hint: "Authors: a foreign key to auth.user without on delete cascade forbids it; the log has the error.",

@@ -1,7 +1,7 @@
 // If this file fails, pages cannot work with organizations, invitations do not arrive, or pages of strangers hear of changes.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Mailbox } from "../../client/testing/src/mailbox.ts";
-import { database } from "../support/database.ts";
+import { database, waitsForLock } from "../support/database.ts";
 import { bearer, TestService, type User } from "../support/service.ts";
 import { heard, type Socket, sockets } from "../support/sockets.ts";
 import { until, workers } from "../support/worker.ts";
@@ -132,6 +132,24 @@ test("answers of what the caller may not do name the reason", async () => {
   expect(await list(cat, "organizations.list")).toMatchObject([{ name: "Mill Ltd" }]);
   expect((await ask(dan, "organizations.leave", { id: orgId }))[0]).toBe(200);
   expect(await list(dan, "organizations.list")).toEqual([]);
+});
+
+test("an account whose deletion meets that of its organization may be deleted again, and that is no failure of ours", async () => {
+  const [ian, joy] = (await users("ian", "joy")) as [User, User];
+  const orgId = await found(ian, "Pond");
+  await add(orgId, joy, "owner");
+  const deleting = () => running.post("/api/auth/delete-user", { password: "correct horse" }, joy);
+  const other = await db.connect("admin");
+  await other.query("set deadlock_timeout = '1min'; begin");
+  // As the deletion of the organization does: the organization first, then its members. The account comes from the other side.
+  await other.query("select from svc.organizations where id = $1 for update", [orgId]);
+  const answer = deleting();
+  await until(async () => (await db.sql(waitsForLock)).length === 1);
+  await other.query("select from svc.organization_members where user_id = $1 for update", [joy.id]);
+  await other.query("rollback");
+  const { status, body } = await answer;
+  expect([status, body.code]).toEqual([409, "CONFLICT"]);
+  expect((await deleting()).status).toBe(200);
 });
 
 const watched = ["invoices.list", "organizationMembers.list", "organizations.list", "titles"];
