@@ -48,12 +48,13 @@ export const presenceTimes = {
   settle: 300,
 };
 
-/** Entries of one item: its 250 kB hold those that are as large as they may be. */
+/** Entries of one item, and topics of a question: its 250 kB hold those that are as large as they may be. */
 const perItem = 100;
+const perQuestion = 16;
 
 class Place {
   /** By process, then by connection. The newest is last. */
-  readonly entries = new Map<string, { process: string; entry: Entry }>();
+  readonly entries = new Map<string, { process: string; entry: Entry; isStale?: boolean }>();
   /** Ids whose members changed since the last `changes`. */
   readonly changed = new Set<string>();
   isReady = false;
@@ -62,17 +63,33 @@ class Place {
 
   put(process: string, entry: Entry): void {
     const key = `${process} ${entry[0]}`;
+    const known = this.entries.get(key);
+    // Processes repeat their members for each other; clients are told what is new.
+    if (known && JSON.stringify(known.entry) === JSON.stringify(entry)) {
+      known.isStale = false;
+      return;
+    }
     this.entries.delete(key);
     this.entries.set(key, { process, entry });
     this.changed.add(idOf(entry));
   }
 
   drop(process: string, keep: (entry: Entry) => boolean = () => false): void {
-    for (const [key, one] of this.entries) {
-      if (one.process !== process || keep(one.entry)) continue;
-      this.entries.delete(key);
-      this.changed.add(idOf(one.entry));
-    }
+    for (const [key, one] of this.entries)
+      if (one.process === process && !keep(one.entry)) this.#remove(key, one.entry);
+  }
+
+  doubt(): void {
+    for (const one of this.entries.values()) one.isStale = true;
+  }
+
+  dropStale(): void {
+    for (const [key, { entry, isStale }] of this.entries) if (isStale) this.#remove(key, entry);
+  }
+
+  #remove(key: string, entry: Entry): void {
+    this.entries.delete(key);
+    this.changed.add(idOf(entry));
   }
 
   list(): Map<string, Present> {
@@ -104,7 +121,9 @@ export class Presence {
   /** When each process was last heard. */
   readonly #heard = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
-  #hasFailed = false;
+  #doubting: NodeJS.Timeout | undefined;
+  /** Topics of what could not be said; undefined if all was said. */
+  #unsaid: Set<string> | undefined;
 
   constructor(outbox: ChannelOutbox, ready: (topic: string) => void) {
     this.#outbox = outbox;
@@ -186,16 +205,21 @@ export class Presence {
     for (const topic of ask ?? []) this.#announce(topic);
     if (bye) setTimeout(() => this.#drop(p), presenceTimes.grace).unref();
     // It was taken for dead, or began before this one heard of it.
-    else if (isStrange && !ask && this.#places.size > 0) this.#say({ ask: [...this.#places.keys()] });
+    else if (isStrange && !ask) this.#ask([...this.#places.keys()]);
   }
 
-  /** The log is read again: what came meanwhile is unknown. */
+  /** The log is read again: what came meanwhile is unknown. Who is not announced again has left. */
   live(): void {
     const now = performance.now();
     for (const process of this.#heard.keys()) this.#heard.set(process, now);
     if (this.#places.size === 0) return;
+    for (const place of this.#places.values()) place.doubt();
+    clearTimeout(this.#doubting);
+    this.#doubting = setTimeout(() => {
+      for (const place of this.#places.values()) place.dropStale();
+    }, presenceTimes.silence).unref();
     for (const topic of this.#own.keys()) this.#announce(topic);
-    this.#say({ ask: [...this.#places.keys()] });
+    this.#ask([...this.#places.keys()]);
   }
 
   /** The others take its members away soon, unless these come to another process. */
@@ -223,7 +247,7 @@ export class Presence {
     const place = new Place();
     this.#places.set(topic, place);
     this.#timer ??= setInterval(() => this.#say({}), presenceTimes.beat).unref();
-    this.#say({ ask: [topic] });
+    this.#ask([topic]);
     setTimeout(() => {
       place.isReady = true;
       place.changed.clear();
@@ -234,13 +258,19 @@ export class Presence {
   #rest(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
+    clearTimeout(this.#doubting);
     this.#heard.clear();
   }
 
-  #announce(topic: string): void {
+  #ask(topics: readonly string[]): void {
+    for (let at = 0; at < topics.length; at += perQuestion) this.#say({ ask: topics.slice(at, at + perQuestion) });
+  }
+
+  /** @param isSaid also that there is nobody */
+  #announce(topic: string, isSaid = false): void {
     const entries = [...(this.#own.get(topic)?.values() ?? [])].map(({ entry }) => entry);
     const only = entries.map(([connection]) => connection);
-    for (let at = 0; at < entries.length; at += perItem) {
+    for (let at = 0; at < entries.length || (isSaid && at === 0); at += perItem) {
       this.#say({ c: topic, set: entries.slice(at, at + perItem), ...(at === 0 && { only }) });
     }
   }
@@ -260,12 +290,14 @@ export class Presence {
     const sent = async () => this.#outbox.send({ p: this.#process, ...item });
     sent().then(
       () => {
-        if (!this.#hasFailed) return;
-        this.#hasFailed = false;
-        for (const topic of this.#own.keys()) this.#announce(topic);
+        const unsaid = this.#unsaid;
+        this.#unsaid = undefined;
+        for (const topic of unsaid ?? []) if (!this.#own.has(topic)) this.#announce(topic, true);
+        if (unsaid) this.live();
       },
       () => {
-        this.#hasFailed = true;
+        this.#unsaid ??= new Set();
+        if (item.c !== undefined) this.#unsaid.add(item.c);
       },
     );
   }
