@@ -129,6 +129,8 @@ export class Connection implements Subscriber, ChannelSocket {
   }
 
   #receive(data: Buffer, isBinary: boolean): void {
+    // A client that does not answer our close can still send: nothing is done for it, whose session may have ended.
+    if (this.#websocket.readyState !== this.#websocket.OPEN) return;
     if (this.#exceedsFrameRate()) {
       this.close(1008, "too many frames");
       return;

@@ -1,4 +1,5 @@
 // If this file fails, a message of a channel reaches those who may not be there, or not those who may.
+import type { EventEmitter } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { followedTables } from "../../src/crud/followed-tables.ts";
 import { realtimeFile } from "../../src/crud/realtime-sql.ts";
@@ -183,6 +184,25 @@ describe("who may not be there", () => {
     await running.mutate(ann, "test.tell", { id, to: "after" });
     await expect.poll(() => two.closed?.code).toBe(4401);
     expect(texts(two.frames)).toEqual([]);
+  });
+
+  test("says nothing after the session, even if the client leaves the socket open", async () => {
+    const [ann, eve] = [await running.signUp("ann"), await running.signUp("eve")];
+    const { id, key } = await team(ann, eve);
+    const [one, two, honest] = [await connect(ann), await connect(eve), await connect(eve)];
+    await join(one, key);
+    await join(two, key);
+    // Then this client does not answer when the service closes the socket.
+    (two.websocket as unknown as { _receiver: EventEmitter })._receiver.removeAllListeners("conclude");
+    await db.sql("delete from auth.session where user_id = $1", [eve.id]);
+    await expect.poll(() => honest.closed?.code).toBe(4401);
+    two.send({ type: "subscribe", query: key });
+    for (let n = 0; n < 10; n++) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      say(two, key, "still here");
+    }
+    await running.mutate(ann, "test.tell", { id, to: "after" });
+    expect(texts(await one.upTo(hears("after", null, "moved")))).toEqual(["after"]);
   });
 
   test("stays as long as the answer is the same", async () => {
