@@ -53,8 +53,9 @@ export class ChannelFrames {
     const key = typeof query === "string" ? query : "";
     const definition = this.#services.definitions.get(split(key).name);
     if (!definition) return false;
-    const act = { subscribe: this.#join, unsubscribe: this.#leave, send: this.#send, track: this.#track }[String(type)];
-    if (!act) return false;
+    const acts = { subscribe: this.#join, unsubscribe: this.#leave, send: this.#send, track: this.#track };
+    if (typeof type !== "string" || !Object.hasOwn(acts, type)) return false;
+    const act = acts[type as keyof typeof acts];
     try {
       if (act !== this.#leave)
         this.#services.rates.take(this.#socket, this.#holder, Buffer.byteLength(JSON.stringify(frame.data ?? null)));
@@ -70,8 +71,8 @@ export class ChannelFrames {
     for (const key of this.#members.keys()) this.#remove(key, wait);
   }
 
-  get #holder(): string {
-    return this.#socket.session?.user.id ?? this.#socket.address ?? "";
+  get #holder(): string | null {
+    return this.#socket.session?.user.id ?? this.#socket.address;
   }
 
   #join(definition: ChannelDefinition, key: string, { follows }: ClientFrame): void {

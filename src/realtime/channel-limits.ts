@@ -38,14 +38,15 @@ export class ChannelRates {
   readonly #connections = new WeakMap<object, TokenBucket>();
 
   /**
-   * @param holder user or network
+   * @param holder user or network; null if neither is known: visitors who are not told apart must not wait for each other
    * @throws SvcError RATE_LIMITED
    */
-  take(connection: object, holder: string, bytes: number): void {
+  take(connection: object, holder: string | null, bytes: number): void {
     const cost = 1 + Math.floor(bytes / 1024);
     const own = this.#connections.get(connection) ?? new TokenBucket(rates.connection);
     this.#connections.set(connection, own);
-    const wait = own.take(cost) || this.#of(holder).take(cost) || this.#process.take(cost);
+    const ofHolder = () => (holder === null ? 0 : this.#of(holder).take(cost));
+    const wait = own.take(cost) || ofHolder() || this.#process.take(cost);
     if (wait === 0) return;
     throw new SvcError("RATE_LIMITED", "Too much is sent to channels.", {
       retryAfter: Math.ceil(wait),

@@ -47,6 +47,12 @@ interface Host {
   behind(member: Member): void;
 }
 
+/** A frame that waits for the answer of `join`. */
+interface Held {
+  frame: Buffer;
+  missed(): void;
+}
+
 /** In milliseconds. */
 const asksAgainAfter = 5 * 60_000;
 /** The same where not every change can be seen. */
@@ -87,7 +93,7 @@ export class Member {
   #again = false;
   /** Transactions that the next answer must have seen. */
   #needs: string[] = [];
-  #held: Buffer[] = [];
+  #held: Held[] = [];
   #timer: NodeJS.Timeout | undefined;
   /** Acts that wait for the answer. */
   #acts: (() => void)[] = [];
@@ -124,14 +130,16 @@ export class Member {
     else does();
   }
 
-  /** Gives it a frame with a message. */
-  give(frame: Buffer): void {
+  get isDoubted(): boolean {
+    return this.#isAsking;
+  }
+
+  /** Gives it a message, or who is there. @param missed called if it is dropped. (Default: as `Host.behind`) */
+  give(frame: Buffer, missed = () => this.#host.behind(this)): void {
     if (this.isOver || !this.isAdmitted) return;
-    if (this.#isAsking) {
-      if (this.#held.length < channelLimits.held) this.#held.push(frame);
-      else this.#host.behind(this);
-    } else if (this.socket.waiting > channelLimits.waiting) this.#host.behind(this);
-    else this.socket.send(frame);
+    if (!this.#isAsking) this.#pass({ frame, missed });
+    else if (this.#held.length < channelLimits.held) this.#held.push({ frame, missed });
+    else missed();
   }
 
   end(): void {
@@ -157,7 +165,7 @@ export class Member {
       this.#needs.push(...late);
       // What changed between the answer and the subscription to its topics is told to nobody.
       if (!asked || late.length > 0 || (isNew && !this.#hasSeenAll(asked))) this.#again = true;
-      else this.#release(asked, this.#again ? before : this.#held.length);
+      else this.#release(asked, this.#again ? before : Number.POSITIVE_INFINITY);
     }
     this.#isAsking = false;
     for (const does of this.#acts.splice(0)) does();
@@ -182,16 +190,18 @@ export class Member {
 
   #release({ isComplete }: Asked, count: number): void {
     if (!this.isAdmitted) {
-      this.#host.admitted(this);
       this.isAdmitted = true;
+      this.#host.admitted(this);
     }
-    for (const frame of this.#held.splice(0, count)) {
-      if (this.socket.waiting > channelLimits.waiting) this.#host.behind(this);
-      else this.socket.send(frame);
-    }
+    for (const held of this.#held.splice(0, count)) this.#pass(held);
     const wait = (isComplete ? asksAgainAfter : looksAfter) * (0.75 + Math.random() / 4);
     clearTimeout(this.#timer);
     if (!this.isOver) this.#timer = setTimeout(() => this.doubt(), wait).unref();
+  }
+
+  #pass({ frame, missed }: Held): void {
+    if (this.socket.waiting > channelLimits.waiting) missed();
+    else this.socket.send(frame);
   }
 
   #refuse(error: unknown): void {

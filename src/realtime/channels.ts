@@ -226,7 +226,7 @@ export class Channels {
 
   #tick(): void {
     for (const member of this.#behind) {
-      if (member.socket.waiting > channelLimits.waiting / 2) continue;
+      if (member.isDoubted || member.socket.waiting > channelLimits.waiting / 2) continue;
       this.#behind.delete(member);
       member.socket.send(frameOf(member.key, { missed: true }));
       if (!member.hasList) this.#giveList(member, this.presence.list(member.place.topic));
@@ -256,14 +256,12 @@ export class Channels {
     this.#show(member, frameOf(member.key, { members }));
   }
 
-  /** A client that is too slow for a change gets the whole list later. */
+  /** A client that misses a change gets the whole list later. */
   #show(member: Member, frame: Buffer): void {
-    if (member.socket.waiting <= channelLimits.waiting) {
-      member.socket.send(frame);
-      return;
-    }
-    member.hasList = false;
-    this.behind(member);
+    member.give(frame, () => {
+      member.hasList = false;
+      this.behind(member);
+    });
   }
 }
 

@@ -92,6 +92,23 @@ const yes: Asked = { isAllowed: true, snapshot: null, topics: ["rows:rooms"], is
 const texts = (heard: { text?: string }[]) => heard.flatMap(({ text }) => text ?? []);
 const change = { xid: "9", topics: new Set(["rows:rooms"]), data: new Map(), refresh: new Set<string>(), told: [] };
 
+test("visitors whose network is not known do not wait for each other", async () => {
+  const rates = new ChannelRates();
+  for (let visitor = 0; visitor < 20; visitor++) {
+    const connection = {};
+    for (let n = 0; n < 50; n++) rates.take(connection, null, 0);
+  }
+});
+
+test.each(["constructor", "toString", "__proto__", "track "])(
+  "a frame of the type %s is answered as unknown",
+  async (type) => {
+    const socket = await connect(null);
+    socket.send(`{"type":${JSON.stringify(type)},"query":${JSON.stringify(lobby(8))}}`);
+    expect(await socket.wait({ type: "error" })).toMatchObject({ code: "BAD_REQUEST" });
+  },
+);
+
 describe("a process", () => {
   test("lets a slow client miss messages, says so when it reads again, and gives it the list of members", async () => {
     const { all, enter, say } = local(async () => yes);
@@ -136,6 +153,34 @@ describe("a process", () => {
     await expect.poll(() => told.slice(1)).toMatchObject(refusals);
     expect(texts(heard)).not.toContain("secret");
     expect(all.members).toBe(0);
+    await all.close();
+  });
+
+  test("holds back who comes while join is asked again, and never shows it to one who was removed", async () => {
+    let answers: ((asked: Asked) => void)[] | undefined;
+    const { all, enter } = local(async () => (answers ? new Promise((resolve) => answers?.push(resolve)) : yes));
+    const [stays, removed] = [await enter(lobby(7)), await enter(lobby(7))];
+    await expect.poll(() => removed.heard.length).toBeGreaterThan(0);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    stays.heard.length = removed.heard.length = 0;
+    answers = [];
+    all.changed(change);
+    await expect.poll(() => answers?.length).toBe(2);
+    const [answerStays, answerRemoved] = answers;
+    answers = undefined;
+    const late = await enter(lobby(7));
+    await expect.poll(() => late.heard.length, { timeout: 5_000 }).toBeGreaterThan(0);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect([stays.heard, removed.heard]).toEqual([[], []]);
+    answerStays?.(yes);
+    answerRemoved?.({ ...yes, isAllowed: false });
+    await expect
+      .poll(() => stays.heard.slice(0, 2), { timeout: 5_000 })
+      .toMatchObject([
+        { set: [{}], gone: [] },
+        { set: [], gone: [expect.any(String)] },
+      ]);
+    expect(removed.heard).toEqual([]);
     await all.close();
   });
 
