@@ -111,6 +111,35 @@ test("after a break the client is back, with what it shows, and hears that it ma
   await proxy.stop();
 });
 
+test("who leaves and comes back quickly is there, whatever was left before", async () => {
+  const input = { n: --n };
+  const { client } = connect();
+  const watcher = joinChannel(connect().client, lobby, input);
+  const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+  const first = joinChannel(client, lobby, input);
+  await joined(first);
+  first.leave();
+  await wait(30);
+  joinChannel(client, lobby, input).leave();
+  await wait(35);
+  const last = joinChannel(client, lobby, input, { state: { name: "Ann" } });
+  await wait(200);
+  await expect.poll(() => last.getState().status, { timeout: 5_000 }).toBe("joined");
+  await last.send("said", { text: "still there" });
+  await expect.poll(() => names(watcher), { timeout: 5_000 }).toEqual(["", "Ann"]);
+});
+
+test("the newest that a member shows reaches the others, also if it came too fast for the service", async () => {
+  const input = { n: --n };
+  const watcher = joinChannel(connect().client, lobby, input);
+  const room = joinChannel(connect().client, lobby, input);
+  await joined(room);
+  const shows = Array.from({ length: 300 }, (_, at) => room.track({ name: String(at) }));
+  expect((await Promise.allSettled(shows)).at(-1)).toMatchObject({ reason: { code: "RATE_LIMITED" } });
+  await expect.poll(() => names(watcher), { timeout: 10_000 }).toEqual(["", "299"]);
+  expect(room.getState().error).toBe(null);
+});
+
 test("who signs in joins as themselves, and who is removed is refused", async () => {
   const { client, signUp } = connect();
   await db.sql("insert into boards (team_id, name) values ('reds', 'plans')");

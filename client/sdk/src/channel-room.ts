@@ -14,6 +14,10 @@ const firstRetry = 500;
 const longestRetry = 30_000;
 /** In milliseconds. */
 const lingering = 50;
+/** In milliseconds, until what is shown is sent again. */
+const showsAgainAfter = 1_000;
+/** Refusals that pass. */
+const isBusy = (error: unknown) => ["RATE_LIMITED", "UNAVAILABLE", "TIMEOUT"].includes((error as SvcError).code);
 /** In milliseconds, for the answer to a message. */
 const answerWithin = 15_000;
 
@@ -59,6 +63,8 @@ export class Room {
   #refs = 0;
   #attempt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #showing: ReturnType<typeof setTimeout> | undefined;
+  #ending: ReturnType<typeof setTimeout> | undefined;
 
   constructor(connection: Connection, { auth }: Pick<SvcClient, "auth">, key: string, ended: () => void) {
     this.#connection = connection;
@@ -95,6 +101,7 @@ export class Room {
       if (isOver) throw new SvcError("FORBIDDEN", "This client has left the channel.");
     };
     this.#handles++;
+    clearTimeout(this.#ending);
     if (onMissed) until(addTo(this.#missed, () => onMissed()));
     if (state !== undefined) {
       this.#shown = { state };
@@ -113,7 +120,7 @@ export class Room {
       track: async (shown: unknown) => {
         requireJoined();
         this.#shown = { state: shown };
-        return this.#ask({ type: "track", state: encoded(shown) });
+        return this.#track();
       },
       getState: () => (isOver ? left : this.#state),
       subscribe: (listener: () => void) => until(addTo(this.#watchers, () => listener())),
@@ -122,7 +129,7 @@ export class Room {
         isOver = true;
         for (const stop of mine) stop();
         // Later: a component may take the place of another.
-        if (--this.#handles === 0) setTimeout(() => this.#handles === 0 && this.#end(), lingering);
+        if (--this.#handles === 0) this.#ending = setTimeout(() => this.#end(), lingering);
       },
     } as JoinedChannel;
   }
@@ -153,7 +160,20 @@ export class Room {
   }
 
   #show(): void {
-    void this.#ask({ type: "track", state: encoded(this.#shown?.state) }).catch((error) => this.#become({ error }));
+    void this.#track().catch((error) => isBusy(error) || this.#become({ error }));
+  }
+
+  /** Sends the newest that is shown, and later again if the service is busy: the others would see an older one for ever. */
+  async #track(): Promise<void> {
+    clearTimeout(this.#showing);
+    try {
+      await this.#ask({ type: "track", state: encoded(this.#shown?.state) });
+    } catch (error) {
+      clearTimeout(this.#showing); // of several that failed, one is sent again
+      if (isBusy(error) && this.#state.status === "joined")
+        this.#showing = setTimeout(() => this.#show(), (1 + Math.random()) * showsAgainAfter);
+      throw error;
+    }
   }
 
   /** Nothing arrives until the connection is back. Who was there is still shown. */
@@ -166,7 +186,7 @@ export class Room {
 
   #refused(error: SvcError): void {
     this.#isIn = false;
-    if (["RATE_LIMITED", "UNAVAILABLE", "TIMEOUT"].includes(error.code)) {
+    if (isBusy(error)) {
       this.#become({ status: "joining", error });
       clearTimeout(this.#timer);
       const longest = Math.min(firstRetry * 2 ** this.#attempt++, longestRetry);
@@ -218,6 +238,7 @@ export class Room {
   #end(): void {
     this.#lost();
     clearTimeout(this.#timer);
+    clearTimeout(this.#showing);
     this.#stopFollowing?.();
     this.#connection.forget(this.#key);
     this.#ended();
