@@ -164,7 +164,8 @@ export class Member {
       const late = needs.filter((xid) => !asked || (asked.snapshot !== null && !sees(asked.snapshot, xid)));
       this.#needs.push(...late);
       // What changed between the answer and the subscription to its topics is told to nobody.
-      if (!asked || late.length > 0 || (isNew && !this.#hasSeenAll(asked))) this.#again = true;
+      const isFirst = isNew || !this.isAdmitted;
+      if (!asked || late.length > 0 || (isFirst && !this.#hasSeenAll(asked))) this.#again = true;
       else this.#release(asked, this.#again ? before : Number.POSITIVE_INFINITY);
     }
     this.#isAsking = false;
@@ -185,7 +186,7 @@ export class Member {
 
   #hasSeenAll({ snapshot }: Asked): boolean {
     const { before } = this.#host;
-    return snapshot === null || (before !== null && seesAllBelow(snapshot, before));
+    return before !== null && (snapshot === null || seesAllBelow(snapshot, before));
   }
 
   #release({ isComplete }: Asked, count: number): void {

@@ -57,13 +57,13 @@ describe("a connection", () => {
 });
 
 /** Channels without a database: what is sent comes back at once. Its clients take what they are allowed to. */
-function local(ask: () => Promise<Asked>) {
+function local(ask: () => Promise<Asked>, before: () => string | null = () => "1") {
   const definitions = api["~svc"].channels;
   const all: Channels = new Channels({
     definitions,
     ask,
     broadcast: async (text) => all.broadcast(text),
-    before: () => "1",
+    before,
   });
   const services = { definitions, channels: all, rates: new ChannelRates(), weigh() {}, hasRoomFor: () => true };
   const enter = async (key: string) => {
@@ -181,6 +181,26 @@ describe("a process", () => {
         { set: [], gone: [expect.any(String)] },
       ]);
     expect(removed.heard).toEqual([]);
+    await all.close();
+  });
+
+  test("lets nobody in while changes do not arrive, also if they stopped during the answer", async () => {
+    let before: string | null = "1";
+    let asked = 0;
+    const { all, enter } = local(
+      async () => {
+        if (asked++ === 0) before = null;
+        return { ...yes, topics: [] };
+      },
+      () => before,
+    );
+    const entering = enter(lobby(8));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(all.members).toBe(0);
+    before = "2";
+    all.resumed();
+    expect((await entering).told).toMatchObject([{ type: "subscribed" }]);
+    expect(asked).toBe(2);
     await all.close();
   });
 
