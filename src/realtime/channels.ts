@@ -11,7 +11,8 @@ import type { Body } from "./channel-codec.ts";
 import { channelLimits } from "./channel-limits.ts";
 import type { Asked, Member } from "./channel-member.ts";
 import { type Broadcast, ChannelOutbox } from "./channel-outbox.ts";
-import { Presence, type PresenceItem, type Present, presenceTimes } from "./channel-presence.ts";
+import type { Present } from "./channel-place.ts";
+import { Presence, type PresenceItem, presenceTimes } from "./channel-presence.ts";
 import { textFrame } from "./outbox.ts";
 import type { TransactionEvents } from "./transaction-events.ts";
 

@@ -66,7 +66,12 @@ export interface JoinedChannel<T extends ChannelTypes = ChannelTypes> {
    * @throws SvcError FORBIDDEN, VALIDATION_FAILED, PAYLOAD_TOO_LARGE, RATE_LIMITED; NETWORK_ERROR while it is not joined
    */
   send<E extends keyof T["sent"] & string>(event: E, data: T["sent"][E]): Promise<void>;
-  /** Changes what the others see of this client; kept when the connection is made anew. @throws as `send` */
+  /**
+   * Changes what the others see of this client; kept when the connection is made anew. If the service is too busy for it, the newest is
+   * sent again within two seconds.
+   *
+   * @throws as `send`
+   */
   track(state: T["shown"]): Promise<void>;
   /** The same object until something changes. */
   getState(): ChannelState<T["seen"]>;
