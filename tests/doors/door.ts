@@ -13,6 +13,8 @@ import { plantings } from "./situations.ts";
 export interface Caller {
   name: string;
   user: User | null;
+  /** Of the API key with which it calls. (Default: it calls with a session) */
+  scopes?: string;
 }
 export const nobody: Caller = { name: "nobody", user: null };
 
@@ -33,6 +35,8 @@ export interface Door {
   before?: string;
   /** The caller whose policies apply. (Default: the caller) */
   as?(caller: Caller): Caller;
+  /** (Default: no) */
+  isClosedToKeys?: boolean;
   /** Whether the caller may request the scope. (Default: yes) */
   serves?(caller: Caller, scope: Scope): boolean;
   /** @returns ids */
@@ -110,7 +114,8 @@ export class RequestSql {
   }
 }
 
-const identity = ({ user }: Caller) => `select set_config('svc.user_id', '${user?.id ?? ""}', true)`;
+const identity = ({ user, scopes }: Caller) =>
+  `select set_config('svc.user_id', '${user?.id ?? ""}${scopes === undefined ? "" : `\tkey\t${scopes}`}', true)`;
 const role = ({ user }: Caller) => `select set_config('role', '${user ? "svc_authenticated" : "svc_anonymous"}', true)`;
 
 /** For `catch`: the result for a caller without the privilege. @throws every other error */
@@ -139,7 +144,7 @@ function shownOnce(sql: RequestSql, caller: Caller, ...select: [string, unknown[
 
 /** Expects the door to return the rows of `select`. @returns their number */
 export async function compare(sql: RequestSql, door: Door, caller: Caller, scope: Scope): Promise<number> {
-  if (door.serves?.(caller, scope) === false) return 0;
+  if (door.serves?.(caller, scope) === false || (door.isClosedToKeys && caller.scopes !== undefined)) return 0;
   const { corpus, visibility, owner } = scope;
   const values = hasScope(door) ? [corpus, visibility, owner] : [];
   const shown = await shownOnce(sql, door.as?.(caller) ?? caller, door.rows, values, door.before);

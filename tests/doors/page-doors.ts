@@ -210,7 +210,7 @@ function watched(
   args: object | undefined,
   // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes
   read: (json: any) => string[],
-): Pick<Door, "name" | "read"> {
+): Pick<Door, "name" | "read" | "isClosedToKeys"> {
   const key = keyOf(name, args);
   const open = new Map<User | null, Promise<Socket>>();
   afterAll(async () => {
@@ -223,6 +223,7 @@ function watched(
   };
   return {
     name: `a socket that watches ${key}`,
+    isClosedToKeys: true, // the tables of the fixture declare no scopes
     async read({ user }) {
       const watching = open.get(user) ?? watch(user);
       open.set(user, watching);

@@ -91,6 +91,10 @@ export const situations: Situation[] = [
     name: "odd rows are shown to strangers, and hidden from who is signed in",
     policies: [policy("permissive", "svc_anonymous", "{odd}"), policy("restrictive", signedIn, "not ({odd})")],
   },
+  {
+    name: "odd rows are hidden from API keys",
+    policies: [policy("restrictive", signedIn, "not ({odd}) or (select svc.has_scope('odd'))")],
+  },
   { name: "everything is shown", policies: [policy("permissive", both, "true")] },
   { name: "nothing is shown", policies: [policy("restrictive", both, "false")] },
 ];

@@ -75,6 +75,8 @@ export function storageDoors({ running, sql }: World): Door[] {
     },
     {
       name: "the storage route, with the caller's grants",
+      // A grant has the rights of its issuer, a user.
+      as: ({ name, user }) => ({ name: `${name}, without a key`, user }),
       ...byId,
       read: (caller) =>
         opened(async (id) => isGiven(await running.fetch(`/api/storage/${id}?grant=${grantOf(caller, id)}`))),

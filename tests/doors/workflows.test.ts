@@ -30,7 +30,7 @@ test("a socket hears of its own user's runs alone, by their keys, whatever the p
   const runs = await sql.all<{ id: string; user_id: string }>("select id, user_id from svc.workflow_runs");
   for (const situation of situations.filter(({ name }) => /is shown$/.test(name))) {
     await plant(db, situation);
-    for (const { user } of callers.filter(isSignedIn)) {
+    for (const { user } of callers.filter((one) => isSignedIn(one) && one.scopes === undefined)) {
       const socket = await Socket.open(running, user);
       const keyOf = ({ id }: { id: string }) => `workflows.get::{"id":"${id}"}`;
       for (const key of ["workflows.list", ...runs.map(keyOf)]) await socket.subscribe(key);

@@ -3,6 +3,7 @@
  * two owners. The text of a row describes it: `team-1 shared odd`.
  */
 import { beforeAll, inject } from "vitest";
+import { defineAuth } from "../../src/index.ts";
 import { type Database, database } from "../support/database.ts";
 import { bytesFolder, stored } from "../support/files.ts";
 import { service, type TestService } from "../support/service.ts";
@@ -29,6 +30,22 @@ export interface World {
   fewScopes: Scope[];
 }
 
+/** The scope opens all handlers: policies alone decide about rows. */
+for (const procedure of api["~svc"].procedures.values()) {
+  if (!procedure.statement && procedure.kind !== "internal") procedure.scope = "doors";
+}
+const auth = defineAuth({ apiKeys: { prefix: "door", scopes: ["doors", "odd"] } });
+/** A service with keys does not start while policies ask for no scope. */
+const opened = `do $$
+declare
+  one regclass;
+begin
+  for one in select oid from pg_class where relrowsecurity and relnamespace = 'public'::regnamespace loop
+    execute format('create policy keys on %s as restrictive to svc_authenticated using ((select svc.has_scope(''doors'')))', one);
+  end loop;
+end
+$$`;
+
 const scoped = `unnest($1::text[]) as owner cross join unnest('{${visibilities}}'::text[]) as visibility
     cross join unnest('{${corpora}}'::text[]) as corpus`;
 
@@ -39,7 +56,8 @@ export function world(): World {
   beforeAll(() =>
     db.sql(`${pagesSql} alter table samples add foreign key (a_uuid) references pages (id) on delete cascade`),
   );
-  const running = service(db, api, { storage });
+  beforeAll(() => db.sql(opened));
+  const running = service(db, api, { storage }, undefined, auth);
   const made: World = {
     db,
     running,
@@ -77,6 +95,11 @@ export function world(): World {
     await addDocuments(db, [owner, stranger]);
     await addFiles(made);
     await addRuns(db, owner);
+    const first = made.callers[1]?.user ?? null;
+    const { body } = await running.post("/api/auth/api-keys", { name: "door", scopes: ["doors"] }, first);
+    if (!first || !body.key) throw new Error(JSON.stringify(body));
+    const user = { ...first, token: body.key, sessionToken: body.key };
+    made.callers.push({ name: "a key of the owner", user, scopes: "doors" });
   });
   return made;
 }
