@@ -9,7 +9,7 @@ const commands = ["SELECT", "INSERT", "UPDATE", "DELETE"] as const;
 
 type Command = (typeof commands)[number];
 
-/** Whether what PostgreSQL checks for the command asks for a scope: USING for rows as they are, WITH CHECK for new ones. */
+/** Whether what PostgreSQL checks for the command asks for a scope: USING for rows that are there, WITH CHECK for new ones. */
 function asksForScope({ using = "", withCheck }: Policy, command: Command): boolean {
   const checked = { SELECT: using, DELETE: using, INSERT: withCheck ?? using, UPDATE: `${using} ${withCheck ?? ""}` };
   return /\bhas_scope\s*\(/.test(checked[command]);
