@@ -77,7 +77,7 @@ test("memberships of better-auth's plugin are moved as the page says", async () 
   await db.sql(`create table auth.organization (id text primary key, name text, created_at timestamptz default now());
     create table auth.member (organization_id text, user_id text, role text);
     insert into auth.organization (id, name) values ('theirs', 'Dock');
-    insert into auth.member values ('theirs', '${max.user.id}', 'owner,admin')`);
+    insert into auth.member values ('theirs', '${max.user.id}', 'admin,owner')`);
   const moving = (await snippets()).find(
     ({ place, text }) => place.startsWith("docs/how-to/organ") && text.includes("auth.member"),
   );
