@@ -35,8 +35,8 @@ const prelude = `
   import { useEffect, useRef, useState } from "react";
   const auth = createAuthClient("");
   const client = createSvcClient({ api, baseUrl: "", auth });
-  declare const texts: Record<"email" | "password" | "name" | "otp" | "person" | "roomId" | "team", string>;
-  const { email, password, name, otp, person, roomId, team } = texts;
+  declare const texts: Record<"email" | "password" | "name" | "otp" | "person" | "roomId" | "team" | "invitation", string>;
+  const { email, password, name, otp, person, roomId, team, invitation } = texts;
   declare const numbers: Record<"productId" | "teamId", number>;
   const { productId, teamId } = numbers;
   declare const file: File;
