@@ -107,7 +107,8 @@ export class Connection {
   /** @param token of what the last answer read: the service then tells changes of that too */
   follow(key: string, token: string): void {
     this.#tokens.set(key, token);
-    if (this.#socket?.readyState === 1 && idOf(token) !== this.#followed.get(key)) this.#subscribe(key);
+    // The part before the dot is the same for tokens that say the same.
+    if (this.#socket?.readyState === 1 && token.split(".")[0] !== this.#followed.get(key)) this.#subscribe(key);
   }
 
   forget(key: string): void {
@@ -287,6 +288,3 @@ export class Connection {
     for (const watcher of [...this.#watchers]) watcher();
   }
 }
-
-/** The part before the dot is the same for tokens that say the same. */
-const idOf = (token: string) => token.split(".", 1)[0];
