@@ -45,6 +45,7 @@ export const api = apiWith({
 
 /** Creates what `svc migrate` would. */
 export async function install(db: Database): Promise<void> {
+  mails.length = 0; // the files of a worker share this module
   await db.sql("set synchronous_commit to on");
   await db.sql(
     `create table public.invoices (id uuid primary key default gen_random_uuid(), org_id text not null references svc.organizations (id)
