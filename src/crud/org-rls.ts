@@ -19,7 +19,7 @@ export function rolesNamed(policies: readonly PgPolicy[]): string[] | undefined 
 }
 
 /** The name of a role, as the tables accept it (`migrations/0067_create_organizations.sql`). */
-export const rolePattern = /^[a-z][a-z0-9_-]{0,30}$/;
+const rolePattern = /^[a-z][a-z0-9_-]{0,30}$/;
 
 /** Which members: all, or those with one of the roles. */
 export type OrgMembers = "member" | readonly string[];

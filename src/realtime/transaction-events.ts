@@ -28,7 +28,7 @@ export interface TransactionEvents {
 }
 
 /** A message of a handler for the members of a channel. */
-export interface Told {
+interface Told {
   topic: string;
   event: string;
   /** Encoded. */

@@ -15,7 +15,7 @@ export interface KeysWorld {
 }
 
 /** Calls with a key instead of a token. */
-export const withKey = (user: User, key: string): User => ({ ...user, token: key, sessionToken: key });
+const withKey = (user: User, key: string): User => ({ ...user, token: key, sessionToken: key });
 
 /** Call it at the top of a test file. */
 export function keysWorld(): KeysWorld {

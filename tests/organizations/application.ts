@@ -10,6 +10,7 @@ import {
   createSvcProcedureBuilders,
   defineAuth,
   type InvitationMail,
+  organizations,
 } from "../../src/index.ts";
 import * as fixture from "../fixture/backend/schema.ts";
 import { createPolicy, rendered } from "../policies/mutations.ts";
@@ -17,7 +18,7 @@ import type { Database } from "../support/database.ts";
 import { apiWith } from "../support/service.ts";
 import * as own from "./schema.ts";
 
-export const schema = { ...fixture, ...own };
+export const schema = { ...fixture, ...own, organizations };
 
 /** Invitations that the mailer got. */
 export const mails: InvitationMail[] = [];

@@ -2,8 +2,6 @@
 import { pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { organizations, orgRls } from "../../src/index.ts";
 
-export { organizations };
-
 export const invoices = pgTable(
   "invoices",
   {

@@ -9,7 +9,7 @@ const { boards, guestbook, posts } = schema;
 const { channel, procedure } = createSvc({ schema });
 
 /** For the members of a team: who sees no board of it may not be there. */
-export const team = channel("team", {
+const team = channel("team", {
   input: z.object({ id: z.string().toLowerCase() }),
   join: async ({ context, input }) => (await context.db.$count(boards, eq(boards.teamId, input.id))) > 0,
   messages: { typing: z.object({ to: z.string().max(20_000), at: z.date().optional() }) },
@@ -18,7 +18,7 @@ export const team = channel("team", {
 });
 
 /** For everybody, also without a session. */
-export const lobby = channel("lobby", {
+const lobby = channel("lobby", {
   input: z.object({ n: z.number() }),
   join: ({ input }) => input.n < 10,
   messages: { said: z.object({ text: z.string() }) },
@@ -27,7 +27,7 @@ export const lobby = channel("lobby", {
 });
 
 /** What it reads is not followed. */
-export const outside = channel("outside", {
+const outside = channel("outside", {
   input: z.object({}),
   join: async ({ context }) => (await context.unsafeDb.$count(posts)) >= 0,
 });
