@@ -1,11 +1,11 @@
 -- What would make API keys unsafe: tables of the application with a policy that admits signed-in users without asking for a
--- scope, views through which they see the platform's tables, and scopes in policies that are not declared. Called by src/auth/api-keys/check-scopes.ts as svc_auth when a service
--- starts whose defineAuth() has apiKeys.
+-- scope, views through which they see the platform's tables, and scopes in policies that are not declared.
+-- Called by src/auth/api-keys/check-scopes.ts as svc_auth, when a service starts whose defineAuth() has apiKeys.
 --
 -- A key acts as its user. So such a policy admits every key, unless a restrictive one for the same command asks for a scope.
+-- svc migrate generate writes the restrictive one: src/migrate/generate/schema-scopes.ts has the same rule.
 -- What PostgreSQL checks depends on the command: USING for rows that are read and deleted, WITH CHECK for new ones, or USING
 -- without it, and both for an update. Asking elsewhere in the policy closes nothing.
--- svc migrate generate writes it: src/migrate/generate/schema-scopes.ts has the same rule.
 --
 -- The platform's tables ask for no scope, because otherwise only handlers reach them, by `.scope()`. A view of such a table must
 -- ask itself. One with its owner's rights is for handlers alone: createCrud refuses it.

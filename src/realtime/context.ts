@@ -63,7 +63,8 @@ export class CallRealtime implements ContextRealtime {
   send(channel: Channel, input: unknown, event: string, data: unknown): void {
     const definition = Object(channel)["~svc"]?.channel;
     if (!definition) throw this.#misuse("send", "The first argument is not a channel.");
-    const schema = definition.messages[event] ?? definition.notices[event];
+    const known = { ...definition.messages, ...definition.notices };
+    const schema = Object.hasOwn(known, event) && known[event];
     if (!schema) throw this.#misuse("send", `The channel "${definition.name}" has no message "${event}".`);
     const { topic } = topicOf(definition, input);
     this.#say({ channel: { topic, event, body: encodeMessage(schema, data) } });

@@ -24,7 +24,7 @@ describe("a channel is refused when it is defined", () => {
       /said: must be a Standard Schema/,
     ],
     [
-      "with the name of a message that is none",
+      "with a message whose name is not valid",
       () => channel("a", { input, join, messages: { "a b": input } }),
       /must be a name of letters/,
     ],
@@ -33,7 +33,7 @@ describe("a channel is refused when it is defined", () => {
       () => channel("a", { input, join, messages: { said: input }, notices: { said: input } }),
       /has "said" among messages and notices/,
     ],
-    ["with a name that is none", () => channel("a b", { input, join }), /has an invalid name/],
+    ["with a name that is not valid", () => channel("a b", { input, join }), /has an invalid name/],
     [
       "with the name of another",
       () => defineApi({ channels: { a: talk, b: channel("rooms.talk", { input, join }) } }),
@@ -45,7 +45,7 @@ describe("a channel is refused when it is defined", () => {
         defineApi({ procedures: { b: procedure.query.name("rooms.talk").handler(() => 1) }, channels: { a: talk } }),
       /A procedure is named "rooms.talk"/,
     ],
-    ["that is none", () => defineApi({ channels: { a: {} as never } }), /channels.a is not a channel/],
+    ["that is another object", () => defineApi({ channels: { a: {} as never } }), /channels.a is not a channel/],
   ])("%s", (_what, define, message) => expect(define).toThrow(message));
 });
 

@@ -11,7 +11,7 @@ const roles = ["owner", "admin", "editor", "member", "stranger", "nobody"] as co
 type Role = (typeof roles)[number];
 let org: string;
 let everybody: Record<Role, Person | null>;
-/** Whom the statements change: an owner, an admin and a member, so that no caller acts on itself. */
+/** The members that statements change: an owner, an admin and a member, so that no caller acts on itself. */
 let others: { owner: Person; admin: Person; member: Person };
 beforeAll(async () => {
   const [owner, admin, editor, member, stranger] = (await users("owner", "admin", "editor", "member", "stranger")) as [
