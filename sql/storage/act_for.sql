@@ -1,5 +1,6 @@
--- Sets the user whose policies apply to the rest of the transaction: an id, or a whole identity
--- (svc.current_user_id()). Called by functions that svc_system runs on behalf of users: those that finish uploads, and those that check what the issuer of a read grant may see.
+-- Sets the user whose policies apply to the rest of the transaction: an id, or a whole identity (svc.current_user_id()).
+-- Called by functions that svc_system runs on behalf of users: those that finish uploads, and those that check what the
+-- issuer of a read grant may see.
 --
 -- Must never be called where SQL of a request could follow in the same transaction. Only svc_system may execute it. The
 -- readers may not, so a function that reads as a request's role cannot change its user.
