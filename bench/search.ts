@@ -48,7 +48,7 @@ export async function run(): Promise<void> {
     await index(client, chunks);
     const asked = await bands(client);
     await compareAll(client, asked, rounds);
-    await compareCalls(cluster, client, asked);
+    await compareCalls(cluster, client, asked, `${rankLeg} limit 10`);
     await hostile(client);
     await ingest(client);
     await client.end();

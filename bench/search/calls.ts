@@ -1,12 +1,13 @@
 /**
  * A keyword search as a call of the service, beside the statement of that call sent by `pg` alone: processor time of Node and of
  * PostgreSQL. The same with snippets, beside the two statements of that call, and beside `ts_headline` over the same rows.
+ * And the search beside `ts_rank`, both as a signed-in user.
  * Next hop: `service.ts`, the service.
  */
 import { join } from "node:path";
 import pg from "pg";
 import type { Cluster } from "../../src/cluster/types.ts";
-import { median } from "../measure.ts";
+import { alternate, median } from "../measure.ts";
 import { contestant, serverCpu } from "../process.ts";
 
 const limits = [10, 100];
@@ -46,11 +47,15 @@ interface Side {
   cpu(): number;
 }
 
-/** @param bands queries by name; each is asked for in turn */
+/**
+ * @param bands queries by name; each is asked for in turn
+ * @param byHand a statement with `ts_rank`, over words joined by |
+ */
 export async function compareCalls(
   cluster: Cluster,
   client: pg.Client,
   bands: Record<string, string[]>,
+  byHand: string,
 ): Promise<void> {
   const database = (await client.query<{ name: string }>("select current_database() as name")).rows[0]?.name;
   const entries = Object.entries(cluster.urls).map(([login, address]) => {
@@ -70,6 +75,7 @@ export async function compareCalls(
     let token = "";
     await bare.connect();
     await bare.query("select set_config('svc.user_id', 'ann', false), set_config('role', 'svc_authenticated', false)");
+    for (const [band, queries] of Object.entries(bands)) await compareAsUser(bare, band, queries, byHand);
     for (const limit of limits) {
       const send = async (config: pg.QueryConfig, query: string) =>
         (await bare.query(config, [target, query, scope, limit])).rows.length;
@@ -108,6 +114,22 @@ export async function compareCalls(
     await bare.end();
     await service.stop();
   }
+}
+
+/**
+ * The best 10, as a signed-in user. `@@` is not leakproof, so below a policy PostgreSQL cannot use an index for it, and compares
+ * each row that the policy shows.
+ */
+async function compareAsUser(bare: pg.Client, band: string, queries: string[], byHand: string): Promise<void> {
+  let turn = 0;
+  const next = () => queries[Math.floor(turn++ / 2) % queries.length] ?? "";
+  const [ours = Number.NaN, theirs = Number.NaN] = await alternate(
+    [() => bare.query(alone, [target, next(), scope, 10]), () => bare.query(byHand, [next().replaceAll(" ", "|")])],
+    20,
+  );
+  console.info(
+    `${band}, best 10 as a user: search ${ours.toFixed(2)} ms, ts_rank ${theirs.toFixed(1)} ms, ratio ${(theirs / ours).toFixed(1)}`,
+  );
 }
 
 /** Sides take turns; in a slice, each asks all queries equally often. */
