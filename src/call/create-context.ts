@@ -176,7 +176,7 @@ export class CallContext implements Context {
 
   get realtime(): ContextRealtime {
     const own = this[state];
-    own.realtime ??= new CallRealtime(own.access, own.services);
+    own.realtime ??= new CallRealtime(own.transaction, own.access, own.services);
     return own.realtime;
   }
 
@@ -246,7 +246,7 @@ export class CallContext implements Context {
   /** Awaits the handler's scheduled jobs and sends its notifications. Called just before COMMIT. */
   static async tell(context: CallContext): Promise<void> {
     await context[state].pendingWork?.settle();
-    await context[state].realtime?.flush(context[state].transaction);
+    await context[state].realtime?.flush();
     const { services, db, unsafeDb } = context[state];
     if (services.production) return;
     tellUnsent(context.log, "ctx.db", db);
@@ -255,7 +255,7 @@ export class CallContext implements Context {
 
   /** The notifications that `tell` will send, as JSON. */
   static messages(context: CallContext): readonly string[] {
-    return context[state].realtime?.pending ?? [];
+    return context[state].transaction.messages;
   }
 
   /** Deletes the bytes that a commit or rollback leaves unreferenced. Not called when the outcome is unknown. */

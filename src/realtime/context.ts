@@ -26,13 +26,14 @@ interface Queries {
   production: boolean;
 }
 
-/** Collects the messages of a call. */
+/** Collects the messages of a call in its transaction. */
 export class CallRealtime implements ContextRealtime {
+  readonly #transaction: RequestTransaction;
   readonly #access: Access;
   readonly #queries: Queries;
-  readonly #messages: string[] = [];
 
-  constructor(access: Access, queries: Queries) {
+  constructor(transaction: RequestTransaction, access: Access, queries: Queries) {
+    this.#transaction = transaction;
     this.#access = access;
     this.#queries = queries;
   }
@@ -71,16 +72,12 @@ export class CallRealtime implements ContextRealtime {
   }
 
   /** Sends the collected messages, unless the call was rolled back. Called once, just before COMMIT. */
-  async flush(transaction: RequestTransaction): Promise<void> {
+  async flush(): Promise<void> {
+    const transaction = this.#transaction;
     if (transaction.isOver) return;
-    for (const message of this.#messages.splice(0)) {
+    for (const message of transaction.messages.splice(0)) {
       await transaction.asLogin({ name: "svc_emit_message", text: "select svc.emit_message($1)" }, [message]);
     }
-  }
-
-  /** What `flush` will send. */
-  get pending(): readonly string[] {
-    return [...this.#messages];
   }
 
   /** Only queries can be watched. Without this check a mistyped name would be ignored silently. */
@@ -98,7 +95,7 @@ export class CallRealtime implements ContextRealtime {
 
   #say(message: object): void {
     requireWrite(this.#access, "A query cannot notify subscribers, because it may run again. Make it a mutation.");
-    this.#messages.push(JSON.stringify(message));
+    this.#transaction.messages.push(JSON.stringify(message));
   }
 }
 

@@ -49,4 +49,17 @@ const tellInQuery = procedure.query
   .name("test.tellInQuery")
   .handler(({ context }) => context.realtime.send(team, { id: "x" }, "moved", { to: "y" }));
 
-export const procedures = { tell, tellWrongly, tellInQuery };
+/** Says `to` in a nested transaction that is rolled back, and `after` behind it. */
+const tellNested = procedure.mutation
+  .name("test.tellNested")
+  .input(z.object({ id: z.string(), to: z.string(), after: z.string() }))
+  .handler(async ({ context: { db, realtime }, input: { id, to, after } }) => {
+    const nested = db.transaction(async () => {
+      realtime.send(team, { id }, "moved", { to });
+      throw new Error("changed my mind");
+    });
+    await nested.catch(() => {});
+    realtime.send(team, { id }, "moved", { to: after });
+  });
+
+export const procedures = { tell, tellWrongly, tellInQuery, tellNested };

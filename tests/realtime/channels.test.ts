@@ -73,6 +73,8 @@ describe("a message", () => {
     expect((await running.mutate(ann, "test.tell", { id: id.toUpperCase(), to: "rows" })).status).toBe(200);
     await running.mutate(ann, "test.tell", { id, to: "alone", bare: true });
     expect(texts(await socket.upTo(hears("alone", null, "moved")))).toEqual(["rows", "alone"]);
+    await running.mutate(ann, "test.tellNested", { id, to: "taken back", after: "kept" });
+    expect(texts(await socket.upTo(hears("kept", null, "moved")))).toEqual(["kept"]);
     expect((await running.mutate(ann, "test.tellWrongly")).body).toMatchObject({ code: "VALIDATION_FAILED" });
     expect((await running.query(ann, "test.tellInQuery")).body).toMatchObject({ code: "QUERY_WROTE" });
   });
