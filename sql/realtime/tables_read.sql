@@ -8,7 +8,7 @@
 --
 -- "unpublished": those among them that realtime does not follow. Tables of svc_private are left out: the platform's functions
 -- keep there what follows from rows elsewhere, such as the words of a search, which change in the same transaction as the rows.
--- "bypassing": for the author, while developing. Functions and views that read with the rights of their owner: functions
+-- "bypassing": for the author, while developing, and for channels. Functions and views that read with the rights of their owner: functions
 -- that these statements name, and views among the locks.
 
 create or replace function svc.tables_read(

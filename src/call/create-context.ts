@@ -263,7 +263,7 @@ export class CallContext implements Context {
     await context[state].storage?.[how]();
   }
 
-  /** Of a watched query while developing: has the texts of its statements kept, for `reads`. */
+  /** Of a watched call: has the texts of its statements kept, for `reads`. */
   static keepTexts(context: CallContext): void {
     context[state].texts = new Set();
   }

@@ -54,6 +54,8 @@ export interface Invocation<T> {
   encode(result: unknown): T | Promise<T>;
   /** Called with what the result was read from. */
   watched?(seen: Seen): void;
+  /** Whether `watched` needs to know what read with its owner's rights also in production. (Default: only while developing) */
+  asksBypassing?: boolean;
   /** Whether an encoded result means failure, so that the call must be rolled back. (Default: never) */
   undo?(encoded: T): boolean;
 }
@@ -83,7 +85,7 @@ export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Pr
   if (caller.session?.key && scope !== null) requireScope(caller.session.key, { scope });
   const work = async (transaction: RequestTransaction, context: CallContext) => {
     const call: Call = { context, input, outcome: {}, ...(request && { request }) };
-    if (invocation.watched && !runtime.production) CallContext.keepTexts(context);
+    if (invocation.asksBypassing || (invocation.watched && !runtime.production)) CallContext.keepTexts(context);
     const encoded = await invocation.encode(await runRefusable(invocation, call));
     invocation.watched?.(await seenBy(transaction, context));
     if (invocation.undo?.(encoded)) await transaction.rollback();

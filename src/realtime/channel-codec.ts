@@ -6,7 +6,7 @@ import { decodeCall } from "../http/wire.ts";
 import { toParts } from "../kit/rich-values.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { channelLimits } from "./channel-limits.ts";
-import { keyOf } from "./key.ts";
+import { exactText } from "./key.ts";
 
 /** An encoded value. */
 export interface Body {
@@ -24,7 +24,7 @@ export interface Place {
 /** @param input as a client sends it, decoded @throws SvcError VALIDATION_FAILED */
 export function topicOf(definition: ChannelDefinition, input: unknown): Place {
   const checked = check(definition.input, input, "The channel's input");
-  return { definition, input: checked, topic: keyOf(definition.name, checked) };
+  return { definition, input: checked, topic: `${definition.name}::${exactText(checked)}` };
 }
 
 /** @throws SvcError VALIDATION_FAILED, PAYLOAD_TOO_LARGE */

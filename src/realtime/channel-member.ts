@@ -91,6 +91,8 @@ export class Member {
   readonly #refused: MemberOptions["refused"];
   #isAsking = false;
   #again = false;
+  /** When it began to ask, or changes were last awaited in vain. */
+  #since = 0;
   /** Transactions that the next answer must have seen. */
   #needs: string[] = [];
   #held: Held[] = [];
@@ -124,10 +126,11 @@ export class Member {
     void this.#settle().catch((error) => this.#refuse(error));
   }
 
-  /** Does something in its name, when `join` has answered. */
+  /** Does something in its name, when `join` has answered. @throws SvcError UNAVAILABLE when too much waits for that */
   act(does: () => void): void {
-    if (this.#isAsking) this.#acts.push(does);
-    else does();
+    if (!this.#isAsking) does();
+    else if (this.#acts.length < channelLimits.held) this.#acts.push(does);
+    else throw new SvcError("UNAVAILABLE", "Whether you may be in this channel is not known yet. Try again shortly.");
   }
 
   get isDoubted(): boolean {
@@ -150,13 +153,13 @@ export class Member {
   }
 
   async #settle(): Promise<void> {
-    const since = performance.now();
+    this.#since = performance.now();
     for (let pause = 0; this.#again && !this.isOver; pause = Math.min(Math.max(2 * pause, 20), longestPause)) {
       if (pause > 0) await sleep(pause, undefined, { ref: false });
       this.#again = false;
       const needs = this.#needs.splice(0);
       const before = this.#held.length;
-      const asked = await this.#ask(since);
+      const asked = await this.#ask();
       if (this.isOver) return;
       if (asked && !asked.isAllowed) throw new SvcError("FORBIDDEN", "You may not be in this channel.");
       const isNew = asked?.topics.some((topic) => !this.topics.includes(topic)) ?? false;
@@ -173,13 +176,20 @@ export class Member {
   }
 
   /** @returns null for a failure that passes */
-  async #ask(since: number): Promise<Asked | null> {
+  async #ask(): Promise<Asked | null> {
     try {
       await this.#host.live();
+    } catch (error) {
+      if (!this.isAdmitted) throw error;
+      // Until changes arrive again it neither hears nor says anything, so nobody need be put out.
+      this.#since = performance.now();
+      return null;
+    }
+    try {
       return await this.#host.ask(this);
     } catch (error) {
       const passes = error instanceof SvcError && ["UNAVAILABLE", "TIMEOUT", "RATE_LIMITED"].includes(error.code);
-      if (passes && this.isAdmitted && performance.now() - since < patience) return null;
+      if (passes && this.isAdmitted && performance.now() - this.#since < patience) return null;
       throw error;
     }
   }

@@ -48,8 +48,9 @@ export class Presence {
   readonly #places = new Map<string, Place>();
   /** The members of this process, by topic and connection. */
   readonly #own = new Map<string, Map<string, { entry: Entry; owner: object; leaving?: NodeJS.Timeout }>>();
-  /** When each process was last heard. */
-  readonly #heard = new Map<string, number>();
+  /** When each process was last heard, and how many beats of this one were heard then. */
+  readonly #heard = new Map<string, { at: number; beats: number }>();
+  #beats = 0;
   #timer: NodeJS.Timeout | undefined;
   #doubting: NodeJS.Timeout | undefined;
   /** Topics of what could not be said; undefined if all was said. */
@@ -124,11 +125,12 @@ export class Presence {
   hear({ p, c, set, only, gone, ask, bye }: PresenceItem): void {
     const isStrange = !this.#heard.has(p);
     const place = c === undefined ? undefined : this.#places.get(c);
-    this.#heard.set(p, performance.now());
+    this.#note(p);
     if (only) place?.drop(p, ([connection]) => only.includes(connection));
     for (const entry of set ?? []) place?.put(p, entry);
     if (gone) place?.drop(p, ([connection]) => !gone.includes(connection));
     if (p === this.#process) {
+      if (c === undefined && !ask) this.#beats++;
       this.#dropSilent();
       return;
     }
@@ -140,8 +142,7 @@ export class Presence {
 
   /** The log is read again: what came meanwhile is unknown. Who is not announced again has left. */
   live(): void {
-    const now = performance.now();
-    for (const process of this.#heard.keys()) this.#heard.set(process, now);
+    for (const process of this.#heard.keys()) this.#note(process);
     if (this.#places.size === 0) return;
     for (const place of this.#places.values()) place.doubt();
     clearTimeout(this.#doubting);
@@ -205,10 +206,18 @@ export class Presence {
     }
   }
 
-  /** Silence is measured by the own beats, which come through the same log: where that is late, nobody is taken for dead. */
+  #note(process: string): void {
+    this.#heard.set(process, { at: performance.now(), beats: this.#beats });
+  }
+
+  /**
+   * Silence is measured by the own beats, too, which come through the same log. Where that was late, the beats of the others are
+   * behind the first own one, and nobody is taken for dead.
+   */
   #dropSilent(): void {
     const until = performance.now() - presenceTimes.silence;
-    for (const [process, at] of this.#heard) if (at < until) this.#drop(process);
+    const most = this.#beats - Math.floor(presenceTimes.silence / presenceTimes.beat);
+    for (const [process, { at, beats }] of this.#heard) if (at < until && beats <= most) this.#drop(process);
   }
 
   #drop(process: string): void {

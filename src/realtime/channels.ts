@@ -181,11 +181,16 @@ export class Channels {
     }
   }
 
+  /** Nobody says anything before `resumed`: a removal could not be seen. */
+  lost(): void {
+    for (const room of this.#rooms.values()) for (const member of room) member.doubt();
+  }
+
   /** Everybody is asked again: what changed meanwhile is unknown. */
   resumed(): void {
     for (const wake of this.#waiting) wake();
     this.#waiting.clear();
-    for (const room of this.#rooms.values()) for (const member of room) member.doubt();
+    this.lost();
     this.presence.live();
   }
 

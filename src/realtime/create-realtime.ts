@@ -112,7 +112,10 @@ export function createRealtime(options: RealtimeOptions): Realtime {
       registry.live(before, history);
       channels.resumed();
     },
-    lost: () => registry.lost(),
+    lost: () => {
+      registry.lost();
+      channels.lost();
+    },
   };
   const events = transactionEvents(crud, sink, log, tables);
   let lag = 0;

@@ -24,7 +24,7 @@ export interface Reads {
   tables: readonly string[];
   /** Tables whose changes are not read from the log. */
   unpublished: readonly string[];
-  /** While developing: functions and views among them that read with the rights of their owner. */
+  /** While developing, and of channels: functions and views among them that read with the rights of their owner. */
   bypassing: readonly string[];
   /** Whether it read outside of the call's transaction. */
   outside: boolean;
@@ -112,11 +112,15 @@ export class FollowedReads {
     };
   }
 
-  /** The topics of what the `join` of a channel read, and whether every change of it is told. */
+  /**
+   * The topics of what the `join` of a channel read, and whether every change of it is told. Where something read with its owner's
+   * rights, rows of others count, too.
+   */
   topicsOf(reads: Reads, user: string | null, teams: CallerTeams): { topics: string[]; isComplete: boolean } {
     const names = reads.tables.filter((name) => this.#tables.has(name));
-    const unseen = reads.unpublished.length + reads.bypassing.length + (reads.tables.length - names.length);
-    return { topics: this.#topics({ names, whole: 0, user, teams }), isComplete: unseen === 0 && !reads.outside };
+    const whole = reads.bypassing.length > 0 ? names.length : 0;
+    const unseen = reads.unpublished.length + (reads.tables.length - names.length);
+    return { topics: this.#topics({ names, whole, user, teams }), isComplete: unseen === 0 && !reads.outside };
   }
 
   /** @returns null for a token that was not made here, is over, or is another user's */

@@ -41,6 +41,7 @@ function channelJoins(runtime: Runtime, reads: FollowedReads): AskJoin {
       definedAt,
       run: async (call) => join({ context: call.context as never, input: call.input as never }),
       encode: (result) => result === true,
+      asksBypassing: true,
       watched: (now) => {
         seen = now;
       },
@@ -65,5 +66,4 @@ function channelJoins(runtime: Runtime, reads: FollowedReads): AskJoin {
   };
 }
 
-const everyHalfMinute =
-  "it is asked again every 30 seconds. Read tables of the schema by context.db, and no functions with their owner's rights.";
+const everyHalfMinute = "it is asked again every 30 seconds. Read tables of the schema by context.db.";

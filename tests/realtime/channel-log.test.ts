@@ -11,6 +11,8 @@ interface Process {
   presence: Presence;
   /** Whether it reads the log. */
   reads: boolean;
+  /** What it will read, where the log is late. */
+  late?: string[] | undefined;
   /** Whether it writes the log. */
   writes: boolean;
 }
@@ -26,12 +28,18 @@ function start(): Process {
   const outbox = new ChannelOutbox(async (text) => {
     if (!process.writes) throw new Error("no database");
     written.push(Buffer.byteLength(text));
-    for (const { presence, reads } of all) if (reads) for (const item of JSON.parse(text)) presence.hear(item);
+    for (const { presence, reads, late } of all) {
+      if (late) late.push(text);
+      else if (reads) hear(presence, text);
+    }
   });
   const process: Process = { presence: new Presence(outbox, () => {}), reads: true, writes: true };
   all.push(process);
   return process;
 }
+const hear = (presence: Presence, text: string) => {
+  for (const item of JSON.parse(text)) presence.hear(item);
+};
 const enter = ({ presence }: Process, topic: string, id: string) => presence.enter(topic, owner, id, null, null);
 const owner = {};
 const shown = ({ presence }: Process, topic: string) => presence.list(topic)?.map(({ id }) => id);
@@ -60,6 +68,23 @@ test("who stayed while a process did not read is not seen to leave", async () =>
   one.presence.live();
   await new Promise((resolve) => setTimeout(resolve, 3 * presenceTimes.silence));
   expect(shown(one, "room")?.sort()).toEqual(["stays", "watcher"]);
+  expect([...one.presence.changes()]).toEqual([]);
+});
+
+test("where the log is late, nobody is taken for dead", async () => {
+  const [one, two] = [start(), start()];
+  enter(one, "room", "watcher"); // its beat comes first
+  enter(two, "room", "stays");
+  await expect.poll(() => shown(one, "room")?.sort()).toEqual(["stays", "watcher"]);
+  changes(one);
+  const late: string[] = [];
+  one.late = late;
+  await new Promise((resolve) => setTimeout(resolve, 2 * presenceTimes.silence));
+  one.late = undefined;
+  for (const text of late) {
+    hear(one.presence, text);
+    expect(shown(one, "room")?.sort()).toEqual(["stays", "watcher"]);
+  }
   expect([...one.presence.changes()]).toEqual([]);
 });
 

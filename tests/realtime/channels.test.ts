@@ -176,6 +176,24 @@ describe("who may not be there", () => {
     await one.wait(hears("again", null, "moved"));
   });
 
+  test("says nothing while changes are not read", async () => {
+    const eve = await running.signUp("eve");
+    const { id, key } = await team(eve);
+    const socket = await connect(eve);
+    await join(socket, key);
+    const writer = await db.pool("admin", 1).connect(); // the new reader waits for its transaction
+    await writer.query("begin; insert into guestbook (message) values ('waits')");
+    await cutReader(db);
+    await socket.wait({ type: "status", flow: "degraded" });
+    await remove(eve, id);
+    say(socket, key, "still here");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await writer.query("commit");
+    writer.release();
+    const { data } = await socket.wait({ type: "query:updated" });
+    expect(data).toMatchObject({ failed: "still here", code: "FORBIDDEN" });
+  });
+
   test("is out when the session ends", async () => {
     const [ann, eve] = [await running.signUp("ann"), await running.signUp("eve")];
     const { id, key } = await team(ann, eve);

@@ -1,0 +1,69 @@
+// If this file fails, somebody stays in a channel whose join says no, or hears what is said in another one.
+import { sql } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { createSvc } from "../../src/app/create-svc.ts";
+import { followedTables } from "../../src/crud/followed-tables.ts";
+import { realtimeFile } from "../../src/crud/realtime-sql.ts";
+import { topicOf } from "../../src/realtime/channel-codec.ts";
+import * as schema from "../fixture/backend/schema.ts";
+import { database } from "../support/database.ts";
+import { apiWith, TestService } from "../support/service.ts";
+import { type Socket, sockets } from "../support/sockets.ts";
+
+const db = database();
+const { channel, procedure } = createSvc({ schema });
+
+/** Open while the team has a member: whoever it is, says a function with its owner's rights. */
+const club = channel("club", {
+  input: z.object({ id: z.string() }),
+  join: async ({ context, input }) => {
+    const open = sql`public.has_member(${input.id}) as open`;
+    const [row] = await context.db.select({ open: sql<boolean>`open` }).from(open);
+    return row?.open === true;
+  },
+  notices: { moved: z.object({ to: z.string() }) },
+});
+
+/** Its input has no shape. */
+const loose = channel("loose", { input: z.any(), join: () => true });
+
+const tell = procedure.mutation
+  .name("test.tellClub")
+  .input(z.object({ id: z.string() }))
+  .handler(({ context, input }) => context.realtime.send(club, input, "moved", { to: "all" }));
+const api = apiWith({ procedures: { tell }, channels: { club, loose } });
+const running = new TestService(db, api, { production: true } as object, schema);
+const connect = sockets(running);
+beforeAll(async () => {
+  await db.sql(`create function public.has_member(team text) returns boolean language sql stable security definer
+                as 'select exists (select from public.memberships where team_id = team)'`);
+  await db.sql(realtimeFile(followedTables(api, schema)));
+  await running.start();
+});
+afterAll(() => running.stop());
+
+const join = async (socket: Socket, query: string) => {
+  socket.send({ type: "subscribe", query });
+  return socket.wait({ type: "subscribed", query });
+};
+
+test("also in production, join is asked again when a row changes that a function read with its owner's rights", async () => {
+  const [ann, bob] = [await running.signUp("ann"), await running.signUp("bob")];
+  await db.sql("insert into memberships (user_id, team_id) values ($1, 'club')", [bob.id]);
+  const [socket, key] = [await connect(ann), 'club::{"id":"club"}'];
+  await join(socket, key);
+  await db.sql("delete from memberships where user_id = $1", [bob.id]);
+  await running.mutate(ann, "test.tellClub", { id: "club" });
+  await socket.wait({ type: "error", code: "FORBIDDEN", query: key });
+  expect(socket.frames.filter(({ data }) => data?.message)).toEqual([]);
+});
+
+test("two inputs name one channel only if they are equal, also where the schema refuses nothing", () => {
+  const date = new Date("2026-01-01");
+  const different = [{}, [], null, "", 0, date, { json: date.toISOString(), meta: [[1]] }, [date.toISOString(), [[1]]]];
+  const topics = different.map((input) => topicOf(loose["~svc"].channel, input).topic);
+  expect(new Set(topics).size).toBe(different.length);
+  const topic = (input: unknown) => topicOf(loose["~svc"].channel, input).topic;
+  expect(topic({ a: 1, b: [new Set([1]), date] })).toBe(topic({ b: [new Set([1]), date], a: 1 }));
+});
