@@ -1,5 +1,5 @@
--- Refuses invitations to members, and too many of them: each sends a mail. An account sends 100 a day, and an address gets
--- 10 a day from all organizations. They are counted as attempts (auth/take_attempt.sql), because rows go with their organization:
+-- Refuses invitations to members, and too many of them: each sends a mail. An account sends 100 a day, and at most 5 of them to one
+-- address, so that no stranger alone uses up what an address gets: 50 a day from all organizations. They are counted as attempts (auth/take_attempt.sql), because rows go with their organization:
 -- who deletes it has sent the mails nevertheless. After the insert, because the policies have allowed the row then: strangers
 -- to the organization learn nothing here. The system may invite without limits.
 
@@ -21,9 +21,10 @@ begin
   if me is not null and (
     select t.wait_seconds > 0
       from auth.take_attempt(
-        array['invitationsPerUser', 'invitationsPerAddress'], array[me, address], null, array[100, 10], array[86400, 86400]) t)
+        array['invitationsPerUser', 'invitationsPerUserAndAddress', 'invitationsPerAddress'],
+        array[me, me || ' ' || address, address], null, array[100, 5, 50], array[86400, 86400, 86400]) t)
   then
-    raise exception 'Too many invitations: an account sends 100 a day, and an address gets 10.'
+    raise exception 'Too many invitations: an account sends 100 a day, 5 of them to one address, and an address gets 50.'
       using errcode = 'AP429', hint = 'Continue tomorrow.';
   end if;
   return null;

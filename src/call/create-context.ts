@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { type AiCall, withAiCall } from "../ai/call.ts";
 import type { AiServices } from "../ai/services.ts";
 import type { Caller } from "../contract/caller.ts";
-import type { Context, ContextAuth } from "../contract/context.ts";
+import { type Context, type ContextAuth, inProduction, type PlatformContext } from "../contract/context.ts";
 import type { RequestDatabase, SystemDatabase } from "../contract/database.ts";
 import type { ContextGrounding, GroundingOptions } from "../contract/grounding.ts";
 import type { HandlerAuth } from "../contract/handler-auth.ts";
@@ -89,7 +89,7 @@ const gate = Symbol("gate");
  * The context of a call, and the state that the end of the call needs. A symbol property holds the state instead of
  * private fields: middleware derives objects from the context, and those would lack private fields.
  */
-export class CallContext implements Context {
+export class CallContext implements Context, PlatformContext {
   readonly [state]: {
     services: ContextServices;
     caller: Caller;
@@ -208,6 +208,10 @@ export class CallContext implements Context {
   get auth(): ContextAuth {
     const { services, caller, access } = this[state];
     return contextAuth(caller, access, services.auth, services.production);
+  }
+
+  get [inProduction](): boolean {
+    return this[state].services.production;
   }
 
   get baseUrl(): string {

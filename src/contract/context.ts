@@ -39,6 +39,13 @@ export interface ContextAuth {
   setPassword(password: string): Promise<void>;
 }
 
+export const inProduction: unique symbol = Symbol("inProduction");
+
+/** What definitions of the platform know besides. */
+export interface PlatformContext {
+  readonly [inProduction]: boolean;
+}
+
 /** The `context` of handlers and middleware. */
 export interface Context<S extends Schema = Schema> {
   /** The caller's database: RLS applied, one transaction per call. */

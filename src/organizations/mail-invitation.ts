@@ -5,6 +5,7 @@
 import { and, eq } from "drizzle-orm";
 import { z } from "zod";
 import type { AuthDefinition, InvitationMail } from "../contract/auth.ts";
+import { inProduction, type PlatformContext } from "../contract/context.ts";
 import { createSvcProcedureBuilders } from "../contract/procedure.ts";
 import { organizationInvitations, organizationMembers } from "../crud/organization-tables.ts";
 import { onOneLine } from "../kit/showable-text.ts";
@@ -18,12 +19,6 @@ const replaced = new WeakMap<AuthDefinition, SendInvitation>();
 /** For tests of applications. Holds for all of the process that runs the application. */
 export const replaceInvitationMailer = (auth: AuthDefinition, send: SendInvitation) => replaced.set(auth, send);
 
-let prints = true;
-/** Whether mails are logged where the application has no mailer: not in production, where logs are kept. (Default: they are) */
-export const printInvitations = (wanted: boolean) => {
-  prints = wanted;
-};
-
 /** @param name of the job */
 export const invitationMailer = (
   name: string,
@@ -33,7 +28,8 @@ export const invitationMailer = (
   createSvcProcedureBuilders()
     .internal.name(name)
     .input(z.object({ id: z.uuid() }))
-    .handler(async ({ context: { baseUrl, db, log }, input }) => {
+    .handler(async ({ context, input }) => {
+      const { baseUrl, db, log } = context;
       const [invitation] = await db
         .select()
         .from(organizationInvitations)
@@ -51,7 +47,9 @@ export const invitationMailer = (
       const mail = { email, url: url.href, role, ...names };
       const send = replaced.get(auth) ?? sendInvitation;
       if (send) return await send(mail);
-      if (!prints) return log.warn("an invitation was not sent: auth.ts has no organizations.sendInvitation");
+      // Logs of production are kept.
+      if ((context as unknown as PlatformContext)[inProduction])
+        return log.warn("an invitation was not sent: auth.ts has no organizations.sendInvitation");
       log.info(
         { mail: "invitation", email, url: new Unredacted(mail.url) },
         "no sendInvitation in auth.ts; this is the mail",

@@ -10,7 +10,6 @@ import type { LoadedApp } from "../contract/loaded-app.ts";
 import type { ProcedureKind } from "../contract/procedure.ts";
 import { keepPlans } from "../crud/kept-plans.ts";
 import { PrewarmedProcess } from "../documents/prewarmed-process.ts";
-import { printInvitations } from "../organizations/mail-invitation.ts";
 import { requestDatabases, systemDatabase } from "../postgres/database.ts";
 import type { Pools } from "../postgres/pools.ts";
 import { searchTables } from "../search/searchable.ts";
@@ -37,7 +36,6 @@ export function createRuntime(
   const known = new Set(internal);
   keepPlans(pools.request, pools.system);
   const storage = createStorage({ config, secrets, pool: pools.system, log });
-  printInvitations(!config.production);
   if (config.production) {
     describeMissingFolder(config.storage, storage.driver, pools.system).then(
       (text) => text && log.error(text),

@@ -7,15 +7,55 @@ const db = database("platform");
 const { users, run, found, invite, invited, accept } = people(db);
 
 test("invitations count for the limits after their organization was deleted", async () => {
-  const [ann, bob] = (await users("ann", "bob")) as [Person, Person];
-  for (let at = 0; at < 10; at++) {
+  const [ann] = (await users("ann")) as [Person];
+  for (let at = 0; at < 5; at++) {
     await invited(ann, await found(ann), "target@example.com");
     await run(ann, "delete from svc.organizations");
   }
   expect(await db.sql("select from svc.organization_invitations")).toEqual([]);
   expect(await invite(ann, await found(ann), "target@example.com")).toBe("AP429");
-  expect(await invite(bob, await found(bob), "target@example.com")).toBe("AP429");
-  expect(await invite(bob, await found(bob), "other@example.com")).toHaveLength(1);
+  expect(await invite(ann, await found(ann), "other@example.com")).toHaveLength(1);
+});
+
+test("no account alone keeps an address from being invited, and many send it so many mails at most", async () => {
+  const strangers = await users(...Array.from({ length: 10 }, () => "stranger"));
+  for (const stranger of strangers.slice(1)) {
+    for (let at = 0; at < 5; at++) await invited(stranger, await found(stranger), "busy@example.com");
+    expect(await invite(stranger, await found(stranger), "busy@example.com")).toBe("AP429");
+  }
+  const [bob] = (await users("bob")) as [Person];
+  for (let at = 0; at < 5; at++) await invited(bob, await found(bob), "busy@example.com");
+  expect(await invite(strangers[0] as Person, await found(bob), "busy@example.com")).not.toHaveLength(1);
+  expect(await invite(strangers[0] as Person, await found(strangers[0] as Person), "busy@example.com")).toBe("AP429");
+});
+
+test.for([
+  ["Ac\u200bme", "a space of no width"],
+  ["\u202eemcA", "reversed text"],
+  ["Acme\nInc", "a second line"],
+  ["Ac\u200cme", "a joiner between Latin letters"],
+  ["\u200d", "nothing to see"],
+  ["\u3164", "a filler"],
+  ["Acme\ufe0f", "a variant of no look"],
+])("a name such as %j, with %s, is refused", async ([name]) => {
+  const [gil] = (await users("gil")) as [Person];
+  expect(await run(gil, "select svc.create_organization($1)", [name])).toBe("23514");
+  const org = await found(gil);
+  expect(await run(gil, "update svc.organizations set name = $2 where id = $1", [org, name])).toBe("23514");
+});
+
+test.for(["می‌خواهم", "Bücher & Söhne", "👩‍💻 Lab", "❤️ Hearts", "株式会社"])("the name %s is taken", async (name) => {
+  const [hal] = (await users("hal")) as [Person];
+  expect(await found(hal, name)).toBeTruthy();
+});
+
+test("no user has an id that reads as another one's with scopes", async () => {
+  const [ian] = (await users("ian")) as [Person];
+  const add = db.sql(
+    "insert into auth.\"user\" (id, name, email, email_verified) values ($1, 'x', 'x@example.com', true)",
+    [`${ian.id}\tkey\t*`],
+  );
+  await expect(add).rejects.toThrow("user_id_check");
 });
 
 test.for([
