@@ -7860,6 +7860,46 @@ $function$
 execute: svc_system
 comment: Name, type and visibility of an upload of this user, or of the stored object that it has become.
 
+-- function svc_private.drop_identity(regclass): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.drop_identity(old regclass)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  anew text[] := '{}';
+  each record;
+begin
+  if exists (select from pg_catalog.pg_constraint k where k.conindid = old and k.contype = 'f') and not exists (
+    select from pg_catalog.pg_index mine
+      join pg_catalog.pg_index i on i.indrelid = mine.indrelid and i.indexrelid <> old
+     where mine.indexrelid = old and i.indisunique and i.indimmediate and i.indpred is null
+       and svc_private.index_columns(i.indexrelid) @> svc_private.index_columns(old)
+       and svc_private.index_columns(i.indexrelid) <@ svc_private.index_columns(old)
+  ) then
+    return;
+  end if;
+  for each in
+    select k.conrelid::regclass as referrer, k.conname, pg_catalog.pg_get_constraintdef(k.oid) as definition,
+           pg_catalog.obj_description(k.oid, 'pg_constraint') as remark
+      from pg_catalog.pg_constraint k
+     where k.conindid = old and k.contype = 'f' and k.conparentid = 0
+  loop
+    anew := anew || format('alter table %s add constraint %I %s', each.referrer, each.conname, each.definition);
+    if each.remark is not null then
+      anew := anew || format('comment on constraint %I on %s is %L', each.conname, each.referrer, each.remark);
+    end if;
+    execute format('alter table %s drop constraint %I', each.referrer, each.conname);
+  end loop;
+  execute format('drop index %s', old);
+  for each in select s.statement from unnest(anew) with ordinality as s (statement, place) order by s.place loop
+    execute each.statement;
+  end loop;
+end
+$function$
+execute: svc_system
+comment: Drops an index of publish_tables; foreign keys that rest on it are made again, on another key of the same columns.
+
 -- function svc_private.drop_search_groups(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.drop_search_groups(most integer DEFAULT 1000)
  RETURNS integer
@@ -10520,7 +10560,7 @@ begin
       select c.relname, i.indisreplident as is_in_force, k.oid is null as is_ours into chosen
         from pg_catalog.pg_index i
         join pg_catalog.pg_class c on c.oid = i.indexrelid
-        left join pg_catalog.pg_constraint k on k.conindid = c.oid and k.conrelid = each.id
+        left join pg_catalog.pg_constraint k on k.conindid = c.oid and k.contype <> 'f'
        where i.indrelid = each.id and (k.oid is not null or i.indisreplident)
          and svc_private.index_columns(c.oid) @> each.identity and svc_private.index_columns(c.oid) <@ each.identity
        order by k.oid is null, i.indisreplident desc, c.relname
@@ -10536,13 +10576,13 @@ begin
       if chosen.relname is not null then
         select i.indexrelid::regclass as id into part from pg_catalog.pg_index i
          where i.indrelid = each.id and i.indisreplident and i.indexrelid::regclass::text ~ '_identity"?$'
-           and not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid);
+           and not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid and k.contype <> 'f');
         execute format('alter table %s replica identity using index %I', each.id, chosen.relname);
-        if part.id is not null then execute format('drop index %s', part.id); end if; -- ours of before
+        if part.id is not null then perform svc_private.drop_identity(part.id); end if; -- ours of before
         continue;
       end if;
       if to_regclass(format('%s.%I', each.namespace, index_name)) is not null then -- over the columns of before
-        execute format('drop index %s.%I', each.namespace, index_name);
+        perform svc_private.drop_identity(format('%s.%I', each.namespace, index_name)::regclass);
       end if;
       execute format('create unique index %I on %s (%s)', index_name, each.id,
         (select string_agg(quote_ident(c), ', ') from unnest(each.identity) c));
@@ -10552,14 +10592,15 @@ begin
         select c.oid::regclass as id,
                (select i.indexrelid::regclass from pg_catalog.pg_index i
                  where i.indrelid = c.oid and i.indisreplident and i.indexrelid::regclass::text ~ '_identity"?$'
-                   and not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid)) as before
+                   and not exists (select from pg_catalog.pg_constraint k
+                                    where k.conindid = i.indexrelid and k.contype <> 'f')) as before
           from pg_catalog.pg_class c
          where c.oid in (select t.relid from pg_catalog.pg_partition_tree(each.id) t union all select each.id)
            and c.relreplident <> case when each.is_full or cardinality(each.identity) > 0 then 'f' else 'd' end
       loop
         execute format('alter table %s replica identity %s', part.id,
           case when each.is_full or cardinality(each.identity) > 0 then 'full' else 'default' end);
-        if part.before is not null then execute format('drop index %s', part.before); end if; -- ours, of an owner's table
+        if part.before is not null then perform svc_private.drop_identity(part.before); end if; -- ours, of an owner's table
       end loop;
     end if;
   end loop;
@@ -10905,7 +10946,8 @@ AS $function$
     from relation r
     join pg_catalog.pg_index i on i.indrelid = r.oid
     join pg_catalog.pg_class c on c.oid = i.indexrelid
-   where not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid)
+   -- A foreign key names the index of the other table on which it rests, which a restore chooses again.
+   where not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid and k.contype <> 'f')
   union all
   select r.object, 'trigger', quote_ident(t.tgname),
          -- A search and an audited table have numbers that depend on the history of the database: their names are the same in all.

@@ -71,7 +71,8 @@ as $$
     from relation r
     join pg_catalog.pg_index i on i.indrelid = r.oid
     join pg_catalog.pg_class c on c.oid = i.indexrelid
-   where not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid)
+   -- A foreign key names the index of the other table on which it rests, which a restore chooses again.
+   where not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid and k.contype <> 'f')
   union all
   select r.object, 'trigger', quote_ident(t.tgname),
          -- A search and an audited table have numbers that depend on the history of the database: their names are the same in all.

@@ -61,7 +61,7 @@ begin
       select c.relname, i.indisreplident as is_in_force, k.oid is null as is_ours into chosen
         from pg_catalog.pg_index i
         join pg_catalog.pg_class c on c.oid = i.indexrelid
-        left join pg_catalog.pg_constraint k on k.conindid = c.oid and k.conrelid = each.id
+        left join pg_catalog.pg_constraint k on k.conindid = c.oid and k.contype <> 'f'
        where i.indrelid = each.id and (k.oid is not null or i.indisreplident)
          and svc_private.index_columns(c.oid) @> each.identity and svc_private.index_columns(c.oid) <@ each.identity
        order by k.oid is null, i.indisreplident desc, c.relname
@@ -77,13 +77,13 @@ begin
       if chosen.relname is not null then
         select i.indexrelid::regclass as id into part from pg_catalog.pg_index i
          where i.indrelid = each.id and i.indisreplident and i.indexrelid::regclass::text ~ '_identity"?$'
-           and not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid);
+           and not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid and k.contype <> 'f');
         execute format('alter table %s replica identity using index %I', each.id, chosen.relname);
-        if part.id is not null then execute format('drop index %s', part.id); end if; -- ours of before
+        if part.id is not null then perform svc_private.drop_identity(part.id); end if; -- ours of before
         continue;
       end if;
       if to_regclass(format('%s.%I', each.namespace, index_name)) is not null then -- over the columns of before
-        execute format('drop index %s.%I', each.namespace, index_name);
+        perform svc_private.drop_identity(format('%s.%I', each.namespace, index_name)::regclass);
       end if;
       execute format('create unique index %I on %s (%s)', index_name, each.id,
         (select string_agg(quote_ident(c), ', ') from unnest(each.identity) c));
@@ -93,14 +93,15 @@ begin
         select c.oid::regclass as id,
                (select i.indexrelid::regclass from pg_catalog.pg_index i
                  where i.indrelid = c.oid and i.indisreplident and i.indexrelid::regclass::text ~ '_identity"?$'
-                   and not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid)) as before
+                   and not exists (select from pg_catalog.pg_constraint k
+                                    where k.conindid = i.indexrelid and k.contype <> 'f')) as before
           from pg_catalog.pg_class c
          where c.oid in (select t.relid from pg_catalog.pg_partition_tree(each.id) t union all select each.id)
            and c.relreplident <> case when each.is_full or cardinality(each.identity) > 0 then 'f' else 'd' end
       loop
         execute format('alter table %s replica identity %s', part.id,
           case when each.is_full or cardinality(each.identity) > 0 then 'full' else 'default' end);
-        if part.before is not null then execute format('drop index %s', part.before); end if; -- ours, of an owner's table
+        if part.before is not null then perform svc_private.drop_identity(part.before); end if; -- ours, of an owner's table
       end loop;
     end if;
   end loop;
