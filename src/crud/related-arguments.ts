@@ -8,6 +8,7 @@ import { type Input, isPlain, own } from "../kit/input-checks.ts";
 import type { Issue } from "../kit/svc-error.ts";
 import { toFilterJson } from "./crud-filters.ts";
 import { sortableColumns } from "./crud-resource.ts";
+import { tableName } from "./followed-tables.ts";
 
 /** Relations below each other. */
 const maxDepth = 3;
@@ -250,4 +251,13 @@ export function isOneRow(crud: CrudDefinition, input: unknown): boolean {
     ({ relation: { target } }) => target.table === crud.table && target.schema === crud.schema,
   );
   return id !== undefined && isSame && !readsOthers;
+}
+
+/** The tables of the rows that the arguments include or filter by, join tables among them. */
+export function relatedTables(crud: CrudDefinition, input: unknown): string[] {
+  const tables = followedRelations(crud, input).flatMap(({ relation: { target, through } }) => [
+    tableName({ schema: target.schema, name: target.table }),
+    ...(through ? [tableName({ schema: through.schema, name: through.table })] : []),
+  ]);
+  return [...new Set(tables)];
 }

@@ -24,6 +24,7 @@ import { requireOneOf, scopesOf } from "../contract/scopes.ts";
 import { listArguments } from "../crud/crud-list.ts";
 import type { ScopedRealtime } from "../crud/crud-types.ts";
 import { tableName } from "../crud/followed-tables.ts";
+import { relatedTables } from "../crud/related-arguments.ts";
 import { wireForms } from "../crud/wire-kinds.ts";
 import type { ApiKey } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -47,6 +48,8 @@ export interface Grantable extends Required<Watched> {
   definedAt: DefinedAt | undefined;
   /** Where lists have buckets: the resource's rules, which decide whether the caller may watch. */
   scoped: ScopedRealtime | null;
+  /** Where lists have buckets: the tables of the rows that these arguments include or filter by. */
+  related: readonly string[];
 }
 
 export class SubscriptionTopics {
@@ -108,12 +111,15 @@ export class SubscriptionTopics {
         anonymous,
         definedAt,
         scoped,
+        related: [],
       };
     }
     listArguments(crud, decoded); // throws if the list would refuse them
     const bucket = this.#bucket(crud, scoped, decoded);
     const topics = [...ofKey(name, split(key).args), `all:${crud.prefix}`, bucketTopic(bucket, crud, userId)];
-    return { key, subscriptionKey: `${name}#${bucket}`, topics, policy: scoped.policy, anonymous, definedAt, scoped };
+    const related = relatedTables(crud, decoded);
+    const { policy } = scoped;
+    return { key, subscriptionKey: `${name}#${bucket}`, topics, policy, anonymous, definedAt, scoped, related };
   }
 
   #bucket(crud: CrudDefinition, scoped: ScopedRealtime, decoded: unknown): string {

@@ -12,7 +12,9 @@ import type { RequestLimits } from "../http/request-limits.ts";
 import { decodeCall, decodeWhole, isWhole, noFile } from "../http/wire.ts";
 import type { Authenticate } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
+import { type CallerTeams, callerTeams } from "../realtime/caller-teams.ts";
 import { connectionLimits } from "../realtime/connection.ts";
+import type { FollowedReads } from "../realtime/followed-reads.ts";
 import { type Grants, grantLifetime } from "../realtime/grants.ts";
 import type { Grantable, SubscriptionTopics } from "../realtime/subscription-topics.ts";
 
@@ -20,6 +22,7 @@ export interface GrantEndpointOptions {
   authenticate: Authenticate;
   grants: Grants;
   rules: SubscriptionTopics;
+  reads: FollowedReads;
   runtime: Runtime;
   requests: Pick<RequestLimits, "holderOf" | "addressOf">;
 }
@@ -35,6 +38,7 @@ export function grantEndpoint({
   authenticate,
   grants,
   rules,
+  reads,
   runtime,
   requests,
 }: GrantEndpointOptions): RequestHandler {
@@ -46,11 +50,19 @@ export function grantEndpoint({
     const { query, args, decoded, whole } = readRequest(parseJson(await readBody(request, maxBody)));
     const user = session?.user.id ?? null;
     const grantable = rules.grantable(query, args, decoded, user, session?.key);
-    await requireAuthorized(runtime, grantable, decoded, callerOf(request, response, session, requests));
+    const caller = callerOf(request, response, session, requests);
+    await requireAuthorized(runtime, grantable, decoded, caller);
 
-    const { policy, topics, key, subscriptionKey } = grantable;
+    const { policy, key, subscriptionKey } = grantable;
+    const related = { tables: grantable.related, unpublished: [], bypassing: [], outside: false };
+    const teams = await callerTeams(runtime.requestPool, caller, reads.scopes(related));
     const expiresAt = Date.now() + grantLifetime;
-    const token = grants.sign({ query: key, subscriptionKey, topics, user, expiresAt });
+    const sign = (theirs: CallerTeams) => {
+      const topics = [...grantable.topics, ...reads.topicsOf(related, user, theirs).topics];
+      return grants.sign({ query: key, subscriptionKey, topics, user, expiresAt });
+    };
+    const narrow = sign(teams);
+    const token = narrow.length > longestToken ? sign({}) : narrow; // {}: the tables as a whole
     if (token.length > longestToken) {
       throw new SvcError("BAD_REQUEST", "These arguments are too long for a grant.", {
         hint: "A grant holds them twice, as UTF-8, and fits a frame of the socket: 16 KiB.",

@@ -261,7 +261,7 @@ async function openApp(
       : null,
     realtimeRoutes: {
       [ticketPath]: ticketEndpoint(auth.once, authenticate),
-      [grantPath]: grantEndpoint({ authenticate, grants: realtime.grants, rules: realtime.rules, runtime, requests }),
+      [grantPath]: grantEndpoint({ ...realtime, authenticate, runtime, requests }),
     },
     origins,
     checkHost,
