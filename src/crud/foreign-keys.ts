@@ -52,11 +52,10 @@ function keysOf(table: PgTable): Key[] {
 /** @throws DefinitionError when no foreign key fits the name, or several do */
 export function byForeignKeys({ table, schema = {} }: RelationSource, name: string, fail: Fail): Link {
   const own = keysOf(table);
-  const column = getTableColumns(table)[`${name}Id`]?.name;
-  const named = own.find(({ columns }) => columns.length === 1 && columns[0] === column);
+  const named = keyOf(own, getTableColumns(table)[`${name}Id`]?.name);
   if (named) return toOne(named);
 
-  const tables = [...new Set(Object.values(schema).filter((value): value is PgTable => is(value, PgTable)))];
+  const tables = tablesOf(schema);
   const target = tables.find((one) => schema[name] === one || getTableName(one) === name);
   if (!target) return fail("which is neither a relation nor a table with a foreign key.", declareIt);
   const direct = [
@@ -69,6 +68,32 @@ export function byForeignKeys({ table, schema = {} }: RelationSource, name: stri
   const [link] = links;
   if (!link) return fail(`but no foreign key leads there from "${getTableName(table)}".`, declareIt);
   return links.length > 1 ? fail("but several foreign keys lead there.", declareIt) : link;
+}
+
+/**
+ * The key of a column: its own, else the only one of several columns that has it. Rows of an organization refer to others
+ * by two columns, of which the first is the organization, so that both rows are of the same.
+ */
+function keyOf(keys: Key[], column: string | undefined): Key | undefined {
+  if (column === undefined) return undefined;
+  const having = keys.filter(({ columns }) => columns.includes(column));
+  return having.find(({ columns }) => columns.length === 1) ?? (having.length === 1 ? having[0] : undefined);
+}
+
+const tablesOf = (schema: Record<string, unknown>): PgTable[] => [
+  ...new Set(Object.values(schema).filter((value): value is PgTable => is(value, PgTable))),
+];
+
+/** The names by which the foreign keys of a table, and those that lead to it, are known. */
+export function namesByForeignKeys({ table, schema = {} }: RelationSource): string[] {
+  const own = keysOf(table);
+  const toOthers = Object.entries(getTableColumns(table)).flatMap(([property, { name }]) =>
+    property.endsWith("Id") && keyOf(own, name) ? [property.slice(0, -"Id".length)] : [],
+  );
+  const fromOthers = Object.entries(schema).flatMap(([name, value]) =>
+    is(value, PgTable) && value !== table && keysOf(value).filter(({ to }) => to === table).length === 1 ? [name] : [],
+  );
+  return [...toOthers, ...fromOthers];
 }
 
 const toOne = ({ to, columns, references }: Key): Link => ({

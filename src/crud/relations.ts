@@ -16,7 +16,7 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import type { CrudDefinition, CrudRelation, IncludeOption, JoinTable, RelationSource } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
-import { byForeignKeys, type Link, throughTable } from "./foreign-keys.ts";
+import { byForeignKeys, type Link, namesByForeignKeys, throughTable } from "./foreign-keys.ts";
 
 /** @throws DefinitionError for a name that leads nowhere, to several tables, or to a table without a resource */
 export function linkRelations(resources: readonly CrudDefinition[]): void {
@@ -81,15 +81,17 @@ function relation(
   };
 }
 
-/** Suggests the relations that the schema declares for the table. */
+/** Suggests the relations of the table that the schema declares, or has by foreign keys. */
 function failNaming(
-  { table, schema }: RelationSource,
+  source: RelationSource,
   name: string,
   fail: (problem: string, hint: string) => never,
   declarations: Declarations,
 ) {
   return (problem: string, hint: string): never => {
-    const names = schema ? relationsOf(table, schema, declarations) : [];
+    const { table, schema } = source;
+    const declared = schema ? relationsOf(table, schema, declarations) : [];
+    const names = [...new Set([...declared, ...namesByForeignKeys(source)])];
     return fail(problem, names.length > 0 ? `${didYouMean(name, names)} ${hint}` : hint);
   };
 }

@@ -1,7 +1,7 @@
 // If this file fails, a name in `include` that leads nowhere is accepted, or its error does not say what is missing; or an
 // application with hundreds of tables takes half a minute to load.
 import { relations } from "drizzle-orm";
-import { integer, pgTable, serial, text } from "drizzle-orm/pg-core";
+import { foreignKey, integer, pgTable, serial, text, unique } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
 import { createCrudFactory, createSvcProcedureBuilders, defineApi, openRls } from "../../src/index.ts";
 
@@ -17,6 +17,28 @@ const books = pgTable(
   open,
 );
 const authors = pgTable("authors", { id: serial("id").primaryKey() }, open);
+/** A row and its issue are of the same organization. */
+const issues = pgTable(
+  "issues",
+  { id: serial("id").primaryKey(), orgId: text("org_id").notNull(), authorId: integer("author_id") },
+  (t) => [unique().on(t.orgId, t.id), ...open()],
+);
+const comments = pgTable(
+  "comments",
+  {
+    id: serial("id").primaryKey(),
+    orgId: text("org_id").notNull(),
+    issueId: integer("issue_id").notNull(),
+    causeId: integer("cause_id"),
+    shelfId: integer("shelf_id"),
+  },
+  (t) => [
+    foreignKey({ columns: [t.orgId, t.issueId], foreignColumns: [issues.orgId, issues.id] }),
+    foreignKey({ columns: [t.orgId, t.causeId], foreignColumns: [issues.orgId, issues.id] }),
+    foreignKey({ columns: [t.orgId, t.shelfId], foreignColumns: [shelves.name, shelves.id] }),
+    ...open(),
+  ],
+);
 /** Without policies. */
 const bookAuthors = pgTable("book_authors", {
   bookId: integer("book_id").references(() => books.id),
@@ -33,7 +55,7 @@ const shelvedAuthors = pgTable(
   open,
 );
 const schema = {
-  ...{ shelves, books, authors, bookAuthors, shelvedAuthors },
+  ...{ shelves, books, authors, bookAuthors, shelvedAuthors, issues, comments },
   shelfRelations: relations(shelves, ({ many }) => ({ books: many(books) })),
   bookRelations: relations(books, ({ one }) => ({ kept: one(shelves) })),
 };
@@ -51,6 +73,9 @@ test.for<[keyof typeof schema & string, unknown, string, string]>([
   ["books", { name: "writers", through: shelvedAuthors }, "has several other foreign keys", '"authors" or "shelves"'],
   ["books", "nothing", 'names "nothing"', ""],
   ["books", "ketp", "neither a relation nor a table", 'Did you mean "kept"? Name a relation'],
+  ["comments", "issu", "neither a relation nor a table", 'Did you mean "issue"? Name a relation'],
+  ["issues", "replies", "neither a relation nor a table", "Name a relation"],
+  ["books", "pages", "neither a relation nor a table", 'There are: "kept", "shelf", "former"'],
 ])("createCrud of %s with include %j", ([name, option, problem, hint]) => {
   const procedures = {
     [name]: createCrud(schema[name] as typeof books, { include: [option as "books"] }),
@@ -59,6 +84,15 @@ test.for<[keyof typeof schema & string, unknown, string, string]>([
   const define = () => defineApi({ procedures });
   expect(define).toThrow(problem);
   expect(define).toThrow(expect.objectContaining({ hint: expect.stringContaining(hint) }));
+});
+
+test("a foreign key of an organization and an id has the id's name", () => {
+  const crud = { comments: createCrud(comments, { include: ["issue", "cause", "shelf"] }), issues: createCrud(issues) };
+  const api = defineApi({ procedures: { ...crud, shelves: createCrud(shelves) } });
+  const { relations: known } = api["~svc"].crud.find(({ prefix }) => prefix === "comments") ?? {};
+  expect(known?.get("issue")).toMatchObject({ many: false, local: ["org_id", "issue_id"], foreign: ["org_id", "id"] });
+  expect(known?.get("cause")).toMatchObject({ many: false, local: ["org_id", "cause_id"] });
+  expect(known?.get("shelf")).toMatchObject({ many: false, local: ["org_id", "shelf_id"], foreign: ["name", "id"] });
 });
 
 test("the name of a relation says which of several foreign keys of a join table is meant", () => {
