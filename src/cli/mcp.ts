@@ -1,6 +1,6 @@
 /**
  * `svc mcp`: tools for coding agents, over standard input and output, by the Model Context Protocol.
- * Next hop: `src/studio/mcp-server.ts`, imported on demand.
+ * Next hop: `src/studio/mcp-server.ts`, imported on demand. Over HTTP, `src/studio/agent-endpoint.ts` answers.
  */
 import { join } from "node:path";
 import { Writable } from "node:stream";
@@ -9,19 +9,28 @@ import type { Cluster } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { requirePackages } from "../kit/optional-packages.ts";
 import type { Tools } from "../studio/panel.ts";
+import { agentAccess, describeAccess } from "./agent-access.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { output } from "./output.ts";
+import { output, print } from "./output.ts";
 import { nextSignal } from "./signal.ts";
-import { requireStudioUrls, runCommand } from "./studio.ts";
+import { requireStudioUrls, runCommand, usualPort } from "./studio.ts";
 import { version } from "./version.ts";
 
 export const command = defineCommand({
   args: {
     ...cwdArgument,
-    json: { type: "boolean", description: "Changes nothing: the protocol is JSON." },
+    http: {
+      type: "boolean",
+      description: "Print how an agent asks the Studio of svc dev over HTTP, and end. The first time, make its secret.",
+    },
+    json: {
+      type: "boolean",
+      description: "With --http, print JSON. Otherwise it changes nothing: the protocol is JSON.",
+    },
   },
-  run: async ({ args: { cwd } }) => {
+  run: async ({ args: { cwd, http } }) => {
+    if (http) return printAccess(cwd);
     const { protocol, giveBack } = takeOutput();
     try {
       await serve(cwd, protocol);
@@ -30,6 +39,16 @@ export const command = defineCommand({
     }
   },
 });
+
+async function printAccess(folder: string): Promise<void> {
+  requirePackages("mcp");
+  const { cwd } = await readConfig(folder);
+  const { makeAgentSecret } = await import("../studio/agent-secret.ts");
+  const { readEntry } = await import("../studio/studio-entry.ts");
+  const origin = readEntry(cwd)?.origin ?? `http://127.0.0.1:${usualPort}`;
+  const access = agentAccess(origin, makeAgentSecret(cwd));
+  print(access, () => describeAccess(access));
+}
 
 async function serve(cwd: string, protocol: Writable): Promise<void> {
   requirePackages("mcp");

@@ -7,37 +7,48 @@ import { execFile } from "node:child_process";
 import type { Cluster, StudioUrls } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { requirePackages } from "../kit/optional-packages.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Studio } from "../studio/open-studio.ts";
 import type { Observations } from "../telemetry/observations.ts";
-import { cwdArgument, openDatabase, readConfig, say } from "./command.ts";
+import { agentAccess, describeAccess } from "./agent-access.ts";
+import { cwdArgument, openDatabase, platformRoot, readConfig, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { portNumber } from "./options.ts";
 import { output } from "./output.ts";
 import { nextSignal } from "./signal.ts";
+import { version } from "./version.ts";
 
-const usualPort = 4001;
+export const usualPort = 4001;
 
 export const command = defineCommand({
   args: {
     ...cwdArgument,
     port: { type: "string", description: `TCP port; 0 takes any free one. (Default: ${usualPort})` },
+    mcp: { type: "boolean", description: "Answer coding agents too, with a secret that is printed and ends with it." },
   },
-  run: ({ args }) => serve(args.cwd, args.port),
+  run: ({ args }) => serve(args.cwd, args.port, args.mcp),
 });
 
-async function serve(cwd: string, given: string | undefined): Promise<void> {
+async function serve(cwd: string, given: string | undefined, isForAgents: boolean): Promise<void> {
+  if (isForAgents) requirePackages("mcp");
   const port = given === undefined ? usualPort : portNumber("port", given);
   const config = await readConfig(cwd);
   const cluster = config.database ? undefined : await openDatabase(config, { logins: "serving" });
   try {
     const urls = requireStudioUrls(config, cluster);
-    const studio = await open(config, urls, port, tellAddress).catch((error) => {
+    const secret = isForAgents ? (await import("../studio/keys.ts")).random() : null;
+    const studio = await open(config, urls, port, tellAddress, () => secret).catch((error) => {
       if (error.code !== "EADDRINUSE") throw error;
       throw new DefinitionError(`Port ${port} is taken.`, { hint: "Take another: svc studio --port 0." });
     });
     if (!studio) {
       throw new DefinitionError("Studio's page is not installed.", { hint: "Run npm install --save-dev @svc/studio." });
+    }
+    if (secret) {
+      const access = agentAccess(studio.origin, secret);
+      if (output.json) process.stdout.write(`${JSON.stringify({ mcp: access })}\n`);
+      else say(describeAccess(access));
     }
     const ended = await Promise.race([nextSignal(), ...(cluster ? [cluster.failed] : [])]);
     await studio.stop();
@@ -60,10 +71,12 @@ export async function studioBesideDev(
 ): Promise<Studio | undefined> {
   const urls = urlsOf(config, cluster);
   if (!urls) return undefined;
+  const { readAgentSecret } = await import("../studio/agent-secret.ts");
+  const secret = () => readAgentSecret(config.cwd);
   try {
     // Another application's may have the usual port.
-    return await open(config, urls, usualPort, sayAddress, observations).catch(() =>
-      open(config, urls, 0, sayAddress, observations),
+    return await open(config, urls, usualPort, sayAddress, secret, observations).catch(() =>
+      open(config, urls, 0, sayAddress, secret, observations),
     );
   } catch (error) {
     say(`Studio could not be opened: ${(error as Error).message}`);
@@ -93,6 +106,7 @@ async function open(
   urls: StudioUrls,
   port: number,
   tell: Tell,
+  secret: () => string | null,
   observations?: Observations,
 ): Promise<Studio | undefined> {
   const { openStudio } = await import("../studio/open-studio.ts");
@@ -108,6 +122,7 @@ async function open(
     port,
     page,
     observations,
+    agents: { secret, version, cwd, platform: platformRoot },
     command: (...words) => runCommand(cwd, words, { signal: stopping.signal }),
     announce(address) {
       tell(address, isFirst ? "Studio" : "Studio, for another tab");
@@ -126,6 +141,7 @@ async function open(
     failed: (error) => say(`Studio: ${error instanceof Error ? error.stack : error}`),
   });
   return {
+    origin: studio.origin,
     async stop() {
       removeEntry();
       stopping.abort();

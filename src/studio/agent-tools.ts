@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { SvcError } from "../kit/svc-error.ts";
+import type { Observations } from "../telemetry/observations.ts";
 import { dataPanels, viewer } from "./data-panels.ts";
 import { databasePanels } from "./database-panels.ts";
 import { devPanels } from "./dev-panels.ts";
@@ -17,6 +18,8 @@ import { askStudio } from "./studio-entry.ts";
 export interface AgentContext {
   /** Opens the database at the first call. */
   tools(): Promise<Tools>;
+  /** What `svc dev` has seen of its service, in its own process. (Default: its Studio is asked) */
+  observations?: Observations | undefined;
   /** The application's folder. */
   cwd: string;
   /** The folder of svc, which has its documentation. */
@@ -66,7 +69,8 @@ const ofDev = (name: "requests" | "trace", description: string): AgentTool => ({
   description,
   isData: true,
   input: devPanels[name].input,
-  answer: (input, { cwd }) => askStudio(cwd, name, input),
+  answer: async (input, { observations, cwd, tools }) =>
+    observations ? devPanels[name].answer(input, await tools()) : askStudio(cwd, name, input),
 });
 
 const table = z.string().min(1).max(200).nullable().default(null);

@@ -2,7 +2,19 @@
 import { createHash, randomBytes } from "node:crypto";
 
 const hash = (text: string) => createHash("sha256").update(text).digest("base64url");
-const random = () => randomBytes(32).toString("base64url");
+
+/** A secret: 256 random bits, of 43 characters. */
+export const random = (): string => randomBytes(32).toString("base64url");
+
+/** The hash of the secret that the header has; null without one. */
+function hashOf(authorization: string | undefined): string | null {
+  const [scheme, secret = ""] = (authorization ?? "").split(" ");
+  return scheme === "Bearer" && secret !== "" ? hash(secret) : null;
+}
+
+/** Whether the header has this secret. @param secret null: none has it */
+export const carries = (authorization: string | undefined, secret: string | null): boolean =>
+  secret !== null && hashOf(authorization) === hash(secret);
 
 /** Secrets at most; the oldest one ends. */
 const most = 20;
@@ -43,9 +55,8 @@ export class Keys {
 
   /** @param authorization the header's value @param name what is asked for */
   opens(authorization: string | undefined, name: string): boolean {
-    const [scheme, secret = ""] = (authorization ?? "").split(" ");
-    if (scheme !== "Bearer") return false;
-    const given = hash(secret);
+    const given = hashOf(authorization);
+    if (given === null) return false;
     return this.#secrets.has(given) || (given === this.#program && ofPrograms.includes(name));
   }
 }

@@ -1,15 +1,15 @@
 /**
  * Studio's own HTTP server, on 127.0.0.1 only and never on the application's origin. It has no cookies: the token in
  * the address is redeemed once for a secret, which the page sends as `Authorization`.
- * Next hop: `keys.ts`; `panels.ts` answers.
+ * Next hop: `keys.ts`; `panels.ts` answers, and `agent-endpoint.ts` coding agents.
  */
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { z } from "zod";
 import { takeBody } from "../http/body.ts";
 import { createServer } from "../kit/node-http.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import { Keys } from "./keys.ts";
+import { carries, Keys } from "./keys.ts";
 import { pageFile } from "./page-files.ts";
 
 const host = "127.0.0.1";
@@ -23,6 +23,14 @@ export interface Entry {
   secret: string;
 }
 
+/** Coding agents, which call `/mcp`. */
+export interface Agents {
+  /** What they send as `Authorization`; null: none is answered. Asked for with each call. */
+  secret(): string | null;
+  /** Answers one message of the Model Context Protocol. @throws SvcError for the agent */
+  answer(headers: IncomingHttpHeaders, message: unknown): Promise<Response>;
+}
+
 export interface ListenerOptions {
   /** (Default: 0, any free port) */
   port?: number;
@@ -33,6 +41,8 @@ export interface ListenerOptions {
   announce(address: string): void;
   /** Called once with what a program on this machine needs for the calls that it may make. (Default: programs have no access) */
   admit?: ((entry: Entry) => void) | undefined;
+  /** (Default: there is no `/mcp`) */
+  agents?: Agents | undefined;
   /** Called with errors that the page does not get. */
   failed(error: unknown): void;
 }
@@ -65,7 +75,7 @@ const headers = {
 };
 
 /** @throws the system's error when the port is taken */
-export async function openListener(options: ListenerOptions): Promise<Server> {
+export async function openListener(options: ListenerOptions): Promise<{ server: Server; origin: string }> {
   const keys = new Keys();
   let origin = "";
   const announce = () => options.announce(`${origin}/#${keys.next()}`);
@@ -85,6 +95,7 @@ export async function openListener(options: ListenerOptions): Promise<Server> {
       throw new SvcError("FORBIDDEN", "Studio answers under its own address only.", { hint: `Open ${origin}.` });
     if (!URL.canParse(request.url ?? "/", origin)) throw new SvcError("NOT_FOUND");
     const { pathname } = new URL(request.url ?? "/", origin);
+    if (pathname === "/mcp" && options.agents) return callOfAgent(request, response, options.agents);
     if (pathname.startsWith("/api/")) return send(response, 200, await call(request, pathname.slice(5)));
     if (request.method !== "GET" && request.method !== "HEAD") throw new SvcError("METHOD_NOT_ALLOWED");
     const file = await pageFile(options.page, pathname);
@@ -97,7 +108,7 @@ export async function openListener(options: ListenerOptions): Promise<Server> {
     if (request.method !== "POST") throw new SvcError("METHOD_NOT_ALLOWED", "Studio's API answers POST only.");
     if (from !== origin || (site !== undefined && site !== "same-origin"))
       throw new SvcError("FORBIDDEN", "Studio answers its own page only.", { hint: `Send Origin: ${origin}.` });
-    if (type?.split(";", 1)[0] !== "application/json") throw new SvcError("UNSUPPORTED_MEDIA_TYPE", "Send JSON.");
+    requireJson(type);
     const isRedeeming = name === "redeem";
     if (!isRedeeming && !keys.opens(authorization, name))
       throw new SvcError("UNAUTHORIZED", "This tab is not signed in to Studio.", { hint: newTab });
@@ -110,6 +121,34 @@ export async function openListener(options: ListenerOptions): Promise<Server> {
     return { secret };
   }
 
+  /** A program sends no `Origin`, and every page does: none but Studio's own may ask. */
+  async function callOfAgent(request: IncomingMessage, response: ServerResponse, agents: Agents): Promise<void> {
+    const {
+      origin: from = origin,
+      "sec-fetch-site": site = "none",
+      authorization,
+      "content-type": type,
+    } = request.headers;
+    if (from !== origin || !["none", "same-origin"].includes(site))
+      throw new SvcError("FORBIDDEN", "Studio answers no page of another origin.");
+    if (!carries(authorization, agents.secret())) {
+      response.setHeader("www-authenticate", "Bearer");
+      throw new SvcError("UNAUTHORIZED", "This agent has not the secret of this Studio.", {
+        hint: "Beside svc dev, npx svc mcp --http prints it; svc studio --mcp prints another one at each start.",
+      });
+    }
+    // No stream is offered, and there is no session to end.
+    if (request.method !== "POST") {
+      response.setHeader("allow", "POST");
+      throw new SvcError("METHOD_NOT_ALLOWED", "Send each message as a POST of its own.");
+    }
+    requireJson(type);
+    const answer = await agents.answer(request.headers, await readJson(request));
+    const isEmpty = answer.body === null;
+    response.writeHead(answer.status, isEmpty ? {} : { "content-type": "application/json; charset=utf-8" });
+    response.end(isEmpty ? undefined : await answer.text());
+  }
+
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(options.port ?? 0, host, resolve);
@@ -117,10 +156,14 @@ export async function openListener(options: ListenerOptions): Promise<Server> {
   origin = `http://${host}:${(server.address() as AddressInfo).port}`;
   announce();
   options.admit?.({ origin, secret: keys.forPrograms() });
-  return server;
+  return { server, origin };
 }
 
 const newTab = "Open the address that the terminal printed last; each opens one tab.";
+
+function requireJson(type: string | undefined): void {
+  if (type?.split(";", 1)[0] !== "application/json") throw new SvcError("UNSUPPORTED_MEDIA_TYPE", "Send JSON.");
+}
 
 async function readJson(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];

@@ -13,7 +13,7 @@ import { mask } from "../telemetry/mask.ts";
 import { type AgentContext, type AgentTool, agentTools } from "./agent-tools.ts";
 import { inputOf } from "./panel.ts";
 
-interface McpOptions extends AgentContext {
+export interface McpOptions extends AgentContext {
   /** Of svc. */
   version: string;
   /** Called with errors that the agent does not get. */
@@ -70,5 +70,5 @@ function explain(error: unknown, failed: McpOptions["failed"]): string {
     return mask([`${error.code}: ${error.message}`, error.hint].filter(Boolean).join("\n"));
   if (error instanceof DefinitionError || error instanceof ClusterError) return mask(error.message);
   failed(error);
-  return "INTERNAL: svc mcp did not expect this error. Its standard error has the details.";
+  return "INTERNAL: svc did not expect this error. Its standard error has the details.";
 }

@@ -5,8 +5,10 @@
 import pg from "pg";
 import type { StudioUrls } from "../cluster/types.ts";
 import { limitShares } from "../postgres/acquire.ts";
-import { type ListenerOptions, openListener } from "./listener.ts";
-import type { PanelOptions } from "./panel.ts";
+import { createAgentEndpoint } from "./agent-endpoint.ts";
+import { type Agents, type ListenerOptions, openListener } from "./listener.ts";
+import type { McpOptions } from "./mcp-server.ts";
+import { type PanelOptions, toolsOf } from "./panel.ts";
 import { createPanels } from "./panels.ts";
 import { limits } from "./view.ts";
 
@@ -15,9 +17,13 @@ export interface StudioOptions
     Pick<ListenerOptions, "page" | "announce" | "admit" | "failed"> {
   urls: StudioUrls;
   port?: number;
+  /** Coding agents may ask too. (Default: they may not) */
+  agents?: (Pick<Agents, "secret"> & Pick<McpOptions, "version" | "cwd" | "platform">) | undefined;
 }
 
 export interface Studio {
+  /** Such as `http://127.0.0.1:4001`. */
+  origin: string;
   stop(): Promise<void>;
 }
 
@@ -25,13 +31,29 @@ export interface Studio {
 const most = 4;
 
 /** @throws the system's error when the port is taken */
-export async function openStudio({ urls, command, observations, ...listening }: StudioOptions): Promise<Studio> {
+export async function openStudio({
+  urls,
+  command,
+  observations,
+  agents,
+  ...listening
+}: StudioOptions): Promise<Studio> {
   const read = openReadPool(urls.read, "svc studio");
   const act = urls.act === null ? null : openPool(urls.act, 1, "svc studio");
   const closePools = () => Promise.all([read.end(), act?.end()]);
   try {
-    const server = await openListener({ ...listening, answer: createPanels({ read, act, command, observations }) });
+    // Agents have no acts.
+    const ofAgents = toolsOf({ read, act: null, command, observations });
+    const { server, origin } = await openListener({
+      ...listening,
+      answer: createPanels({ read, act, command, observations }),
+      agents: agents && {
+        secret: agents.secret,
+        answer: createAgentEndpoint({ ...agents, observations, tools: async () => ofAgents, failed: listening.failed }),
+      },
+    });
     return {
+      origin,
       async stop() {
         server.close();
         server.closeAllConnections();

@@ -30,6 +30,8 @@ export class TestStudio {
   readonly commands: Record<string, unknown> = {};
   /** What `svc dev` has seen of its service. */
   readonly observations = new Observations();
+  /** Of coding agents; null: they are not answered. */
+  agentSecret: string | null = null;
   /** For programs, such as svc mcp. */
   entry: Entry | undefined;
   #secret = "";
@@ -45,6 +47,7 @@ export class TestStudio {
       page,
       command: async (...words) => this.commands[words.join(" ")],
       ...(this.#mayAct && { observations: this.observations }),
+      agents: { secret: () => this.agentSecret, version: "1", cwd: root, platform: root },
       announce: (address) => this.addresses.push(address),
       admit: (entry) => {
         this.entry = entry;
