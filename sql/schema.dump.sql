@@ -636,6 +636,7 @@ column name: text not null
 column created_at: timestamp with time zone not null default now()
 constraint organizations_name_check: CHECK ((((length(name) >= 1) AND (length(name) <= 200)) AND (name = btrim(name))))
 constraint organizations_pkey: PRIMARY KEY (id)
+index organizations_name: svc.organizations USING btree (lower((name COLLATE "C")), id)
 policy delete_owner: for delete to svc_authenticated using (id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs)))
 policy only_whole_keys: restrictive for all to svc_authenticated using ( SELECT svc.has_scope('*'::text) AS has_scope)
 policy select_member: for select to svc_authenticated using (id = ANY (ARRAY( SELECT svc.my_orgs() AS my_orgs)))
@@ -6495,6 +6496,30 @@ AS $function$
 $function$
 comment: A fingerprint of a table's policies and privileges.
 
+-- function svc_private.act_cancel_invitation(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.act_cancel_invitation(invitation uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  organization text;
+begin
+  update svc.organization_invitations i set state = 'canceled'
+   where i.id = invitation and i.state = 'pending' and i.expires_at > now()
+  returning i.org_id into organization;
+  if not found then
+    return false;
+  end if;
+  perform svc_private.note_act('act_cancel_invitation',
+    jsonb_build_object('invitation', invitation, 'organization', organization), 'canceled');
+  return true;
+end
+$function$
+execute: svc_studio_act, svc_system
+comment: Cancels a pending invitation and writes the act; false, and no line, when it is not pending. Definer: no login may write svc.operator_acts.
+
 -- function svc_private.act_cancel_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.act_cancel_job(job_id bigint)
  RETURNS boolean
@@ -6614,6 +6639,27 @@ $function$
 execute: svc_system
 comment: Writes the act of an import that an operator begins. Definer: no login may write svc.operator_acts.
 
+-- function svc_private.act_make_owner(text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.act_make_owner(organization text, of_user text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  update svc.organization_members m set role = 'owner'
+   where m.org_id = organization and m.user_id = of_user and m.role <> 'owner';
+  if not found then
+    return false;
+  end if;
+  perform svc_private.note_act(
+    'act_make_owner', jsonb_build_object('organization', organization, 'user', of_user), 'made an owner');
+  return true;
+end
+$function$
+execute: svc_studio_act, svc_system
+comment: Makes a member an owner and writes the act; false, and no line, when there is no such member, or it is one already. Definer: no login may write svc.operator_acts.
+
 -- function svc_private.act_pause_cron(text,boolean): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.act_pause_cron(cron text, paused boolean)
  RETURNS boolean
@@ -6634,6 +6680,26 @@ end
 $function$
 execute: svc_studio_act, svc_system
 comment: Pauses or resumes a cron and writes the act; false, and no line, when it is so already or not registered. Definer: no login may write svc.operator_acts.
+
+-- function svc_private.act_remove_member(text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.act_remove_member(organization text, of_user text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  delete from svc.organization_members m where m.org_id = organization and m.user_id = of_user;
+  if not found then
+    return false;
+  end if;
+  perform svc_private.note_act(
+    'act_remove_member', jsonb_build_object('organization', organization, 'user', of_user), 'removed');
+  return true;
+end
+$function$
+execute: svc_studio_act, svc_system
+comment: Removes a member from an organization and writes the act; false, and no line, when there is no such member. Definer: no login may write svc.operator_acts.
 
 -- function svc_private.act_retry_deliveries(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.act_retry_deliveries(only_id uuid, only_webhook text)
@@ -6715,7 +6781,7 @@ begin
   return revoked;
 end
 $function$
-execute: svc_system
+execute: svc_studio_act, svc_system
 comment: Revokes one API key, or all of a user by id or address, and writes the act; the number of them, and no line when it is 0. Definer: no login may write svc.operator_acts.
 
 -- function svc_private.act_run_cron(text,text): owner svc_owner
@@ -13037,6 +13103,22 @@ $function$
 execute: svc_studio_read, svc_system
 comment: The latest acts of operators, newest first. Definer: svc_studio_read reads tables only as a user.
 
+-- function svc_private.studio_api_keys(text,timestamp with time zone,text,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_api_keys(of_user text, next timestamp with time zone, next_id text, most integer)
+ RETURNS TABLE(id text, name text, start text, scopes text[], created_at timestamp with time zone, expires_at timestamp with time zone, last_used_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select k.id, k.name, k.start, k.scopes, k.created_at, k.expires_at, k.last_used_at
+    from auth.api_key k
+   where k.user_id = of_user and (k.created_at, k.id) < (coalesce(next, 'infinity'), coalesce(next_id, ''))
+   order by k.created_at desc, k.id desc
+   limit most
+$function$
+execute: svc_studio_read, svc_system
+comment: API keys of a user without their hashes, the newest first. Definer: svc_studio_read may not read the schema auth.
+
 -- function svc_private.studio_audit(text,text,bigint,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_audit(only_table text, only_row text, before bigint, most integer)
  RETURNS TABLE(id bigint, at timestamp with time zone, relation text, audited boolean, row_id text, operation text, actor text, login text, via text, request text, columns text[])
@@ -13169,6 +13251,25 @@ $function$
 execute: svc_studio_read, svc_system
 comment: The key of a row of an audited table as its entries have it; null when there is no such row. Definer: an operator looks at the history of a row that the chosen user may not see.
 
+-- function svc_private.studio_invitations(text,timestamp with time zone,uuid,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_invitations(organization text, next timestamp with time zone, next_id uuid, most integer)
+ RETURNS TABLE(id uuid, email text, role text, state text, invited_by text, inviter text, created_at timestamp with time zone, expires_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select i.id, i.email, i.role, case when i.state = 'pending' and i.expires_at <= now() then 'expired' else i.state end,
+         i.invited_by, u.email, i.created_at, i.expires_at
+    from svc.organization_invitations i
+    join auth."user" u on u.id = i.invited_by
+   where i.org_id = organization
+     and (i.created_at, i.id) < (coalesce(next, 'infinity'), coalesce(next_id, '00000000-0000-0000-0000-000000000000'))
+   order by i.created_at desc, i.id desc
+   limit most
+$function$
+execute: svc_studio_read, svc_system
+comment: Invitations of an organization with their states, the newest first. Definer: svc_studio_read reads tables only as a user.
+
 -- function svc_private.studio_job_history(text,text,integer,bigint,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_job_history(only_name text, only_outcome text, least_ms integer, before bigint, most integer)
  RETURNS TABLE(entry bigint, job bigint, kind text, name text, outcome text, attempts integer, run_at timestamp with time zone, started_at timestamp with time zone, finished_at timestamp with time zone, ms double precision)
@@ -13254,6 +13355,65 @@ AS $function$
 $function$
 execute: svc_studio_read, svc_system
 comment: For rows and the terms of a query that they have: rarity, frequency, length and what each adds to the score. Definer: svc_studio_read has no rights on the tables of the search.
+
+-- function svc_private.studio_members(text,timestamp with time zone,uuid,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_members(organization text, next timestamp with time zone, next_id uuid, most integer)
+ RETURNS TABLE(id uuid, user_id text, email text, name text, role text, created_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select m.id, m.user_id, m.email, m.name, m.role, m.created_at
+    from svc.organization_members m
+   where m.org_id = organization
+     and (m.created_at, m.id) < (coalesce(next, 'infinity'), coalesce(next_id, '00000000-0000-0000-0000-000000000000'))
+   order by m.created_at desc, m.id desc
+   limit most
+$function$
+execute: svc_studio_read, svc_system
+comment: Members of an organization with their roles, the newest first. Definer: svc_studio_read reads tables only as a user.
+
+-- function svc_private.studio_memberships(text,text,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_memberships(of_user text, next text, most integer)
+ RETURNS TABLE(org_id text, org_name text, role text, created_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select m.org_id, o.name, m.role, m.created_at
+    from svc.organization_members m
+    join svc.organizations o on o.id = m.org_id
+   where m.user_id = of_user and m.org_id > coalesce(next, '')
+   order by m.org_id
+   limit most
+$function$
+execute: svc_studio_read, svc_system
+comment: Organizations of a user with the user's roles. Definer: svc_studio_read reads tables only as a user.
+
+-- function svc_private.studio_organizations(text,text,text,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_organizations(search text, next text, next_id text, most integer)
+ RETURNS TABLE(id text, name text, created_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select f.id, f.name, f.created_at
+    from (
+      (select true as by_id, o.* from svc.organizations o where o.id = search and next is null)
+      union all
+      (select false, o.*
+         from svc.organizations o
+        where lower(o.name collate "C") >= lower(search collate "C")
+          and lower(o.name collate "C") < lower(search collate "C") || chr(1114111)
+          and (lower(o.name collate "C"), o.id) > (lower(coalesce(next, '') collate "C"), coalesce(next_id, ''))
+          and o.id <> search
+        order by lower(o.name collate "C"), o.id
+        limit most)) as f
+   order by f.by_id desc, lower(f.name collate "C"), f.id
+   limit most
+$function$
+execute: svc_studio_read, svc_system
+comment: Organizations with this id, or with a name that begins so. Definer: svc_studio_read reads tables only as a user.
 
 -- function svc_private.studio_people(text,text,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_people(search text, next text, most integer)

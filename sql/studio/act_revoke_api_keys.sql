@@ -1,5 +1,5 @@
 -- As an operator revokes an API key by its id, or all of a user, with the line in svc.operator_acts. Called by
--- `svc keys revoke`. The trigger of auth.api_key ends cached keys and sockets.
+-- `svc keys revoke` and Studio. The trigger of auth.api_key ends cached keys and sockets.
 
 create or replace function svc_private.act_revoke_api_keys(only_key text, of_user text)
 returns integer
@@ -28,3 +28,5 @@ $$;
 comment on function svc_private.act_revoke_api_keys(text, text) is
   'Revokes one API key, or all of a user by id or address, and writes the act; the number of them, and no line when it is '
   '0. Definer: no login may write svc.operator_acts.';
+
+grant execute on function svc_private.act_revoke_api_keys(text, text) to svc_studio_act;

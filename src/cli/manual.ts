@@ -20,7 +20,10 @@ export const examples: ByCommand<readonly (readonly [line: string, purpose: stri
     [`svc dry-run tasks.remove --as ann@example.com --input '{"id":7}'`, "What the call would answer and change."],
   ],
   doctor: [["svc doctor --verbose", "With the configuration in effect; changes nothing."]],
-  mcp: [["svc mcp", "Started by the agent, which writes to its standard input and reads from its standard output."]],
+  mcp: [
+    ["svc mcp", "Started by the agent, which writes to its standard input and reads from its standard output."],
+    ["svc mcp --http", "What an agent's configuration needs to ask the Studio of svc dev instead."],
+  ],
   "completion bash": [["svc completion bash > ~/.svc-completion", "Then, in ~/.bashrc: source ~/.svc-completion."]],
   "completion zsh": [["svc completion zsh > ~/.svc-completion", "Then, in ~/.zshrc: source ~/.svc-completion."]],
   "completion fish": [["svc completion fish > ~/.config/fish/completions/svc.fish", "Once."]],
@@ -68,6 +71,7 @@ export const examples: ByCommand<readonly (readonly [line: string, purpose: stri
   studio: [
     ["svc studio", "Prints an address to open in a browser; Ctrl+C ends it."],
     ["svc studio --port 0", "On any free port, beside another one."],
+    ["svc studio --mcp", "For a coding agent, too, until it ends."],
   ],
   "migrate apply": [["svc migrate apply --again", "Applies every file of sql/ again."]],
   "migrate generate": [["svc migrate generate --rename tasks.title:tasks.heading", "A column was renamed."]],

@@ -27,6 +27,9 @@ const ofWorkflow: Record<string, string> = {
   no_step: "The run has no such step.",
 };
 const refusalOfRun = (answer: unknown) => (answer === "accepted" ? null : (ofWorkflow[String(answer)] ?? "Refused."));
+const member = { organization: text, user: text };
+const ofMember = ({ organization, user }: { organization: string; user: string }) => [organization, user];
+const isNoMember = (answer: unknown) => (answer ? null : "This is no member any more, or an owner already.");
 const isGone = (answer: unknown, { id }: { id: string }) => (answer ? null : `Job ${id} is running, or is gone.`);
 
 /** As text; null is null. The database checks names and types (sql/studio/change_row.sql). */
@@ -83,6 +86,24 @@ const acts = [
     {
       values: ({ user }) => [user],
       refusal: (answer) => (answer ? null : "The address is verified already, or the user is gone."),
+    },
+  ),
+  define(
+    "act_revoke_api_keys",
+    { key: text.nullable(), user: text.nullable() },
+    {
+      values: ({ key, user }) => [key, user],
+      refusal: (answer) => (Number(answer) > 0 ? null : "There is no such API key any more."),
+    },
+  ),
+  define("act_remove_member", member, { values: ofMember, refusal: isNoMember }),
+  define("act_make_owner", member, { values: ofMember, refusal: isNoMember }),
+  define(
+    "act_cancel_invitation",
+    { invitation: z.uuid() },
+    {
+      values: ({ invitation }) => [invitation],
+      refusal: (answer) => (answer ? null : "The invitation is not pending any more."),
     },
   ),
   define(

@@ -3,6 +3,7 @@
 import { readdir, readFile, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { makeAgentSecret } from "../../src/studio/agent-secret.ts";
 import { askStudio, readEntry } from "../../src/studio/studio-entry.ts";
 import { copiedApplication, ready } from "../support/application-folder.ts";
 import { byNpm, type Command } from "../support/cli.ts";
@@ -59,6 +60,16 @@ async function seesItsService(command: Command, url: string): Promise<void> {
   // svc mcp asks it for the same, by a file that only its user may read.
   expect(await askStudio(app.folder, "trace", { id: signUp?.requestId })).toEqual(spans);
   expect((await stat(join(app.folder, ".svc/studio.json"))).mode & 0o777).toBe(0o600);
+  // And an agent over HTTP, by a secret that is made while it runs.
+  const headers = {
+    authorization: `Bearer ${makeAgentSecret(app.folder)}`,
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+  };
+  const params = { name: "trace", arguments: { id: signUp?.requestId } };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+  const answer = await (await fetch(`${origin}/mcp`, { method: "POST", headers, body })).json();
+  expect(JSON.parse(answer.result.content[1].text)).toEqual(spans);
 }
 
 test.runIf(process.platform === "linux")(

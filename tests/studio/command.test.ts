@@ -1,5 +1,9 @@
 // If this file fails, an operator cannot open Studio, or opens it with logins that were not meant for it.
+import { chmod, mkdir, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { readAgentSecret } from "../../src/studio/agent-secret.ts";
+import { copiedApplication } from "../support/application-folder.ts";
 import { fixture, svc, svcHere } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 
@@ -15,6 +19,16 @@ async function enter(address: string) {
   };
   const { secret } = await send("redeem", { token: hash.slice(1) });
   return (name: string, body: object = {}) => send(name, body, secret);
+}
+
+const app = copiedApplication(db, "tests/fixture");
+
+/** The answer to an agent that calls a tool. */
+async function askTool(url: string, Authorization: string, name: string) {
+  const headers = { Authorization, "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: {} } };
+  const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(message) });
+  return answer.json();
 }
 
 const addressIn = (text: string) => /http:\/\/127\.0\.0\.1:\d+\/#[\w-]{43}/.exec(text)?.[0];
@@ -78,4 +92,48 @@ test("with --json the address is a JSON document on standard output; an invalid 
   child.kill("SIGTERM");
   const [line = ""] = (await ended).out.split("\n");
   expect(JSON.parse(line)).toEqual({ address: addressIn(line) });
+});
+
+test("svc studio --mcp prints what an agent needs; without the option none is answered, also not by the secret of svc dev", async () => {
+  const env = { DATABASE_STUDIO_URL: db.url("studioRead") };
+  const { child, output, ended } = svc(db, fixture, ["studio", "--port", "0", "--mcp"], env);
+  const line = /claude mcp add --transport http svc (\S+) --header "Authorization: (Bearer [\w-]{43})"/;
+  await expect.poll(() => line.exec(output())).not.toBeNull();
+  const [, url = "", authorization = ""] = line.exec(output()) ?? [];
+  expect((await askTool(url, authorization, "docs")).result.content[0].text).toContain("how-to/teams.md");
+  expect(await askTool(url, "Bearer x", "docs")).toMatchObject({ code: "UNAUTHORIZED" });
+  child.kill("SIGTERM");
+  expect((await ended).code).toBe(0);
+
+  const { out } = await svcHere(db, app.folder, ["mcp", "--http", "--json"]);
+  const without = svc(db, app.folder, ["studio", "--port", "0"], env);
+  await expect.poll(() => addressIn(without.output())).toBeDefined();
+  const { origin } = new URL(addressIn(without.output()) as string);
+  const { headers } = JSON.parse(out);
+  expect(await askTool(`${origin}/mcp`, headers.Authorization, "docs")).toMatchObject({ code: "UNAUTHORIZED" });
+  without.child.kill("SIGTERM");
+  await without.ended;
+});
+
+test("svc mcp --http keeps its secret in a file for its user alone; one that others may read, or that is invalid, opens nothing", async () => {
+  const file = join(app.folder, ".svc/mcp.json");
+  await rm(file, { force: true });
+  expect(readAgentSecret(app.folder)).toBeNull();
+  const first = JSON.parse((await svcHere(db, app.folder, ["mcp", "--http", "--json"])).out);
+  expect(first).toEqual({ url: "http://127.0.0.1:4001/mcp", headers: { Authorization: expect.any(String) } });
+  expect(first.headers.Authorization).toBe(`Bearer ${readAgentSecret(app.folder)}`);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const again = await svcHere(db, app.folder, ["mcp", "--http"]);
+  expect(again.out).toContain(`--header "Authorization: ${first.headers.Authorization}"`);
+  await chmod(file, 0o644);
+  expect(readAgentSecret(app.folder)).toBeNull();
+  const other = JSON.parse((await svcHere(db, app.folder, ["mcp", "--http", "--json"])).out);
+  expect(other).not.toEqual(first);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  await rm(file);
+  await mkdir(join(app.folder, ".svc"), { recursive: true });
+  for (const text of ['{"secret":""}', '{"secret":"short"}', "{}", "null", ""]) {
+    await writeFile(file, text, { mode: 0o600 });
+    expect(readAgentSecret(app.folder)).toBeNull();
+  }
 });

@@ -28,7 +28,7 @@ function show(): void {
   if (!now.row) document.querySelector("dialog.row")?.remove();
   main.replaceChildren();
   append(main, [panel.show(now)]);
-  const place = `${name} ${now.table ?? now.run ?? now.user ?? now.trace ?? ""}`;
+  const place = `${name} ${now.table ?? now.run ?? now.user ?? now.organization ?? now.list ?? now.trace ?? ""}`;
   // A new place is announced; within one the focus stays where it was, if that is still there.
   if (place !== shown && shown !== "") main.querySelector("h1")?.focus();
   else if (focused) document.getElementById(focused)?.focus();

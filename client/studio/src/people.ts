@@ -1,37 +1,45 @@
-/** People: users, their ways in and their sessions. */
+/** People: users, their ways in, their sessions and API keys. Organizations are in `organizations.ts`. */
 import { actButton, status } from "./acting.ts";
 import { ask } from "./api.ts";
-import { type Child, copyButton, field, h, later, number, table, time } from "./dom.ts";
+import { type Child, command, copyButton, field, h, later, number, table, time } from "./dom.ts";
+import { organizationOf, organizations, pages } from "./organizations.ts";
 import { fresh, go, href, type State } from "./state.ts";
-import type { Person, Session } from "./types.ts";
+import type { ApiKey, Membership, Page, Person, Session } from "./types.ts";
 
 export function people(state: State): Child {
-  return [
-    h("h1", { tabindex: -1 }, state.user ? "User" : "People"),
-    state.user
-      ? later("the user", () => show(state.user as string))
-      : [search(state), later("the users", () => list(state))],
-  ];
+  const { user, organization, list: what } = state;
+  if (user) {
+    return [heading("User"), later("the user", () => show(user, state))];
+  }
+  if (organization) return organizationOf(organization, state);
+  if (what === "organizations") {
+    return [
+      heading("Organizations"),
+      search(state, "Name begins with, or id"),
+      later("the organizations", () => organizations(state)),
+    ];
+  }
+  return [heading("People"), search(state, "E-mail address begins with, or id"), later("the users", () => list(state))];
 }
 
-function search(state: State): HTMLElement {
+const heading = (text: string) => h("h1", { tabindex: -1 }, text);
+
+function search(state: State, label: string): HTMLElement {
   const input = h("input", { id: "search", type: "search", value: state.search ?? "", spellcheck: "false" });
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    go(href({ search: input.value.trim() || null, after: null }));
+    go(href({ search: input.value.trim() || null, after: null, id: null }));
   };
-  return h(
-    "form",
-    { onsubmit: submit },
-    h("label", { for: "search" }, "E-mail address begins with, or id"),
-    input,
-    h("button", {}, "Find"),
-  );
+  return h("form", { onsubmit: submit }, h("label", { for: "search" }, label), input, h("button", {}, "Find"));
 }
 
 async function list(state: State): Promise<Child> {
   const input = { search: state.search ?? "", after: state.after ?? null };
-  const { people, next } = await ask<{ people: Person[]; next: string | null }>("people", input);
+  const { people, next, hasOrganizations } = await ask<{
+    people: Person[];
+    next: string | null;
+    hasOrganizations: boolean;
+  }>("people", input);
   const rows = people.map((person) => [
     h("a", { href: fresh({ panel: "people", user: person.id }) }, person.email),
     person.name,
@@ -42,6 +50,8 @@ async function list(state: State): Promise<Child> {
   ]);
   const head = ["E-mail address", "Name", "Address is", "Ways in", "Sessions", "Since"];
   return [
+    hasOrganizations &&
+      h("p", {}, h("a", { href: fresh({ panel: "people", list: "organizations" }) }, "Organizations")),
     rows.length > 0
       ? table("Users", head, rows)
       : h("p", { class: "quiet" }, state.search ? "No user fits." : "Nobody has signed up yet."),
@@ -54,9 +64,11 @@ async function list(state: State): Promise<Child> {
   ];
 }
 
-async function show(id: string): Promise<Child> {
-  const [{ person, sessions }, { mayAct }] = await Promise.all([
+async function show(id: string, state: State): Promise<Child> {
+  const [{ person, sessions }, keys, memberships, { mayAct }] = await Promise.all([
     ask<{ person: Person; sessions: Session[] }>("person", { id }),
+    ask<Page<ApiKey>>("apiKeys", { of: id, before: state.before ?? null }),
+    ask<Page<Membership>>("memberships", { of: id, after: state.after ?? null }),
     status(),
   ]);
   const { email } = person;
@@ -106,5 +118,49 @@ async function show(id: string): Promise<Child> {
         { act: "act_end_sessions", user: id, session: null },
         { on: "of this user", isFinal: true },
       ),
+    // Without any, the application may have none.
+    (keys.rows.length > 0 || state.before) && [h("h2", {}, "API keys"), apiKeys(id, keys, mayAct, state)],
+    (memberships.rows.length > 0 || state.after) && [
+      h("h2", {}, "Organizations"),
+      table(
+        "Organizations of this user",
+        ["Organization", "Role", "Since"],
+        memberships.rows.map(({ org_id, org_name, role, created_at }) => [
+          h("a", { href: fresh({ panel: "people", organization: org_id }) }, org_name),
+          role,
+          time(created_at),
+        ]),
+      ),
+      pages("after", memberships.next, state),
+    ],
+  ];
+}
+
+function apiKeys(user: string, { rows, next }: Page<ApiKey>, mayAct: boolean, state: State): Child {
+  const head = ["Key", "Name", "Scopes", "Made at", "Used at", "Ends at", ...(mayAct ? ["Acts"] : [])];
+  const revoke = (label: string, key: string | null, on: string) =>
+    actButton(label, { act: "act_revoke_api_keys", key, user: key === null ? user : null }, { on, isFinal: true });
+  return [
+    table(
+      "API keys",
+      head,
+      rows.map((key) => [
+        h("code", {}, `${key.start}…`),
+        key.name,
+        key.scopes.join(" "),
+        time(key.created_at),
+        time(key.last_used_at),
+        [time(key.expires_at), Date.parse(key.expires_at) < Date.now() && h("small", {}, " It has expired.")],
+        ...(mayAct ? [revoke("Revoke", key.id, `the key ${key.start}`)] : []),
+      ]),
+    ),
+    pages("before", next, state),
+    h(
+      "p",
+      {},
+      mayAct && rows.length > 1 && revoke("Revoke all API keys", null, "of this user"),
+      " ",
+      copyButton("Copy as command", command("keys", "list", "--user", user)),
+    ),
   ];
 }

@@ -1,0 +1,32 @@
+/** Pages of rows that are ordered by their time, the newest first. */
+import { z } from "zod";
+
+/** Rows of a page. */
+const most = 50;
+
+/** The last row of a page: its time, to the microsecond, and its id. As text, so that an address can have it. */
+export const place = z
+  .string()
+  .max(300)
+  .transform((text) => {
+    const [at, ...id] = text.split(" ");
+    return { at, id: id.join(" ") };
+  })
+  .pipe(z.object({ at: z.iso.datetime({ offset: true }), id: z.string() }))
+  .nullable();
+
+interface Timed {
+  id: string;
+  created_at: string;
+}
+
+/** @param ask calls a function of SQL with these as its last arguments, and gives its rows as JSON */
+export async function newestFirst(
+  { at = null, id = null }: { at?: string | null; id?: string | null },
+  ask: (...last: [at: string | null, id: string | null, most: number]) => Promise<Timed[]>,
+) {
+  const found = await ask(at, id, most + 1);
+  const rows = found.slice(0, most);
+  const last = rows.at(-1);
+  return { rows, next: found.length > most && last ? `${last.created_at} ${last.id}` : null };
+}
