@@ -68,6 +68,17 @@ async function fill(db: Database): Promise<void> {
   await db.sql("update graphile_worker._private_jobs set attempts = 1, last_error = 'out of paper'");
   await db.sql(`insert into auth.session (id, user_id, token, expires_at, user_agent)
     values ('s', 'ann', 't', now() + interval '1 day', '<b>browser</b>')`);
+  await db.sql(`insert into auth.api_key (id, user_id, name, start, hash, scopes, expires_at)
+    select 'k' || n, 'ben', '<b>key</b> ' || n, 'acme_live_' || n, sha256(n::text::bytea), '{notes:read}', now() + interval '1 day'
+      from generate_series(1, 60) n`);
+  await db.sql(
+    "insert into svc.organizations (id, name) select 'o' || n, '<i>Acme</i> ' || n from generate_series(1, 60) n",
+  );
+  await db.sql(
+    `insert into svc.organization_members (org_id, user_id, role) values ('o1', 'ann', 'owner'), ('o1', 'ben', 'admin')`,
+  );
+  await db.sql(`insert into svc.organization_invitations (org_id, email, role, invited_by)
+    values ('o1', 'guest@example.com', 'member', 'ann')`);
   await db.sql(`insert into svc.workflow_runs (id, name, version, args, status, user_id, error)
     values ('${run}', 'send', 1, '{}', 'failed', 'ann', '{"code":"INTERNAL","message":"no mail"}')`);
   await db.sql(`insert into svc.workflow_steps (run_id, position, kind, name, is_done, error, finished_at)

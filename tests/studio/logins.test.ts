@@ -35,6 +35,7 @@ test("the reading login reaches the named operator functions, and no table", asy
     functions: [
       "svc_private.studio_access",
       "svc_private.studio_acts",
+      "svc_private.studio_api_keys",
       "svc_private.studio_audit",
       "svc_private.studio_backups",
       "svc_private.studio_columns",
@@ -42,10 +43,14 @@ test("the reading login reaches the named operator functions, and no table", asy
       "svc_private.studio_deliveries",
       "svc_private.studio_figures",
       "svc_private.studio_history_key",
+      "svc_private.studio_invitations",
       "svc_private.studio_job_history",
       "svc_private.studio_jobs",
       "svc_private.studio_keys",
       "svc_private.studio_match",
+      "svc_private.studio_members",
+      "svc_private.studio_memberships",
+      "svc_private.studio_organizations",
       "svc_private.studio_people",
       "svc_private.studio_queue",
       "svc_private.studio_realtime",
@@ -68,14 +73,18 @@ test("the reading login reaches the named operator functions, and no table", asy
 test("the acting login reaches the acts, and no table", async () => {
   expect(await reach("svc_studio_act")).toEqual({
     functions: [
+      "svc_private.act_cancel_invitation",
       "svc_private.act_cancel_job",
       "svc_private.act_cancel_workflow",
       "svc_private.act_change_rows",
       "svc_private.act_end_sessions",
+      "svc_private.act_make_owner",
       "svc_private.act_pause_cron",
+      "svc_private.act_remove_member",
       "svc_private.act_retry_deliveries",
       "svc_private.act_retry_job",
       "svc_private.act_retry_workflow",
+      "svc_private.act_revoke_api_keys",
       "svc_private.act_run_cron",
       "svc_private.act_signal_workflow",
       "svc_private.act_verify_email",
@@ -179,6 +188,13 @@ describe("every act", () => {
     await db.sql(`insert into svc.webhook_deliveries (id, webhook, source, endpoint, row_key, body, state, ended_at)
       select id, 'note.done', 'env', 'DONE_HOOK', '', '{"secret":1}', 'dead', now()
         from unnest(array['${dead}', gen_random_uuid()]::uuid[]) id`);
+    await db.sql(`insert into auth.api_key (id, user_id, name, start, hash, scopes, expires_at)
+      select 'key ' || i, 'dan', 'k', 'x', sha256(i::text::bytea), '{*}', now() + interval '1 day' from generate_series(1, 3) i`);
+    await db.sql(`insert into auth."user" (id, name, email) values ('eve', 'Eve', 'eve@example.com');
+      insert into svc.organizations (id, name) values ('acme', 'Acme');
+      insert into svc.organization_members (org_id, user_id, role) values ('acme', 'dan', 'owner'), ('acme', 'eve', 'member');
+      insert into svc.organization_invitations (id, org_id, email, role, invited_by)
+        values ('${dead}', 'acme', 'secret@example.com', 'member', 'dan')`);
   });
   const dead = crypto.randomUUID();
   const run = (last: number) => ({ run: `00000000-0000-4000-8000-00000000000${last}` });
@@ -194,6 +210,11 @@ describe("every act", () => {
     [{ act: "act_end_sessions", user: "dan", session: "session 1" }, "1 ended", "refused"],
     [{ act: "act_end_sessions", user: "dan", session: null }, "2 ended", "refused"],
     [{ act: "act_verify_email", user: "dan" }, "verified", "refused"],
+    [{ act: "act_revoke_api_keys", key: "key 1", user: null }, "1 revoked", "refused"],
+    [{ act: "act_revoke_api_keys", key: null, user: "dan" }, "2 revoked", "refused"],
+    [{ act: "act_make_owner", organization: "acme", user: "eve" }, "made an owner", "refused"],
+    [{ act: "act_cancel_invitation", invitation: dead }, "canceled", "refused"],
+    [{ act: "act_remove_member", organization: "acme", user: "dan" }, "removed", "refused"],
     [{ act: "act_retry_deliveries", id: dead, webhook: null }, "retried 1", "refused"],
     [{ act: "act_retry_deliveries", id: null, webhook: "note.done" }, "retried 1", "refused"],
   ])("%j leaves its line; what did nothing leaves none", async (input, outcome, again) => {
@@ -247,6 +268,10 @@ describe("every act", () => {
       "act_retry_workflow(gen_random_uuid(), null)",
       "act_cancel_workflow(gen_random_uuid())",
       "act_retry_deliveries(null, null)",
+      "act_revoke_api_keys('key 1', null)",
+      "act_remove_member('acme', 'eve')",
+      "act_make_owner('acme', 'eve')",
+      "act_cancel_invitation(gen_random_uuid())",
     ];
     for (const login of ["studioRead", "request", "auth"] as const) {
       const client = await db.connect(login);

@@ -187,6 +187,42 @@ if (!chromiumPath) {
     expect(await page.title()).toContain("Studio");
   });
 
+  test("People: a user's keys are revoked, and an organization gets another owner", async () => {
+    const page = await tab("?panel=people&user=ben");
+    const press = (name: string) => page.getByRole("button", { name, exact: true }).press("Enter");
+    await page.getByRole("link", { name: "Next page" }).press("Enter");
+    await page.getByRole("link", { name: "First page" }).waitFor();
+    await settled(page);
+    await press("Revoke the key acme_live_1");
+    await press("Revoke: sure? the key acme_live_1");
+    await expect.poll(() => db.sql("select 1 from auth.api_key where id = 'k1'")).toEqual([]);
+    await page.getByRole("link", { name: "<i>Acme</i> 1", exact: true }).press("Enter");
+    await page.getByText("guest@example.com").waitFor();
+    await press("Make owner ben@example.com");
+    await press("Make owner: sure? ben@example.com");
+    await page.getByRole("button", { name: "Make owner ben@example.com" }).waitFor({ state: "detached" });
+    await settled(page);
+    await press("Cancel of guest@example.com");
+    await press("Cancel: sure? of guest@example.com");
+    await page.getByRole("cell", { name: "canceled" }).waitFor();
+    await press("Remove ann@example.com");
+    await press("Remove: sure? ann@example.com");
+    await page.getByRole("button", { name: "Remove ann@example.com" }).waitFor({ state: "detached" });
+    await settled(page);
+    await press("Remove ben@example.com");
+    await press("Remove: sure? ben@example.com");
+    await page.getByRole("alert").getByText("needs an owner").waitFor();
+    await page.getByRole("link", { name: "All organizations" }).press("Enter");
+    await page.getByRole("link", { name: "Next page" }).press("Enter");
+    await page.getByRole("link", { name: "First page" }).waitFor();
+    await page.getByLabel("Name begins with, or id").fill("<I>acme</i> 12");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "First page" }).waitFor({ state: "detached" });
+    await settled(page);
+    expect(await page.locator("tbody tr").count()).toBe(1);
+    expect(new URL(page.url()).search).toBe("?panel=people&list=organizations&search=%3CI%3Eacme%3C%2Fi%3E+12");
+  });
+
   test("Policies: each role, command and table in words and as SQL", async () => {
     const page = await tab("?panel=policies");
     await page.getByRole("link", { name: "public.notes" }).click();
