@@ -342,6 +342,7 @@ constraint account_pkey: PRIMARY KEY (id)
 constraint account_provider_id_account_id_key: UNIQUE (provider_id, account_id)
 constraint account_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
 index account_user_id: auth.account USING btree (user_id)
+trigger refuse_service_account: CREATE TRIGGER refuse_service_account BEFORE INSERT OR UPDATE OF user_id ON auth.account FOR EACH ROW WHEN (starts_with(new.user_id, 'service_'::text)) EXECUTE FUNCTION svc_private.refuse_service_account('A service account cannot sign in.')
 policy all_auth: for all to svc_auth using true with check true
 grant delete, insert, select, update to svc_auth
 grant select to svc_system
@@ -360,6 +361,7 @@ column scopes: text[] not null
 column created_at: timestamp with time zone not null default now()
 column expires_at: timestamp with time zone not null
 column last_used_at: timestamp with time zone
+column created_by: text
 constraint api_key_hash_check: CHECK ((octet_length(hash) = 32))
 constraint api_key_hash_key: UNIQUE (hash)
 constraint api_key_name_check: CHECK (((length(name) >= 1) AND (length(name) <= 100)))
@@ -379,6 +381,7 @@ comment column start: The prefix and the first characters of the key, for lists.
 comment column hash: SHA-256 of the whole key. It has 256 random bits, so nobody finds it by its hash, and the row lets nobody in.
 comment column scopes: What the key may do: svc.has_scope() compares it. "*" is everything.
 comment column last_used_at: Written at most once in ten minutes; null before the first use.
+comment column created_by: Of a key of a service account: the person who got it. Null: the user of the key.
 comment policy all_auth: The functions of sql/auth/ work on the keys of all users.
 
 -- table auth.attempt: owner svc_owner unlogged with fillfactor=70
@@ -436,6 +439,7 @@ index session_user_id: auth.session USING btree (user_id)
 trigger notify_deleted: CREATE TRIGGER notify_deleted AFTER DELETE ON auth.session FOR EACH ROW WHEN ((old.expires_at > now())) EXECUTE FUNCTION auth.notify_session_end()
 trigger notify_shortened: CREATE TRIGGER notify_shortened AFTER UPDATE ON auth.session FOR EACH ROW WHEN (((new.expires_at < old.expires_at) OR (new.user_id <> old.user_id) OR (new.id <> old.id))) EXECUTE FUNCTION auth.notify_session_end()
 trigger notify_truncated: CREATE TRIGGER notify_truncated AFTER TRUNCATE ON auth.session FOR EACH STATEMENT EXECUTE FUNCTION auth.notify_session_end()
+trigger refuse_service_account: CREATE TRIGGER refuse_service_account BEFORE INSERT OR UPDATE OF user_id ON auth.session FOR EACH ROW WHEN (starts_with(new.user_id, 'service_'::text)) EXECUTE FUNCTION svc_private.refuse_service_account('A service account cannot sign in.')
 policy all_auth: for all to svc_auth using true with check true
 grant delete, insert, select, update to svc_auth
 grant delete, insert, select, update to svc_system
@@ -583,7 +587,7 @@ index organization_invitations_pending: UNIQUE svc.organization_invitations USIN
 trigger limit_invitation: CREATE TRIGGER limit_invitation AFTER INSERT ON svc.organization_invitations FOR EACH ROW EXECUTE FUNCTION svc_private.limit_invitation()
 trigger prepare_invitation: CREATE TRIGGER prepare_invitation BEFORE INSERT ON svc.organization_invitations FOR EACH ROW EXECUTE FUNCTION svc_private.prepare_invitation()
 policy insert_admin: for insert to svc_authenticated with check ((invited_by = ( SELECT svc.current_user_id() AS current_user_id)) AND ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs))) OR ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['admin'::text]) AS my_orgs))))))
-policy only_whole_keys: restrictive for all to svc_authenticated using ( SELECT svc.has_scope('*'::text) AS has_scope)
+policy only_whole_keys: restrictive for all to svc_authenticated using ( SELECT svc.has_scope('*'::text) AS has_scope) with check ( SELECT (svc.has_scope('*'::text) AND (NOT svc.is_service(svc.current_user_id()))))
 policy select_admin_or_invited: for select to svc_authenticated using ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs))) OR (email = ( SELECT svc.verified_email() AS verified_email)))
 policy update_admin_or_invited: for update to svc_authenticated using ((state = 'pending'::text) AND ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs))) OR (email = ( SELECT svc.verified_email() AS verified_email)))) with check (((state = 'canceled'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs)))) OR ((state = 'rejected'::text) AND (email = ( SELECT svc.verified_email() AS verified_email))))
 grant select to svc_authenticated
@@ -594,7 +598,7 @@ comment: Invitations to organizations by address. Rows that are no longer pendin
 comment column org_name: The organization's name at that time: the invited person cannot read the organization.
 comment column state: An invitation that has expired reads pending until the address is invited again; expires_at decides.
 comment policy insert_admin: Owners invite to every role, admins to every one but owner.
-comment policy only_whole_keys: An API key reads and changes them only with the scope "*".
+comment policy only_whole_keys: An API key reads and changes them only with the scope "*", and that of a service account changes none.
 comment policy select_admin_or_invited: Owners and admins see the invitations of their organization, and everybody those to the own verified address.
 comment policy update_admin_or_invited: Owners and admins cancel a pending invitation, the invited person rejects it.
 
@@ -614,8 +618,10 @@ constraint organization_members_user_id_org_id_key: UNIQUE (user_id, org_id)
 index organization_members_org: svc.organization_members USING btree (org_id, created_at DESC, id DESC)
 trigger fill_member: CREATE TRIGGER fill_member BEFORE INSERT ON svc.organization_members FOR EACH ROW EXECUTE FUNCTION svc_private.fill_member()
 trigger member_changed: CREATE TRIGGER member_changed AFTER DELETE OR UPDATE OF role ON svc.organization_members FOR EACH ROW EXECUTE FUNCTION svc_private.member_changed()
+trigger refuse_service_account: CREATE TRIGGER refuse_service_account BEFORE INSERT OR UPDATE OF role ON svc.organization_members FOR EACH ROW WHEN (((new.role = 'owner'::text) AND starts_with(new.user_id, 'service_'::text))) EXECUTE FUNCTION svc_private.refuse_service_account('A service account cannot own an organization.')
 policy delete_admin_or_self: for delete to svc_authenticated using ((user_id = ( SELECT svc.current_user_id() AS current_user_id)) OR (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs))) OR ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['admin'::text]) AS my_orgs)))))
-policy only_whole_keys: restrictive for all to svc_authenticated using ( SELECT svc.has_scope('*'::text) AS has_scope)
+policy delete_person: restrictive for delete to svc_authenticated using ( SELECT (NOT svc.is_service(svc.current_user_id())))
+policy only_whole_keys: restrictive for all to svc_authenticated using ( SELECT svc.has_scope('*'::text) AS has_scope) with check ( SELECT (svc.has_scope('*'::text) AND (NOT svc.is_service(svc.current_user_id()))))
 policy select_member: for select to svc_authenticated using (org_id = ANY (ARRAY( SELECT svc.my_orgs() AS my_orgs)))
 policy update_admin: for update to svc_authenticated using ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs))) OR ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['admin'::text]) AS my_orgs))))) with check ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs))) OR ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['admin'::text]) AS my_orgs)))))
 grant delete, select to svc_authenticated
@@ -626,7 +632,8 @@ comment column role: The database knows owner and admin. Other names are the app
 comment column name: A copy of the user's name, for colleagues: they cannot read auth."user".
 comment column email: A copy of the user's address, as name.
 comment policy delete_admin_or_self: Owners remove everybody, admins everybody but owners, and everybody may leave.
-comment policy only_whole_keys: An API key reads and changes them only with the scope "*".
+comment policy delete_person: A service account deletes none.
+comment policy only_whole_keys: An API key reads and changes them only with the scope "*", and that of a service account changes none.
 comment policy select_member: Members see the members of their organizations.
 comment policy update_admin: Owners give every role, admins every one but owner, and not to owners.
 
@@ -638,7 +645,8 @@ constraint organizations_name_check: CHECK ((((length(name) >= 1) AND (length(na
 constraint organizations_pkey: PRIMARY KEY (id)
 index organizations_name: svc.organizations USING btree (lower((name COLLATE "C")), id)
 policy delete_owner: for delete to svc_authenticated using (id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs)))
-policy only_whole_keys: restrictive for all to svc_authenticated using ( SELECT svc.has_scope('*'::text) AS has_scope)
+policy delete_person: restrictive for delete to svc_authenticated using ( SELECT (NOT svc.is_service(svc.current_user_id())))
+policy only_whole_keys: restrictive for all to svc_authenticated using ( SELECT svc.has_scope('*'::text) AS has_scope) with check ( SELECT (svc.has_scope('*'::text) AND (NOT svc.is_service(svc.current_user_id()))))
 policy select_member: for select to svc_authenticated using (id = ANY (ARRAY( SELECT svc.my_orgs() AS my_orgs)))
 policy update_admin: for update to svc_authenticated using (id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs))) with check (id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs)))
 grant delete, select to svc_authenticated
@@ -647,7 +655,8 @@ grant name to svc_authenticated (update)
 comment: Organizations. Further columns belong into a table of the application that refers to this one.
 comment column id: Text, so that organizations can keep the ids of an earlier system.
 comment policy delete_owner: Owners delete them, with all rows that refer to them on delete cascade.
-comment policy only_whole_keys: An API key reads and changes them only with the scope "*".
+comment policy delete_person: A service account deletes none.
+comment policy only_whole_keys: An API key reads and changes them only with the scope "*", and that of a service account changes none.
 comment policy select_member: Members see their organizations.
 comment policy update_admin: Owners and admins rename them.
 
@@ -779,6 +788,38 @@ comment policy select_owner: Owners read their documents.
 comment policy select_public: Anyone reads public documents.
 comment policy select_shared: Signed-in users read shared documents.
 comment policy update_owner: Owners replace their documents.
+
+-- table svc.service_accounts: owner svc_owner
+column id: text not null
+column org_id: text not null
+column name: text not null
+column role: text
+column created_by: text
+column created_at: timestamp with time zone not null default now()
+constraint service_accounts_id_fkey: FOREIGN KEY (id) REFERENCES auth."user"(id) ON DELETE CASCADE
+constraint service_accounts_name_check: CHECK ((((length(name) >= 1) AND (length(name) <= 200)) AND (name = btrim(name))))
+constraint service_accounts_org_id_fkey: FOREIGN KEY (org_id) REFERENCES svc.organizations(id) ON DELETE CASCADE
+constraint service_accounts_pkey: PRIMARY KEY (id)
+index service_accounts_org: svc.service_accounts USING btree (org_id, created_at DESC, id DESC)
+trigger prepare_service_account: CREATE TRIGGER prepare_service_account BEFORE INSERT ON svc.service_accounts FOR EACH ROW EXECUTE FUNCTION svc_private.prepare_service_account()
+trigger service_account_changed: CREATE TRIGGER service_account_changed AFTER INSERT OR DELETE OR UPDATE OF name ON svc.service_accounts FOR EACH ROW EXECUTE FUNCTION svc_private.service_account_changed()
+policy insert_admin: for insert to svc_authenticated with check ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs))))
+policy only_people: restrictive for all to svc_authenticated using ( SELECT (svc.has_scope('*'::text) AND (NOT svc.is_service(svc.current_user_id()))))
+policy select_admin: for select to svc_authenticated using (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs)))
+policy update_admin: for update to svc_authenticated using (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs))) with check (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs)))
+grant select to svc_authenticated
+grant delete, insert, select, update to svc_system
+grant org_id, name, role to svc_authenticated (insert)
+grant name to svc_authenticated (update)
+comment: Members of organizations that are programs. They have API keys, and no way to sign in.
+comment column id: The id of its user, which a trigger makes.
+comment column name: Equal to the name of its user.
+comment column role: A copy of the role of its membership. Null: the account was removed, and its row says who made earlier changes.
+comment column created_by: Who created it. Not a foreign key: it outlives its creator.
+comment policy insert_admin: With every role but owner.
+comment policy only_people: A person, also by an API key with the scope "*". No key of a service account.
+comment policy select_admin: Owners and admins see those of their organization.
+comment policy update_admin: Owners and admins rename them.
 
 -- table svc.storage_objects: owner svc_owner
 column id: uuid not null
@@ -2746,8 +2787,8 @@ declare
   me constant text := svc.current_user_id();
   found_invitation svc.organization_invitations;
 begin
-  if not svc.has_scope('*') then
-    raise exception 'an API key needs the scope "*" to accept an invitation' using errcode = '42501';
+  if svc.is_service(me) or not svc.has_scope('*') then
+    raise exception 'a person accepts an invitation, or an API key of one with the scope "*"' using errcode = '42501';
   end if;
   select i.* into found_invitation from svc.organization_invitations i
    where i.id = invitation and i.email = svc.verified_email();
@@ -2793,6 +2834,25 @@ AS $function$
 $function$
 execute: svc_authenticated, svc_system
 comment: Adds chunks to the sections of a document of the caller.
+
+-- function svc.add_service_account_key(text,text,text,text,bytea,text[],interval,integer): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc.add_service_account_key(session_id text, account text, name text, start text, hash bytea, scopes text[], lifetime interval, most integer)
+ RETURNS TABLE(id text, created_at timestamp with time zone, expires_at timestamp with time zone, refused text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform from svc.service_accounts s where s.id = account and s.role is not null for share;
+  if found then
+    return query
+    select k.*
+      from svc_private.insert_service_account_key(session_id, account, name, start, hash, scopes, lifetime, most) k;
+  end if;
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: Adds an API key for a service account that the caller manages; no row if there is none. Definer: a reader owns it, so that the policies of svc.service_accounts decide.
 
 -- function svc.aggregate_rows(jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.aggregate_rows(resource jsonb, args jsonb)
@@ -2968,8 +3028,8 @@ declare
   me constant text := svc.current_user_id();
   org text;
 begin
-  if me is null or not svc.has_scope('*') then
-    raise exception 'an organization needs a user, or an API key with the scope "*"' using errcode = '42501';
+  if me is null or svc.is_service(me) or not svc.has_scope('*') then
+    raise exception 'an organization needs a person, or an API key of one with the scope "*"' using errcode = '42501';
   end if;
   -- Calls of one user at the same moment wait for each other, so that each counts those before it.
   perform pg_advisory_xact_lock(hashtextextended('svc.organizations ' || me, 0));
@@ -2985,6 +3045,19 @@ $function$
 execute: svc_authenticated, svc_system
 comment: Creates an organization with the caller as its owner. Definer: no policy allows the first membership.
 
+-- function svc.create_service_account(text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.create_service_account(org text, name text, role text)
+ RETURNS text
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  insert into svc.service_accounts (org_id, name, role)
+  values (create_service_account.org, create_service_account.name, create_service_account.role)
+  returning id
+$function$
+execute: svc_authenticated, svc_system
+comment: Creates a service account of an organization, as the caller; returns its id.
+
 -- function svc.current_actor(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.current_actor()
  RETURNS text
@@ -2995,13 +3068,15 @@ AS $function$
     when coalesce(pg_catalog.current_setting('svc.user_id', true), '') = ''
       then case when pg_catalog.current_setting('role') = 'svc_anonymous' then null else 'system' end
     else coalesce(
-      nullif(pg_catalog.split_part(pg_catalog.current_setting('svc.user_id', true), E'\t', 2), ''),
       nullif(pg_catalog.current_setting('svc.actor', true), ''),
+      case when svc.is_service(pg_catalog.split_part(pg_catalog.current_setting('svc.user_id', true), E'\t', 1))
+        then 'service' end,
+      nullif(pg_catalog.split_part(pg_catalog.current_setting('svc.user_id', true), E'\t', 2), ''),
       'user')
   end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: Who acts: user, key, job or system; null for a caller without an account. Use as (select svc.current_actor()). lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
+comment: Who acts: user, key, service, job or system; null for a caller without an account. Use as (select svc.current_actor()). lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
 
 -- function svc.current_user_id(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.current_user_id()
@@ -3773,6 +3848,17 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Whether the policies show the caller this stored file in a list.
 
+-- function svc.is_service(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.is_service(user_id text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select user_id ~ '^service_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Whether the id is that of a service account of an organization. lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
+
 -- function svc.jobs_of_transaction(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.jobs_of_transaction()
  RETURNS TABLE(name text, due timestamp with time zone)
@@ -4161,6 +4247,21 @@ $function$
 execute: svc_request, svc_system
 comment: Writes the checkpoint of a step; raises SV409 if the run is no longer held with this fence. Definer: requests may not write steps; it writes only for the run that is held with this fence.
 
+-- function svc.remove_service_account_key(text,text): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc.remove_service_account_key(account text, key text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform from svc.service_accounts s where s.id = account;
+  return found and svc_private.delete_service_account_key(account, key);
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: Revokes an API key of a service account that the caller manages; false if there is none. Definer: a reader owns it, so that the policies of svc.service_accounts decide.
+
 -- function svc.remove_source(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.remove_source(id uuid)
  RETURNS boolean
@@ -4440,6 +4541,20 @@ AS $function$
 $function$
 execute: svc_request, svc_system
 comment: Start time of the server and the end of its last recovery: while it stays the same, no transaction id is reused. lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
+
+-- function svc.service_account_keys(text): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc.service_account_keys(account text)
+ RETURNS TABLE(id text, name text, start text, scopes text[], created_by text, created_at timestamp with time zone, expires_at timestamp with time zone, last_used_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select k.*
+    from svc.service_accounts s, svc_private.find_service_account_keys(s.id) k
+   where s.id = service_account_keys.account
+$function$
+execute: svc_authenticated, svc_system
+comment: The API keys of a service account that the caller manages, also expired ones, the newest first. Definer: a reader owns it, so that the policies of svc.service_accounts decide.
 
 -- function svc.set_object_visibility(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.set_object_visibility(object_id uuid, new_visibility text)
@@ -7672,6 +7787,9 @@ CREATE OR REPLACE FUNCTION svc_private.copy_user()
 AS $function$
 begin
   update svc.organization_members m set name = new.name, email = new.email where m.user_id = new.id;
+  if svc.is_service(new.id) then
+    update svc.service_accounts s set name = new.name where s.id = new.id and s.name <> new.name;
+  end if;
   return null;
 end
 $function$
@@ -7828,6 +7946,21 @@ AS $function$
 $function$
 execute: svc_system
 comment: Schemas, default privileges, extensions, publications, event triggers and revoked functions, for list_facts().
+
+-- function svc_private.delete_service_account_key(text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.delete_service_account_key(account text, key text)
+ RETURNS boolean
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  with removed as (
+    delete from auth.api_key k where k.id = key and k.user_id = account returning 1
+  )
+  select exists (select from removed)
+$function$
+execute: svc_reader_authenticated, svc_system
+comment: Revokes an API key of a user; false if there is none. Definer: readers do not write keys.
 
 -- function svc_private.describe_definitions(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.describe_definitions()
@@ -8642,6 +8775,21 @@ $function$
 execute: svc_system
 comment: A transcription that has not ended, with its recording; no row if it has ended or was deleted.
 
+-- function svc_private.find_service_account_keys(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.find_service_account_keys(account text)
+ RETURNS TABLE(id text, name text, start text, scopes text[], created_by text, created_at timestamp with time zone, expires_at timestamp with time zone, last_used_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select k.id, k.name, k.start, k.scopes, k.created_by, k.created_at, k.expires_at, k.last_used_at
+    from auth.api_key k
+   where k.user_id = account
+   order by k.created_at desc, k.id
+$function$
+execute: svc_reader_authenticated, svc_system
+comment: The API keys of a user without their hashes. Definer: readers do not read the schema auth.
+
 -- function svc_private.find_storage_objects(uuid[],text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_storage_objects(ids uuid[], readers text[])
  RETURNS TABLE(reader text, id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text)
@@ -9337,6 +9485,45 @@ end
 $function$
 execute: svc_system
 comment: Stores the row of a file if the policies for signed-in users allow it. Definer: a reader owns it, because request roles may not insert; policies for signed-in users decide.
+
+-- function svc_private.insert_service_account_key(text,text,text,text,bytea,text[],interval,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.insert_service_account_key(session_id text, account text, name text, start text, hash bytea, scopes text[], lifetime interval, most integer)
+ RETURNS TABLE(id text, created_at timestamp with time zone, expires_at timestamp with time zone, refused text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  me constant text := svc.current_user_id();
+  own auth.session;
+begin
+  -- As in auth.add_api_key(): a key would outlive a JWT, an API key and the visit of an administrator who acts as the user.
+  select s.* into own
+    from auth.session s
+   where s.id = session_id and s.user_id = me and s.expires_at > now()
+     for key share;
+  if not found then
+    return query select null::text, null::timestamptz, null::timestamptz, 'ended';
+    return;
+  elsif to_jsonb(own) ->> 'impersonated_by' is not null then
+    return query select null::text, null::timestamptz, null::timestamptz, 'impersonated';
+    return;
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('auth.api_key ' || account, 0));
+  if (select count(*) from auth.api_key k where k.user_id = account and k.expires_at > now()) >= most then
+    return query select null::text, null::timestamptz, null::timestamptz, 'many';
+    return;
+  end if;
+  return query
+  insert into auth.api_key as k (user_id, name, start, hash, scopes, expires_at, created_by)
+  values (account, insert_service_account_key.name, insert_service_account_key.start, insert_service_account_key.hash,
+          insert_service_account_key.scopes, now() + lifetime, me)
+  returning k.id, k.created_at, k.expires_at, null::text;
+end
+$function$
+execute: svc_reader_authenticated, svc_system
+comment: A new API key of a service account, or why not: ended, impersonated, many. Definer: readers write no keys.
 
 -- function svc_private.install_history(jsonb,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.install_history(wanted jsonb, declarer text DEFAULT 'application'::text)
@@ -10250,6 +10437,12 @@ begin
    where i.org_id = old.org_id and i.state = 'pending'
      and (i.invited_by = old.user_id and svc_private.may_offer(new_role, i.role) is not true
           or new_role is null and i.email = old.email);
+  if svc.is_service(old.user_id) then
+    update svc.service_accounts s set role = new_role where s.id = old.user_id and s.org_id = old.org_id;
+    if found and new_role is null then
+      delete from auth.api_key k where k.user_id = old.user_id;
+    end if;
+  end if;
   if old.role = 'owner' and new_role is distinct from 'owner' then
     perform from svc.organizations o where o.id = old.org_id for no key update;
     if found and not exists (
@@ -10262,7 +10455,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Trigger of svc.organization_members: cancels invitations, and keeps an owner. Definer: members see neither all invitations nor, while they go, the other owners.
+comment: Trigger of svc.organization_members: cancels invitations, keeps an owner, and revokes keys of service accounts. Definer: members see neither all invitations nor, while they go, the other owners.
 
 -- function svc_private.missing_storage_objects(uuid[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.missing_storage_objects(ids uuid[])
@@ -10563,6 +10756,24 @@ end
 $function$
 execute: svc_system
 comment: Trigger of svc.organization_invitations: completes a new row. Definer: callers do not write these columns. If the policies refuse the row, nothing of it stays.
+
+-- function svc_private.prepare_service_account(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.prepare_service_account()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  new.id := 'service_' || pg_catalog.gen_random_uuid();
+  new.name := btrim(new.name);
+  new.created_by := coalesce(svc.current_user_id(), new.created_by);
+  insert into auth."user" (id, name, email) values (new.id, new.name, new.id || '@service.invalid');
+  return new;
+end
+$function$
+execute: svc_system
+comment: Trigger of svc.service_accounts: completes a new row, and makes its user. Definer: callers do not write users. If the policies refuse the row, nothing of it stays.
 
 -- function svc_private.price_of(text,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.price_of(model text, input_tokens integer, output_tokens integer)
@@ -10900,6 +11111,23 @@ end
 $function$
 execute: svc_system
 comment: Trigger: refuses changes of svc_private.history_entries.
+
+-- function svc_private.refuse_service_account(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.refuse_service_account()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if svc.is_service(new.user_id) then
+    raise exception '%', tg_argv[0] using errcode = 'AP403';
+  end if;
+  return new;
+end
+$function$
+execute: svc_system
+comment: Trigger: refuses rows whose user is a service account. Definer: the login of the authentication library may not call functions of schema svc.
 
 -- function svc_private.refuses_every_row(oid,text,text,oid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.refuses_every_row(relation oid, command text, role_name text, permission oid DEFAULT NULL::oid)
@@ -12728,6 +12956,44 @@ end
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
 comment: The chunks of a scope that answer a question best and that the executing role may read.
+
+-- function svc_private.service_account_changed(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.service_account_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  me constant text := svc.current_user_id();
+begin
+  if tg_op = 'DELETE' then
+    delete from auth."user" u where u.id = old.id;
+    return null;
+  elsif tg_op = 'UPDATE' then
+    update auth."user" u set name = new.name where u.id = new.id and u.name <> new.name;
+    return null;
+  end if;
+  if me is not null then
+    -- Those who create at the same moment wait for each other, so that each counts those before it.
+    perform pg_advisory_xact_lock(hashtextextended('svc.service_accounts ' || new.org_id, 0));
+    if (select count(*) from svc.service_accounts s where s.org_id = new.org_id and s.role is not null) > 20 then
+      raise exception 'This organization has 20 service accounts.'
+        using errcode = 'AP409', hint = 'Remove one that is no longer used.';
+    end if;
+    if (select t.wait_seconds > 0
+          from auth.take_attempt(array['serviceAccountsPerUser'], array[me], null, array[20], array[86400]) t)
+    then
+      raise exception 'Too many service accounts: a person creates 20 a day.'
+        using errcode = 'AP429', hint = 'Continue tomorrow.';
+    end if;
+  end if;
+  insert into svc.organization_members (org_id, user_id, role) values (new.org_id, new.id, new.role);
+  return null;
+end
+$function$
+execute: svc_system
+comment: Trigger of svc.service_accounts: limits new ones, and changes membership and user with them. Definer: no policy allows to add members, and callers do not write users.
 
 -- function svc_private.service_state(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.service_state()

@@ -16,8 +16,8 @@ declare
   me constant text := svc.current_user_id();
   found_invitation svc.organization_invitations;
 begin
-  if not svc.has_scope('*') then
-    raise exception 'an API key needs the scope "*" to accept an invitation' using errcode = '42501';
+  if svc.is_service(me) or not svc.has_scope('*') then
+    raise exception 'a person accepts an invitation, or an API key of one with the scope "*"' using errcode = '42501';
   end if;
   select i.* into found_invitation from svc.organization_invitations i
    where i.id = invitation and i.email = svc.verified_email();

@@ -1,4 +1,4 @@
--- Keeps the copies of a user's name and address in the memberships equal to the user.
+-- Keeps the copies of a user's name and address in the memberships equal to the user, and the name of a service account.
 
 create or replace function svc_private.copy_user()
 returns trigger
@@ -9,6 +9,9 @@ set search_path = ''
 as $$
 begin
   update svc.organization_members m set name = new.name, email = new.email where m.user_id = new.id;
+  if svc.is_service(new.id) then
+    update svc.service_accounts s set name = new.name where s.id = new.id and s.name <> new.name;
+  end if;
   return null;
 end
 $$;

@@ -12,8 +12,8 @@ declare
   me constant text := svc.current_user_id();
   org text;
 begin
-  if me is null or not svc.has_scope('*') then
-    raise exception 'an organization needs a user, or an API key with the scope "*"' using errcode = '42501';
+  if me is null or svc.is_service(me) or not svc.has_scope('*') then
+    raise exception 'an organization needs a person, or an API key of one with the scope "*"' using errcode = '42501';
   end if;
   -- Calls of one user at the same moment wait for each other, so that each counts those before it.
   perform pg_advisory_xact_lock(hashtextextended('svc.organizations ' || me, 0));

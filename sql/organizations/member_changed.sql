@@ -3,6 +3,8 @@
 --   removed admin could come back by an invitation to another address.
 -- - An organization keeps an owner. Owners who go at the same moment wait for each other at the organization's row. The
 --   lock lets new members in: it does not conflict with that of foreign keys.
+-- - The row of a service account follows. When it has gone, its keys are revoked, and nothing else: its rows and files stay with
+--   the organization.
 --
 -- Deleting an account deletes its memberships, so the account of the last owner is refused, too.
 
@@ -25,6 +27,12 @@ begin
    where i.org_id = old.org_id and i.state = 'pending'
      and (i.invited_by = old.user_id and svc_private.may_offer(new_role, i.role) is not true
           or new_role is null and i.email = old.email);
+  if svc.is_service(old.user_id) then
+    update svc.service_accounts s set role = new_role where s.id = old.user_id and s.org_id = old.org_id;
+    if found and new_role is null then
+      delete from auth.api_key k where k.user_id = old.user_id;
+    end if;
+  end if;
   if old.role = 'owner' and new_role is distinct from 'owner' then
     perform from svc.organizations o where o.id = old.org_id for no key update;
     if found and not exists (
@@ -38,7 +46,7 @@ end
 $$;
 
 comment on function svc_private.member_changed() is
-  'Trigger of svc.organization_members: cancels invitations, and keeps an owner. '
+  'Trigger of svc.organization_members: cancels invitations, keeps an owner, and revokes keys of service accounts. '
   'Definer: members see neither all invitations nor, while they go, the other owners.';
 
 create or replace trigger member_changed

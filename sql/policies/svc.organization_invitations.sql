@@ -24,7 +24,8 @@ create policy update_admin_or_invited on svc.organization_invitations
 
 create policy only_whole_keys on svc.organization_invitations
   as restrictive for all to svc_authenticated
-  using ((select svc.has_scope('*')));
+  using ((select svc.has_scope('*')))
+  with check ((select svc.has_scope('*') and not svc.is_service(svc.current_user_id())));
 
 grant select on svc.organization_invitations to svc_authenticated;
 grant insert (org_id, email, role) on svc.organization_invitations to svc_authenticated;
@@ -35,4 +36,5 @@ comment on policy select_admin_or_invited on svc.organization_invitations is
 comment on policy insert_admin on svc.organization_invitations is 'Owners invite to every role, admins to every one but owner.';
 comment on policy update_admin_or_invited on svc.organization_invitations is
   'Owners and admins cancel a pending invitation, the invited person rejects it.';
-comment on policy only_whole_keys on svc.organization_invitations is 'An API key reads and changes them only with the scope "*".';
+comment on policy only_whole_keys on svc.organization_invitations is
+  'An API key reads and changes them only with the scope "*", and that of a service account changes none.';

@@ -23,7 +23,12 @@ create policy delete_admin_or_self on svc.organization_members
 
 create policy only_whole_keys on svc.organization_members
   as restrictive for all to svc_authenticated
-  using ((select svc.has_scope('*')));
+  using ((select svc.has_scope('*')))
+  with check ((select svc.has_scope('*') and not svc.is_service(svc.current_user_id())));
+
+create policy delete_person on svc.organization_members
+  as restrictive for delete to svc_authenticated
+  using ((select not svc.is_service(svc.current_user_id())));
 
 grant select, delete on svc.organization_members to svc_authenticated;
 grant update (role) on svc.organization_members to svc_authenticated;
@@ -33,4 +38,6 @@ comment on policy update_admin on svc.organization_members is
   'Owners give every role, admins every one but owner, and not to owners.';
 comment on policy delete_admin_or_self on svc.organization_members is
   'Owners remove everybody, admins everybody but owners, and everybody may leave.';
-comment on policy only_whole_keys on svc.organization_members is 'An API key reads and changes them only with the scope "*".';
+comment on policy only_whole_keys on svc.organization_members is
+  'An API key reads and changes them only with the scope "*", and that of a service account changes none.';
+comment on policy delete_person on svc.organization_members is 'A service account deletes none.';

@@ -2,7 +2,8 @@
 --
 --   user     the user, by a session; also Studio and commands that show what the user sees
 --   key      a program of the user, by an API key
---   job      a job or run of a workflow that the user has started, also by a key: it may do what the user may
+--   service  a service account of an organization, by an API key
+--   job      a job or run of a workflow that the user or service account has started: it may do what these may
 --   system   the platform: crons, system jobs, unsafeDb, commands, psql
 --   null     a caller without an account
 --
@@ -20,14 +21,16 @@ as $$
     when coalesce(pg_catalog.current_setting('svc.user_id', true), '') = ''
       then case when pg_catalog.current_setting('role') = 'svc_anonymous' then null else 'system' end
     else coalesce(
-      nullif(pg_catalog.split_part(pg_catalog.current_setting('svc.user_id', true), E'\t', 2), ''),
       nullif(pg_catalog.current_setting('svc.actor', true), ''),
+      case when svc.is_service(pg_catalog.split_part(pg_catalog.current_setting('svc.user_id', true), E'\t', 1))
+        then 'service' end,
+      nullif(pg_catalog.split_part(pg_catalog.current_setting('svc.user_id', true), E'\t', 2), ''),
       'user')
   end
 $$;
 
 comment on function svc.current_actor() is
-  'Who acts: user, key, job or system; null for a caller without an account. Use as (select svc.current_actor()). '
+  'Who acts: user, key, service, job or system; null for a caller without an account. Use as (select svc.current_actor()). '
   'lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.';
 
 grant execute on function svc.current_actor() to svc_anonymous, svc_authenticated, svc_system;

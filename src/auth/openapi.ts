@@ -5,6 +5,7 @@
 import type { BetterAuthOptions, BetterAuthPlugin } from "better-auth";
 import type { ApiKeyOptions, AuthDefinition } from "../contract/auth.ts";
 import type { JsonSchema } from "../kit/json-schema.ts";
+import { keyLimits } from "../kit/key-format.ts";
 import {
   answers,
   anyone,
@@ -18,7 +19,6 @@ import {
   text,
 } from "../kit/parts.ts";
 import type { Schemas } from "../kit/schemas.ts";
-import { keyLimits } from "./api-keys/api-keys.ts";
 import { libraryOptions } from "./library-options.ts";
 import { endpointsOf } from "./plugins/plugins.ts";
 import { labelOf, providersOf } from "./social/names.ts";

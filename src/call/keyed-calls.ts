@@ -6,6 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { sortMembers, toParts } from "../kit/rich-values.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -43,7 +44,7 @@ export function keyOf(headers: IncomingHttpHeaders, session: Session | null): st
 }
 
 interface Called {
-  procedure: { name: string };
+  procedure: Pick<ProcedureDefinition, "name" | "isSecret">;
   input: unknown;
 }
 
@@ -57,7 +58,8 @@ export interface Answers {
 /**
  * Runs the calls, unless their key has been used.
  *
- * @throws SvcError CONFLICT if the key was used for other calls, or the earlier answers were too large to be kept
+ * @throws SvcError CONFLICT if the key was used for other calls, or the earlier answers were too large to be kept; BAD_REQUEST
+ *   for an answer that holds a secret
  */
 export async function runOnce(
   transaction: RequestTransaction,
@@ -65,6 +67,16 @@ export async function runOnce(
   calls: readonly Called[],
   run: () => Promise<string[]>,
 ): Promise<Answers> {
+  const secret = calls.find(({ procedure }) => procedure.isSecret);
+  if (secret) {
+    throw new SvcError(
+      "BAD_REQUEST",
+      `A call of ${secret.procedure.name} takes no idempotency key: its answer is stored nowhere.`,
+      {
+        hint: "Leave the header Idempotency-Key out, and in the SDK retries and idempotencyKey.",
+      },
+    );
+  }
   const claim = { name: "svc_claim_key", text: "select * from svc.claim_key($1, $2)" };
   const { rows } = await transaction.asLogin(claim, [key, digest(calls, transaction.identity)]);
   const [claimed] = rows as { is_new: boolean; is_same: boolean; answers: string[] | null }[];

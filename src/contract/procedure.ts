@@ -48,6 +48,8 @@ export interface ProcedureDefinition extends StepState, Pick<BuilderState, "inpu
   runAs?: "system";
   /** Tables that a watched query follows as a whole, beside those that it is seen to read. Queries only. */
   follows?: readonly PgTable[];
+  /** Its answer holds a secret, which is stored nowhere: a call with an `Idempotency-Key` is refused. */
+  isSecret?: true;
   /** Generated CRUD: the one statement that answers the call, instead of `run`. */
   statement?: CrudStatement;
   /** Generated CRUD: the resource of this operation. */

@@ -2,7 +2,7 @@
  * The platform's tables of organizations, for foreign keys, handlers and generated CRUD of applications. Platform migrations
  * create them, so `svc migrate generate` leaves them out. The policies below say to realtime who reads a row; those in
  * force are in `sql/policies/`.
- * Next hop: `migrations/0067_create_organizations.sql`.
+ * Next hop: `migrations/0067_create_organizations.sql`, `migrations/0073_create_service_accounts.sql`.
  */
 import { sql } from "drizzle-orm";
 import { pgPolicy, pgRole, pgSchema, text, timestamp, uuid } from "drizzle-orm/pg-core";
@@ -47,6 +47,25 @@ export const organizationMembers = offer(
       createdAt: createdAt(),
     },
     (t) => orgRls(t.orgId, { write: "nobody" }),
+  ),
+);
+
+/** Members that are programs, also those that were removed. Owners and admins see them. */
+export const serviceAccounts = offer(
+  svc.table(
+    "service_accounts",
+    {
+      /** Of its user: `svc.current_user_id()` of its calls. */
+      id: text("id").primaryKey(),
+      orgId: orgId(),
+      name: text("name").notNull(),
+      /** Null after it was removed. */
+      role: text("role"),
+      /** The id of the user who created it, who may be gone. */
+      createdBy: text("created_by"),
+      createdAt: createdAt(),
+    },
+    (t) => orgRls(t.orgId, { read: ["owner", "admin"], write: "nobody" }),
   ),
 );
 

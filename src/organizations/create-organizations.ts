@@ -2,7 +2,7 @@
  * `createOrganizations`: the procedures of organizations. They only say what is asked for: policies and functions in SQL decide
  * (`sql/policies/svc.organization_members.sql`). Each statement runs as the caller; what the caller may not do is not found, or
  * refused with 403.
- * Next hop: `sql/organizations/`; `mail-invitation.ts` sends invitations.
+ * Next hop: `sql/organizations/`; `mail-invitation.ts` sends invitations, `service-accounts.ts` has those for programs.
  */
 import { and, eq, sql } from "drizzle-orm";
 import { type AuthDefinition, defaultRoles } from "../contract/auth.ts";
@@ -15,6 +15,7 @@ import { requireRow } from "../kit/require-row.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { v } from "../kit/v.ts";
 import { invitationMailer } from "./mail-invitation.ts";
+import { type ServiceAccounts, serviceAccountProcedures } from "./service-accounts.ts";
 
 /** The roles that an application's `auth.ts` declares. */
 export type OrganizationRole<A extends AuthDefinition> = A["organizations"] extends {
@@ -31,8 +32,8 @@ const id = v.string();
 const mailJob = "organizationInvitations.mail";
 
 /**
- * The procedures of organizations, for `defineApi`: `organizations`, `organizationMembers` and `organizationInvitations`. Leave
- * one out by naming the others.
+ * The procedures of organizations, for `defineApi`: `organizations`, `organizationMembers` and `organizationInvitations`; with
+ * `apiKeys` also `serviceAccounts` and `serviceAccountKeys`. Leave one out by naming the others.
  *
  * @param auth the default export of `auth.ts`; its roles are the types of inputs
  * @throws DefinitionError when `auth.ts` does not declare organizations
@@ -51,6 +52,7 @@ export function createOrganizations<const A extends AuthDefinition>(auth: A) {
     organizations: organizationProcedures(),
     organizationMembers: memberProcedures(role),
     organizationInvitations: { ...invitationProcedures(role), mail: invitationMailer(mailJob, auth, options) },
+    ...((auth.apiKeys && serviceAccountProcedures(role, auth.apiKeys)) as ServiceAccounts<A, OrganizationRole<A>>),
   };
 }
 

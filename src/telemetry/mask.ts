@@ -17,7 +17,7 @@ const shapes: readonly RegExp[] = [
   /\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s/:@]*:)[^\s/]+(?=@)/gi, // the password of a URL
   /()\b[A-Za-z0-9]{32}\.[A-Za-z0-9+/%]{40,}={0,2}/g, // session tokens
   /()\b(?:sk|pk|rk)[-_](?:live|test|proj|ant|or|svcacct|admin)?[-_]?[A-Za-z0-9_-]{20,}|()\b(?:AKIA[0-9A-Z]{16}\b|AIza[\w-]{35}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}|xox[abpors]-[\w-]{10,}|hf_[A-Za-z0-9]{30,}|gsk_[A-Za-z0-9]{30,}|SG\.[\w-]{16,}\.[\w-]{16,})/g,
-  /()\b[a-z][a-z0-9]{1,15}_[\w-]{48}(?![\w-])/g, // API keys (src/auth/api-keys/key-format.ts)
+  /()\b[a-z][a-z0-9]{1,15}_[\w-]{48}(?![\w-])/g, // API keys (src/kit/key-format.ts)
   /()\bwhsec_[A-Za-z0-9+/]{16,}={0,2}/g,
   /()-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
 ];

@@ -1,6 +1,6 @@
 /** A service with Ann, who has keys of every kind, and Bob, with a row each. */
 import { afterAll, beforeAll } from "vitest";
-import { hashOf, makeKey } from "../../src/auth/api-keys/key-format.ts";
+import { hashOf, makeKey } from "../../src/kit/key-format.ts";
 import { type Database, database } from "../support/database.ts";
 import { bytesFolder } from "../support/files.ts";
 import { TestService, type User } from "../support/service.ts";

@@ -5,12 +5,12 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { ApiKeyOptions } from "../../contract/auth.ts";
+import { hashOf, keyLimits, makeKey, startOf } from "../../kit/key-format.ts";
 import type { Session } from "../../kit/session.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { runStatement } from "../../postgres/run-statement.ts";
 import { askAuth } from "../ask-auth.ts";
 import { checked, nameRule } from "../passwords/rules.ts";
-import { hashOf, makeKey, startOf } from "./key-format.ts";
 
 /** An API key in lists: everything but the key. */
 export interface ListedKey {
@@ -41,8 +41,6 @@ interface Added {
   expires_at: Date;
   refused: "ended" | "impersonated" | "many" | null;
 }
-
-export const keyLimits = { perUser: 20, days: 365, maxDays: 3_650 } as const;
 
 export class ApiKeys {
   readonly #pool: pg.Pool;

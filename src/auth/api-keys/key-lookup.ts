@@ -7,12 +7,12 @@
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { ApiKeyOptions } from "../../contract/auth.ts";
+import { hashOf, isKey } from "../../kit/key-format.ts";
 import { RecentMap } from "../../kit/recent-map.ts";
 import type { Session } from "../../kit/session.ts";
 import { askAuth } from "../ask-auth.ts";
 import type { VerifiedTokens } from "../sessions/verified-tokens.ts";
 import { type AdditionalFields, columnOf, readFields } from "../user-fields.ts";
-import { hashOf, isKey } from "./key-format.ts";
 
 interface KeyLookupOptions {
   apiKeys: ApiKeyOptions;

@@ -3,9 +3,9 @@
  * Next hop: `../api-keys/api-keys.ts`.
  */
 import type { Router } from "express";
+import { looksLikeKey } from "../../kit/key-format.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import type { ApiKeys } from "../api-keys/api-keys.ts";
-import { looksLikeKey } from "../api-keys/key-format.ts";
 import { credentialIn } from "../sessions/authenticate.ts";
 import { requireSession } from "./account.ts";
 import { type AuthParts, jsonBody, on } from "./endpoint.ts";

@@ -7,8 +7,8 @@
  * `../api-keys/key-lookup.ts`.
  */
 import { foreignOrigin, type OriginPolicy } from "../../http/origin-policy.ts";
+import { looksLikeKey } from "../../kit/key-format.ts";
 import type { Authenticate, Session } from "../../kit/session.ts";
-import { looksLikeKey } from "../api-keys/key-format.ts";
 import type { KeyLookup } from "../api-keys/key-lookup.ts";
 import type { SessionCookie } from "./session-cookie.ts";
 import type { LiveSession, SessionStore } from "./session-store.ts";

@@ -7,6 +7,9 @@ import { crc32 } from "node:zlib";
 
 const [randomLength, length] = [32, 48];
 
+/** Of the keys of a user. In days: how long a key lasts. */
+export const keyLimits = { perUser: 20, days: 365, maxDays: 3_650 } as const;
+
 const checksum = (prefix: string, random: Buffer): Buffer => {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(crc32(random, crc32(prefix)));
