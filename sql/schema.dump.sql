@@ -587,7 +587,7 @@ index organization_invitations_pending: UNIQUE svc.organization_invitations USIN
 trigger limit_invitation: CREATE TRIGGER limit_invitation AFTER INSERT ON svc.organization_invitations FOR EACH ROW EXECUTE FUNCTION svc_private.limit_invitation()
 trigger prepare_invitation: CREATE TRIGGER prepare_invitation BEFORE INSERT ON svc.organization_invitations FOR EACH ROW EXECUTE FUNCTION svc_private.prepare_invitation()
 policy insert_admin: for insert to svc_authenticated with check ((invited_by = ( SELECT svc.current_user_id() AS current_user_id)) AND ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs))) OR ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['admin'::text]) AS my_orgs))))))
-policy only_whole_keys: restrictive for all to svc_authenticated using ( SELECT svc.has_scope('*'::text) AS has_scope) with check ( SELECT (svc.has_scope('*'::text) AND (NOT svc.is_service(svc.current_user_id()))))
+policy only_whole_keys: restrictive for all to svc_authenticated using ( SELECT svc.has_scope('*'::text) AS has_scope) with check (( SELECT svc.has_scope('*'::text) AS has_scope) AND (NOT svc.is_service(( SELECT svc.current_user_id() AS current_user_id))))
 policy select_admin_or_invited: for select to svc_authenticated using ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs))) OR (email = ( SELECT svc.verified_email() AS verified_email)))
 policy update_admin_or_invited: for update to svc_authenticated using ((state = 'pending'::text) AND ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs))) OR (email = ( SELECT svc.verified_email() AS verified_email)))) with check (((state = 'canceled'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs)))) OR ((state = 'rejected'::text) AND (email = ( SELECT svc.verified_email() AS verified_email))))
 grant select to svc_authenticated
@@ -620,8 +620,8 @@ trigger fill_member: CREATE TRIGGER fill_member BEFORE INSERT ON svc.organizatio
 trigger member_changed: CREATE TRIGGER member_changed AFTER DELETE OR UPDATE OF role ON svc.organization_members FOR EACH ROW EXECUTE FUNCTION svc_private.member_changed()
 trigger refuse_service_account: CREATE TRIGGER refuse_service_account BEFORE INSERT OR UPDATE OF role ON svc.organization_members FOR EACH ROW WHEN (((new.role = 'owner'::text) AND starts_with(new.user_id, 'service_'::text))) EXECUTE FUNCTION svc_private.refuse_service_account('A service account cannot own an organization.')
 policy delete_admin_or_self: for delete to svc_authenticated using ((user_id = ( SELECT svc.current_user_id() AS current_user_id)) OR (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs))) OR ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['admin'::text]) AS my_orgs)))))
-policy delete_person: restrictive for delete to svc_authenticated using ( SELECT (NOT svc.is_service(svc.current_user_id())))
-policy only_whole_keys: restrictive for all to svc_authenticated using ( SELECT svc.has_scope('*'::text) AS has_scope) with check ( SELECT (svc.has_scope('*'::text) AND (NOT svc.is_service(svc.current_user_id()))))
+policy delete_person: restrictive for delete to svc_authenticated using (NOT svc.is_service(( SELECT svc.current_user_id() AS current_user_id)))
+policy only_whole_keys: restrictive for all to svc_authenticated using ( SELECT svc.has_scope('*'::text) AS has_scope) with check (( SELECT svc.has_scope('*'::text) AS has_scope) AND (NOT svc.is_service(( SELECT svc.current_user_id() AS current_user_id))))
 policy select_member: for select to svc_authenticated using (org_id = ANY (ARRAY( SELECT svc.my_orgs() AS my_orgs)))
 policy update_admin: for update to svc_authenticated using ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs))) OR ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['admin'::text]) AS my_orgs))))) with check ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs))) OR ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['admin'::text]) AS my_orgs)))))
 grant delete, select to svc_authenticated
@@ -645,8 +645,8 @@ constraint organizations_name_check: CHECK ((((length(name) >= 1) AND (length(na
 constraint organizations_pkey: PRIMARY KEY (id)
 index organizations_name: svc.organizations USING btree (lower((name COLLATE "C")), id)
 policy delete_owner: for delete to svc_authenticated using (id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs)))
-policy delete_person: restrictive for delete to svc_authenticated using ( SELECT (NOT svc.is_service(svc.current_user_id())))
-policy only_whole_keys: restrictive for all to svc_authenticated using ( SELECT svc.has_scope('*'::text) AS has_scope) with check ( SELECT (svc.has_scope('*'::text) AND (NOT svc.is_service(svc.current_user_id()))))
+policy delete_person: restrictive for delete to svc_authenticated using (NOT svc.is_service(( SELECT svc.current_user_id() AS current_user_id)))
+policy only_whole_keys: restrictive for all to svc_authenticated using ( SELECT svc.has_scope('*'::text) AS has_scope) with check (( SELECT svc.has_scope('*'::text) AS has_scope) AND (NOT svc.is_service(( SELECT svc.current_user_id() AS current_user_id))))
 policy select_member: for select to svc_authenticated using (id = ANY (ARRAY( SELECT svc.my_orgs() AS my_orgs)))
 policy update_admin: for update to svc_authenticated using (id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs))) with check (id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs)))
 grant delete, select to svc_authenticated
@@ -804,7 +804,7 @@ index service_accounts_org: svc.service_accounts USING btree (org_id, created_at
 trigger prepare_service_account: CREATE TRIGGER prepare_service_account BEFORE INSERT ON svc.service_accounts FOR EACH ROW EXECUTE FUNCTION svc_private.prepare_service_account()
 trigger service_account_changed: CREATE TRIGGER service_account_changed AFTER INSERT OR DELETE OR UPDATE OF name ON svc.service_accounts FOR EACH ROW EXECUTE FUNCTION svc_private.service_account_changed()
 policy insert_admin: for insert to svc_authenticated with check ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs))))
-policy only_people: restrictive for all to svc_authenticated using ( SELECT (svc.has_scope('*'::text) AND (NOT svc.is_service(svc.current_user_id()))))
+policy only_people: restrictive for all to svc_authenticated using (( SELECT svc.has_scope('*'::text) AS has_scope) AND (NOT svc.is_service(( SELECT svc.current_user_id() AS current_user_id))))
 policy select_admin: for select to svc_authenticated using (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs)))
 policy update_admin: for update to svc_authenticated using (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs))) with check (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs)))
 grant select to svc_authenticated
@@ -9498,7 +9498,6 @@ declare
   me constant text := svc.current_user_id();
   own auth.session;
 begin
-  -- As in auth.add_api_key(): a key would outlive a JWT, an API key and the visit of an administrator who acts as the user.
   select s.* into own
     from auth.session s
    where s.id = session_id and s.user_id = me and s.expires_at > now()
@@ -10012,9 +10011,10 @@ CREATE OR REPLACE FUNCTION svc_private.list_all_api_keys(of_user text, most inte
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select k.id, k.user_id, u.email, k.name, k.start, k.scopes, k.created_at, k.expires_at, k.last_used_at
+  select k.id, k.user_id, coalesce(a.name || ' of ' || o.name, u.email), k.name, k.start, k.scopes, k.created_at, k.expires_at, k.last_used_at
     from auth.api_key k
     join auth."user" u on u.id = k.user_id
+    left join (svc.service_accounts a join svc.organizations o on o.id = a.org_id) on a.id = k.user_id
    where of_user is null or k.user_id = of_user or u.email = lower(of_user)
    order by k.created_at desc, k.id
    limit most

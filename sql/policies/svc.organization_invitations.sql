@@ -25,7 +25,7 @@ create policy update_admin_or_invited on svc.organization_invitations
 create policy only_whole_keys on svc.organization_invitations
   as restrictive for all to svc_authenticated
   using ((select svc.has_scope('*')))
-  with check ((select svc.has_scope('*') and not svc.is_service(svc.current_user_id())));
+  with check ((select svc.has_scope('*')) and not svc.is_service((select svc.current_user_id())));
 
 grant select on svc.organization_invitations to svc_authenticated;
 grant insert (org_id, email, role) on svc.organization_invitations to svc_authenticated;

@@ -24,11 +24,11 @@ create policy delete_admin_or_self on svc.organization_members
 create policy only_whole_keys on svc.organization_members
   as restrictive for all to svc_authenticated
   using ((select svc.has_scope('*')))
-  with check ((select svc.has_scope('*') and not svc.is_service(svc.current_user_id())));
+  with check ((select svc.has_scope('*')) and not svc.is_service((select svc.current_user_id())));
 
 create policy delete_person on svc.organization_members
   as restrictive for delete to svc_authenticated
-  using ((select not svc.is_service(svc.current_user_id())));
+  using (not svc.is_service((select svc.current_user_id())));
 
 grant select, delete on svc.organization_members to svc_authenticated;
 grant update (role) on svc.organization_members to svc_authenticated;

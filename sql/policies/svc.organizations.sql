@@ -18,11 +18,11 @@ create policy delete_owner on svc.organizations
 create policy only_whole_keys on svc.organizations
   as restrictive for all to svc_authenticated
   using ((select svc.has_scope('*')))
-  with check ((select svc.has_scope('*') and not svc.is_service(svc.current_user_id())));
+  with check ((select svc.has_scope('*')) and not svc.is_service((select svc.current_user_id())));
 
 create policy delete_person on svc.organizations
   as restrictive for delete to svc_authenticated
-  using ((select not svc.is_service(svc.current_user_id())));
+  using (not svc.is_service((select svc.current_user_id())));
 
 grant select, delete on svc.organizations to svc_authenticated;
 grant update (name) on svc.organizations to svc_authenticated;

@@ -19,7 +19,7 @@ create policy update_admin on svc.service_accounts
 
 create policy only_people on svc.service_accounts
   as restrictive for all to svc_authenticated
-  using ((select svc.has_scope('*') and not svc.is_service(svc.current_user_id())));
+  using ((select svc.has_scope('*')) and not svc.is_service((select svc.current_user_id())));
 
 grant select on svc.service_accounts to svc_authenticated;
 grant insert (org_id, name, role) on svc.service_accounts to svc_authenticated;

@@ -1,5 +1,5 @@
 /**
- * `svc keys`: lists the API keys of users, and revokes them.
+ * `svc keys`: lists the API keys of users and service accounts, and revokes them.
  * Next hop: `sql/studio/list_all_api_keys.sql`, `sql/studio/act_revoke_api_keys.sql`.
  */
 import { DefinitionError } from "../kit/definition-error.ts";
@@ -13,6 +13,7 @@ import { table, time } from "./table.ts";
 interface Key {
   id: string;
   user_id: string;
+  /** Of a service account: its name and that of its organization. */
   email: string;
   name: string;
   start: string;

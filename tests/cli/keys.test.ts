@@ -41,3 +41,17 @@ test("svc keys lists keys without what opens them, and revokes one or all of a u
     { act: "act_revoke_api_keys", arguments: { user: "bob@x.test" }, outcome: "2 revoked" },
   ]);
 });
+
+test("svc keys names the organization of a service account", async () => {
+  await db.sql(`insert into svc.organizations (id, name) values ('acme', 'Acme')`);
+  const [{ id } = { id: "" }] = await db.sql<{ id: string }>(
+    "insert into svc.service_accounts (org_id, name, role) values ('acme', 'Importer', 'member') returning id",
+  );
+  await db.sql(
+    `insert into auth.api_key (user_id, name, start, hash, scopes, expires_at)
+     values ($1, 'CI', 'acme_abc', sha256('service'), '{a:b}', now() + '1 day'::interval)`,
+    [id],
+  );
+  expect((await run("list", "--user", id)).out).toMatch(/Importer of Acme .*CI .*acme_abc…/);
+  expect((await run("revoke", "--user", id)).error).toContain("Revoked 1 API key.");
+});

@@ -14,6 +14,7 @@ const db = database();
  */
 const registry: Record<string, { test: string } | { reason: string }> = {
   accept_invitation: { test: "tests/organizations/rights.test.ts" },
+  add_service_account_key: { test: "tests/organizations/service-account-rights.test.ts" },
   cancel_job: { reason: "Takes the number of a job and answers for jobs that the transaction's user scheduled." },
   cancel_workflow: { test: "tests/doors/writes.test.ts" },
   carry_trace: { reason: "Writes the traceparent that it is given into the log." },
@@ -36,6 +37,7 @@ const registry: Record<string, { test: string } | { reason: string }> = {
   my_orgs: { test: "tests/organizations/rights.test.ts" },
   open_upload_url: { test: "tests/security/storage-writes.test.ts" },
   record_step: { reason: "Writes for the one run that the worker holds with this fence." },
+  remove_service_account_key: { test: "tests/organizations/service-account-rights.test.ts" },
   retry_workflow: { test: "tests/doors/writes.test.ts" },
   retry_delivery_as_authenticated: { test: "tests/doors/writes.test.ts" },
   row_deliveries_as_authenticated: { test: "tests/doors/pages.test.ts" },
@@ -45,6 +47,7 @@ const registry: Record<string, { test: string } | { reason: string }> = {
   search_keyword_as_authenticated: { test: "tests/doors/doors.test.ts" },
   search_passages: { reason: "Reads no table: it gets the texts and the query." },
   search_target: { reason: "Tells the declaration of a table, which the application's schema says." },
+  service_account_keys: { test: "tests/organizations/service-account-rights.test.ts" },
   signal_workflow: { test: "tests/doors/writes.test.ts" },
   start_transcription: { test: "tests/doors/storage.test.ts" },
   start_workflow: { reason: "Adds a run for the transaction's user." },

@@ -126,7 +126,7 @@ test("nobody but the service says anything to subscribers", async () => {
   }
 });
 
-test("few functions run with more than the caller's rights where SQL of a request may call them, and change no row but the caller's own membership", async () => {
+test("few functions run with more than the caller's rights where SQL of a request may call them, and change no row but the caller's own membership and keys", async () => {
   const rows = await db.sql<{ name: string; owner: string; volatile: boolean }>(
     `select p.proname as name, p.proowner::regrole::text as owner, p.provolatile = 'v' as volatile
        from pg_proc p join pg_namespace n on n.oid = p.pronamespace
@@ -138,6 +138,7 @@ test("few functions run with more than the caller's rights where SQL of a reques
   const locking = { owner: "svc_owner", volatile: true };
   const indexing = locking; // of rows that the same transaction has written
   const joining = locking; // the caller adds itself: as the owner of a new organization, or by an invitation to its address
+  const keeping = { owner: "svc_reader_authenticated", volatile: true }; // keys of service accounts that the caller manages
   const platform = { owner: "svc_owner", volatile: false };
   const readers = ["anonymous", "authenticated"].map((role) => ({
     role,
@@ -146,6 +147,7 @@ test("few functions run with more than the caller's rights where SQL of a reques
   }));
   expect(rows).toEqual([
     { name: "accept_invitation", ...joining },
+    { name: "add_service_account_key", ...keeping },
     { name: "create_organization", ...joining },
     ...readers.map(({ role, ...more }) => ({ name: `find_evidence_as_${role}`, ...more })),
     ...readers.map(({ role, ...more }) => ({ name: `find_objects_as_${role}`, ...more })),
@@ -154,6 +156,7 @@ test("few functions run with more than the caller's rights where SQL of a reques
     { name: "lock", ...locking },
     { name: "lock_document", ...locking },
     { name: "my_orgs", ...platform },
+    { name: "remove_service_account_key", ...keeping },
     // Sends a delivery again to an endpoint that the caller may update.
     { name: "retry_delivery_as_authenticated", owner: "svc_reader_authenticated", volatile: true },
     { name: "row_deliveries_as_authenticated", owner: "svc_reader_authenticated", volatile: false },
@@ -161,6 +164,7 @@ test("few functions run with more than the caller's rights where SQL of a reques
     ...readers.map(({ role, ...more }) => ({ name: `search_keyword_as_${role}`, ...more })),
     { name: "search_passages", ...platform },
     { name: "search_target", ...platform },
+    { name: "service_account_keys", ...keeping, volatile: false },
     { name: "try_lock", ...locking },
     { name: "verified_email", ...platform },
   ]);
