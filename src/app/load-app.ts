@@ -13,6 +13,7 @@ import { type AuthDefinition, defineAuth } from "../contract/auth.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import { checkTable } from "../crud/check-table.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { requirePackages } from "../kit/optional-packages.ts";
 import { checkOrganizations } from "../organizations/check-organizations.ts";
 import { withCrons } from "./api.ts";
 import { refuseForkedAuth, type SchemaFile } from "./auth-schema-owner.ts";
@@ -61,13 +62,17 @@ async function audit(config: EffectiveConfig, app: LoadedApp): Promise<void> {
   await refuseUnaudited({ root: config.cwd, rootDir: config.rootDir, schemaFiles: config.schema, app });
 }
 
-/** The application's `auth.ts`, or the defaults if it has none. @throws DefinitionError */
+/** The application's `auth.ts`, or the defaults if it has none. @throws DefinitionError also if it needs a package */
 export async function loadAuth(config: Pick<EffectiveConfig, "rootDir">): Promise<AuthDefinition> {
   const file = join(config.rootDir, "auth.ts");
   if (!existsSync(file)) return defineAuth({});
   const auth = await importDefault(file);
   // Checked here, too: an object that was not made by defineAuth() would lose its misspelled keys.
-  if (typeof auth === "object" && auth !== null) return defineAuth(auth as AuthDefinition);
+  if (typeof auth === "object" && auth !== null) {
+    const definition = defineAuth(auth as AuthDefinition);
+    if (definition.passkeys) requirePackages("passkeys");
+    return definition;
+  }
   throw new DefinitionError(`${file} has no default export.`, { hint: "Write: export default defineAuth({ … });" });
 }
 

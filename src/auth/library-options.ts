@@ -8,6 +8,7 @@ import { type AuthDefinition, knownProviders } from "../contract/auth.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { banRules } from "./ban-rules.ts";
 import { addressHeader } from "./library-types.ts";
+import { withPasskeys } from "./plugins/passkeys.ts";
 import { checkPluginTables, inSnakeCase, pluginsInSnakeCase } from "./plugins/plugin-names.ts";
 import { refusePlugins } from "./plugins/refused-plugins.ts";
 import { secondFactorRules } from "./second-factor-rules.ts";
@@ -26,10 +27,11 @@ const days = 24 * 60 * 60;
 
 /**
  * @param fields the declared fields that the library may use: at run time those that have a column
- * @throws DefinitionError for a plugin that svc refuses, or that declares a table of the platform
+ * @throws DefinitionError for a plugin that svc refuses, or that declares a table of the platform, and for passkeys that could
+ *   not be used
  */
 export function libraryOptions(
-  { betterAuth, emailAndPassword, emailVerification, social }: AuthDefinition,
+  { betterAuth, emailAndPassword, emailVerification, passkeys, social }: AuthDefinition,
   fields: AdditionalFields,
   fixedOptions: FixedOptions,
 ): BetterAuthOptions {
@@ -56,6 +58,7 @@ export function libraryOptions(
   // password, and one that sets a length of passwords would end the rule that an address is verified first.
   const wanted = { ...defaults, ...hooked(betterAuth, defaults) };
   refusePlugins(wanted.plugins ?? []);
+  const plugins = withPasskeys(wanted.plugins ?? [], passkeys, fixedOptions);
   const { secondaryStorage: _, ...rest } = wanted; // sessions are read by SQL
   const options: BetterAuthOptions = {
     ...rest,
@@ -108,7 +111,7 @@ export function libraryOptions(
     experimental: { ...wanted.experimental, instrumentation: { enabled: false } },
     // We log and answer the library's unhandled errors ourselves. Its own page for errors is not mounted.
     onAPIError: { throw: true, errorURL: wanted.onAPIError?.errorURL ?? "/" },
-    plugins: [...pluginsInSnakeCase(wanted.plugins ?? []), secondFactorRules, banRules],
+    plugins: [...pluginsInSnakeCase(plugins), secondFactorRules, banRules],
   };
   checkPluginTables(options);
   checkLifetime(options.session?.expiresIn);

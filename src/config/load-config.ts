@@ -24,7 +24,18 @@ export class ConfigError extends Error {
 
 const FILES = ["svc.config.ts", "svc.config.js", "svc.config.mjs"];
 /** Keys that belong to `auth.ts`, for a precise error. */
-const authKeys = ["oauth", "user", "emailAndPassword", "emailVerification", "social", "schemes", "betterAuth"];
+const authKeys = [
+  "oauth",
+  "user",
+  "emailAndPassword",
+  "emailVerification",
+  "social",
+  "apiKeys",
+  "organizations",
+  "passkeys",
+  "schemes",
+  "betterAuth",
+];
 const inAuth = Object.fromEntries(
   authKeys.map((key) => [key, `"${key}" belongs in auth.ts: defineAuth({ ${key}: … })`]),
 );

@@ -211,6 +211,30 @@ const definitionSchema = z.strictObject({
     .union([z.literal(true), organizationOptions], must("true or { roles?, sendInvitation?, page? }"))
     .optional(),
   /**
+   * Sign-in with passkeys, by `@better-auth/passkey`: `true`, or options. The SDK has `addPasskey` and `signInWithPasskey`.
+   * (Default: none)
+   */
+  passkeys: z
+    .union(
+      [
+        z.literal(true),
+        z.strictObject({
+          /**
+           * The host that passkeys belong to: that of `AUTHLIB_URL`, or a domain above it. On localhost it is localhost.
+           * Another one ends all passkeys. (Default: the host of `AUTHLIB_URL`)
+           */
+          rpID: z
+            .string()
+            .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, must('a host in lower case, such as "example.com"'))
+            .optional(),
+          /** Shown to the user. (Default: the host) */
+          name: z.string().min(1, must("a text")).max(64, must("a text of at most 64 characters")).optional(),
+        }),
+      ],
+      must("true or { rpID?, name? }"),
+    )
+    .optional(),
+  /**
    * The schemes of `Authorization` that carry a credential of svc, in any case. Others are ignored, for middleware of
    * the application. (Default: ["Bearer"])
    */

@@ -30,6 +30,7 @@ export const features = {
     packages: ["@modelcontextprotocol/sdk"],
     isDevelopment: true,
   },
+  passkeys: { what: "Sign-in with passkeys (passkeys of defineAuth)", packages: ["@better-auth/passkey"] },
   ruru: { what: "The GraphQL editor (graphql.ruru)", packages: ["ruru"], isDevelopment: true },
   s3: {
     what: 'Storing files in S3 (storage.driver "s3")',

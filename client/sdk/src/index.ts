@@ -9,6 +9,7 @@ export {
   type Measures,
 } from "./aggregate.ts";
 export { type AuthClient, type AuthClientOptions, createAuthClient } from "./auth/create-auth-client.ts";
+export { addPasskey, type Passkey, signInWithPasskey } from "./auth/passkeys.ts";
 export type { AuthState, User } from "./auth/state.ts";
 export { type LaterStorage, loadStorage, type SessionStorage } from "./auth/storage.ts";
 export type { ArgumentsOf, Plain } from "./call-arguments.ts";

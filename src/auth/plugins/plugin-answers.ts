@@ -10,6 +10,7 @@ import { splitSession } from "../library-cookies.ts";
 import { type AuthParts, publicUser, setSession, tokensOf } from "../routes/endpoint.ts";
 import { withoutReferrer } from "../routes/redirect.ts";
 import type { Opened } from "../sessions/session-store.ts";
+import { challengeMember } from "./passkeys.ts";
 import type { Credential } from "./plugin-request.ts";
 
 /** Headers of the library that describe its answer. We set all others, above all CORS. */
@@ -59,6 +60,7 @@ export async function sendAnswer(
     if (opened) setSession(parts, response, opened);
     if (clears) response.setHeader("set-cookie", parts.cookie.clear());
   }
+  const challenge = challengeMember(parts.library, id, credential, cookies);
   for (const line of cookies) response.appendHeader("set-cookie", line);
   withoutReferrer(response); // addresses may contain one-time values
   if (isError) throw await refusal(answer);
@@ -69,7 +71,12 @@ export async function sendAnswer(
   if (text && type.startsWith("application/json")) {
     const body = await inStyle(parts, JSON.parse(text), credential, opened);
     if (id === "device-authorization") signAccess(parts, body);
-    return sendJson(response, answer.status, JSON.stringify(body), further);
+    return sendJson(
+      response,
+      answer.status,
+      JSON.stringify(challenge ? Object.assign(Object(body), challenge) : body),
+      further,
+    );
   }
   response.writeHead(answer.status, { ...exchangeOf(response).headers, ...headers, "cache-control": "no-store" });
   response.end(text);

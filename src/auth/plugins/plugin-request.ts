@@ -25,12 +25,16 @@ export interface Credential {
 const withheld =
   /^(?:cookie|connection|content-length|expect|host|keep-alive|te|transfer-encoding|upgrade|x-forwarded-.+)$/;
 
-/** @throws SvcError NOT_FOUND for a path that URL parsing changes */
+/**
+ * @param further a cookie that the body stands for, or ""
+ * @throws SvcError NOT_FOUND for a path that URL parsing changes
+ */
 export function innerRequest(
   parts: AuthParts,
   request: HttpRequest,
   credential: Credential | null,
   body: Buffer,
+  further: string,
 ): Request {
   const { own } = parts.origins;
   const { method, originalUrl } = request;
@@ -46,7 +50,9 @@ export function innerRequest(
   for (const [name, value] of about(request)) headers.set(name, value);
   if (credential?.style === "token") headers.delete("authorization");
 
-  const cookies = [sessionCookie(parts, credential), withoutSession(request.headers.cookie)].filter(Boolean).join("; ");
+  const cookies = [sessionCookie(parts, credential), further, withoutSession(request.headers.cookie)]
+    .filter(Boolean)
+    .join("; ");
   if (cookies) headers.set("cookie", cookies);
   // The library requires an origin with every cookie, and of Node's fetch. Requests that may lack one have already been
   // checked.

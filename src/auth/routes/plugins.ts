@@ -7,6 +7,7 @@
 import type { Request, RequestHandler, Router } from "express";
 import { exchangeOf } from "../../http/exchange.ts";
 import { hasCookies } from "../library-cookies.ts";
+import { challengeCookie } from "../plugins/passkeys.ts";
 import { readAnswer, sendAnswer } from "../plugins/plugin-answers.ts";
 import { countingGuesses } from "../plugins/plugin-passwords.ts";
 import { type Credential, innerRequest } from "../plugins/plugin-request.ts";
@@ -37,7 +38,8 @@ function answering(parts: AuthParts, endpoint: PluginEndpoint): RequestHandler {
     requireOurPage(parts, request);
     const credential = await credentialOf(parts, request);
     const body = await readAuthBody(request);
-    const inner = innerRequest(parts, request, credential, body);
+    const challenge = challengeCookie(parts.library, id, credential, body);
+    const inner = innerRequest(parts, request, credential, body, challenge);
     const began = Date.now();
     const ask = () => parts.library.handle(inner);
     const answer = readAnswer(parts, id, credential, await countingGuesses(parts, request, inner, credential, ask));
