@@ -311,6 +311,7 @@ column created_at: timestamp with time zone not null default now()
 column updated_at: timestamp with time zone not null default now()
 constraint user_email_check: CHECK ((email = lower(email)))
 constraint user_email_key: UNIQUE (email)
+constraint user_id_check: CHECK ((POSITION(('	'::text) IN (id)) = 0))
 constraint user_pkey: PRIMARY KEY (id)
 trigger advance_version: CREATE TRIGGER advance_version BEFORE UPDATE ON auth."user" FOR EACH ROW EXECUTE FUNCTION auth.advance_user_version()
 trigger copy_to_members: CREATE TRIGGER copy_to_members AFTER UPDATE OF name, email ON auth."user" FOR EACH ROW WHEN (((old.name IS DISTINCT FROM new.name) OR (old.email IS DISTINCT FROM new.email))) EXECUTE FUNCTION svc_private.copy_user()
@@ -642,6 +643,7 @@ column id: text not null default (gen_random_uuid())::text
 column name: text not null
 column created_at: timestamp with time zone not null default now()
 constraint organizations_name_check: CHECK ((((length(name) >= 1) AND (length(name) <= 200)) AND (name = btrim(name))))
+constraint organizations_name_shown: CHECK (((name !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\uffff]'::text) AND (name !~ '(^|[\u0020-\u007e])[\u200c\u200d\ufe00-\ufe0f]|[\u200c\u200d](\Z|[\u0020-\u007e])'::text)))
 constraint organizations_pkey: PRIMARY KEY (id)
 index organizations_name: svc.organizations USING btree (lower((name COLLATE "C")), id)
 policy delete_owner: for delete to svc_authenticated using (id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs)))
@@ -9907,9 +9909,10 @@ begin
   if me is not null and (
     select t.wait_seconds > 0
       from auth.take_attempt(
-        array['invitationsPerUser', 'invitationsPerAddress'], array[me, address], null, array[100, 10], array[86400, 86400]) t)
+        array['invitationsPerUser', 'invitationsPerUserAndAddress', 'invitationsPerAddress'],
+        array[me, me || ' ' || address, address], null, array[100, 5, 50], array[86400, 86400, 86400]) t)
   then
-    raise exception 'Too many invitations: an account sends 100 a day, and an address gets 10.'
+    raise exception 'Too many invitations: an account sends 100 a day, 5 of them to one address, and an address gets 50.'
       using errcode = 'AP429', hint = 'Continue tomorrow.';
   end if;
   return null;

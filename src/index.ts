@@ -86,7 +86,12 @@ export type {
   ScopedRealtime,
 } from "./crud/crud-types.ts";
 export { type OrgMembers, orgRls } from "./crud/org-rls.ts";
-export { organizationInvitations, organizationMembers, organizations, serviceAccounts } from "./crud/organization-tables.ts";
+export {
+  organizationInvitations,
+  organizationMembers,
+  organizations,
+  serviceAccounts,
+} from "./crud/organization-tables.ts";
 export { type Audience, memberRls, openRls, ownerRls } from "./crud/rls.ts";
 export { scoped } from "./crud/scoped.ts";
 export { type AuditedOptions, audited } from "./history/audited.ts";
