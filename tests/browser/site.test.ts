@@ -37,7 +37,7 @@ const questions: [question: string, page: string][] = [
   ["pagination", "how-to/infinite-lists"],
   ["upload from React", "how-to/uploads"],
   ["Next.js", "how-to/server-rendering"],
-  ["roles", "how-to/staff-and-customers"],
+  ["roles", "how-to/questions"],
   ["tenants", "how-to/teams"],
   ["tests", "how-to/test-your-application"],
   ["deploy", "how-to/deploy"],

@@ -58,6 +58,8 @@ const runs: [name: string, words: () => string[], result: unknown][] = [
   ["webhooks list", () => [], []],
   ["webhooks show", () => [none], { error: expect.stringContaining("There is no delivery") }],
   ["webhooks retry", () => ["--dead"], { retried: 0 }],
+  ["keys list", () => [], []],
+  ["keys revoke", () => [none], { error: expect.stringContaining("There is no") }],
   ["secrets status", () => [], { bySecret: [0], lost: 0 }],
   ["secrets reseal", () => [], { resealed: 0, lost: 0 }],
   ["ai usage", () => [], []],
