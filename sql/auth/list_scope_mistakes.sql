@@ -1,11 +1,6 @@
--- What would make API keys unsafe: tables of the application with a policy that admits signed-in users without asking for a
--- scope, views through which they see the platform's tables, and scopes in policies that are not declared.
+-- What would make API keys unsafe: views through which they see the platform's tables without asking for a scope, and scopes in
+-- policies that are not declared. Tables that are open to keys are found by auth.list_scope_conditions().
 -- Called by src/auth/api-keys/check-scopes.ts as svc_auth, when a service starts whose defineAuth() has apiKeys.
---
--- A key acts as its user. So such a policy admits every key, unless a restrictive one for the same command asks for a scope.
--- svc migrate generate writes the restrictive one: src/migrate/generate/schema-scopes.ts has the same rule.
--- What PostgreSQL checks depends on the command: USING for rows that are read and deleted, WITH CHECK for new ones, or USING
--- without it, and both for an update. Asking elsewhere in the policy closes nothing.
 --
 -- The platform's tables ask for no scope, because otherwise only handlers reach them, by `.scope()`. A view of such a table must
 -- ask itself. One with its owner's rights is for handlers alone: createCrud refuses it.
@@ -25,26 +20,7 @@ as $$
       join pg_catalog.pg_namespace n on n.oid = c.relnamespace
      where c.relrowsecurity
        and n.nspname !~ '^(pg_.*|information_schema|auth|svc|svc_hidden|svc_private|svc_crud|extensions|graphile_worker)$'
-  ),
-  applying as (
-    select p.name, p.permissive, one.command,
-           case one.command
-             when 'a' then coalesce(p.writing, p.reading)
-             when 'w' then concat_ws(' ', p.reading, p.writing)
-             else p.reading
-           end ~ '\mhas_scope\(' as asks
-      from policies p, unnest('{r,a,w,d}'::"char"[]) as one (command)
-     where p.command in (one.command, '*')
-       and (0 = any (p.polroles) or 'svc_authenticated'::regrole = any (p.polroles))
   )
-  select distinct a.name, null
-    from applying a
-   where a.permissive and not a.asks
-     and not exists (
-       select from applying r
-        where r.name = a.name and r.command = a.command and not r.permissive and r.asks
-     )
-  union all
   select distinct format('%I.%I', n.nspname, v.relname), null
     from pg_catalog.pg_class v
     join pg_catalog.pg_namespace n on n.oid = v.relnamespace
@@ -70,4 +46,4 @@ $$;
 grant execute on function auth.list_scope_mistakes(text[]) to svc_auth;
 
 comment on function auth.list_scope_mistakes(text[]) is
-  'Tables and views that are open to every API key (scope is null), and scopes that policies ask for and that are not declared.';
+  'Views that are open to every API key (scope is null), and scopes that policies ask for and that are not declared.';

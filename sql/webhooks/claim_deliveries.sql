@@ -10,6 +10,8 @@
 -- A delivery that is due, but waits for an earlier one of its row, gets the time of that one. So a row that changes often, while
 -- its endpoint fails, has one delivery that is due, and not thousands which each claim would read.
 --
+-- An endpoint that has another owner now gets nothing of the owner before: such deliveries are dead.
+--
 -- Endpoints with pending deliveries are found by jumps along the index, not by reading all of their deliveries.
 --
 -- SECURITY DEFINER, because svc_system only reads the deliveries.
@@ -32,6 +34,8 @@ declare
   waiting text;
   first_id uuid;
   first_due timestamptz;
+  first_webhook text;
+  first_owner text;
   movable integer := 1000;  -- so that other endpoints do not wait for long
   moved integer;
 begin
@@ -84,10 +88,17 @@ begin
        where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.due_at <= clock_timestamp()
        order by d.due_at, d.sequence
        limit 1;
-      select d.id, d.due_at into first_id, first_due from svc.webhook_deliveries d
+      select d.id, d.due_at, d.webhook, d.owner into first_id, first_due, first_webhook, first_owner from svc.webhook_deliveries d
        where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.row_key = waiting
        order by d.sequence
        limit 1;
+      if first_owner is not null and not svc_private.is_owned_by(first_webhook, turn.source, turn.endpoint, first_owner) then
+        update svc.webhook_deliveries d
+           set state = 'dead', ended_at = now(), last_error = 'The endpoint belongs to somebody else now.'
+         where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending'
+           and d.webhook = first_webhook and d.owner = first_owner;
+        continue;
+      end if;
       exit when coalesce(first_due <= clock_timestamp(), true) or movable <= 0;
       update svc.webhook_deliveries d
          set due_at = first_due

@@ -11,8 +11,8 @@ immutable
 set search_path = ''
 as $$
   select format(
-    'insert into svc.webhook_deliveries (webhook, source, endpoint, row_key, body) '
-    'select %1$L, %2$L, %3$s, %4$L || jsonb_build_array(%5$s)::text, json_build_object(''type'', %1$L, ''operation'', $2, '
+    'insert into svc.webhook_deliveries (webhook, source, endpoint, owner, row_key, body) '
+    'select %1$L, %2$L, %3$s, %8$s, %4$L || jsonb_build_array(%5$s)::text, json_build_object(''type'', %1$L, ''operation'', $2, '
     '''timestamp'', now(), ''data'', (select row_to_json(item.*) from (select %6$s) as item)) from (select ($1).*) as t%7$s',
     declared ->> 'name',
     coalesce(e.endpoints ->> 'table', 'env'),
@@ -25,7 +25,8 @@ as $$
       format(' join %s as e on e.%I = t.%I and e.enabled', e.endpoints ->> 'table', e.endpoints ->> 'owner', declared ->> 'owner')
       || case when e.endpoints ? 'events' then format(' and %L = any (e.%I)', declared ->> 'name', e.endpoints ->> 'events')
               else '' end
-    end)
+    end,
+    case when e.endpoints is null then 'null' else format('e.%I::text', e.endpoints ->> 'owner') end)
     from (select declared -> 'endpoints' as endpoints) e
 $$;
 

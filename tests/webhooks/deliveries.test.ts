@@ -87,6 +87,23 @@ test("a stranger and a visitor see none, nor does the owner of an endpoint that 
   expect(await deliveries()).toMatchObject([{ state: "dead" }]);
 });
 
+test("an endpoint that is given to another user gets nothing of the user before, also if its new owner asks for it", async () => {
+  for (const title of ["boat", "oar"]) await addNote(ann.id, title);
+  await db.sql("update endpoints set user_id = $2 where id = $1", [endpoint, bob.id]);
+  await addNote(bob.id, "of bob");
+  await worker();
+  const ofAnn = (await deliveries()).slice(0, 2);
+  await until(async () => (await deliveries()).every(({ state }) => state !== "pending"));
+  expect((await deliveries()).map(({ state, last_error }) => [state, last_error])).toEqual([
+    ["dead", "The endpoint belongs to somebody else now."],
+    ["dead", "The endpoint belongs to somebody else now."],
+    ["sent", null],
+  ]);
+  expect((await retry(bob, ofAnn[0]?.id)).status).toBe(200);
+  await until(async () => (await deliveries()).every(({ state }) => state !== "pending"));
+  expect(got.map(({ text }) => JSON.parse(text).data.title)).toEqual(["of bob"]);
+});
+
 test("the owner sends a dead delivery again, once", async () => {
   const id = await addNote(ann.id, "boat");
   await die();

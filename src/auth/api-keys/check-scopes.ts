@@ -1,9 +1,10 @@
 /**
  * Refuses to serve API keys where a key could do what nobody meant: a table whose policies ask for no scope, a view of svc's
  * own tables that asks for none, and a scope that is not declared. A service asks when it starts, if `defineAuth` has `apiKeys`.
- * Next hop: `sql/auth/list_scope_mistakes.sql` reads the policies.
+ * Next hop: `sql/auth/list_scope_conditions.sql` and `list_scope_mistakes.sql` read the policies.
  */
 import type pg from "pg";
+import { asksForScope } from "../../contract/asks-for-scope.ts";
 import type { LoadedApp } from "../../contract/loaded-app.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { byNearness } from "../../kit/nearest.ts";
@@ -20,19 +21,44 @@ export async function checkScopes(pool: pg.Pool, { auth, api }: Pick<LoadedApp, 
   }
   const what = "* from auth.list_scope_mistakes($1)";
   const mistakes = await askAuth<{ relation: string; scope: string | null }>(pool, what, [scopes]);
-  const [first] = mistakes;
+  const wrong = mistakes.find(({ scope }) => scope !== null);
+  if (wrong?.scope) throw undeclared(wrong.scope, scopes, `A policy of ${wrong.relation}`);
+  const open = [
+    ...openTables(await askAuth(pool, "* from auth.list_scope_conditions()")),
+    ...mistakes.map((one) => one.relation),
+  ];
+  const [first] = open;
   if (!first) return;
-  if (first.scope !== null) throw undeclared(first.scope, scopes, `A policy of ${first.relation}`);
-  const open = mistakes.filter(({ scope }) => scope === null).map(({ relation }) => relation);
   throw new DefinitionError(
     `An API key could do all that its user may in ${open.join(", ")}: no policy asks for a scope.`,
     {
       hint:
         "Run svc migrate generate and svc migrate: they close these tables to keys. scoped({ read: …, write: … }) beside " +
-        `ownerRls opens one. Policies in SQL close ${first.relation} by a restrictive one that asks svc.has_scope('*'). ` +
+        `ownerRls opens one. Policies in SQL close ${first} by a restrictive one that asks svc.has_scope('*'). ` +
         "A view of svc's own tables asks (select svc.has_scope('…')) in its condition.",
     },
   );
+}
+
+interface Conditions {
+  relation: string;
+  command: string;
+  permissive: boolean;
+  conditions: string[];
+}
+
+/** Tables with a policy that admits signed-in users without asking for a scope, where no restrictive one asks for the command. */
+function openTables(policies: readonly Conditions[]): Set<string> {
+  const asks = ({ conditions }: Conditions) => conditions.some(asksForScope);
+  const open = policies.filter(
+    (one) =>
+      one.permissive &&
+      !asks(one) &&
+      !policies.some(
+        (other) => !other.permissive && other.relation === one.relation && other.command === one.command && asks(other),
+      ),
+  );
+  return new Set(open.map(({ relation }) => relation));
 }
 
 function undeclared(scope: string, scopes: readonly string[], whose: string): DefinitionError {

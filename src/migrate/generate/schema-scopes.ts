@@ -3,6 +3,7 @@
  * open to every key. If `defineAuth` has `apiKeys`, such commands get a policy that only keys with "*" pass.
  * Next hop: `sql/session/has_scope.sql`; `src/auth/api-keys/check-scopes.ts` compares the database when a service starts.
  */
+import { asksForScope } from "../../contract/asks-for-scope.ts";
 import type { Policy, Table } from "./snapshot.ts";
 
 const commands = ["SELECT", "INSERT", "UPDATE", "DELETE"] as const;
@@ -10,9 +11,9 @@ const commands = ["SELECT", "INSERT", "UPDATE", "DELETE"] as const;
 type Command = (typeof commands)[number];
 
 /** Whether what PostgreSQL checks for the command asks for a scope: USING for rows that are there, WITH CHECK for new ones. */
-function asksForScope({ using = "", withCheck }: Policy, command: Command): boolean {
-  const checked = { SELECT: using, DELETE: using, INSERT: withCheck ?? using, UPDATE: `${using} ${withCheck ?? ""}` };
-  return /\bhas_scope\s*\(/.test(checked[command]);
+function asks({ using = "", withCheck }: Policy, command: Command): boolean {
+  const both = asksForScope(using) || asksForScope(withCheck ?? "");
+  return command === "UPDATE" ? both : asksForScope(command === "INSERT" ? (withCheck ?? using) : using);
 }
 
 /** Adds the policies, as far as no other ones ask for a scope. */
@@ -40,7 +41,7 @@ function isOpen(policies: readonly Policy[], command: Command): boolean {
   );
   const isRestrictive = ({ as }: Policy) => as === "RESTRICTIVE";
   return (
-    applying.some((policy) => !isRestrictive(policy) && !asksForScope(policy, command)) &&
-    !applying.some((policy) => isRestrictive(policy) && asksForScope(policy, command))
+    applying.some((policy) => !isRestrictive(policy) && !asks(policy, command)) &&
+    !applying.some((policy) => isRestrictive(policy) && asks(policy, command))
   );
 }

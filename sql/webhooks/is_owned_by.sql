@@ -1,0 +1,33 @@
+-- Whether an endpoint that is a row is still that of the user or team whose row changed. Part of svc_private.claim_deliveries(): an
+-- endpoint that was given to somebody else must not get what was noted before, nor its new owner by sending a dead delivery again.
+
+create or replace function svc_private.is_owned_by(webhook text, source text, endpoint text, owner text)
+returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  key name;
+  type text;
+  owner_column text;
+  owned boolean;
+begin
+  select w.declared #>> '{endpoints,owner}' into owner_column
+    from svc_private.list_webhooks() w where w.name = is_owned_by.webhook limit 1;
+  select a.attname, format_type(a.atttypid, null) into key, type
+    from pg_catalog.pg_index i
+    join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+   where i.indrelid = to_regclass(source) and i.indisprimary;
+  execute format('select e.%I::text = $2 from %s as e where e.%I = $1::%s', owner_column, source, key, type)
+    into owned using endpoint, owner;
+  return coalesce(owned, false);
+exception when undefined_column or undefined_table or datatype_mismatch or data_exception or null_value_not_allowed then
+  return false; -- the table has become another one
+end
+$$;
+
+revoke execute on function svc_private.is_owned_by(text, text, text, text) from svc_system;
+
+comment on function svc_private.is_owned_by(text, text, text, text) is
+  'Whether an endpoint that is a row has this owner, by the declaration of the webhook.';
