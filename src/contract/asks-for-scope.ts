@@ -4,6 +4,27 @@
  * Next hop: `src/auth/api-keys/check-scopes.ts` and `src/migrate/generate/schema-scopes.ts` ask it.
  */
 
+/** What a policy asks for one command (`sql/auth/list_scope_conditions.sql`). */
+export interface PolicyConditions {
+  relation: string;
+  command: string;
+  permissive: boolean;
+  /** It asks for a scope if one of these does. */
+  conditions: readonly string[];
+}
+
+/** The tables with a policy that admits signed-in users without asking for a scope, where no restrictive one of that command asks. */
+export function openToKeys(policies: readonly PolicyConditions[]): Set<string> {
+  const asks = ({ conditions }: PolicyConditions) => conditions.some(asksForScope);
+  const closed = policies
+    .filter((one) => !one.permissive && asks(one))
+    .map(({ relation, command }) => `${command} ${relation}`);
+  const open = policies.filter(
+    (one) => one.permissive && !asks(one) && !closed.includes(`${one.command} ${one.relation}`),
+  );
+  return new Set(open.map(({ relation }) => relation));
+}
+
 /**
  * Each alternative of `or` must ask by `svc.has_scope()`, and of the parts of `and` one. Within other functions, CASE, and sub-selects
  * of a table the call counts wherever it stands.

@@ -9,7 +9,7 @@ import type pg from "pg";
 import { installQueue } from "../jobs/queue.ts";
 import { withClient } from "../postgres/with-client.ts";
 import { applyRoles } from "./apply-roles.ts";
-import { type AppliedFile, checkFunctions } from "./check-functions.ts";
+import { type AppliedFile, checkApplication } from "./check-application.ts";
 import { fingerprintsIn, generatedFunctions } from "./generated-functions.ts";
 import {
   type Checksums,
@@ -116,7 +116,7 @@ class Migration {
     for (const { scope, folder } of scopes(this.#options)) {
       if (!wanted.includes(scope)) continue;
       await this.#applyScope(scope, folder);
-      if (scope === "application") await checkFunctions(this.#client, this.#files);
+      if (scope === "application") await checkApplication(this.#client, this.#files, this.#applied);
       if (this.#options.platformMigrations === undefined) await this.#secure(scope);
     }
     return this.#applied;

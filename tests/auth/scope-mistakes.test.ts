@@ -44,6 +44,11 @@ describe("svc migrate generate", () => {
     // A policy that admits keys with a scope does not close the others.
     expect(await policiesOf((t) => [...ownerRls(t.userId), asking("all", "permissive")])).toEqual(["closed_to_keys"]);
     expect(await policiesOf(() => [asking("all", "permissive")])).toEqual([]);
+    const beside = pgPolicy("beside", {
+      to: signedIn,
+      using: sql`user_id = (select svc.current_user_id()) or (select svc.has_scope('tickets:read'))`,
+    });
+    expect(await policiesOf(() => [beside])).toEqual(["closed_to_keys"]);
   });
 
   test("closes what a policy asks about in the half that PostgreSQL does not check", async () => {
@@ -92,6 +97,22 @@ describe("a service", () => {
                   create policy half on halves as restrictive to svc_authenticated ${conditions}`);
     await expect(check()).rejects.toThrow("public.halves");
     await db.sql("drop table halves");
+  });
+
+  test.for([
+    ["user_id = (select svc.current_user_id()) or (select svc.has_scope('tickets:read'))", false],
+    ["not (select svc.has_scope('tickets:read'))", false],
+    ["user_id = (select svc.current_user_id()) and (select svc.has_scope('tickets:read') or svc.has_scope('*'))", true],
+    ["user_id = 'a' and svc.has_scope('tickets:read') or user_id = 'or' and (select svc.has_scope('*'))", true],
+    ["user_id between 'a' and 'b' and (select svc.has_scope('*'))", true],
+    ["(user_id in (select user_id from public.things) or svc.has_scope('*')) and svc.has_scope('tickets:read')", true],
+  ] as const)("asks whether each alternative of a policy asks: %s", async ([condition, isClosed]) => {
+    await db.sql(`create table either (id serial primary key, user_id text);
+                  alter table either enable row level security;
+                  create policy own on either to svc_authenticated using (${condition})`);
+    if (isClosed) await expect(check()).resolves.toBeUndefined();
+    else await expect(check()).rejects.toThrow("public.either");
+    await db.sql("drop table either");
   });
 
   test("does not start with a view through which keys see tables of svc, unless it asks for a scope", async () => {

@@ -4,7 +4,7 @@
  * Next hop: `sql/auth/list_scope_conditions.sql` and `list_scope_mistakes.sql` read the policies.
  */
 import type pg from "pg";
-import { asksForScope } from "../../contract/asks-for-scope.ts";
+import { openToKeys } from "../../contract/asks-for-scope.ts";
 import type { LoadedApp } from "../../contract/loaded-app.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { byNearness } from "../../kit/nearest.ts";
@@ -24,7 +24,7 @@ export async function checkScopes(pool: pg.Pool, { auth, api }: Pick<LoadedApp, 
   const wrong = mistakes.find(({ scope }) => scope !== null);
   if (wrong?.scope) throw undeclared(wrong.scope, scopes, `A policy of ${wrong.relation}`);
   const open = [
-    ...openTables(await askAuth(pool, "* from auth.list_scope_conditions()")),
+    ...openToKeys(await askAuth(pool, "* from auth.list_scope_conditions()")),
     ...mistakes.map((one) => one.relation),
   ];
   const [first] = open;
@@ -38,27 +38,6 @@ export async function checkScopes(pool: pg.Pool, { auth, api }: Pick<LoadedApp, 
         "A view of svc's own tables asks (select svc.has_scope('…')) in its condition.",
     },
   );
-}
-
-interface Conditions {
-  relation: string;
-  command: string;
-  permissive: boolean;
-  conditions: string[];
-}
-
-/** Tables with a policy that admits signed-in users without asking for a scope, where no restrictive one asks for the command. */
-function openTables(policies: readonly Conditions[]): Set<string> {
-  const asks = ({ conditions }: Conditions) => conditions.some(asksForScope);
-  const open = policies.filter(
-    (one) =>
-      one.permissive &&
-      !asks(one) &&
-      !policies.some(
-        (other) => !other.permissive && other.relation === one.relation && other.command === one.command && asks(other),
-      ),
-  );
-  return new Set(open.map(({ relation }) => relation));
 }
 
 function undeclared(scope: string, scopes: readonly string[], whose: string): DefinitionError {

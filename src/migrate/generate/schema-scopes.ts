@@ -3,18 +3,12 @@
  * open to every key. If `defineAuth` has `apiKeys`, such commands get a policy that only keys with "*" pass.
  * Next hop: `sql/session/has_scope.sql`; `src/auth/api-keys/check-scopes.ts` compares the database when a service starts.
  */
-import { asksForScope } from "../../contract/asks-for-scope.ts";
+import { openToKeys } from "../../contract/asks-for-scope.ts";
 import type { Policy, Table } from "./snapshot.ts";
 
 const commands = ["SELECT", "INSERT", "UPDATE", "DELETE"] as const;
 
 type Command = (typeof commands)[number];
-
-/** Whether what PostgreSQL checks for the command asks for a scope: USING for rows that are there, WITH CHECK for new ones. */
-function asks({ using = "", withCheck }: Policy, command: Command): boolean {
-  const both = asksForScope(using) || asksForScope(withCheck ?? "");
-  return command === "UPDATE" ? both : asksForScope(command === "INSERT" ? (withCheck ?? using) : using);
-}
 
 /** Adds the policies, as far as no other ones ask for a scope. */
 export function closeToKeys(table: Table): void {
@@ -39,9 +33,11 @@ function isOpen(policies: readonly Policy[], command: Command): boolean {
     ({ for: verb = "ALL", to = ["public"] }) =>
       (verb === "ALL" || verb === command) && (to.includes("public") || to.includes("svc_authenticated")),
   );
-  const isRestrictive = ({ as }: Policy) => as === "RESTRICTIVE";
-  return (
-    applying.some((policy) => !isRestrictive(policy) && !asks(policy, command)) &&
-    !applying.some((policy) => isRestrictive(policy) && asks(policy, command))
-  );
+  return openToKeys(applying.map((policy) => conditionsOf(policy, command))).size > 0;
+}
+
+/** What PostgreSQL checks for the command: USING for rows that are there, WITH CHECK for new ones. */
+function conditionsOf({ as, using = "", withCheck }: Policy, command: Command) {
+  const checked = { SELECT: [using], DELETE: [using], INSERT: [withCheck ?? using], UPDATE: [using, withCheck ?? ""] };
+  return { relation: "", command, permissive: as !== "RESTRICTIVE", conditions: checked[command] };
 }
