@@ -17,6 +17,7 @@ import { requirePackages } from "../kit/optional-packages.ts";
 import { checkOrganizations } from "../organizations/check-organizations.ts";
 import { withCrons } from "./api.ts";
 import { refuseForkedAuth, type SchemaFile } from "./auth-schema-owner.ts";
+import { checkScopeNames } from "./check-scope-names.ts";
 
 /** @throws DefinitionError when a file is missing or lacks its export, or the audit refuses a handler */
 export async function loadApp(config: EffectiveConfig): Promise<LoadedApp> {
@@ -38,6 +39,7 @@ export async function loadApp(config: EffectiveConfig): Promise<LoadedApp> {
     schema: await loadSchema(config),
   };
   checkOrganizations(app);
+  checkScopeNames(app);
   await audit(config, app);
   return app;
 }

@@ -9,15 +9,6 @@ import { readsTeams } from "./rls.ts";
 
 const authenticated = pgRole("svc_authenticated").existing();
 
-/** The roles that a policy names. */
-const named = new WeakMap<PgPolicy, readonly string[]>();
-
-/** The roles that policies of `orgRls` name; undefined where none is of `orgRls`. */
-export function rolesNamed(policies: readonly PgPolicy[]): string[] | undefined {
-  const lists = policies.map((policy) => named.get(policy)).filter((list) => list !== undefined);
-  return lists.length > 0 ? [...new Set(lists.flat())] : undefined;
-}
-
 /** The name of a role, as the tables accept it (`migrations/0067_create_organizations.sql`). */
 const rolePattern = /^[a-z][a-z0-9_-]{0,30}$/;
 
@@ -45,22 +36,16 @@ export function orgRls(
   checkMembers("read", read, ["member"]);
   checkMembers("write", write, ["member", "nobody"]);
   checkReaders(read, write);
-  const made = (policy: PgPolicy, members: OrgMembers) => {
-    named.set(policy, members === "member" ? [] : members);
-    return policy;
-  };
   const reads = isOfCaller(orgColumn, read);
-  const select = made(pgPolicy("select_org", { for: "select", to: authenticated, using: reads }), read);
+  const select = pgPolicy("select_org", { for: "select", to: authenticated, using: reads });
   readsTeams(select, { column: orgColumn.name, ...memberships });
   if (write === "nobody") return [select];
   const writes = isOfCaller(orgColumn, write as OrgMembers);
   return [
     select,
-    ...[
-      pgPolicy("insert_org", { for: "insert", to: authenticated, withCheck: writes }),
-      pgPolicy("update_org", { for: "update", to: authenticated, using: writes, withCheck: writes }),
-      pgPolicy("delete_org", { for: "delete", to: authenticated, using: writes }),
-    ].map((policy) => made(policy, write as OrgMembers)),
+    pgPolicy("insert_org", { for: "insert", to: authenticated, withCheck: writes }),
+    pgPolicy("update_org", { for: "update", to: authenticated, using: writes, withCheck: writes }),
+    pgPolicy("delete_org", { for: "delete", to: authenticated, using: writes }),
   ];
 }
 

@@ -5,6 +5,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type PgPolicy, pgPolicy, pgRole } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { didYouMean } from "../kit/nearest.ts";
 
 const authenticated = pgRole("svc_authenticated").existing();
 
@@ -65,4 +66,10 @@ function namesOf(option: string, given: string | readonly string[] | undefined):
   throw new DefinitionError(`scoped: ${option} is ${JSON.stringify(wrong)}.`, {
     hint: 'Give a scope that apiKeys.scopes of defineAuth names, such as "tickets:read".',
   });
+}
+
+/** The error of a scope that `defineAuth` does not declare. @param whose begins the sentence */
+export function undeclaredScope(scope: string, declared: readonly string[], whose: string): DefinitionError {
+  const message = `${whose} asks for the scope "${scope}", which apiKeys.scopes of defineAuth does not name.`;
+  return new DefinitionError(message, { hint: `${didYouMean(scope, declared)} Otherwise add it to the scopes.` });
 }

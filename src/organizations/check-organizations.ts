@@ -1,11 +1,8 @@
-/** Compares the roles that policies of `orgRls` name with those that `auth.ts` declares: a misspelt role would shut members out. */
-import { getTableName, is } from "drizzle-orm";
-import { PgTable } from "drizzle-orm/pg-core";
+/** Compares the roles that policies name with those that `auth.ts` declares: a misspelt role would shut members out. */
 import { type AuthDefinition, defaultRoles } from "../contract/auth.ts";
-import { rolesNamed } from "../crud/org-rls.ts";
+import { namesPassedTo } from "../crud/policy-names.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
-import { tableConfig } from "../kit/table-config.ts";
 
 /** @throws DefinitionError when auth.ts declares no organizations, or not that role */
 export function checkOrganizations({
@@ -15,24 +12,22 @@ export function checkOrganizations({
   auth: AuthDefinition;
   schema: Readonly<Record<string, unknown>>;
 }): void {
-  for (const table of Object.values(schema)) {
-    if (!is(table, PgTable)) continue;
-    const { schema: space, policies } = tableConfig(table);
-    const roles = space === "svc" ? undefined : rolesNamed(policies);
-    if (roles) checkRoles(getTableName(table), roles, auth);
-  }
+  for (const { table, names } of namesPassedTo("my_orgs", schema)) checkRoles(table, names, auth);
 }
 
 function checkRoles(table: string, roles: readonly string[], { organizations }: AuthDefinition): void {
   if (!organizations) {
-    throw new DefinitionError(`Table "${table}" has orgRls, but auth.ts declares no organizations.`, {
+    throw new DefinitionError(`Table "${table}" has policies of organizations, and auth.ts declares none.`, {
       hint: "Write defineAuth({ organizations: true }) in auth.ts.",
     });
   }
   const declared = (organizations !== true && organizations.roles) || defaultRoles;
   const unknown = roles.find((role) => !declared.some((one) => one === role));
   if (unknown === undefined) return;
-  throw new DefinitionError(`orgRls of table "${table}" names the role "${unknown}", which auth.ts does not declare.`, {
-    hint: `${didYouMean(unknown, declared)} A new role is declared there: organizations: { roles: ["owner", …] }.`,
-  });
+  throw new DefinitionError(
+    `A policy of table "${table}" names the role "${unknown}", which auth.ts does not declare.`,
+    {
+      hint: `${didYouMean(unknown, declared)} A new role is declared there: organizations: { roles: ["owner", …] }.`,
+    },
+  );
 }

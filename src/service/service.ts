@@ -94,7 +94,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   try {
     const checked = Promise.all([
       !options.allowDrift && refuseDrift(pools.system, app.api["~svc"].crud),
-      checkScopes(pools.auth, app),
+      checkScopes(pools.auth, app.auth),
     ]);
     checked.catch(() => {}); // awaited below, before anything is served
     // A balancer, or the system for processes that share a port, sends requests here as soon as it listens, although

@@ -5,6 +5,7 @@ import { sql } from "drizzle-orm";
 import { pgPolicy, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { defineApi } from "../../src/app/api.ts";
+import { checkScopeNames } from "../../src/app/check-scope-names.ts";
 import { checkScopes } from "../../src/auth/api-keys/check-scopes.ts";
 import {
   createSvcHttpRouteBuilders,
@@ -19,8 +20,7 @@ import { database } from "../support/database.ts";
 
 const db = database("platform");
 const auth = defineAuth({ apiKeys: { prefix: "acme", scopes: ["tickets:read", "tickets:write"] } });
-const api = defineApi({});
-const check = (its: Parameters<typeof checkScopes>[1] = { auth, api }) => checkScopes(db.pool("auth", 1), its);
+const check = (its: Parameters<typeof checkScopes>[1] = auth) => checkScopes(db.pool("auth", 1), its);
 const signedIn = "svc_authenticated";
 
 describe("svc migrate generate", () => {
@@ -72,7 +72,7 @@ describe("a service", () => {
   );
 
   test("does not start with a table that is open to every key, and names the remedy", async () => {
-    await expect(check({ auth: defineAuth({}), api })).resolves.toBeUndefined();
+    await expect(check(defineAuth({}))).resolves.toBeUndefined();
     const error = await check().catch((thrown) => thrown);
     expect(error).toBeInstanceOf(DefinitionError);
     expect(error.message).toContain("public.things");
@@ -135,20 +135,7 @@ describe("a service", () => {
     await db.sql("drop view teams");
   });
 
-  test("does not start with a scope that is not declared, in a policy or in code", async () => {
-    const { query } = createSvcProcedureBuilders();
-    const { get } = createSvcHttpRouteBuilders();
-    const misspelt = defineApi({ procedures: { a: { b: query.scope("ticket:read").handler(() => 1) } } });
-    await expect(check({ auth, api: misspelt })).rejects.toThrow(/"a\.b" asks for the scope "ticket:read"/);
-    const route = defineApi({
-      httpRoutes: {
-        c: get
-          .path("/c")
-          .scope("other")
-          .handler(() => ({})),
-      },
-    });
-    await expect(check({ auth, api: route })).rejects.toThrow("/c");
+  test("does not start with a scope in a policy that is not declared", async () => {
     await db.sql(
       "create policy typo on things as restrictive for select to svc_authenticated using (svc.has_scope('tickets:reed'))",
     );
@@ -158,6 +145,42 @@ describe("a service", () => {
       expect.stringContaining("tickets:read"),
     ]);
     await db.sql("drop policy typo on things");
+  });
+});
+
+describe("an application is not loaded, and no migration written, with a scope that is not declared", () => {
+  test("in code", () => {
+    const { query } = createSvcProcedureBuilders();
+    const { get } = createSvcHttpRouteBuilders();
+    const its = { auth, schema: {} };
+    const api = defineApi({ procedures: { a: { b: query.scope("ticket:read").handler(() => 1) } } });
+    expect(() => checkScopeNames({ ...its, api })).toThrow(/"a\.b" asks for the scope "ticket:read"/);
+    expect(() => checkScopeNames({ auth: {}, schema: {}, api })).not.toThrow();
+    const c = get
+      .path("/c")
+      .scope("other")
+      .handler(() => ({}));
+    expect(() => checkScopeNames({ ...its, api: defineApi({ httpRoutes: { c } }) })).toThrow("The route /c");
+  });
+
+  test("in a policy of the schema", () => {
+    const columns = { id: serial("id").primaryKey(), userId: text("user_id").notNull() };
+    const schema = (scope: string) => ({
+      things: pgTable("things", columns, () => [
+        pgPolicy("x", {
+          as: "restrictive",
+          for: "insert",
+          to: signedIn,
+          withCheck: sql`(select svc.has_scope(${scope}))`,
+        }),
+      ]),
+    });
+    expect(() => checkScopeNames({ auth, schema: schema("tickets:write") })).not.toThrow();
+    expect(() => checkScopeNames({ auth, schema: schema("*") })).not.toThrow();
+    expect(() => checkScopeNames({ auth, schema: schema("tickets:rite") })).toThrow(
+      'A policy of table "things" asks for the scope "tickets:rite", which apiKeys.scopes of defineAuth does not name.\n' +
+        '  Did you mean "tickets:write"?',
+    );
   });
 });
 

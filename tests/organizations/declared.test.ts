@@ -1,5 +1,6 @@
 // If this file fails, a misspelt role shuts members out or lets nobody write, and nothing says so before users do.
-import { type AnyPgColumn, integer, pgTable, text } from "drizzle-orm/pg-core";
+import { sql } from "drizzle-orm";
+import { type AnyPgColumn, integer, pgPolicy, pgTable, text } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
 import { createOrganizations, defineAuth, orgRls } from "../../src/index.ts";
 import { checkOrganizations } from "../../src/organizations/check-organizations.ts";
@@ -38,7 +39,7 @@ test("a role that auth.ts does not declare is an error when the application is l
   const auth = defineAuth({ organizations: { roles: ["owner", "editor"] } });
   const schema = policies({ write: ["owner", "edtor"] });
   expect(() => checkOrganizations({ auth, schema })).toThrow(
-    'orgRls of table "invoices" names the role "edtor", which auth.ts does not declare.\n  Did you mean "editor"?',
+    'A policy of table "invoices" names the role "edtor", which auth.ts does not declare.\n  Did you mean "editor"?',
   );
   expect(() => checkOrganizations({ auth, schema: policies({ read: ["admin"] }) })).toThrow('names the role "admin"');
   expect(() => checkOrganizations({ auth, schema: policies({ write: ["owner", "editor"] }) })).not.toThrow();
@@ -46,8 +47,28 @@ test("a role that auth.ts does not declare is an error when the application is l
     checkOrganizations({ auth: { organizations: true }, schema: policies({ write: ["admin"] }) }),
   ).not.toThrow();
   expect(() => checkOrganizations({ auth: {}, schema: policies({}) })).toThrow(
-    'Table "invoices" has orgRls, but auth.ts declares no organizations.\n  Write defineAuth({ organizations: true })',
+    'Table "invoices" has policies of organizations, and auth.ts declares none.\n  Write defineAuth({ organizations: true })',
   );
+});
+
+test("so is a misspelt role in a policy of the application's own", () => {
+  const auth = defineAuth({ organizations: { roles: ["owner", "editor"] } });
+  const schema = (roles: string) => ({
+    invoices: pgTable("invoices", columns, (t) => [
+      pgPolicy("delete_some", {
+        for: "delete",
+        using: sql`${t.orgId} = any (array(select svc.my_orgs(${sql.raw(roles)})))`,
+      }),
+    ]),
+  });
+  for (const roles of ["", "'owner'", "'owner', 'editor'"]) {
+    expect(() => checkOrganizations({ auth, schema: schema(roles) })).not.toThrow();
+  }
+  for (const roles of ["'ower'", "'editor', 'ower'", "variadic array['ower']"]) {
+    expect(() => checkOrganizations({ auth, schema: schema(roles) })).toThrow(
+      'A policy of table "invoices" names the role "ower", which auth.ts does not declare.\n  Did you mean "owner"?',
+    );
+  }
 });
 
 test.for([

@@ -6,6 +6,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { checkScopeNames } from "../../app/check-scope-names.ts";
 import { loadAuth, loadSchemaFiles } from "../../app/load-app.ts";
 import type { EffectiveConfig } from "../../config/config.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
@@ -99,6 +100,7 @@ async function loadDeclared(config: EffectiveConfig): Promise<Declared> {
   );
   const declared = { schema: Object.fromEntries(exported), auth: await loadAuth(config) };
   checkOrganizations(declared);
+  checkScopeNames(declared);
   return declared;
 }
 
