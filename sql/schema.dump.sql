@@ -1887,7 +1887,7 @@ column name: text collate "C"
 column problem: text collate "C"
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
-comment: Foreign keys without an index that begins with one of their columns.
+comment: Foreign keys without an index that begins with their columns, the one that tells rows apart among them.
 
 -- view svc_private.lint_unindexed_policy_column: owner svc_owner
 column severity: text
