@@ -17,15 +17,17 @@ export function explanation(
 ): string {
   const id = String(Object(input).id);
   const row = /^\w[\w-]*$/.test(id) ? id : "ID"; // only safe characters in a command to paste
-  const command = `svc rls explain ${table}${session ? ` --as ${session.user.id}` : ""} --row ${row}`;
+  const who = session
+    ? ` --as ${session.user.id}${session.key ? ` --scopes ${session.key.scopes.join(",")}` : ""}`
+    : "";
+  const command = `svc rls explain ${table}${who} --row ${row}`;
   // Policies do not cover soft deletion: the command would report the row as visible.
   return `To see why: ${command}${crud?.softDelete ? `. Or it was removed: see its ${crud.softDelete.name}.` : ""}`;
 }
 
 /** By SQLSTATE. Only the log may name the policy or grant; in development, callers are told where to look. */
 const places: Record<string, string> = {
-  "42501":
-    "The log entry with this requestId names the policy or grant that refused it; svc policies says who may do what.",
+  "42501": "The log entry with this requestId has PostgreSQL's reason; svc policies says who may do what.",
   "42P17":
     "A table's policies query the same table, which PostgreSQL refuses; svc db lint names them: recursive_policy.",
 };
@@ -46,7 +48,10 @@ export function whereToLook(error: unknown, { session }: Caller): unknown {
   const hint =
     session && isNoUuid(error.cause, session.user.id)
       ? textIds
-      : (brokenRule(error.cause) ?? missingGrant(error.cause) ?? placeOf(sqlState(error.cause) ?? ""));
+      : (brokenRule(error.cause) ??
+        refusedRow(error.cause) ??
+        missingGrant(error.cause) ??
+        placeOf(sqlState(error.cause) ?? ""));
   return hint ? new SvcError(error.code, error.message, { hint, cause: error.cause }) : error;
 }
 
@@ -55,6 +60,17 @@ function brokenRule(cause: unknown): string | undefined {
   const { code, constraint, schema, table } = fromDatabase(cause) ?? {};
   if (!code?.startsWith("23") || !constraint) return undefined;
   return `It violates the constraint "${constraint}" of ${schema}.${table}; the log has the details.`;
+}
+
+/** PostgreSQL names a restrictive policy, and of the permissive ones the table alone, in a message of the server's language. */
+function refusedRow(cause: unknown): string | undefined {
+  const { routine, message = "" } = fromDatabase(cause) ?? {};
+  const [, table] = /row-level security policy.* for table "(\w+)"$/.exec(message) ?? [];
+  if (routine !== "ExecWithCheckOptions" || table === undefined) return undefined;
+  return (
+    `The policies of ${table} do not let this caller write this row, or read it as the call returns it: svc policies ${table} ` +
+    "lists them. The log entry with this requestId has PostgreSQL's reason."
+  );
 }
 
 /** PostgreSQL names the table alone, also where only the privilege for one of its columns is missing. */

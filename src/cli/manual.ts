@@ -102,7 +102,10 @@ export const examples: ByCommand<readonly (readonly [line: string, purpose: stri
     ['svc db psql --as ann@example.com -c "select * from tasks"', "One statement."],
   ],
   policies: [["svc policies tasks", "One table, in words and in SQL."]],
-  "rls explain": [["svc rls explain tasks --as ann@example.com --row 42", "Why Ann sees that row, or does not."]],
+  "rls explain": [
+    ["svc rls explain tasks --as ann@example.com --row 42", "Why Ann sees that row, or does not."],
+    ["svc rls explain tasks --as ann@example.com --scopes tasks:read", "What an API key of hers sees."],
+  ],
   "data export": [
     ["svc data export expenses --as ann@example.com --output expenses.csv", "Every expense that Ann may see."],
   ],

@@ -140,6 +140,24 @@ describe("svc rls explain", () => {
     expect(await explain("bob")).toMatch(/select {2}hidden/);
   });
 
+  test("evaluates the policies for an API key, which has less than its user", async () => {
+    await db.sql(
+      "create policy keys on notes as restrictive for select to svc_authenticated using ((select svc.has_scope('notes:read')))",
+    );
+    const said = async (...scopes: string[]) =>
+      (await run("rls", "explain", "notes", "--as", "ann", ...scopes, "--row", id)).out;
+    expect(await said()).toMatch(/for user ann:\n {2}select {2}admitted/);
+    expect(await said("--scopes", "other,notes:read")).toMatch(
+      /for a key with other, notes:read of user ann:\n {2}select {2}admitted/,
+    );
+    expect(await said("--scopes", "other")).toMatch(/select {2}hidden\n(.*\n)? {4}no {3}keys: /);
+    const { out } = await run("rls", "explain", "notes", "--as", "ann", "--scopes", "");
+    expect(out).toMatch(/a key with no scope of user ann sees 0 of 2 rows/);
+    await db.sql("drop policy keys on notes");
+    const { code, error } = await run("rls", "explain", "notes", "--scopes", "notes:read");
+    expect([code, error]).toEqual([1, expect.stringContaining("name the user with --as")]);
+  });
+
   test("says that policies lead back to their own table, and who names them", async () => {
     await db.sql("create policy circle on notes for select to svc_authenticated using (exists (select from notes n))");
     const { code, error } = await run("rls", "explain", "notes", "--as", "ann");

@@ -1,6 +1,7 @@
 // If this file fails, a developer does not learn which policy hides a row, or a stranger learns about tables.
 import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
+import { explanation } from "../../src/call/hints.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
@@ -36,17 +37,26 @@ test("a write that a policy refuses says, while developing, where to look", asyn
   for (const svc of [developing, serving]) {
     const ann = await svc.signUp("ann");
     const refused = [
-      await svc.mutate(ann, "announcements.create", { message: "x" }),
-      await svc.mutate(ann, "test.insert"),
-    ];
-    for (const { status, body } of refused) {
+      [await svc.mutate(ann, "announcements.create", { message: "x" }), "svc policies lists the columns"],
+      [await svc.mutate(ann, "test.insert"), "svc policies notes lists them"],
+    ] as const;
+    for (const [{ status, body }, hint] of refused) {
       expect([status, body.code, body.hint]).toEqual([
         403,
         "FORBIDDEN",
-        svc === serving ? undefined : expect.stringContaining("svc policies"),
+        svc === serving ? undefined : expect.stringContaining(hint),
       ]);
     }
   }
+});
+
+test("the command that explains a hidden row to an API key has the scopes of the key", () => {
+  const [definition] = [...api["~svc"].procedures.values()].filter(({ name }) => name === "notes.update");
+  const key = { id: "k", scopes: ["notes:read", "notes:write"] };
+  const caller = { session: { id: "k", user: { id: "ann" }, key }, requestId: "r" };
+  expect(explanation(definition as never, caller as never, { id: 7 })).toBe(
+    "To see why: svc rls explain notes --as ann --scopes notes:read,notes:write --row 7",
+  );
 });
 
 test("a visitor without a grant is told to sign in, and the developer where to look", async () => {

@@ -1,5 +1,5 @@
 /**
- * `svc rls explain TABLE --as USER [--row ID]`: which policies show or hide a row for a user, and why. The user cannot
+ * `svc rls explain TABLE --as USER [--scopes LIST] [--row ID]`: which policies show or hide a row for a user, and why. The user cannot
  * query a hidden row. So the row is read as the system, and each policy's expression is evaluated on that copy as the
  * user.
  * Next hop: `src/postgres/row-access.ts`; `sql/catalog/list_access_rules.sql`.
@@ -7,6 +7,7 @@
 import pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import type { Access } from "../../postgres/access-rules.ts";
+import { type Identity, identityOfUser } from "../../postgres/identity.ts";
 import { type AsCaller, type Verdict, verdict } from "../../postgres/row-access.ts";
 import { cwdArgument, readConfig, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
@@ -20,6 +21,10 @@ export const command = defineCommand({
     ...cwdArgument,
     table: { type: "positional", description: "Its name as in SQL.", required: true },
     as: { type: "string", description: "Id or e-mail address of a user. (Default: not signed in)" },
+    scopes: {
+      type: "string",
+      description: "Scopes of an API key by which the user calls, separated by commas. (Default: no key)",
+    },
     row: { type: "string", description: "The row's primary key. (Default: counts the visible rows)" },
   },
   run: async ({ args }) => {
@@ -28,14 +33,16 @@ export const command = defineCommand({
       const request = commandPool(urls.request, "svc rls explain");
       try {
         const userId = args.as === undefined ? null : await findUser(system, args.as);
-        const role = userId === null ? "svc_anonymous" : "svc_authenticated";
+        const scopes = scopesOf(args.scopes, userId);
+        const identity = identityOfUser(userId, undefined, scopes);
         if (userId === null) await requireMigrated(system);
-        const access = (await listAccess(system, args.table)).filter((one) => one.role === role);
+        const access = (await listAccess(system, args.table)).filter((one) => one.role === identity.role);
         const [first] = access;
         if (!first) return;
-        const who = userId === null ? "somebody without an account" : `user ${userId}`;
-        const asCaller: AsCaller = (text, values) => ask(request, role, userId, text, values);
-        const about = { table: first.name, as: userId };
+        const key = scopes ? `a key with ${scopes.join(", ") || "no scope"} of ` : "";
+        const who = userId === null ? "somebody without an account" : `${key}user ${userId}`;
+        const asCaller: AsCaller = (text, values) => ask(request, identity, text, values);
+        const about = { table: first.name, as: userId, ...(scopes && { scopes }) };
         if (args.row === undefined) {
           const counts = await countRows(system, asCaller, first);
           print({ ...about, ...counts }, () => describeCounts(first, counts, who));
@@ -53,15 +60,19 @@ export const command = defineCommand({
   },
 });
 
+/** @throws DefinitionError for a key without a user */
+function scopesOf(list: string | undefined, userId: string | null): string[] | undefined {
+  if (list === undefined) return undefined;
+  if (userId === null) throw new DefinitionError("--scopes is for the API key of a user: name the user with --as.");
+  return list.split(/[\s,]+/).filter((scope) => scope !== "");
+}
+
 /** Runs one statement in a transaction that is rolled back, with the identity of a request. */
-async function ask(pool: pg.Pool, role: string, userId: string | null, text: string, values: unknown[]) {
+async function ask(pool: pg.Pool, { role, setting }: Identity, text: string, values: unknown[]) {
   const client = await pool.connect();
   try {
     await client.query("begin read only");
-    await client.query("select set_config('svc.user_id', $1, true), set_config('role', $2, true)", [
-      userId ?? "",
-      role,
-    ]);
+    await client.query("select set_config('svc.user_id', $1, true), set_config('role', $2, true)", [setting, role]);
     const { rows } = await client.query(text, values);
     return rows[0] ?? {};
   } catch (error) {
