@@ -38,7 +38,7 @@ export function explain(thrown: unknown, cwd: string): string {
   if (explained.some((kind) => thrown instanceof kind)) {
     return thrown instanceof DefinitionError && place ? `${place}\n${message}` : message;
   }
-  if (place) return `${place}\n${callersIn(stack, cwd)}`;
+  if (place) return [place, callersIn(stack, cwd), circleIn(place, message, cwd)].filter(Boolean).join("\n");
   return endedByServer(thrown) ?? (stack || `${name}: ${message}`); // errors of better-auth have an empty stack
 }
 
@@ -55,6 +55,16 @@ function endedByServer(error: Error): string | undefined {
 
 /** statement_timeout or a cancellation, lock_timeout, idle_in_transaction_session_timeout, transaction_timeout. */
 const limits: readonly string[] = ["57014", "55P03", "25P03", "25P04"];
+
+/** Where files import each other, the one that runs first has names without values. */
+function circleIn(place: string, message: string, cwd: string): string {
+  const [, name] = /^Cannot access '(\w+)' before initialization$/.exec(message) ?? [];
+  if (name === undefined) return "";
+  const text = readFileSync(resolve(cwd, place.slice(0, place.indexOf(":"))), "utf8");
+  const [, from] = new RegExp(`import [^;]*\\b${name}\\b[^;]*from ["']([^"']+)["']`).exec(text) ?? [];
+  if (from === undefined) return "";
+  return `  ${name} comes from ${from}, which imports this file, itself or through others. Move what both need into a third file, or use it inside a function.`;
+}
 
 /** A stack with the application's frames alone, and without the first of them, which is the place. */
 function callersIn(stack: string, cwd: string): string {

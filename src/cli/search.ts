@@ -71,7 +71,9 @@ export const command = defineCommand({
       const ofRow = (id: string) => addends.filter(({ row_id }) => row_id === id);
       conclude(
         found.map(({ row_id: id, score }) => ({ id, score, ...(args.explain && { terms: ofRow(id) }) })),
-        ...(found.length === 0 ? ["Nothing found."] : []),
+        ...(found.length === 0
+          ? [`Nothing found in the corpus "${args.corpus}" with the visibility "${visibility}".`]
+          : []),
         ...found.map(({ row_id, score }) => `${score.toFixed(4)}  ${row_id}`),
       );
       if (output.json || !args.explain || found.length === 0) return;

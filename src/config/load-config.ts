@@ -116,10 +116,9 @@ function checkNames(env: Readonly<Record<string, string | undefined>>, problems:
     if (name in environmentSchema.shape || /^(tcp|udp|sctp):/.test(value)) continue;
     // Short words are also those of other programs: XAI_API_KEY is not a misspelled AI_API_KEY.
     const isOurs = (known: string) => wordOf(known) === wordOf(name) || wordOf(known).length >= 6;
-    const [meant] = byNearness(
-      name,
-      unset.filter((known) => isOurs(known) && isNear(name, known)),
-    );
+    const bare = name.replace(/^SVC_/, ""); // SVC_PORT is PORT
+    const near = unset.filter((known) => isOurs(known) && isNear(name, known));
+    const [meant] = bare !== name && bare in environmentSchema.shape ? [bare] : byNearness(name, near);
     if (meant) problems.push(`environment: ${name}: is not a variable of svc; did you mean ${meant}?`);
   }
 }

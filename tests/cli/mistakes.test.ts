@@ -87,6 +87,15 @@ export default defineApi({ procedures: { a, b } });`,
       ["backend/index.ts:3:45", "ReferenceError: proceduer is not defined"],
     ],
     [
+      "files that import each other",
+      {
+        "backend/more.ts": `import { base } from "./base.ts";\nexport const more = base + 1;\nexport const deep = 1;`,
+        "backend/base.ts": `import { deep } from "./more.ts";\nexport const base = deep;`,
+        "backend/index.ts": 'import { base } from "./base.ts";\nexport default base;',
+      },
+      ["backend/more.ts:2:21", "base comes from ./base.ts, which imports this file, itself or through others. Move"],
+    ],
+    [
       "an import of a file that is not there",
       { "backend/index.ts": 'import { a } from "./missing.ts";\nexport default a;' },
       [/Cannot find module .*missing\.ts/, "Check the path and its ending"],

@@ -38,7 +38,7 @@ test("the addends of every row add up to its score, and each is what the printed
 test("private rows are those of the user that is named", async () => {
   expect((await svc("search", "pages", "boat", "--visibility", "private", "--user", "ann")).text).toContain(ids[2]);
   expect((await svc("search", "pages", "boat", "--visibility", "private", "--user", "bob")).text).toContain(
-    "Nothing found.",
+    'Nothing found in the corpus "default" with the visibility "private".',
   );
 });
 

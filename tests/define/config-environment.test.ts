@@ -160,6 +160,8 @@ describe("production", () => {
     ["DATABASE_SYTEM_URL", "DATABASE_SYSTEM_URL"],
     ["SVC_ALLOWED_HOST", "SVC_ALLOWED_HOSTS"],
     ["LOG_LEVLE", "LOG_LEVEL"],
+    ["SVC_PORT", "PORT"],
+    ["SVC_DATABASE_URL", "DATABASE_URL"],
   ])("refuses %s, which is a slip of %s", async (name, meant) => {
     const text = await refusal("{}", {
       ...env,

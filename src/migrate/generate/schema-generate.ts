@@ -69,7 +69,9 @@ function refuseRisks(text: string): void {
   if (risks.length === 0) return;
   throw new DefinitionError(
     `The schema has changed, and the migration for it needs a decision:\n${risks.map((line) => line.replace("--", " ")).join("\n")}`,
-    { hint: "Write it with `svc migrate generate`, read it, and save any file to continue; or undo the change." },
+    {
+      hint: "Write it with `svc migrate generate`, read it, and run `svc prepare` again (`svc dev` does at the next save of a file); or undo the change.",
+    },
   );
 }
 
