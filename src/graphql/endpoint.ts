@@ -54,7 +54,7 @@ export async function graphqlEndpoint(options: GraphqlOptions): Promise<Endpoint
       if (request.method !== "POST" || request.url?.split("?", 1)[0] !== path)
         return await show(request, response, options);
       const session = await options.authenticate(request.headers, "write");
-      if (session) exchange.userId = session.user.id;
+      exchange.session = session;
       asked = await readRequest(request, options.limits);
       const caller = callerOf(request, response, session, options.requests);
       const { engine } = await load();

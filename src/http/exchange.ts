@@ -33,8 +33,8 @@ export interface Exchange {
   isExpected?: boolean;
   /** Whether a balancer or Prometheus asked, as every few seconds: the line of a success is of level debug. */
   isProbe?: boolean;
-  /** The signed-in caller. */
-  userId?: string;
+  /** Of the signed-in caller. */
+  session?: Session | null;
   /** Only under `svc dev`: shows the author the cause of an error, and returns it for the answer. */
   showCause?: ShowCause;
   /** Only while tracing is on. */
@@ -176,7 +176,7 @@ export function observer(
     response.on("close", () => {
       metrics.inFlight.delete(response);
       const ms = performance.now() - started;
-      const { operation, error, userId } = exchange;
+      const { operation, error, session } = exchange;
       // If the client disconnected before the answer, log 499, as proxies do.
       const status = response.writableFinished ? response.statusCode : 499;
       const code = error instanceof SvcError ? error.code : undefined;
@@ -186,7 +186,8 @@ export function observer(
 
       logEnd(lines, exchange, {
         requestId,
-        ...(userId !== undefined && { userId }),
+        ...(session && { userId: session.user.id }),
+        ...(session?.key && { keyId: session.key.id }),
         method: request.method,
         operation,
         status,

@@ -4,6 +4,7 @@
  * https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-server
  */
 import type { IncomingMessage } from "node:http";
+import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Span, Tracing } from "../telemetry/span.ts";
 
@@ -34,10 +35,10 @@ export function startRequestSpan(tracing: Tracing, request: IncomingMessage, req
 export function endRequestSpan(
   span: Span,
   { method = "", url = "" }: IncomingMessage,
-  exchange: { operation: string; error?: unknown; userId?: string },
+  exchange: { operation: string; error?: unknown; session?: Session | null },
   status: number,
 ) {
-  const { operation, error, userId } = exchange;
+  const { operation, error, session } = exchange;
   const path = url.split("?", 1)[0] ?? "";
   const route = operation.startsWith("/") ? operation : callPath.exec(path)?.[0];
   span.rename(operation === "unknown" ? method : `${method} ${operation}`);
@@ -46,7 +47,7 @@ export function endRequestSpan(
     "svc.operation": operation,
     // The pattern instead of the path: path parameters may be private.
     ...(route && { "http.route": route, "url.path": route }),
-    ...(userId !== undefined && { "user.id": userId }),
+    ...(session && { "user.id": session.user.id }),
     ...(error instanceof SvcError && { "svc.error_code": error.code }),
   });
   if (status >= 500) span.fail(error instanceof SvcError ? error.code : String(status));

@@ -21,7 +21,7 @@ export function batchEndpoint(transport: ProcedureTransport): Endpoint {
     const exchange = exchangeOf(response);
     exchange.operation = "batch";
     const session = await transport.authenticate(request.headers, "write");
-    if (session) exchange.userId = session.user.id;
+    exchange.session = session;
     const type = mediaType(request);
     if (type !== "application/json" && !isJson(type)) {
       throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, {

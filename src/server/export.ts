@@ -46,7 +46,7 @@ export function exportEndpoint(transport: Transport): Endpoint {
     const { crud, format } = find(api, path, runtime.production);
     exchangeOf(response).operation = `${crud.prefix}.export`;
     const session = await authenticate(request.headers, "read");
-    if (session) exchangeOf(response).userId = session.user.id;
+    exchangeOf(response).session = session;
     streams.begin(response, session);
     const caller = callerOf(request, response, session, requests);
     requireSession({ caller, anonymous: crud.anonymous });

@@ -46,7 +46,7 @@ export function grantEndpoint({
     const exchange = exchangeOf(response);
     exchange.operation = grantPath;
     const session = await authenticate(request.headers);
-    if (session) exchange.userId = session.user.id;
+    exchange.session = session;
     const { query, args, decoded, whole } = readRequest(parseJson(await readBody(request, maxBody)));
     const user = session?.user.id ?? null;
     const grantable = rules.grantable(query, args, decoded, user, session?.key);

@@ -59,7 +59,7 @@ export function procedureEndpoint(
   return async (request, response, named) => {
     const found = authenticate(request.headers, kind === "query" ? "read" : "write");
     const session = found instanceof Promise ? await found : found;
-    if (session) exchangeOf(response).userId = session.user.id;
+    exchangeOf(response).session = session;
     const key = kind === "mutation" ? keyOf(request.headers, session) : undefined;
     const { procedure, args, watch } = await admitCall(transport, kind, { request, response, session, named });
     const call: Call = { procedure, args, caller: callerOf(request, response, session, requests), key };

@@ -80,7 +80,7 @@ function routeEndpoint(
 
   async function call(httpRequest: Request, response: Response, request: SvcRequest, access: "read" | "write") {
     const session = await authenticate(httpRequest.headers, access);
-    if (session) exchangeOf(response).userId = session.user.id;
+    exchangeOf(response).session = session;
     streams.begin(response, session);
     if (!session && !route.anonymous) throw new SvcError("UNAUTHORIZED");
     if (session?.key) requireScope(session.key, route);

@@ -20,7 +20,7 @@ export function ticketEndpoint(once: OneTimeTokens, authenticate: Authenticate):
     exchangeOf(response).operation = ticketPath;
     const session = await authenticate(request.headers);
     if (!session) throw new SvcError("UNAUTHORIZED");
-    exchangeOf(response).userId = session.user.id;
+    exchangeOf(response).session = session;
     sendJson(response, 200, JSON.stringify({ ticket: await once.add("realtime-ticket", session, lifetime) }));
   };
 }

@@ -22,6 +22,20 @@ test("uploads take the scope files:write", async () => {
   expect((await uploadHead(app, keys.all, id)).status).toBe(200);
 });
 
+test("the log says which key called, and which user's it is", async () => {
+  const { headers } = await app.query(keys.read, "tickets.list");
+  const mine = await app.query(ann, "tickets.list");
+  const lineOf = (id: string | null) =>
+    app.logged.map((line) => JSON.parse(line)).find((line) => line.requestId === id);
+  await expect
+    .poll(() => lineOf(headers.get("x-request-id")))
+    .toMatchObject({ userId: ann.id, keyId: expect.any(String) });
+  const { keyId } = lineOf(headers.get("x-request-id"));
+  expect(await db.sql("select user_id from auth.api_key where id = $1", [keyId])).toEqual([{ user_id: ann.id }]);
+  await expect.poll(() => lineOf(mine.headers.get("x-request-id"))?.userId).toBe(ann.id);
+  expect(lineOf(mine.headers.get("x-request-id"))).not.toHaveProperty("keyId");
+});
+
 describe("sockets", () => {
   test("of a key hear of the tables that its scopes open", async () => {
     const socket = await connect(keys.read);

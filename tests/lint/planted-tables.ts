@@ -186,14 +186,6 @@ export const plantedTables: Planted[] = [
       "create table lab.a (id bigint primary key); alter table lab.a enable row level security; create table lab.b (id bigint primary key, a bigint references lab.a); alter table lab.b enable row level security",
     undo: "drop table lab.b, lab.a",
   },
-  {
-    rule: "unindexed_foreign_key",
-    plant: `create table lab.o (id bigint primary key); alter table lab.o enable row level security;
-      create table lab.a (id bigint primary key, o bigint references lab.o, unique (o, id)); alter table lab.a enable row level security;
-      create table lab.b (id bigint primary key, o bigint references lab.o, a bigint, foreign key (o, a) references lab.a (o, id));
-      create index on lab.b (o, id); alter table lab.b enable row level security`,
-    undo: "drop table lab.b, lab.a, lab.o",
-  },
   { rule: "unindexed_policy_column", plant: table(plain, ownPolicy), undo: dropTable },
   ...["uuid", "varchar(40)"].map((type) => ({
     rule: "unindexed_policy_column",

@@ -13,8 +13,16 @@ const definer = (name: string, more: string) =>
   `create function lab.${name}() returns int language sql security definer ${more} as 'select 1';
    revoke execute on function lab.${name}() from public;`;
 
-/** Violations beside tables: roles, functions, views, extensions. */
+/** Violations beside tables: roles, functions, views, extensions, and what is between several tables. */
 const others: Planted[] = [
+  {
+    rule: "unindexed_foreign_key",
+    plant: `create table lab.o (id bigint primary key); alter table lab.o enable row level security;
+      create table lab.a (id bigint primary key, o bigint references lab.o, unique (o, id)); alter table lab.a enable row level security;
+      create table lab.b (id bigint primary key, o bigint references lab.o, a bigint, foreign key (o, a) references lab.a (o, id));
+      create index on lab.b (o, id); alter table lab.b enable row level security`,
+    undo: "drop table lab.b, lab.a, lab.o",
+  },
   {
     rule: "auth_table_exposed",
     plant: 'grant select (email) on auth."user" to svc_authenticated',
