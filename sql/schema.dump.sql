@@ -7081,6 +7081,18 @@ end
 $function$
 comment: Notifies the user's subscribers on commit that a run changed.
 
+-- function svc_private.answer_channels(uuid,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.answer_channels(question uuid, answer text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select pg_catalog.pg_notify('svc_studio_' || question, answer)
+$function$
+execute: svc_system
+comment: Tells Studio which channels are open in a process. Definer: only svc_owner may notify; the prefix of the channel is fixed.
+
 -- function svc_private.backup_state(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.backup_state(OUT taken_at timestamp with time zone, OUT tried_at timestamp with time zone)
  RETURNS record
@@ -13387,6 +13399,18 @@ AS $function$
 $function$
 execute: svc_studio_read, svc_system
 comment: API keys of a user without their hashes, the newest first. Definer: svc_studio_read may not read the schema auth.
+
+-- function svc_private.studio_ask_channels(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_ask_channels(question uuid)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select svc_private.broadcast(json_build_array(json_build_object('question', question))::text)
+$function$
+execute: svc_studio_read, svc_system
+comment: Asks the processes which channels are open in them. Definer: svc_studio_read may not say anything else to the processes.
 
 -- function svc_private.studio_audit(text,text,bigint,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_audit(only_table text, only_row text, before bigint, most integer)

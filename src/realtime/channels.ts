@@ -13,6 +13,7 @@ import type { Asked, Member } from "./channel-member.ts";
 import { type Broadcast, ChannelOutbox } from "./channel-outbox.ts";
 import type { Present } from "./channel-place.ts";
 import { Presence, type PresenceItem, presenceTimes } from "./channel-presence.ts";
+import { MessageSizes, reportChannels } from "./channel-report.ts";
 import { textFrame } from "./outbox.ts";
 import type { TransactionEvents } from "./transaction-events.ts";
 
@@ -48,10 +49,19 @@ interface Delivery {
   left: Member[];
 }
 
+/** A question of Studio to all processes (`sql/studio/studio_ask_channels.sql`). */
+interface QuestionItem {
+  question: string;
+}
+
 export interface ChannelsOptions {
   definitions: ReadonlyMap<string, ChannelDefinition>;
   ask: AskJoin;
   broadcast: Broadcast;
+  /** Tells Studio which channels are open here. */
+  answer(question: string, report: string): Promise<void>;
+  /** Whether sizes of messages are not kept. */
+  production: boolean;
   /** As in `SubscriptionRegistry`. */
   before(): string | null;
 }
@@ -74,12 +84,15 @@ export class Channels {
   readonly #behind = new Set<Member>();
   readonly #waiting = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
+  readonly #sizes: MessageSizes | undefined;
+  #isAnswering = false;
   /** Messages given to members, and those that were not, since the start. */
   delivered = 0;
   missed = 0;
 
   constructor(options: ChannelsOptions) {
     this.#options = options;
+    if (!options.production) this.#sizes = new MessageSizes();
     this.outbox = new ChannelOutbox(options.broadcast);
     this.presence = new Presence(this.outbox, (topic) => this.#list(topic));
   }
@@ -175,8 +188,9 @@ export class Channels {
 
   /** @param text of one statement (`channel-outbox.ts`) */
   broadcast(text: string): void {
-    for (const item of JSON.parse(text) as (MessageItem | PresenceItem)[]) {
-      if ("p" in item) this.presence.hear(item);
+    for (const item of JSON.parse(text) as (MessageItem | PresenceItem | QuestionItem)[]) {
+      if ("question" in item) void this.#answer(item.question);
+      else if ("p" in item) this.presence.hear(item);
       else this.#say(item);
     }
   }
@@ -199,9 +213,18 @@ export class Channels {
     await this.presence.close();
   }
 
+  /** One at a time: who asks often must not occupy the database. */
+  async #answer(question: string): Promise<void> {
+    if (this.#isAnswering) return;
+    this.#isAnswering = true;
+    await this.#options.answer(question, reportChannels(this.#rooms, this.#sizes)).catch(() => {});
+    this.#isAnswering = false;
+  }
+
   #say({ c: topic, e: message, b: body, from, by }: MessageItem): void {
     const room = this.#rooms.get(topic);
     if (!room) return;
+    this.#sizes?.add(topic, message, body);
     if (this.#queue.length >= channelLimits.queued) {
       for (const member of room) this.behind(member);
       return;

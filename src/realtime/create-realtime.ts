@@ -12,7 +12,7 @@ import { changeDecoder } from "./change-decoder.ts";
 import { ChannelRates } from "./channel-limits.ts";
 import type { ChannelSocket } from "./channel-member.ts";
 import type { Broadcast } from "./channel-outbox.ts";
-import { type AskJoin, Channels } from "./channels.ts";
+import { type AskJoin, Channels, type ChannelsOptions } from "./channels.ts";
 import { FollowedReads } from "./followed-reads.ts";
 import { Grants } from "./grants.ts";
 import type { Rerun } from "./refreshes.ts";
@@ -39,6 +39,7 @@ export interface RealtimeOptions
   /** Asks whether a caller may be in a channel. @param reads made here */
   join(reads: FollowedReads): AskJoin;
   broadcast: Broadcast;
+  answer: ChannelsOptions["answer"];
   /** They sign grants; newest first. */
   secrets: readonly string[];
   log: Logger;
@@ -92,12 +93,14 @@ export function createRealtime(options: RealtimeOptions): Realtime {
     tracing,
     join,
     broadcast,
+    answer,
     ...rest
   } = options;
   const { procedures, crud, channels: definitions } = api["~svc"];
   const registry = new SubscriptionRegistry(rerun);
   const reads = new FollowedReads({ tables, secrets, log, production });
-  const channels = new Channels({ definitions, ask: join(reads), broadcast, before: () => registry.before });
+  const before = () => registry.before;
+  const channels = new Channels({ definitions, ask: join(reads), broadcast, answer, production, before });
   const sink: EventSink = {
     end: hearEnd,
     begun: (xid) => registry.begun(xid),

@@ -19,11 +19,18 @@ async function broadcast(system: pg.Pool, messages: string): Promise<void> {
   await runStatement(system, { name: "svc_broadcast", text: "select svc_private.broadcast($1)", values: [messages] });
 }
 
+/** Tells Studio which channels are open here (`sql/realtime/answer_channels.sql`). */
+async function answer(system: pg.Pool, question: string, report: string): Promise<void> {
+  const text = "select svc_private.answer_channels($1, $2)";
+  await runStatement(system, { name: "svc_answer_channels", text, values: [question, report] });
+}
+
 /** The calls that realtime makes. @param system for what is said in channels, and for users of queries that are run again */
 export const realtimeCalls = (runtime: Runtime, { api, auth }: LoadedApp, system: pg.Pool) => ({
   rerun: publicRerun(runtime, api["~svc"].procedures, sessionsOfUsers(system, auth)),
   join: (reads: FollowedReads) => channelJoins(runtime, reads),
   broadcast: (messages: string) => broadcast(system, messages),
+  answer: (question: string, report: string) => answer(system, question, report),
 });
 
 function channelJoins(runtime: Runtime, reads: FollowedReads): AskJoin {

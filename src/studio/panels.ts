@@ -6,6 +6,7 @@ import { z } from "zod";
 import { SvcError } from "../kit/svc-error.ts";
 import { act } from "./acts.ts";
 import { auditPanels } from "./audit-panels.ts";
+import { channelsPanel } from "./channels-panel.ts";
 import { dataPanels } from "./data-panels.ts";
 import { databasePanels } from "./database-panels.ts";
 import { devPanels } from "./dev-panels.ts";
@@ -30,6 +31,7 @@ const panels: Readonly<Record<string, Panel>> = {
   ...devPanels,
   ...searchPanels,
   ...runPanels,
+  channels: channelsPanel,
   sql: sqlPanel,
   act,
 };

@@ -63,6 +63,8 @@ function local(ask: () => Promise<Asked>, before: () => string | null = () => "1
     definitions,
     ask,
     broadcast: async (text) => all.broadcast(text),
+    answer: async () => {},
+    production: true,
     before,
   });
   const services = { definitions, channels: all, rates: new ChannelRates(), weigh() {}, hasRoomFor: () => true };

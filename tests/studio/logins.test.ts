@@ -36,6 +36,7 @@ test("the reading login reaches the named operator functions, and no table", asy
       "svc_private.studio_access",
       "svc_private.studio_acts",
       "svc_private.studio_api_keys",
+      "svc_private.studio_ask_channels",
       "svc_private.studio_audit",
       "svc_private.studio_backups",
       "svc_private.studio_columns",

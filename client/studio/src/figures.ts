@@ -1,5 +1,6 @@
 /** Storage, Realtime and AI: what is used, by each owner. */
 import { ask } from "./api.ts";
+import { channels } from "./channels.ts";
 import { type Child, command, copyButton, h, later, number, table } from "./dom.ts";
 import { fresh, href, type State } from "./state.ts";
 
@@ -112,6 +113,7 @@ export const realtime = (): Child => [
       h("p", {}, copyButton("Copy as command", "npx svc db stats")),
     ];
   }),
+  channels(),
 ];
 
 export const ai = (state: State): Child => {

@@ -3,7 +3,38 @@ import { actButton, mayAct } from "./acting.ts";
 import { ask } from "./api.ts";
 import { type Child, copyButton, field, h, later, table, time } from "./dom.ts";
 import { fresh, href, type State } from "./state.ts";
-import type { Invitation, Member, Organization, Page } from "./types.ts";
+
+export interface Page<Row> {
+  rows: Row[];
+  /** Where the next page begins. */
+  next: string | null;
+}
+
+interface Organization {
+  id: string;
+  name: string;
+  created_at: string;
+}
+
+interface Member {
+  user_id: string;
+  email: string;
+  name: string;
+  role: string;
+  created_at: string;
+}
+
+interface Invitation {
+  id: string;
+  email: string;
+  role: string;
+  state: string;
+  invited_by: string;
+  /** The e-mail address of that user. */
+  inviter: string;
+  created_at: string;
+  expires_at: string;
+}
 
 /** Links to other pages of a list. @param part of the address: the place where the page begins */
 export const pages = (part: string, next: string | null, state: State): Child =>

@@ -2,9 +2,27 @@
 import { actButton, status } from "./acting.ts";
 import { ask } from "./api.ts";
 import { type Child, command, copyButton, field, h, later, number, table, time } from "./dom.ts";
-import { organizationOf, organizations, pages } from "./organizations.ts";
+import { organizationOf, organizations, type Page, pages } from "./organizations.ts";
 import { fresh, go, href, type State } from "./state.ts";
-import type { ApiKey, Membership, Page, Person, Session } from "./types.ts";
+import type { Person, Session } from "./types.ts";
+
+interface ApiKey {
+  id: string;
+  name: string;
+  /** Its first characters. */
+  start: string;
+  scopes: string[];
+  created_at: string;
+  expires_at: string;
+  last_used_at: string | null;
+}
+
+interface Membership {
+  org_id: string;
+  org_name: string;
+  role: string;
+  created_at: string;
+}
 
 export function people(state: State): Child {
   const { user, organization, list: what } = state;

@@ -153,56 +153,6 @@ export interface Session {
   user_agent: string | null;
 }
 
-export interface Page<Row> {
-  rows: Row[];
-  /** Where the next page begins. */
-  next: string | null;
-}
-
-export interface ApiKey {
-  id: string;
-  name: string;
-  /** Its first characters. */
-  start: string;
-  scopes: string[];
-  created_at: string;
-  expires_at: string;
-  last_used_at: string | null;
-}
-
-export interface Membership {
-  org_id: string;
-  org_name: string;
-  role: string;
-  created_at: string;
-}
-
-export interface Organization {
-  id: string;
-  name: string;
-  created_at: string;
-}
-
-export interface Member {
-  user_id: string;
-  email: string;
-  name: string;
-  role: string;
-  created_at: string;
-}
-
-export interface Invitation {
-  id: string;
-  email: string;
-  role: string;
-  state: string;
-  invited_by: string;
-  /** The e-mail address of that user. */
-  inviter: string;
-  created_at: string;
-  expires_at: string;
-}
-
 export interface MigrationFile {
   state: string;
   path: string;

@@ -1,0 +1,64 @@
+/**
+ * What a process tells Studio of its channels: how many are open and how many connections are in them. While developing also which, and
+ * the sizes of the last messages. No body of a message.
+ * Next hop: `sql/realtime/answer_channels.sql`; `src/studio/channels-panel.ts` asks.
+ */
+import { hostname } from "node:os";
+import type { Body } from "./channel-codec.ts";
+
+/** Lists and no objects, because a notification takes less than 8,000 bytes. */
+export interface ChannelReport {
+  /** Its host and its process id. */
+  process: string;
+  /** Of each definition with open channels. */
+  names: [name: string, open: number, members: number, largest: number][];
+  /** The largest ones, while developing. */
+  rooms: [topic: string, members: number][];
+  /** The last messages, the newest first, while developing. */
+  messages: [at: number, topic: string, message: string, bytes: number][];
+}
+
+/** In bytes, of a report; and entries of its lists. */
+const most = { bytes: 7_500, rooms: 50, messages: 30, topic: 200 };
+
+const cut = (topic: string) => (topic.length > most.topic ? `${topic.slice(0, most.topic - 1)}…` : topic);
+
+/** The last messages of a process, by their sizes. */
+export class MessageSizes {
+  readonly #last: ChannelReport["messages"] = [];
+
+  add(topic: string, message: string, body: Body): void {
+    this.#last.unshift([Date.now(), cut(topic), message, Buffer.byteLength(JSON.stringify(body))]);
+    if (this.#last.length > most.messages) this.#last.pop();
+  }
+
+  get last(): ChannelReport["messages"] {
+    return [...this.#last];
+  }
+}
+
+/** @param rooms members by topic @param sizes undefined in production */
+export function reportChannels(
+  rooms: ReadonlyMap<string, { readonly size: number }>,
+  sizes: MessageSizes | undefined,
+): string {
+  const names = new Map<string, ChannelReport["names"][number]>();
+  for (const [topic, { size }] of rooms) {
+    const name = topic.split("::", 1)[0] ?? topic;
+    const [, open, members, largest] = names.get(name) ?? [name, 0, 0, 0];
+    names.set(name, [name, open + 1, members + size, Math.max(largest, size)]);
+  }
+  const largest = [...rooms].map(([topic, { size }]): [string, number] => [cut(topic), size]);
+  const report: ChannelReport = {
+    process: `${hostname().slice(0, 100)} ${process.pid}`,
+    names: [...names.values()].sort((a, b) => b[2] - a[2]),
+    rooms: sizes ? largest.sort((a, b) => b[1] - a[1]).slice(0, most.rooms) : [],
+    messages: sizes?.last ?? [],
+  };
+  for (;;) {
+    const text = JSON.stringify(report);
+    if (Buffer.byteLength(text) <= most.bytes) return text;
+    const { names, rooms, messages } = report;
+    [messages, rooms, names].reduce((longest, one) => (one.length > longest.length ? one : longest)).pop();
+  }
+}

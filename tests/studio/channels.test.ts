@@ -1,0 +1,102 @@
+// If this file fails, an operator does not see which channels are open, or sees what is said in them.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { followedTables } from "../../src/crud/followed-tables.ts";
+import { realtimeFile } from "../../src/crud/realtime-sql.ts";
+import { type ChannelReport, MessageSizes, reportChannels } from "../../src/realtime/channel-report.ts";
+import * as schema from "../fixture/backend/schema.ts";
+import { channels, procedures } from "../realtime/channel-application.ts";
+import { database } from "../support/database.ts";
+import { apiWith, TestService } from "../support/service.ts";
+import { sockets } from "../support/sockets.ts";
+import { studio } from "./test-studio.ts";
+
+const db = database();
+const api = apiWith({ procedures, channels });
+const developing = new TestService(db, api, {}, schema);
+const serving = new TestService(db, api, { production: true } as object, schema);
+const idle = new TestService(db, api, {}, schema);
+const opened = studio(db, false);
+const connect = sockets(developing);
+const elsewhere = sockets(serving);
+
+beforeAll(async () => {
+  await db.sql(realtimeFile(followedTables(api, schema)));
+  await Promise.all([developing.start(), serving.start(), idle.start()]);
+});
+afterAll(() => Promise.all([developing.stop(), serving.stop(), idle.stop()]));
+
+const lobby = (n: number) => `lobby::{"n":${n}}`;
+async function join(socket: Awaited<ReturnType<typeof connect>>, ...keys: string[]) {
+  for (const query of keys) {
+    socket.send({ type: "subscribe", query });
+    await socket.wait({ type: "subscribed", query });
+  }
+  return socket;
+}
+const ask = async (): Promise<ChannelReport[]> => (await opened.ask("channels", {})).processes;
+
+test("each process with sockets tells its channels; which ones, and the sizes of messages, only while developing", async () => {
+  expect(await ask()).toEqual([]);
+  const one = await join(await connect(null), lobby(1), lobby(2));
+  await join(await connect(null), lobby(1));
+  await join(await elsewhere(null), lobby(1));
+  one.send({ type: "send", query: lobby(1), event: "said", data: { text: "a secret" }, ref: 1 });
+  await one.wait({ data: { sent: 1 } });
+
+  const answers = async () => (await ask()).sort((a, b) => b.rooms.length - a.rooms.length);
+  await expect.poll(async () => (await answers()).length, { timeout: 30_000 }).toBe(2);
+  const [own, other] = await answers();
+  const name = expect.stringMatching(/ \d+$/);
+  expect(own).toEqual({
+    process: name,
+    names: [["lobby", 2, 3, 2]],
+    rooms: [
+      [lobby(1), 2],
+      [lobby(2), 1],
+    ],
+    messages: [[expect.any(Number), lobby(1), "said", JSON.stringify({ json: { text: "a secret" } }).length]],
+  });
+  expect(other).toEqual({ process: name, names: [["lobby", 1, 1, 1]], rooms: [], messages: [] });
+  expect(JSON.stringify([own, other])).not.toContain("secret");
+});
+
+test("operators who ask at the same moment get their own answers, and no question stays", async () => {
+  const [first, second] = await Promise.all([ask(), ask()]);
+  expect(first.length + second.length).toBeGreaterThan(0);
+  expect(opened.failures).toEqual([]);
+  const client = await db.connect("admin");
+  const { rows } = await client.query("select count(*)::int as n from svc.operator_acts");
+  expect(rows).toEqual([{ n: 0 }]);
+});
+
+test("only Studio's reading login asks, and only the service answers", async () => {
+  const question = crypto.randomUUID();
+  for (const login of ["studioAct", "request", "auth"] as const) {
+    const client = await db.connect(login);
+    await expect(client.query("select svc_private.studio_ask_channels($1)", [question])).rejects.toMatchObject({
+      code: "42501",
+    });
+  }
+  for (const login of ["studioAct", "studioRead", "request", "auth"] as const) {
+    const client = await db.connect(login);
+    await expect(client.query("select svc_private.answer_channels($1, 'x')", [question])).rejects.toMatchObject({
+      code: "42501",
+    });
+  }
+});
+
+test("a report fits into a notification, whatever the names and however many channels", () => {
+  const sizes = new MessageSizes();
+  for (let i = 0; i < 100; i++) sizes.add(`😀${"x".repeat(i * 20)}`, "said", { json: "body" });
+  const topics = Array.from({ length: 3_000 }, (_, i) => `${"채널".repeat(20)}${i % 300}::{"id":"${i}"}` as const);
+  const rooms = new Map(topics.map((topic, i) => [topic, { size: i }]));
+  for (const kept of [sizes, undefined]) {
+    const text = reportChannels(rooms, kept);
+    expect(Buffer.byteLength(text)).toBeLessThan(8_000);
+    const report: ChannelReport = JSON.parse(text);
+    expect(report.names.length).toBeGreaterThan(10);
+    expect(report.names[0]?.[2]).toBeGreaterThan(report.names.at(-1)?.[2] ?? 0);
+    expect(report.messages.length > 0).toBe(kept !== undefined);
+    expect(text).not.toContain("body");
+  }
+});
