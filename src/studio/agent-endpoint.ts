@@ -11,8 +11,8 @@ import { SvcError } from "../kit/svc-error.ts";
 import type { Agents } from "./listener.ts";
 import type { McpOptions } from "./mcp-server.ts";
 
-/** Calls that run, and that wait: a dry run is a process. */
-const most = { running: 4, waiting: 20 };
+/** Calls that run, and that wait: a dry run is a process, and others hold one of the four connections of Studio. */
+const most = { running: 2, waiting: 20 };
 
 /** What the transport reads; the listener has checked the others. */
 const read = ["accept", "content-type", "mcp-protocol-version"];
