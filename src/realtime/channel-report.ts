@@ -37,22 +37,20 @@ export class MessageSizes {
   }
 }
 
+type Rooms = ReadonlyMap<string, { readonly size: number }>;
+
 /** @param rooms members by topic @param sizes undefined in production */
-export function reportChannels(
-  rooms: ReadonlyMap<string, { readonly size: number }>,
-  sizes: MessageSizes | undefined,
-): string {
+export function reportChannels(rooms: Rooms, sizes: MessageSizes | undefined): string {
   const names = new Map<string, ChannelReport["names"][number]>();
   for (const [topic, { size }] of rooms) {
     const name = topic.split("::", 1)[0] ?? topic;
     const [, open, members, largest] = names.get(name) ?? [name, 0, 0, 0];
     names.set(name, [name, open + 1, members + size, Math.max(largest, size)]);
   }
-  const largest = [...rooms].map(([topic, { size }]): [string, number] => [cut(topic), size]);
   const report: ChannelReport = {
     process: `${hostname().slice(0, 100)} ${process.pid}`,
     names: [...names.values()].sort((a, b) => b[2] - a[2]),
-    rooms: sizes ? largest.sort((a, b) => b[1] - a[1]).slice(0, most.rooms) : [],
+    rooms: sizes ? largestOf(rooms) : [],
     messages: sizes?.last ?? [],
   };
   for (;;) {
@@ -62,3 +60,9 @@ export function reportChannels(
     [messages, rooms, names].reduce((longest, one) => (one.length > longest.length ? one : longest)).pop();
   }
 }
+
+const largestOf = (rooms: Rooms): ChannelReport["rooms"] =>
+  [...rooms]
+    .sort(([, a], [, b]) => b.size - a.size)
+    .slice(0, most.rooms)
+    .map(([topic, { size }]) => [cut(topic), size]);
