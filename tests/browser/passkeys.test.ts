@@ -213,7 +213,7 @@ describe.skipIf(!chromiumPath)("a page", () => {
         [id],
       );
       const [{ credential } = { credential: "" }] = await db.sql<{ credential: string }>(
-        "select credential_id as credential from auth.passkey where user_id = $1",
+        "select credential_i_d as credential from auth.passkey where user_id = $1",
         [id],
       );
       await signOut(page);
