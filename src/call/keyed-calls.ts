@@ -22,7 +22,8 @@ const uploadFirst = "Upload its files first, and pass their ids.";
  * The key of a call.
  *
  * @returns undefined without the header
- * @throws SvcError BAD_REQUEST for a key in another form, UNAUTHORIZED without a session, UNSUPPORTED_MEDIA_TYPE with files
+ * @throws SvcError BAD_REQUEST for a key in another form, UNAUTHORIZED without a session, UNSUPPORTED_MEDIA_TYPE with files,
+ *   PRECONDITION_FAILED for another user than the header `svc-user` names
  */
 export function keyOf(headers: IncomingHttpHeaders, session: Session | null): string | undefined {
   const header = headers["idempotency-key"];
@@ -36,10 +37,19 @@ export function keyOf(headers: IncomingHttpHeaders, session: Session | null): st
   if (headers["content-type"]?.startsWith("multipart/")) {
     throw new SvcError("UNSUPPORTED_MEDIA_TYPE", "A call with an idempotency key is JSON.", { hint: uploadFirst });
   }
-  if (session) return key;
+  if (session) return requireUser(headers, session, key);
   // As for a protected call: a client whose token has expired gets another and sends the call again.
   throw new SvcError("UNAUTHORIZED", "An idempotency key needs a session: it is kept for its user.", {
     hint: "Sign in, or leave the header Idempotency-Key out.",
+  });
+}
+
+/** A client that sends a call again, days later, says whose it is: its browser may have got the cookie of another user. */
+function requireUser(headers: IncomingHttpHeaders, { user }: Session, key: string): string {
+  const named = headers["svc-user"];
+  if (named === undefined || named === user.id) return key;
+  throw new SvcError("PRECONDITION_FAILED", "Somebody else is signed in than the header svc-user names.", {
+    hint: "Sign in as the user of this call, and send it again.",
   });
 }
 

@@ -1,0 +1,12 @@
+/** The public surface of @svc/tanstack-db. */
+export { type PendingMutation, temporaryKey } from "./entry.ts";
+export {
+  type Change,
+  type Mutations,
+  type RowOf,
+  type Sent,
+  type SvcCollectionOptions,
+  svcCollectionOptions,
+} from "./options.ts";
+export { createOutbox, type Outbox, type OutboxOptions, type RefusedMutation } from "./outbox.ts";
+export { indexedDbStorage, type OutboxStorage } from "./storage.ts";

@@ -1,0 +1,292 @@
+/**
+ * `createOutbox`: mutations that are kept on the device until the service has answered them. They are sent in their order, one
+ * at a time, and only while the user who made them is signed in.
+ * Next hop: `send.ts` sends one; `view.ts` shows them in a collection.
+ */
+import { SvcError } from "@svc/client";
+import { onOtherUser } from "@svc/client/bindings";
+import { type Entry, type NewEntry, type PendingMutation, rebase, toEntry, toPending } from "./entry.ts";
+import { type AnyClient, forgotten, isForgotten, meaningOf, send } from "./send.ts";
+import { byId, Shelf } from "./shelf.ts";
+import { indexedDbStorage, type OutboxStorage } from "./storage.ts";
+import { alone, type Message, otherTabs } from "./tabs.ts";
+import { Tries } from "./tries.ts";
+
+/** A mutation that was not saved, and is not shown any more. */
+export interface RefusedMutation extends PendingMutation {
+  /** Of the service; or OUTCOME_UNKNOWN: it may have been saved, and cannot be sent again. */
+  readonly error: SvcError;
+  /** After a `CONFLICT`: the service's row, if its collection is in use and the user may see it. */
+  readonly current?: unknown;
+}
+
+export interface OutboxOptions {
+  /** (Default: the browser's IndexedDB) */
+  storage?: OutboxStorage | undefined;
+  /** Gets each mutation that was refused, in every tab of the user. (Default: nobody is told) */
+  onRefused?: ((refused: RefusedMutation) => void) | undefined;
+}
+
+/** A collection in use. */
+export interface Follower {
+  readonly id: string;
+  /** Other mutations wait. */
+  changed(): void;
+  /** A mutation does not wait any more, because it was saved. */
+  saved(entry: Entry, answer: unknown): void;
+  /** Nothing is sent for now: an answer that is asked for from now on has what was saved. */
+  settled(): void;
+  /** The service's row of now. */
+  current(key: string | number): Promise<unknown>;
+}
+
+/** After how many doubtful answers a mutation is refused, so that the next ones are sent. */
+const maxDoubts = 5;
+
+/** The mutations of one client that wait for an answer. */
+export class Outbox {
+  readonly #client: AnyClient;
+  readonly #onRefused: OutboxOptions["onRefused"];
+  readonly #followers = new Set<Follower>();
+  readonly #listeners = new Set<() => void>();
+  readonly #stopFollowing: () => void;
+  readonly #tries: Tries;
+  readonly #tabs: ReturnType<typeof otherTabs>;
+  /** @internal */
+  readonly shelf: Shelf;
+  /** Those of the signed-in user, oldest first. */
+  #entries: Entry[] = [];
+  #pending: readonly PendingMutation[] = [];
+  /** Ids of those that are not in the storage yet. */
+  readonly #unwritten = new Set<string>();
+  #lastTime = 0;
+  readonly #doubts = new Map<string, number>();
+
+  constructor(client: AnyClient, { storage = indexedDbStorage(), onRefused }: OutboxOptions) {
+    if (!client.auth) throw new TypeError("An outbox needs a client with `auth`: it keeps mutations for their user.");
+    this.#client = client;
+    this.#onRefused = onRefused;
+    this.shelf = new Shelf(storage);
+    this.#tabs = otherTabs(storage.name, (message) => this.#hear(message));
+    this.#tries = new Tries(client, () => alone(storage.name, () => this.#sendAll()));
+    this.#stopFollowing = onOtherUser(client.auth, () => this.#begin()) as () => void;
+    this.#begin();
+  }
+
+  /** Mutations of the signed-in user that wait, oldest first. The same array until they change. */
+  pending = (): readonly PendingMutation[] => this.#pending;
+
+  /** Calls back after every change of what waits. @returns a function that ends it */
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  /** Drops what waits of the signed-in user, for example before signing out on a shared device. */
+  async discard(): Promise<void> {
+    const user = this.user();
+    this.#show([]);
+    const { shelf } = this;
+    if (user) await shelf.use(async () => Promise.all((await shelf.entries(user)).map(shelf.remove)));
+    this.#tabs.tell({ kind: "changed" });
+  }
+
+  /** Sends nothing any more. What waits is kept for the next outbox on this storage. */
+  close(): void {
+    this.#tries.close();
+    this.#tabs.close();
+    this.#stopFollowing();
+  }
+
+  /** @internal The signed-in user. */
+  user = (): string | undefined => this.#client.auth?.getState().user?.id;
+
+  /** @internal */
+  entriesOf = (collection: string): Entry[] => this.#entries.filter((entry) => entry.collection === collection);
+
+  /** @internal Has a collection hear of its mutations. @returns a function that ends it */
+  follow(follower: Follower): () => void {
+    this.#followers.add(follower);
+    return () => this.#followers.delete(follower);
+  }
+
+  /**
+   * @internal Keeps mutations until they are answered.
+   *
+   * @throws SvcError UNAUTHORIZED without a user; TypeError for arguments with files; what the storage rejects with
+   */
+  async add(wanted: NewEntry[]): Promise<void> {
+    const user = this.user();
+    if (!user) throw new SvcError("UNAUTHORIZED", "Nobody is signed in whose mutation this could be.");
+    const entries = wanted.map((each) => toEntry(each, this.#nextId(), user));
+    const ids = new Set(entries.map(({ id }) => id));
+    for (const id of ids) this.#unwritten.add(id);
+    this.#show([...this.#entries, ...entries]);
+    const { shelf } = this;
+    try {
+      await shelf.use(() => Promise.all(entries.map(shelf.write)));
+    } catch (error) {
+      this.#show(this.#entries.filter(({ id }) => !ids.has(id)));
+      await shelf.use(() => Promise.allSettled(entries.map(shelf.remove)));
+      throw error;
+    } finally {
+      for (const id of ids) this.#unwritten.delete(id);
+    }
+    this.#tabs.tell({ kind: "changed" });
+    this.#tries.begin();
+  }
+
+  /** Sortable. The clock may have been set back. */
+  #nextId(): string {
+    const newest = Number(this.#entries.at(-1)?.id.split("-")[0] ?? 0);
+    this.#lastTime = Math.max(Date.now(), this.#lastTime + 1, newest + 1);
+    return `${String(this.#lastTime).padStart(15, "0")}-${Math.random().toString(36).slice(2)}`;
+  }
+
+  #show(entries: Entry[]): void {
+    this.#entries = entries;
+    this.#pending = entries.map(toPending);
+    for (const follower of [...this.#followers]) follower.changed();
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  /** Of whoever is signed in now. */
+  #begin(): void {
+    this.#show([]);
+    this.shelf.forgetOthers(this.user()).catch(() => {});
+    this.#load().then(this.#tries.begin, this.#tries.later);
+  }
+
+  /** Reads what waits: other tabs add and send, too. */
+  async #load(): Promise<void> {
+    const user = this.user();
+    if (!user) return;
+    const stored = await this.shelf.use(() => this.shelf.entries(user));
+    if (user !== this.user()) return;
+    const known = new Map(this.#entries.map((entry) => [entry.id, entry]));
+    const read = stored.map((entry) => Object.assign(known.get(entry.id) ?? entry, entry));
+    const unwritten = this.#entries.filter(
+      ({ id }) => this.#unwritten.has(id) && !read.some((entry) => entry.id === id),
+    );
+    this.#show([...read, ...unwritten].sort(byId));
+  }
+
+  /** @throws the error after which a later try may go better */
+  async #sendAll(): Promise<void> {
+    const { auth, realtime } = this.#client;
+    if (globalThis.navigator?.onLine === false) throw new SvcError("NETWORK_ERROR", "There is no connection.");
+    await this.#load();
+    const isKnown = this.user() !== undefined;
+    const waiting = isKnown ? this.#entries : await this.shelf.use(() => this.shelf.entries()).catch(() => []);
+    if (waiting.length === 0) return;
+    // Who is signed in: a page in cookie mode learns it from the service alone. And whether there is a connection: what is sent
+    // without one may have arrived all the same.
+    if (!isKnown || realtime.getStatus() !== "live") await auth?.restore();
+    try {
+      for (let entry = this.#entries[0]; entry && !this.#unwritten.has(entry.id); entry = this.#entries[0]) {
+        if (this.#tries.isClosed) return;
+        await this.#sendOne(entry);
+      }
+    } finally {
+      this.#settled();
+      this.#tabs.tell({ kind: "settled" });
+    }
+  }
+
+  async #sendOne(entry: Entry): Promise<void> {
+    if (isForgotten(entry)) return this.#refuse(entry, forgotten());
+    if (entry.attemptedAt === undefined) {
+      entry.attemptedAt = Date.now();
+      await this.shelf.use(() => this.shelf.write(entry));
+    }
+    if (this.user() !== entry.user) return;
+    let answer: unknown;
+    try {
+      answer = await send(this.#client, entry);
+    } catch (error) {
+      const meaning = meaningOf(error);
+      const { status } = error as Partial<SvcError>;
+      if (status === 401 || status === 412) await this.#client.auth?.restore();
+      if (this.user() !== entry.user) return;
+      const doubts = (this.#doubts.get(entry.id) ?? 0) + Number(meaning === "doubtful");
+      this.#doubts.set(entry.id, doubts);
+      if (meaning !== "refused" && doubts < maxDoubts) throw error;
+      return this.#refuse(entry, error instanceof SvcError ? error : new SvcError("INVALID_ANSWER", String(error)));
+    }
+    await this.#saved(entry, answer);
+  }
+
+  async #saved(entry: Entry, answer: unknown): Promise<void> {
+    const { shelf } = this;
+    await shelf.use(async () => {
+      for (const stored of await shelf.entries(entry.user)) {
+        const later = this.#entries.find(({ id }) => id === stored.id) ?? stored;
+        if (rebase(later, entry, answer)) await shelf.write(later);
+      }
+      for (const later of this.#entries) rebase(later, entry, answer); // those that are written next
+      await shelf.remove(entry);
+    });
+    this.#tabs.tell({ kind: "saved", entry, answer });
+    this.#leave(entry, answer);
+  }
+
+  #leave(entry: Entry, answer: unknown): void {
+    if (this.user() !== entry.user) return;
+    for (const follower of [...this.#followers]) follower.saved(entry, answer);
+    this.#show(this.#entries.filter(({ id }) => id !== entry.id));
+  }
+
+  #settled(): void {
+    for (const follower of [...this.#followers]) follower.settled();
+  }
+
+  /** Without a row that was not inserted, its later changes mean nothing. */
+  async #refuse(entry: Entry, error: SvcError): Promise<void> {
+    const isPart = ({ id, collection, rowKey }: Entry) =>
+      id === entry.id || (entry.type === "insert" && collection === entry.collection && rowKey === entry.rowKey);
+    const { shelf } = this;
+    const entries = await shelf.use(async () => {
+      const parts = (await shelf.entries(entry.user)).filter(isPart);
+      await Promise.all(parts.map(shelf.remove));
+      return parts;
+    });
+    const { code, message, status, hint } = error;
+    this.#tabs.tell({ kind: "refused", entries, error: { code, message, status, ...(hint && { hint }) } });
+    this.#tellRefused(entries, error);
+  }
+
+  #tellRefused(entries: Entry[], error: SvcError): void {
+    const ids = new Set(entries.map(({ id }) => id));
+    this.#show(this.#entries.filter(({ id }) => !ids.has(id)));
+    for (const entry of entries) {
+      // What the application throws is an unhandled rejection, and stops nothing.
+      void (async () => {
+        const follower = [...this.#followers].find(({ id }) => id === entry.collection);
+        const asked = error.code === "CONFLICT" ? follower?.current(entry.rowKey).catch(() => {}) : undefined;
+        const current = await asked;
+        if (entry.user !== this.user()) return;
+        this.#onRefused?.({ ...toPending(entry), error, ...(current !== undefined && { current }) });
+      })();
+    }
+  }
+
+  #hear(message: Message): void {
+    if (message.kind === "settled") this.#settled();
+    if (message.kind === "saved") this.#leave(message.entry, message.answer);
+    if (message.kind === "refused") {
+      const { code, message: text, ...details } = message.error;
+      const ofUser = message.entries.filter(({ user }) => user === this.user());
+      this.#tellRefused(ofUser, new SvcError(code, text, details));
+    }
+    if (message.kind !== "settled") this.#load().catch(() => {});
+  }
+}
+
+/**
+ * Makes the outbox of a client. All collections of the client share it, so that their mutations keep their order.
+ *
+ * @throws TypeError for a client without `auth`
+ * @example
+ * const outbox = createOutbox(client, { onRefused: ({ operation, error }) => toast(`${operation}: ${error.message}`) });
+ */
+export const createOutbox = (client: AnyClient, options: OutboxOptions = {}): Outbox => new Outbox(client, options);
