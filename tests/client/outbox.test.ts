@@ -1,130 +1,223 @@
-// If this file fails, a mutation that was made without a connection is lost, saved twice, or saved for somebody else.
+// If this file fails, a mutation that was made without a connection is lost, or saved twice, or shown after it was refused.
 import { createCollection } from "@tanstack/db";
-import { expect, onTestFinished, test } from "vitest";
-import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts";
-import {
-  createOutbox,
-  type RefusedMutation,
-  svcCollectionOptions,
-  temporaryKey,
-} from "../../client/tanstack-db/src/index.ts";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { svcCollectionOptions } from "../../client/tanstack-db/src/index.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import * as schema from "../fixture/backend/schema.ts";
 import { api } from "../fixture/web/svc/api.ts";
 import { database } from "../support/database.ts";
-import { FlakyProxy } from "../support/flaky-proxy.ts";
-import { Device } from "../support/outbox-storage.ts";
-import { service } from "../support/service.ts";
+import { Device, note, offlinePage, own, person } from "../support/offline-page.ts";
+import { apiWith, service } from "../support/service.ts";
 
 const db = database();
-const running = service(db);
-const person = () => [`${crypto.randomUUID()}@example.com`, "correct horse", "Ann"] as const;
-
-/** A page on a device with a network of its own. */
-async function page({
-  device = new Device(),
-  items = new Map<string, string>(),
-  network = undefined as FlakyProxy | undefined,
-} = {}) {
-  const proxy = network ?? (await FlakyProxy.start(running.url));
-  const sessionTokenStorage = {
-    getItem: (key: string) => items.get(key) ?? null,
-    setItem: (key: string, value: string) => void items.set(key, value),
-    removeItem: (key: string) => void items.delete(key),
-  };
-  const auth = createAuthClient(proxy.url, { sessionTokenStorage, timeoutMs: 5_000 });
-  const client = createSvcClient({ api, baseUrl: proxy.url, auth, timeoutMs: 5_000 });
-  const refused: RefusedMutation[] = [];
-  const outbox = createOutbox(client, { storage: device, onRefused: (each) => refused.push(each) });
-  const notes = createCollection(
-    svcCollectionOptions({
-      client,
-      outbox,
-      query: api.notes.list,
-      args: { limit: 100 },
-      getKey: ({ id }) => id,
-      insert: api.notes.create,
-      update: api.notes.update,
-      remove: api.notes.remove,
-      keepRows: true,
-    }),
-  );
-  const close = () => {
-    outbox.close();
-    client.close();
-  };
-  onTestFinished(async () => {
-    close();
-    await proxy.stop();
+/** Adds a note that names another one. */
+const remark = procedure.mutation
+  .name("remarks.create")
+  .input(z.object({ on: z.number() }))
+  .handler(async ({ context, input }) => {
+    const { user } = context.auth.requireAuth();
+    await context.db.insert(schema.notes).values({ title: `remark on ${input.on}`, userId: user.id });
   });
-  return {
-    ...{ auth, client, outbox, notes, refused, device, items, proxy, close },
-    titles: () => [...notes.values()].map(({ title }) => title).sort(),
-    offline: () => {
-      proxy.fault = () => ({ kind: "refuse" });
-      proxy.breakSome(1);
-    },
-    online: () => {
-      proxy.fault = () => ({ kind: "none" });
-    },
-    /** The same device, later. */
-    reload: () => {
-      close();
-      return page({ device, items, network: proxy });
-    },
-  };
-}
-
-const note = (title: string) => ({
-  ...{ id: temporaryKey(), title, userId: "", done: false, priority: 0 },
-  ...{ createdAt: new Date(), updatedAt: new Date() },
+let failures = 0;
+const broken = procedure.mutation.name("broken.create").handler(() => {
+  failures++;
+  throw new Error("always");
 });
-const stored = async (userId: string) =>
-  (await db.sql("select title from notes where user_id = $1 order by id", [userId])).map(({ title }) => title);
+const running = service(db, apiWith({ procedures: { remark, broken } }));
+const page = (...[options]: Parameters<typeof offlinePage> extends [string, ...infer Rest] ? Rest : never) =>
+  offlinePage(running.url, options);
 
-test("what is inserted is shown at once, and saved", async () => {
-  const { auth, notes, titles, outbox, device } = await page();
+const stored = async (user: string) =>
+  (await db.sql("select title from notes where user_id = $1 order by id", [user])).map(({ title }) => title);
+const saved = (user: string) => expect.poll(() => stored(user));
+
+test("what is changed is shown at once, without a flicker, and saved", async () => {
+  const { auth, notes, titles, outbox, device, rename, idOf } = await page();
   const { id } = await auth.signUp(...person());
   await notes.preload();
   const seen: string[] = [];
-  notes.subscribeChanges((changes) => seen.push(...changes.map(({ type, value }) => `${type} ${value.title}`)));
-  const inserted = note("first");
+  notes.subscribeChanges(() => seen.at(-1) !== titles().join() && seen.push(titles().join()));
+  const inserted = note("a");
   notes.insert(inserted);
-  expect(titles()).toEqual(["first"]);
-  await expect.poll(() => stored(id)).toEqual(["first"]);
-  await expect.poll(() => [...notes.keys()].some((key) => key > 0)).toBe(true);
+  expect(titles()).toEqual(["a"]);
+  await saved(id).toEqual(["a"]);
+  await expect.poll(() => notes.has(inserted.id)).toBe(false); // it has the service's key
+  rename("a", "b");
+  rename("b", "c");
+  expect(titles()).toEqual(["c"]);
+  await saved(id).toEqual(["c"]);
   await expect.poll(outbox.pending).toEqual([]);
-  expect(notes.has(inserted.id)).toBe(false);
-  expect(titles()).toEqual(["first"]);
-  expect(device.keys("outbox/")).toEqual([]);
+  const [key] = [...notes.keys()];
+  await expect.poll(() => notes.get(key as number)?.$synced).toBe(true);
+  notes.delete(idOf("c"));
+  expect(titles()).toEqual([]);
+  await saved(id).toEqual([]);
+  await expect.poll(outbox.pending).toEqual([]);
+  expect(seen).toEqual(["a", "b", "c", ""]);
+  expect(device.items).toEqual(new Map());
 });
 
-test("without a connection", async () => {
-  const first = await page();
+test("what was changed without a connection survives a reload, and is sent in order when there is one", async () => {
+  const first = await page({ keepRows: true });
   const { id } = await first.auth.signUp(...person());
   await first.client.mutate(api.notes.create, { title: "old" });
-  await first.notes.preload();
   await expect.poll(first.titles).toEqual(["old"]);
   first.offline();
-  const inserted = note("new");
-  first.notes.insert(inserted);
-  first.notes.update(inserted.id, (draft) => {
-    draft.title = "newer";
-  });
-  const old = [...first.notes.values()].find(({ title }) => title === "old")?.id as number;
-  first.notes.update(old, (draft) => {
-    draft.title = "old, changed";
-  });
-  first.notes.update(old, (draft) => {
-    draft.done = true;
-  });
-  expect(first.titles()).toEqual(["newer", "old, changed"]);
-  await expect.poll(() => first.device.keys("outbox/").length).toBe(4);
-  expect(await stored(id)).toEqual(["old"]);
+  first.notes.insert(note("new"));
+  first.rename("new", "newer");
+  first.rename("old", "older");
+  first.rename("older", "oldest");
+  const gone = first.notes.insert(note("gone"));
+  first.notes.delete(first.idOf("gone"));
+  await gone.when("settled"); // kept
+  await expect.poll(() => first.device.keys("outbox/")).toHaveLength(6);
+  expect(first.titles()).toEqual(["newer", "oldest"]);
+
   const second = await first.reload();
-  second.notes.startSyncImmediate();
-  await expect.poll(second.titles).toEqual(["newer", "old, changed"]);
+  await expect.poll(second.titles).toEqual(["newer", "oldest"]);
+  expect(second.outbox.pending()).toMatchObject([
+    { type: "insert", operation: "notes.create", row: { title: "new" } },
+    { type: "update", row: { title: "newer" } },
+    { type: "update", row: { title: "older" } },
+    { type: "update", row: { title: "oldest" } },
+    { type: "insert", row: { title: "gone" } },
+    { type: "delete" },
+  ]);
+  expect(await stored(id)).toEqual(["old"]);
   second.online();
-  await expect.poll(() => stored(id)).toEqual(["old, changed", "newer"]);
   await expect.poll(second.outbox.pending).toEqual([]);
-  await expect.poll(second.titles).toEqual(["newer", "old, changed"]);
+  expect(await stored(id)).toEqual(["oldest", "newer"]);
+  await expect.poll(second.titles).toEqual(["newer", "oldest"]);
   expect(second.refused).toEqual([]);
+});
+
+test("rows of another collection that name a new row name it by the key that it gets", async () => {
+  const first = await page();
+  const { id } = await first.auth.signUp(...person());
+  await first.notes.preload();
+  const remarks = createCollection(
+    svcCollectionOptions({
+      ...{
+        client: first.client,
+        outbox: first.outbox,
+        query: api.articles.list,
+        id: "remarks",
+        getKey: (row) => row.id,
+      },
+      insert: { mutation: own<{ on: number }>("remarks.create"), args: ({ row }) => ({ on: Number(row.priority) }) },
+    }),
+  );
+  await remarks.preload();
+  first.offline();
+  const inserted = note("parent");
+  first.notes.insert(inserted);
+  remarks.insert({ id: "r", priority: inserted.id } as never);
+  await expect.poll(() => first.device.keys("outbox/")).toHaveLength(2);
+  const second = await first.reload(); // without the collection of remarks
+  second.online();
+  await expect.poll(() => stored(id)).toEqual(["parent", expect.stringMatching(/^remark on \d+$/)]);
+  const [parent] = await db.sql("select id from notes where user_id = $1 and title = 'parent'", [id]);
+  expect(await stored(id)).toContain(`remark on ${parent?.id}`);
+});
+
+test("an answer that is lost leads to no second row, nor to a row that is shown twice", async () => {
+  const { auth, notes, titles, network, outbox } = await page();
+  const { id } = await auth.signUp(...person());
+  await notes.preload();
+  const seen = new Set<string>();
+  notes.subscribeChanges(() => seen.add(titles().join()));
+  let lost = 0;
+  network.fault = () => (outbox.pending().length > 0 && lost++ < 3 ? { kind: "cut", after: 20 } : { kind: "none" });
+  notes.insert(note("once"));
+  await saved(id).toEqual(["once"]);
+  await expect.poll(outbox.pending).toEqual([]);
+  expect(await stored(id)).toEqual(["once"]);
+  await expect.poll(titles).toEqual(["once"]);
+  expect(lost).toBeGreaterThan(0);
+  expect([...seen]).toEqual(["once"]);
+});
+
+test("a refused mutation is taken back and told, and the next ones are saved", async () => {
+  const { auth, notes, titles, offline, online, refused, rename } = await page();
+  const { id } = await auth.signUp(...person());
+  await notes.preload();
+  offline();
+  notes.insert(note("bad\0"));
+  rename("bad\0", "bad too");
+  notes.insert(note("good"));
+  online();
+  await saved(id).toEqual(["good"]);
+  await expect.poll(titles).toEqual(["good"]);
+  expect(refused).toMatchObject([
+    { type: "insert", operation: "notes.create", row: { title: "bad\0" }, error: { code: "VALIDATION_FAILED" } },
+    { type: "update", operation: "notes.update", error: { code: "VALIDATION_FAILED" } },
+  ]);
+});
+
+test("after a conflict the service's row is shown, and told", async () => {
+  const { auth, client, titles, offline, online, refused, rename, outbox, idOf } = await page();
+  await auth.signUp(...person());
+  const { id } = await client.mutate(api.notes.create, { title: "mine" });
+  await expect.poll(titles).toEqual(["mine"]);
+  offline();
+  rename("mine", "mine, later");
+  await db.sql("update notes set title = 'theirs', updated_at = now() + interval '1 s' where id = $1", [id]);
+  online();
+  await expect.poll(() => refused).toMatchObject([{ type: "update", key: id, error: { code: "CONFLICT" } }]);
+  expect(refused).toMatchObject([{ row: { title: "mine, later" }, current: { title: "theirs" } }]);
+  expect(titles()).toEqual(["theirs"]);
+  rename("theirs", "ours"); // whoever saw it may change it
+  await expect.poll(outbox.pending).toEqual([]);
+  await expect.poll(() => idOf("ours")).toBe(id);
+  expect(refused).toHaveLength(1);
+});
+
+test("a mutation that always fails does not hold the next ones back for ever", async () => {
+  const { auth, client, outbox, notes, refused } = await page();
+  const { id } = await auth.signUp(...person());
+  const options = { client, outbox, query: api.articles.list, id: "broken", getKey: (row: { id: string }) => row.id };
+  const others = createCollection(svcCollectionOptions({ ...options, insert: own<object>("broken.create") }));
+  await others.preload();
+  others.insert({ id: "x" } as never);
+  notes.insert(note("next"));
+  await saved(id).toEqual(["next"]);
+  expect(failures).toBe(5);
+  expect(refused).toMatchObject([{ operation: "broken.create", error: { code: "INTERNAL" } }]);
+});
+
+test("after days, what was never sent is sent; what may have been saved under a forgotten key is not, and told", async () => {
+  const first = await page();
+  const { id } = await first.auth.signUp(...person());
+  await first.notes.preload();
+  first.offline();
+  for (const title of ["perhaps", "never sent"]) first.notes.insert(note(title));
+  await expect.poll(() => first.device.keys("outbox/")).toHaveLength(2);
+  const days = (entry: string, name: string) =>
+    JSON.stringify({ ...JSON.parse(entry), [name]: Date.now() - 9 * 86_400_000 });
+  const [perhaps = ""] = first.device.keys("outbox/").sort();
+  const second = await first.reload();
+  second.close();
+  first.device.items.set(perhaps, days(first.device.items.get(perhaps) ?? "", "attemptedAt"));
+  const third = await second.reload();
+  third.online();
+  await saved(id).toEqual(["never sent"]);
+  await expect
+    .poll(() => third.refused)
+    .toMatchObject([{ row: { title: "perhaps" }, error: { code: "OUTCOME_UNKNOWN" } }]);
+});
+
+test("what the device cannot keep is not shown as if it were", async () => {
+  const device = new Device();
+  const { auth, notes, titles, outbox } = await page({ device });
+  const { id } = await auth.signUp(...person());
+  await notes.preload();
+  device.before = (use, key) => {
+    if (use === "write" && key.startsWith("outbox/")) throw new Error("The disk is full.");
+  };
+  await expect(notes.insert(note("lost")).when("settled")).rejects.toThrow("The disk is full.");
+  expect([titles(), outbox.pending()]).toEqual([[], []]);
+  device.before = () => {};
+  notes.insert(note("kept"));
+  await saved(id).toEqual(["kept"]);
 });

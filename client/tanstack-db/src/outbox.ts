@@ -243,12 +243,12 @@ export class Outbox {
   /** Without a row that was not inserted, its later changes mean nothing. */
   async #refuse(entry: Entry, error: SvcError): Promise<void> {
     const isPart = ({ id, collection, rowKey }: Entry) =>
-      id === entry.id || (entry.type === "insert" && collection === entry.collection && rowKey === entry.rowKey);
+      entry.type === "insert" && id !== entry.id && collection === entry.collection && rowKey === entry.rowKey;
     const { shelf } = this;
     const entries = await shelf.use(async () => {
       const parts = (await shelf.entries(entry.user)).filter(isPart);
-      await Promise.all(parts.map(shelf.remove));
-      return parts;
+      await Promise.all([entry, ...parts].map(shelf.remove));
+      return [entry, ...parts];
     });
     const { code, message, status, hint } = error;
     this.#tabs.tell({ kind: "refused", entries, error: { code, message, status, ...(hint && { hint }) } });

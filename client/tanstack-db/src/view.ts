@@ -126,7 +126,7 @@ export class View implements Follower {
     // The query is refused: its rows may not be seen any more.
     this.#empty();
     if (this.#options.keepRows) this.#keep(() => undefined);
-    this.#sync.markError(error);
+    if (status !== 401) this.#sync.markError(error); // otherwise somebody may sign in
   }
 
   #keep(text: () => string | undefined): void {
